@@ -1,4 +1,5 @@
-"""One face for every command: light help, errors as sentences, exit codes 0 (done), 2 (bad input), 130 (stopped).
+"""One face for every command: light help, errors as sentences, exit codes 0 (done), 1 (not all of it was done),
+2 (bad input), 130 (stopped).
 
 A package's __main__.py gives a table of its commands; only the module of the command that was typed is imported, and
 that module imports what is heavy inside `run`, so that any --help answers at once.

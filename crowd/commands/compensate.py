@@ -81,7 +81,7 @@ def _why(row: Payout) -> str:
 def _due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping[MarketVisit, Payout]:
     """Whom, with the floor, the budget and the cap, before anything moves."""
     from crowd.arguments import options_of
-    from crowd.marketplaces.ledger import check_cap, set_cap
+    from crowd.marketplaces.ledger import check_cap, set_caps
     from crowd.marketplaces.money import money
     from crowd.marketplaces.mturk.compensating import check_floor, to_compensate
     from crowd.marketplaces.options import LaunchOptions
@@ -99,8 +99,8 @@ def _due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping
     cost = sum((row.cost for row in due.values()), Decimal(0))
     if options.budget is not None and cost > options.budget:
         raise InputError(f"the budget is {options.budget} {market.currency}, but this may cost {cost:.2f}.")
-    if args.yes and options.cap is not None:
-        set_cap(store, options.cap)
+    if args.yes:
+        set_caps(store, options.cap, options.month_cap)
     if args.yes or options.cap is None:
         check_cap(store, due.values())
     return due

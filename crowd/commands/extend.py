@@ -74,12 +74,12 @@ def _run(args: argparse.Namespace) -> None:
 def _extend(args: argparse.Namespace, store: Store, market: Market, sittings: int) -> None:
     """Close out the blocked first: they would accept the new work in vain."""
     from crowd.arguments import options_of
-    from crowd.marketplaces.ledger import set_cap
+    from crowd.marketplaces.ledger import set_caps
     from crowd.marketplaces.options import LaunchOptions
     from crowd.marketplaces.paying import shut_out
 
-    if (cap := options_of(args, LaunchOptions).cap) is not None:
-        set_cap(store, cap)
+    options = options_of(args, LaunchOptions)
+    set_caps(store, options.cap, options.month_cap)
     for problem in shut_out(market, store)[1]:
         print(f"skipped: {problem}")
     print(market.extend(store, sittings))

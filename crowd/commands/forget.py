@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Forget the person, or say that nobody has this id."""
 
-    from crowd.marketplaces.paying import unpaid_visits
+    from crowd.marketplaces.paying import unpaid_visits, unsettled_payments
     from crowd.rating.desk import Desk
     from crowd.rating.forgetting import forget
     from crowd.store.identity import invited_id
@@ -34,6 +34,11 @@ def run(args: argparse.Namespace) -> None:
         hit = hit_in_force(store, args.study)
         desk = Desk(store, hit)
         for rater in (*map(desk.rater_id, (args.rater, invited_id(desk.keys.people, args.rater))), args.rater):
+            if unsettled := unsettled_payments(store, rater):
+                raise InputError(
+                    f"{', '.join(unsettled)} of this person was sent and is not settled, and nobody could settle it "
+                    "afterwards. Run `crowd pay` until it is settled. Nothing was forgotten."
+                )
             if not args.unpaid and (owed := unpaid_visits(store, rater)):
                 raise InputError(
                     f"{', '.join(owed)} of this person may still be due their pay, and nobody could tell afterwards. "

@@ -80,11 +80,10 @@ def _self_test(store: Store, market: Any) -> str:
 def _create(store: Store, source: Any, market: Any, study: Planned, options: LaunchOptions) -> None:
     """The cap and the door before anything that lets people come or costs money."""
     from crowd.marketplaces.checklist import check_pay
-    from crowd.marketplaces.ledger import set_cap
+    from crowd.marketplaces.ledger import set_caps
     from crowd.rating.doors import open_door
 
-    if options.cap is not None:
-        set_cap(store, options.cap)
+    set_caps(store, options.cap, options.month_cap)
     if not hasattr(market, "tasks"):
         print(market.create(store))
         return

@@ -26,17 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", metavar="TEXT", required=True, help="why, as the person will read it")
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> int:
     """Print whom; with --yes, ask."""
     from crowd.marketplaces.money_lock import money_lock
 
     with money_lock(args.study, args.database, needed=args.yes):
-        _run(args)
+        return _run(args)
 
 
-def _run(args: argparse.Namespace) -> None:
+def _run(args: argparse.Namespace) -> int:
     from crowd.arguments import again, market_of
-    from crowd.marketplaces.returning import ask_back, to_ask_back
+    from crowd.marketplaces.reviewing import all_done, send_messages, to_review
     from crowd.study_folder import opened
     from dialogue.errors import InputError
 
@@ -44,16 +44,18 @@ def _run(args: argparse.Namespace) -> None:
         raise InputError("--reason is empty; the person must be told why.")
     with opened(args.study, args.database) as store:
         market = market_of(args, store)
-        asked = to_ask_back(market, store, args.submission)
-        for one in asked:
+        reviewed = to_review(market, store, "return", args.submission)
+        for one in reviewed:
             done = f"{one.answers} answers here: pay --compensate pays for them" if one.answers else "no answer here"
             print(f"  {one.row.key}  {one.row.state}, {done}")
         if not args.yes:
             print(f"Nobody was asked. They would read: {args.reason.strip()!r}. Add --yes to send it.")
             named = [word for name in args.submission for word in ("--submission", name)]
             tell_next("python -m crowd request-return", *again(args, **OWN), *named, "--yes")
-            return
-        for row in ask_back(market, store, asked, args.reason.strip()):
+            return 0
+        rows = list(send_messages(market, store, "return", reviewed, args.reason.strip()))
+        for row in rows:
             why = f": {row.why}" if row.why else ""
             print(f"  {SAID.get(row.state, 'uncertain')}  {row.submission}{why}")
     tell_next("python -m crowd verify", args.study, *given(args, "database"))
+    return 0 if all_done(rows) else 1

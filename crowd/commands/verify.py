@@ -67,6 +67,7 @@ def _ask_and_go_on(args: argparse.Namespace) -> None:
 
 def _ask(args: argparse.Namespace) -> None:
     from crowd.arguments import market_of
+    from crowd.marketplaces.ledger import over_the_cap
     from crowd.marketplaces.paying import PayTerms, bill_of, record_look
     from crowd.study_folder import opened
 
@@ -74,11 +75,14 @@ def _ask(args: argparse.Namespace) -> None:
         market = market_of(args, store)
         bill = bill_of(market, store, PayTerms(), time.time())
         seen = record_look(store, bill)
+        booked = market.book(store)
         print(
             f"{market.title}: {seen.confirmed} visits confirmed, {seen.withdrawn} taken back, {seen.overdue} never "
             "listed."
         )
         _tell_votes(args, store, market.title)
+        for line in [*booked, *over_the_cap(store)]:
+            print(line)
     for problem in bill.look.problems:
         print(f"skipped: {problem}")
 

@@ -4,15 +4,19 @@ A row says `intended` before anything leaves this house, `sent` in the moment be
 it: `confirmed`, `refused`, or `uncertain` where no answer came. Each state is on disk before the next step, so that a
 crash leaves a row that says what may have happened. What is uncertain is settled by asking the marketplace, or by a
 person who has looked there; it is sent anew only where the marketplace says that it was not done.
+
+Marketplaces pay some things later. So a row that was sent rests for an hour: the marketplace is asked about it, but
+nobody is told to look, and nobody may say that it was not paid.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import sqlalchemy as sa
 
@@ -22,16 +26,33 @@ from dialogue.errors import InputError
 from dialogue.records import Source
 
 State = Literal["intended", "sent", "confirmed", "uncertain", "refused"]
-Purpose = Literal["reward", "bonus", "answers", "screen-out", "compensation", "places", "return"]
-CAP = "cap"  # the study's setting: what all payouts together may cost
-EXTRA: tuple[Purpose, ...] = ("bonus", "answers", "compensation")  # what comes on top of the reward
+Purpose = str  # one of PURPOSES; a bonus that was given a name is `bonus NAME`
+PURPOSES = (
+    "reward",
+    "bonus",
+    "answers",
+    "top-up",
+    "screen-out",
+    "compensation",
+    "places",
+    "refund",
+    "return",
+    "rejection",
+)
+EXTRA = ("bonus", "answers", "top-up", "compensation")  # what comes on top of the reward
+CAP, MONTH_CAP = "cap", "month cap"  # the study's settings: what all payouts may cost, together and in one month
 STATES: tuple[State, ...] = get_args(State)
 BY_HAND = "looked up by hand: not paid"
+RESTS = 3600.0  # seconds after the call in which nobody can know that it was not done
 ZERO = Decimal(0)
 
 
 class NotDone(InputError):
     """The marketplace has answered, and it did not do it."""
+
+
+class NotReached(NotDone):
+    """It was not done, and nothing else would be done now: the marketplace is busy or away."""
 
 
 class Unsure(InputError):
@@ -73,17 +94,35 @@ class Act(Protocol):
         """Whether it was done. None: the marketplace cannot say, or not yet."""
 
 
+@runtime_checkable
+class BulkAct(Protocol):
+    """How one purpose is carried out at one marketplace for many at once."""
+
+    @property
+    def most(self) -> int:
+        """Rows of one call."""
+
+    def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
+        """Whatever comes before the money moves; gives the rows with their handles. Spends nothing."""
+
+    def send(self, rows: Sequence[Payout]) -> bool:
+        """Move the money of all of them, in one call. True: it is done. False: it is accepted and will be done."""
+
+    def ask(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
+        """By submission, whether it was done. None: the marketplace cannot say, or not yet."""
+
+
 class PayoutLedger:
     """The payouts of one launch."""
 
-    def __init__(self, store: Store, market: Source, clock: Callable[[], float] = time.time) -> None:
-        self.store, self.market, self.clock = store, market, clock
+    def __init__(self, store: Store, market: Source, clock: Callable[[], float] | None = None) -> None:
+        self.store, self.market, self.clock = store, market, clock or (lambda: time.time())
 
     def rows(self, *states: State) -> list[Payout]:
         """What was ever intended here, oldest first."""
         wanted = sa.and_(payouts.c.market == self.market, payouts.c.state.in_(states or STATES))
         with self.store.read() as connection:
-            return [_payout(row) for row in connection.execute(_ROWS.where(wanted))]
+            return [payout_of(row) for row in connection.execute(_ROWS.where(wanted))]
 
     def carry_out(self, due: Payout, act: Act) -> Payout:
         """Pay it, unless it was paid; what was begun and not finished is asked about first."""
@@ -117,32 +156,126 @@ class PayoutLedger:
             done = act.ask(row)
         except (NotDone, Unsure):  # a question that failed says nothing about the answer
             done = None
-        if done is None:
-            return self._uncertain(row)
-        return self._move(row, "confirmed" if done else "intended", only_from=row.state)
+        with self.store.write() as connection:
+            return self._settle(connection, row, done)
 
-    def _uncertain(self, row: Payout) -> Payout:
-        why = row.why if row.state == "uncertain" else "it was sent, and the marketplace does not show it yet"
-        return self._move(row, "uncertain", why=why, only_from=row.state)
+    def _settle(self, connection: sa.Connection, row: Payout, done: bool | None) -> Payout:
+        if done is None and row.state == "sent" and self.rests(row):
+            return row  # it may be done yet
+        if done is None:
+            why = row.why if row.state == "uncertain" else "it was sent, and the marketplace does not show it yet"
+            return self._moved(connection, row, "uncertain", why=why, only_from=row.state)
+        return self._moved(connection, row, "confirmed" if done else "intended", only_from=row.state)
+
+    def rests(self, row: Payout) -> bool:
+        """Whether it was sent so lately that the marketplace may still do it."""
+        return row.sent is not None and 0 <= self.clock() - row.sent < RESTS
+
+    # Many at once
+
+    def carry_out_all(self, dues: Sequence[Payout], act: BulkAct) -> list[Payout]:
+        """Pay them, each unless it was paid, in as few calls as the marketplace allows."""
+        rows = self._intend_all(dues)
+        begun = self.ask_all([row for row in rows if row.state in ("sent", "uncertain")], act)
+        rows = [begun.get(_key(row), row) for row in rows]
+        fresh = [row for row in rows if row.state == "intended"]
+        done: dict[tuple[str, str], Payout] = {}
+        for start in range(0, len(fresh), act.most):
+            done |= {_key(row): row for row in self._carry_out_batch(fresh[start : start + act.most], act)}
+        return [done.get(_key(row), row) for row in rows]
+
+    def _intend_all(self, dues: Sequence[Payout]) -> list[Payout]:
+        """The rows, all on disk by then; one that the cap does not allow is refused, and stops no other."""
+        rows = []
+        with self.store.write() as connection:
+            for due in dues:
+                try:
+                    rows.append(self._intended(connection, due))
+                except (NotDone, OverTheCap) as error:
+                    rows.append(replace(due, state="refused", why=str(error)))
+        return rows
+
+    def _carry_out_batch(self, rows: Sequence[Payout], act: BulkAct) -> list[Payout]:
+        """One call; where the marketplace refuses it for one of them, the others are tried without that one."""
+        try:
+            prepared = act.prepare(rows)
+            if not (claimed := self._claim_all(prepared)):
+                return self._now(rows)  # another command has moved one: the next `pay` goes on
+            return self._send_all(claimed, act)
+        except (NotDone, Unsure) as error:  # Unsure of the preparation: nothing has moved yet
+            rows = self._now(rows)
+            if len(rows) == 1 or isinstance(error, (NotReached, Unsure)):
+                return [self._move(row, "refused", why=str(error), only_from="intended") for row in rows]
+            half = len(rows) // 2
+            return [*self._carry_out_batch(rows[:half], act), *self._carry_out_batch(rows[half:], act)]
+
+    def _send_all(self, rows: Sequence[Payout], act: BulkAct) -> list[Payout]:
+        try:
+            done = act.send(rows)
+        except NotDone:  # certainly not done: they may be sent in a smaller call
+            with self.store.write() as connection:
+                for row in rows:
+                    self._moved(connection, row, "intended", only_from="sent")
+            raise
+        except Unsure as error:
+            with self.store.write() as connection:
+                moved = [self._moved(connection, row, "uncertain", why=str(error), only_from="sent") for row in rows]
+            return list(self.ask_all(moved, act).values())
+        return [self._move(row, "confirmed") for row in rows] if done else list(rows)
+
+    def _now(self, rows: Sequence[Payout]) -> list[Payout]:
+        with self.store.read() as connection:
+            return [_found(connection, row) or row for row in rows]
+
+    def ask_all(self, rows: Sequence[Payout], act: BulkAct) -> dict[tuple[str, str], Payout]:
+        """Ask the marketplace what became of them; each as `ask` would leave it."""
+        if not rows:
+            return {}
+        try:
+            answers = act.ask(rows)
+        except (NotDone, Unsure):
+            answers = {}
+        # what was accepted for many at once is done later: while it rests, "not done" means "not yet"
+        answers = {row.submission: answers.get(row.submission) or self._not_done(row, answers) for row in rows}
+        with self.store.write() as connection:
+            return {_key(row): self._settle(connection, row, answers[row.submission]) for row in rows}
+
+    def _not_done(self, row: Payout, answers: Mapping[str, bool | None]) -> bool | None:
+        return None if self.rests(row) else answers.get(row.submission)
 
     def decide(self, submission: str, *, paid: bool) -> list[Payout]:
         """A person has looked at the marketplace: what was uncertain about this submission was paid, or was not.
 
-        Who said "not paid" and finds it paid later may say so, as long as nothing was sent anew.
+        "Not paid" is taken only of what was sent more than an hour ago: to say so early would pay twice. Who said it
+        and finds it paid later may say so, as long as nothing was sent anew.
         """
-        mine = [row for row in self.rows("sent", "uncertain", "refused") if row.submission == submission]
-        open_ = [row for row in mine if row.state != "refused" or (paid and row.why == BY_HAND)]
-        if not open_:
+        open_ = self.open_of(submission, refused=paid)
+        if not paid and (resting := [row for row in open_ if self.rests(row)]):
+            left = max(1, round((RESTS - self.clock() + max(row.sent or 0.0 for row in resting)) / 60))
             raise InputError(
-                f"{submission} has no payout that is uncertain. `crowd pay` lists those that are, by their ids."
+                f"{submission} was sent less than an hour ago, and a marketplace may pay that late. If it were sent "
+                f"anew, the person could be paid twice. Run this again in {left} min. Nothing was changed."
             )
         after: State = "confirmed" if paid else "refused"
         return [self._move(row, after, why="" if paid else BY_HAND) for row in open_]
 
-    def paid_beside(self, row: Payout) -> int:
-        """How many extra payments of this very amount the submission has had for other purposes."""
-        others = (one for one in self.rows("confirmed") if one.submission == row.submission and one.purpose in EXTRA)
-        return sum(one.amount == row.amount and one.purpose != row.purpose for one in others)
+    def open_of(self, submission: str, *, refused: bool = False) -> list[Payout]:
+        """What is not settled about a submission; `refused`: also what a person said was not paid."""
+        mine = [row for row in self.rows("sent", "uncertain", "refused") if row.submission == submission]
+        open_ = [row for row in mine if row.state != "refused" or (refused and row.why == BY_HAND)]
+        if not open_:
+            raise InputError(
+                f"{submission} has no payout that is uncertain. `crowd pay` lists those that are, by their ids."
+            )
+        return open_
+
+    def equal_paid(self, row: Payout, handle: str | None = None) -> int:
+        """How many extra payments of this very amount (and handle) the submission has had for other purposes."""
+        return sum(
+            other.amount == row.amount and other.purpose != row.purpose and _is_bonus_there(other)
+            for other in self.rows("confirmed")
+            if other.submission == row.submission and handle in (None, other.handle)
+        )
 
     def note(self, due: Payout) -> None:
         """Something the marketplace has paid by itself: known here, so that it counts against the cap.
@@ -161,41 +294,57 @@ class PayoutLedger:
     def _intend(self, due: Payout) -> Payout:
         """The row, which is on disk by then; a cap that it would pass is said before anything is sent."""
         with self.store.write() as connection:
-            before = _found(connection, due)
-            if before is not None and before.state not in ("intended", "refused"):
-                return before
-            _check_alone(connection, due)
-            _check_cap(connection, due)
-            row = replace(due, state="intended")
-            if before is not None:
-                connection.execute(sa.delete(payouts).where(_same(due)))
-            connection.execute(sa.insert(payouts), _columns(row, self.clock()))
-            return row
+            return self._intended(connection, due)
+
+    def _intended(self, connection: sa.Connection, due: Payout) -> Payout:
+        before = _found(connection, due)
+        if before is not None and before.state not in ("intended", "refused"):
+            return before
+        _check_equal(connection, due)
+        _check_cap(connection, due)
+        row = replace(due, state="intended")
+        if before is not None:
+            connection.execute(sa.delete(payouts).where(_same(due)))
+        connection.execute(sa.insert(payouts), _columns(row, self.clock()))
+        return row
 
     def _claim(self, row: Payout, handle: str) -> Payout | None:
         """Write `sent`, in one step for whoever is first: two commands at once must not both send it."""
-        mine = sa.and_(_same(row), payouts.c.state == "intended")
+        return next(iter(self._claim_all([replace(row, handle=handle)])), None)
+
+    def _claim_all(self, rows: Sequence[Payout]) -> list[Payout]:
+        """All of them or none: they are sent in one call, so one that another command has claimed stops them all."""
         now = self.clock()
-        values = {"state": "sent", "handle": handle, "why": "", "at": now, "sent": now}
+        claimed = [replace(row, state="sent", why="", at=now, sent=now) for row in rows]
         with self.store.write() as connection:
-            first = connection.execute(sa.update(payouts).where(mine).values(values)).rowcount == 1
-        return replace(row, state="sent", handle=handle, at=now, sent=now) if first else None
+            for row in rows:
+                if (found := _found(connection, row)) is None or found.state != "intended":
+                    return []
+            for row in claimed:
+                connection.execute(sa.update(payouts).where(_same(row)).values(_columns(row, now)))
+        return claimed
 
     def _move(self, row: Payout, state: State, *, why: str = "", only_from: State | None = None) -> Payout:
         """The row as it is now. What is confirmed stays so; `only_from`: so does what another command has moved."""
+        with self.store.write() as connection:
+            return self._moved(connection, row, state, why=why, only_from=only_from)
+
+    def _moved(
+        self, connection: sa.Connection, row: Payout, state: State, *, why: str = "", only_from: State | None = None
+    ) -> Payout:
         here = sa.and_(_same(row), payouts.c.state != "confirmed")
         if only_from is not None:
             here = sa.and_(here, payouts.c.state == only_from, payouts.c.handle == row.handle)
         values = {"state": state, "handle": row.handle, "why": why, "at": self.clock()}
-        with self.store.write() as connection:
-            connection.execute(sa.update(payouts).where(here).values(values))
-            return _found(connection, row) or replace(row, state=state, why=why)
+        connection.execute(sa.update(payouts).where(here).values(values))
+        return _found(connection, row) or replace(row, state=state, why=why)
 
 
 _ROWS = sa.select(payouts).order_by(payouts.c.at, payouts.c.submission, payouts.c.purpose)
 
 
-def _payout(row: sa.Row[tuple[object, ...]]) -> Payout:
+def payout_of(row: sa.Row[Any]) -> Payout:
+    """A row of the table."""
     values = row._asdict()
     return Payout(**values | {name: Decimal(values[name]) for name in ("amount", "cost", "vat")})
 
@@ -206,6 +355,24 @@ def _columns(row: Payout, now: float) -> dict[str, object]:
     return {**{name: getattr(row, name) for name in names}, **money, "at": now}
 
 
+def is_extra(purpose: Purpose) -> bool:
+    """Whether it comes on top of the reward; a bonus may have a name of its own.
+
+    >>> is_extra("bonus pilot"), is_extra("reward")
+    (True, False)
+    """
+    return purpose.partition(" ")[0] in EXTRA
+
+
+def _is_bonus_there(row: Payout) -> bool:
+    """Whether the marketplace lists it among the bonuses; Prolific does so with its own pay of a screen-out."""
+    return is_extra(row.purpose) or row.purpose == "screen-out"
+
+
+def _key(row: Payout) -> tuple[str, str]:
+    return row.submission, row.purpose
+
+
 def _same(row: Payout) -> sa.ColumnElement[bool]:
     named = sa.and_(payouts.c.market == row.market, payouts.c.submission == row.submission)
     return sa.and_(named, payouts.c.purpose == row.purpose)
@@ -213,39 +380,65 @@ def _same(row: Payout) -> sa.ColumnElement[bool]:
 
 def _found(connection: sa.Connection, row: Payout) -> Payout | None:
     found = connection.execute(_ROWS.where(_same(row))).first()
-    return None if found is None else _payout(found)
+    return None if found is None else payout_of(found)
 
 
-def _check_alone(connection: sa.Connection, due: Payout) -> None:
-    """Two extra payments of one submission at once could not be told apart when the marketplace is asked."""
+def _check_equal(connection: sa.Connection, due: Payout) -> None:
+    """Two equal extra payments of one submission at once: the marketplace's list could not say which was made."""
     others = sa.and_(payouts.c.market == due.market, payouts.c.submission == due.submission)
-    open_ = sa.and_(others, payouts.c.purpose.in_(EXTRA), payouts.c.state.in_(("sent", "uncertain")))
-    if due.purpose in EXTRA and connection.execute(_ROWS.where(open_, payouts.c.purpose != due.purpose)).first():
-        raise NotDone("another payment of this submission is not settled yet. Run the same command again later.")
+    open_ = sa.and_(others, payouts.c.purpose != due.purpose, payouts.c.state.in_(("sent", "uncertain")))
+    rows = map(payout_of, connection.execute(_ROWS.where(open_)).all())
+    if is_extra(due.purpose) and any(is_extra(row.purpose) and row.amount == due.amount for row in rows):
+        raise NotDone("an equal payment of this submission is not settled yet. Run the same command again later.")
 
 
 # The cap
 
 
-def cap_of(connection: sa.Connection) -> Decimal | None:
-    """What the study may cost in all; None where nobody has said."""
-    kept = settings(connection).get(CAP)
+def cap_of(connection: sa.Connection, name: str = CAP) -> Decimal | None:
+    """What the study may cost in all, or in a month; None where nobody has said."""
+    kept = settings(connection).get(name)
     return None if kept is None else Decimal(kept)
 
 
-def set_cap(store: Store, amount: Decimal) -> None:
-    """Say what the study may cost in all, through every marketplace and command."""
+def set_caps(store: Store, whole: Decimal | None = None, month: Decimal | None = None) -> None:
+    """Say what the study may cost, in all and in a month, through every marketplace and command. None: as before."""
     with store.write() as connection:
-        spent = spent_of(connection)
-        if amount < spent:
-            raise InputError(f"--cap is {amount}, but {spent:.2f} is spent or promised already. Nothing was changed.")
-        put(connection, CAP, f"{amount:f}")
+        for name, amount, spent in (
+            (CAP, whole, spent_of(connection)),
+            (MONTH_CAP, month, spent_of(connection, month_of(time.time()))),
+        ):
+            if amount is None:
+                continue
+            if amount < spent:
+                option = f"--{name.replace(' ', '-')}"
+                raise InputError(f"{option} is {amount}, but {spent:.2f} is spent or promised. Nothing was changed.")
+            put(connection, name, f"{amount:f}")
 
 
-def spent_of(connection: sa.Connection) -> Decimal:
-    """What is spent, promised or may have been spent: all but what was refused."""
-    kept: Sequence[str] = connection.scalars(sa.select(payouts.c.cost).where(payouts.c.state != "refused")).all()
-    return sum(map(Decimal, kept), Decimal(0))
+def month_of(at: float) -> str:
+    """The month of a moment, in UTC.
+
+    >>> month_of(0)
+    '1970-01'
+    """
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m}"
+
+
+def spent_of(connection: sa.Connection, month: str | None = None) -> Decimal:
+    """What is spent, promised or may have been spent: all but what was refused. With a month, in it alone."""
+    query = sa.select(payouts.c.cost, sa.func.coalesce(payouts.c.sent, payouts.c.at).label("at"))
+    rows = connection.execute(query.where(payouts.c.state != "refused")).all()
+    return sum((Decimal(row.cost) for row in rows if month in (None, month_of(row.at))), ZERO)
+
+
+def over_the_cap(store: Store) -> list[str]:
+    """A sentence where more is spent than the cap allows: somebody has bought places on the marketplace's page."""
+    with store.read() as connection:
+        cap, spent = cap_of(connection), spent_of(connection)
+    if cap is None or spent <= cap:
+        return []
+    return [f"{spent:.2f} is spent or promised, more than the cap of {cap:.2f}. Raise it with --cap if that is right."]
 
 
 def check_cap(store: Store, dues: Iterable[Payout]) -> None:
@@ -275,9 +468,12 @@ def _check_currency(connection: sa.Connection, due: Payout) -> None:
 
 
 def _refuse_above(connection: sa.Connection, more: Decimal) -> None:
-    cap, spent = cap_of(connection), spent_of(connection)
-    if cap is not None and more > 0 and spent + more > cap:
-        raise OverTheCap(
-            f"the study may cost {cap:.2f} in all, {spent:.2f} is spent or promised, and this is {more:.2f} more. "
-            "Raise it with --cap if that is right."
-        )
+    if more <= 0:
+        return
+    for name, when, month in ((CAP, "in all", None), (MONTH_CAP, "this month", month_of(time.time()))):
+        cap = cap_of(connection, name)
+        if cap is not None and (spent := spent_of(connection, month)) + more > cap:
+            raise OverTheCap(
+                f"the study may cost {cap:.2f} {when}, {spent:.2f} is spent or promised, and this is {more:.2f} more. "
+                f"Raise it with --{name.replace(' ', '-')} if that is right."
+            )

@@ -53,14 +53,21 @@ class LaunchOptions:
     )
     least_hourly: Decimal | None = option(
         None,
-        "refuse a live launch, or a compensation, below this pay an hour (default: the marketplace's)",
+        "least pay an hour: of a live launch, a compensation or --top-up (default: the marketplace's)",
         metavar="AMOUNT",
         read=money,
-        commands=("launch", "compensate"),
+        commands=("launch", "compensate", "pay"),
     )
     cap: Decimal | None = option(
         None,
         "what the whole study may cost, kept in the store: no command goes beyond it",
+        metavar="AMOUNT",
+        read=money,
+        commands=("launch", "extend", "pay", "compensate"),
+    )
+    month_cap: Decimal | None = option(
+        None,
+        "what the study may cost in one calendar month (UTC), kept in the store like --cap",
         metavar="AMOUNT",
         read=money,
         commands=("launch", "extend", "pay", "compensate"),

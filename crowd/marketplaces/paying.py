@@ -6,21 +6,28 @@ fails stops no other. Nobody is rejected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+import statistics
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 from typing import TYPE_CHECKING
 
-from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Purpose, State
+import sqlalchemy as sa
+
+from crowd.marketplaces.ledger import ZERO, Act, BulkAct, NotDone, OverTheCap, Payout, PayoutLedger, Purpose, State
 from crowd.marketplaces.market import launched_on
+from crowd.marketplaces.money import CENT
 from crowd.marketplaces.settling import Listed, LookUp, MarketVisit, Recorded, Settlement, compare_lists, record, visits
 from crowd.rating.rules import rules_in_force
+from crowd.store.tables import holds, payments
+from dialogue.errors import InputError
+from dialogue.records import Source
 
 if TYPE_CHECKING:
     from crowd.marketplaces.market import Market
     from crowd.store.store import Store
 
-ZERO = Decimal(0)
 SETTLES: tuple[Purpose, ...] = ("reward", "screen-out", "compensation")  # a visit that had one of these had its pay
 Kept = Mapping[tuple[str, Purpose], State]  # what the ledger says, by submission and purpose
 
@@ -30,10 +37,25 @@ class PayTerms:
     """What the researcher says of this payment."""
 
     bonus: Decimal = ZERO  # for each worked visit
+    bonuses: Mapping[str, Decimal] = field(default_factory=dict)  # of a list: by visit or by worker
+    bonus_name: str = ""  # a visit has one bonus of each name
     per_answer: Decimal = ZERO  # the same for each answer
     compensation: Decimal = ZERO  # for each answer of who could not hand in
+    least_hourly: Decimal | None = None  # the least pay an hour; None: that of the marketplace
+    top_up: bool = False  # everybody is raised to it where the median pay is below
     min_answers: int = 1  # below it a visit is listed and left to the researcher
     reason: str = ""  # what a person reads with a bonus
+    only: Collection[str] = ()  # visits; empty: all
+    without: Collection[str] = ()  # visits
+
+    @property
+    def bonus_purpose(self) -> Purpose:
+        """The purpose of the bonus in the ledger."""
+        return f"bonus {self.bonus_name}" if self.bonus_name else "bonus"
+
+    def takes(self, visit: str) -> bool:
+        """Whether this payment is about the visit."""
+        return visit not in self.without and (not self.only or visit in self.only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +65,29 @@ class Due:
     visit: MarketVisit
     payout: Payout
     begun: bool = False  # sent and not settled: asked about, not sent again
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long finished visits took, and what their reward is an hour."""
+
+    visits: int
+    minutes: float  # the median
+    hourly: Decimal
+
+    def top_up_to(self, floor: Decimal) -> Decimal:
+        """What each visit lacks of this pay an hour, in whole cents."""
+        lacking = (floor - self.hourly) * Decimal(str(self.minutes)) / 60
+        return max(ZERO, lacking).quantize(CENT, ROUND_UP)
+
+
+def pace_of(visits: Iterable[MarketVisit], reward: Decimal) -> Pace | None:
+    """By the median, as Prolific reckons it; None before anybody has finished."""
+    minutes = [visit.minutes for visit in visits if visit.minutes and visit.answers]
+    if not minutes:
+        return None
+    median = statistics.median(minutes)
+    return Pace(len(minutes), median, (reward * 60 / Decimal(str(median))).quantize(CENT, ROUND_HALF_UP))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +101,9 @@ class Bill:
     unable: Sequence[MarketVisit]  # worked, and could not hand in: compensation
     overdue: Sequence[MarketVisit]  # never listed although their time is over
     before: int  # payments that would be due and are confirmed already
+    held: Mapping[MarketVisit, str]  # would be due, and somebody wants to look first: why
+    pace: Pace | None  # of the visits that were finished
+    floor: Decimal  # the least pay an hour that is usual there
     terms: PayTerms
     at: float
 
@@ -78,14 +126,32 @@ def bill_of(market: Market, store: Store, terms: PayTerms, now: float) -> Bill:
     found = compare_lists(here, look.rows)
     worked = [(visit, row) for visit, row in found.verified if visit.answers]
     enough = [(visit, row) for visit, row in worked if visit.answers >= terms.min_answers]
+    _check_known(terms, worked, market.title)
     kept = {(row.submission, row.purpose): row.state for row in PayoutLedger(store, market.source).rows()}
-    all_due = [due for pair in enough for due in _due(market, *pair, terms, kept)]
-    dues = [due for due in all_due if _state(kept, due.payout) != "confirmed"]
+    pace = pace_of((visit for visit, _ in worked), market.reward)
+    usual = market.least_hourly.get(market.currency, ZERO)
+    floor = usual if terms.least_hourly is None else terms.least_hourly
+    lacking = pace.top_up_to(floor) if pace and terms.top_up else ZERO
+    all_due = [due for pair in enough for due in _due(market, *pair, terms, lacking, kept)]
+    open_ = [due for due in all_due if _state(kept, due.payout) != "confirmed"]
+    held = holds_of(store, market.source)
+    dues = [due for due in open_ if due.visit.key not in held]
     short = [v for v, row in worked if v.answers < terms.min_answers and row.state == "waiting"]
     unable = [v for v, row in worked if row.state in ("returned", "timed out")]
     # Where a question failed, silence says nothing about anybody.
     overdue = [] if look.problems else [v for v in found.unlisted if _overdue(v, market, now)]
-    return Bill(look, found, dues, short, unable, overdue, len(all_due) - len(dues), terms, now)
+    waiting = {due.visit: held[due.visit.key] for due in open_ if due.visit.key in held}
+    return Bill(look, found, dues, short, unable, overdue, len(all_due) - len(open_), waiting, pace, floor, terms, now)
+
+
+def _check_known(terms: PayTerms, worked: Sequence[tuple[MarketVisit, Listed]], title: str) -> None:
+    """A name that is nobody's may be a slip that leaves somebody unpaid."""
+    keys = {visit.key for visit, _ in worked}
+    names = keys | {visit.worker for visit, _ in worked}
+    asked = {*terms.only, *terms.without} - keys | set(terms.bonuses) - names
+    if asked:
+        few = ", ".join(sorted(asked)[:5])
+        raise InputError(f"{few}: no visit with answers that {title} lists has this name. Nothing was paid.")
 
 
 def _state(kept: Kept, payout: Payout) -> State | None:
@@ -96,25 +162,62 @@ def _overdue(visit: MarketVisit, market: Market, now: float) -> bool:
     return visit.withdrawn is None and now - visit.begun > market.deadline()
 
 
-def _due(market: Market, visit: MarketVisit, row: Listed, terms: PayTerms, kept: Kept) -> Iterator[Due]:
+def _due(
+    market: Market, visit: MarketVisit, row: Listed, terms: PayTerms, lacking: Decimal, kept: Kept
+) -> Iterator[Due]:
+    """What one visit is due; `lacking`: what its reward lacks of the pay that everybody is raised to."""
+
     def due(purpose: Purpose, amount: Decimal, cost: Decimal) -> Due:
         payout = Payout(market.source, row.key, purpose, amount, cost, market.currency)
         return Due(visit, payout, begun=_state(kept, payout) in ("sent", "uncertain"))
 
+    if not terms.takes(visit.key):
+        return
     reward = due("reward", market.reward, ZERO)
     if row.state == "waiting" or (row.state == "approved" and _state(kept, reward.payout) != "confirmed"):
         yield reward
     if row.state == "screened":
         yield due("screen-out", market.screen_out, ZERO)
     if row.state in ("waiting", "approved"):
-        if terms.bonus:
-            yield due("bonus", terms.bonus, market.bonus_cost(terms.bonus))
+        bonus = terms.bonuses.get(visit.key, terms.bonuses.get(visit.worker, terms.bonus))
+        if bonus:
+            yield due(terms.bonus_purpose, bonus, market.bonus_cost(bonus))
+        if lacking:
+            yield due("top-up", lacking, market.bonus_cost(lacking))
         if terms.per_answer:
             amount = terms.per_answer * visit.answers
             yield due("answers", amount, market.bonus_cost(amount))
     if row.state in ("returned", "timed out") and terms.compensation:
         amount = terms.compensation * visit.answers
         yield due("compensation", amount, market.bonus_cost(amount))
+
+
+# Held visits
+
+
+def holds_of(store: Store, market: Source) -> dict[str, str]:
+    """The visits that somebody wants to look at before they are paid, and why."""
+    with store.read() as connection:
+        rows = connection.execute(sa.select(holds.c.submission, holds.c.why).where(holds.c.market == market)).all()
+    return {row.submission: row.why for row in rows}
+
+
+def hold(store: Store, market: Source, submission: str, why: str, now: float) -> None:
+    """Pay nothing for this visit until it is released."""
+    with store.write() as connection:
+        known = sa.and_(payments.c.source == market, payments.c.key == submission)
+        if connection.execute(sa.select(payments.c.key).where(known)).first() is None:
+            raise InputError(f"{submission} is no visit that came to this study. Nothing was changed.")
+        connection.execute(sa.delete(holds).where(holds.c.market == market, holds.c.submission == submission))
+        connection.execute(sa.insert(holds).values(market=market, submission=submission, why=why, at=now))
+
+
+def release(store: Store, market: Source, submission: str) -> None:
+    """Let it be paid again."""
+    with store.write() as connection:
+        mine = sa.and_(holds.c.market == market, holds.c.submission == submission)
+        if not connection.execute(sa.delete(holds).where(mine)).rowcount:
+            raise InputError(f"{submission} is not held. `crowd pay` lists those that are.")
 
 
 def record_look(store: Store, bill: Bill) -> Recorded:
@@ -124,24 +227,40 @@ def record_look(store: Store, bill: Bill) -> Recorded:
 
 
 def pay(market: Market, store: Store, bill: Bill) -> Iterator[Due]:
-    """Pay what is due, one after the other; each as the ledger has it afterwards."""
+    """Pay what is due, many at once where the marketplace can; each as the ledger has it afterwards."""
     ledger = PayoutLedger(store, market.source)
-    status = {row.key: row.state for row in bill.look.rows}
-    for due in bill.dues:
-        act = market.act(ledger, due.payout.purpose, bill.terms.reason)
-        if act is None or (due.payout.purpose == "reward" and status[due.payout.submission] == "approved"):
-            ledger.note(due.payout)  # the marketplace has done it by itself, or an earlier version of this program
-            yield Due(due.visit, _as_kept(ledger, due.payout))
-            continue
-        try:
-            yield Due(due.visit, ledger.carry_out(due.payout, act))
-        except (NotDone, OverTheCap) as error:
-            yield Due(due.visit, refused(due.payout, str(error)))
+    listed = {row.key: row for row in bill.look.rows}
+    for (purpose, _), dues in _together(bill.dues, listed).items():
+        act = market.act(ledger, purpose, bill.terms.reason)
+        for due in dues:
+            # done by the marketplace itself, or by hand on its page
+            if act is None or (purpose == "reward" and listed[due.payout.submission].state == "approved"):
+                ledger.note(due.payout)
+        yield from _carried_out(ledger, act, dues)
 
 
-def _as_kept(ledger: PayoutLedger, payout: Payout) -> Payout:
-    same = (row for row in ledger.rows() if (row.submission, row.purpose) == (payout.submission, payout.purpose))
-    return next(same, payout)
+def _together(dues: Sequence[Due], listed: Mapping[str, Listed]) -> dict[tuple[Purpose, str], list[Due]]:
+    """Those that one call may pay: for one purpose, of one task of the marketplace."""
+    groups: dict[tuple[Purpose, str], list[Due]] = defaultdict(list)
+    for due in dues:
+        groups[due.payout.purpose, listed[due.payout.submission].group].append(due)
+    return groups
+
+
+def _carried_out(ledger: PayoutLedger, act: Act | BulkAct | None, dues: Sequence[Due]) -> Iterator[Due]:
+    known = {(row.submission, row.purpose): row for row in ledger.rows("confirmed")}
+    noted = [due for due in dues if (due.payout.submission, due.payout.purpose) in known]
+    yield from (replace(due, payout=known[due.payout.submission, due.payout.purpose]) for due in noted)
+    rest = [due for due in dues if (due.payout.submission, due.payout.purpose) not in known]
+    if isinstance(act, BulkAct):
+        rows = ledger.carry_out_all([due.payout for due in rest], act)
+        yield from (replace(due, payout=row) for due, row in zip(rest, rows, strict=True))
+    elif act is not None:
+        for due in rest:
+            try:
+                yield replace(due, payout=ledger.carry_out(due.payout, act))
+            except (NotDone, OverTheCap) as error:
+                yield replace(due, payout=refused(due.payout, str(error)))
 
 
 def refused(payout: Payout, why: str) -> Payout:
@@ -149,12 +268,23 @@ def refused(payout: Payout, why: str) -> Payout:
     return replace(payout, state="refused", why=why)
 
 
-def ask_about_the_rest(market: Market, store: Store) -> list[Payout]:
-    """Ask about whatever was sent and is not settled, also what is not due any more; what is still open afterwards."""
+def ask_about_the_rest(market: Market, store: Store, submission: str | None = None) -> list[Payout]:
+    """Ask about whatever was sent and is not settled, also what is not due any more; what is still open afterwards.
+
+    With a submission, about nothing else.
+    """
     ledger = PayoutLedger(store, market.source)
+    asked: dict[Purpose, list[Payout]] = defaultdict(list)
     for row in ledger.rows("sent", "uncertain"):
-        if act := market.act(ledger, row.purpose, ""):
-            ledger.ask(row, act)
+        if submission in (None, row.submission):
+            asked[row.purpose].append(row)
+    for purpose, rows in asked.items():
+        act = market.act(ledger, purpose, "")
+        if isinstance(act, BulkAct):
+            ledger.ask_all(rows, act)
+        elif act is not None:
+            for row in rows:
+                ledger.ask(row, act)
     return ledger.rows("sent", "uncertain")
 
 
@@ -179,6 +309,20 @@ def shut_out(market: Market, store: Store) -> tuple[int, list[str]]:
         here = visits(connection, market.source)
     blocked = {v.worker for v in here if v.blocked and v.listed and v.withdrawn is None}
     return market.close_to(blocked) if blocked else (0, [])
+
+
+def unsettled_payments(store: Store, rater: str) -> list[str]:
+    """The marketplaces' ids of this person's visits for which something was sent and may have been paid."""
+    with store.read() as connection:
+        mine = {
+            (row.source, row.key) for row in connection.execute(sa.select(payments).where(payments.c.rater == rater))
+        }
+    rows = [
+        row
+        for source in {source for source, _ in mine}
+        for row in PayoutLedger(store, source).rows("sent", "uncertain")
+    ]
+    return sorted({row.submission for row in rows if (row.market, row.submission) in mine})
 
 
 def unpaid_visits(store: Store, rater: str) -> list[str]:

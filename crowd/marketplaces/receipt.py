@@ -10,7 +10,8 @@ from crowd.marketplaces.ledger import Payout
 from crowd.marketplaces.paying import Bill, Due
 from crowd.marketplaces.settling import MarketVisit, Recorded
 
-DONE = {"reward": "approved", "bonus": "bonus", "answers": "bonus", "screen-out": "partial", "compensation": "partial"}
+DONE = {"reward": "approved", "answers": "bonus", "screen-out": "partial", "compensation": "partial"}
+STATES = {"refused": "refused", "sent": "on its way"}
 
 
 def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
@@ -25,6 +26,10 @@ def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
     if bill.before:
         yield f"  not sent   {bill.before} were paid before; each is paid once"
     yield f"  to spend   {bill.cost:.2f} {currency} with fees, beyond the places that are bought"
+    if bill.pace:
+        yield _pace_line(bill, currency)
+    for visit, why in bill.held.items():
+        yield f"  held       {visit.key}: {why} (pay --release {visit.key})"
     yield from _named("short", "handed in with fewer answers than --min-answers: left to you", bill.short)
     yield from _named("could not", "worked and could not hand in: --compensate AMOUNT, for each answer", bill.unable)
     yield f"  foreign    {len(found.foreign)} were handed in without an answer here: check them yourself"
@@ -33,6 +38,14 @@ def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
     yield f"  overdue    {len(bill.overdue)} of those are overdue: their votes will be set aside"
     due = sorted({due.visit for due in bill.fresh}, key=lambda visit: visit.begun)
     yield from _named("due", "are due something" if len(due) != 1 else "is due something", due)
+
+
+def _pace_line(bill: Bill, currency: str) -> str:
+    pace = bill.pace
+    assert pace is not None
+    took = f"{pace.minutes:.1f} minutes by the median of {pace.visits} finished visits"
+    below = f", below {bill.floor:.2f}: --top-up raises everybody to it" if pace.hourly < bill.floor else ""
+    return f"  pay        {pace.hourly:.2f} {currency} an hour, {took}{below}"
 
 
 def _named(name: str, words: str, visits: Sequence[MarketVisit]) -> Iterator[str]:
@@ -53,13 +66,23 @@ def paid_lines(paid: Sequence[Due], open_: Sequence[Payout]) -> Iterator[str]:
     unsettled = {(row.submission, row.purpose): row for row in open_}
     for due in paid:
         row = unsettled.pop((due.payout.submission, due.payout.purpose), due.payout)
-        word = {"confirmed": DONE.get(row.purpose, row.purpose), "refused": "refused"}.get(row.state, "uncertain")
+        word = DONE.get(row.purpose, row.purpose) if row.state == "confirmed" else STATES.get(row.state, "uncertain")
         yield f"  {word:<10} {row.amount:>8.2f}  {visit_facts(due.visit)}{f': {row.why}' if row.why else ''}"
     for row in unsettled.values():
-        yield f"  {'uncertain':<10} {row.amount:>8.2f}  {row.submission}: {row.purpose}, {row.why}"
+        word = STATES.get(row.state, "uncertain")
+        yield f"  {word:<10} {row.amount:>8.2f}  {row.submission}: {row.purpose}{f', {row.why}' if row.why else ''}"
     if open_:
-        yield "  Uncertain is never sent again. Run this again in some minutes: the marketplace is asked. If it stays,"
-        yield "  look there by hand, then: pay --confirm ID (it was paid), or pay --not-paid ID (it was not)."
+        yield "  What is on its way or uncertain is never sent again. Run this again in an hour: it is looked up then."
+    if any(row.state == "uncertain" for row in open_):
+        yield "  If it stays uncertain, look there, then say what you saw: pay --confirm ID, or pay --not-paid ID."
+
+
+def failures(paid: Sequence[Due], open_: Sequence[Payout], problems: Sequence[str]) -> str:
+    """What was not done, in one sentence; nothing where all was."""
+    refused = sum(due.payout.state == "refused" for due in paid)
+    uncertain = sum(row.state == "uncertain" for row in open_) + sum(due.payout.state == "intended" for due in paid)
+    numbers = ((refused, "refused"), (uncertain, "uncertain"), (len(problems), "skipped"))
+    return ", ".join(f"{number} {word}" for number, word in numbers if number)
 
 
 def look_lines(seen: Recorded, closed: int, problems: Sequence[str]) -> Iterator[str]:

@@ -55,6 +55,7 @@ class MarketVisit:
     seconds: float
     begun: float
     finished: bool
+    minutes: float | None  # from the first page to the last; None where they have not come to the last
     blocked: bool
     listed: bool  # whether the marketplace has ever confirmed it
     withdrawn: str | None
@@ -96,6 +97,7 @@ def _visit(row: sa.Row[tuple[object, ...]]) -> MarketVisit:
         failed=int(values["failed"] or 0),
         seconds=float(values["seconds"] or 0.0),
         finished=values["finished"] is not None,
+        minutes=None if values["finished"] is None else (values["finished"] - values["begun"]) / 60,
         blocked=values["status"] == "blocked",
         listed=values["listed"] is not None,
         withdrawn=values["withdrawn"],

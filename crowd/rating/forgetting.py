@@ -18,7 +18,7 @@ from crowd.store import event_log
 from crowd.store.identity import FORGOTTEN
 from crowd.store.keys import is_invited, keys_in, revoke
 from crowd.store.store import Store, settings
-from crowd.store.tables import HOLDS_PLACE, events, leases, payments, payouts, raters, sittings, votes
+from crowd.store.tables import HOLDS_PLACE, events, holds, leases, payments, payouts, raters, sittings, votes
 
 DAY = 86_400
 KEPT = ("answered", "undone", "blocked", "standing", "admitted", "ruled", "rule", "study")  # what the votes follow from
@@ -63,6 +63,8 @@ def _rename_payouts(connection: sa.Connection, rater: str, nobody: str) -> None:
         mine = sa.and_(payouts.c.market == visit.source, payouts.c.submission == visit.key)
         bare = {"submission": f"{nobody}-{n}", "handle": "", "why": ""}
         connection.execute(sa.update(payouts).where(mine).values(bare))
+        here = sa.and_(holds.c.market == visit.source, holds.c.submission == visit.key)
+        connection.execute(sa.delete(holds).where(here))
 
 
 def _bare(clause: str | None) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from crowd.marketplaces.ledger import NotDone, Payout
@@ -45,10 +45,11 @@ class MTurkBonus:
     client: Client
     workers: Mapping[str, str]  # who handed an assignment in
     reason: str
+    equal_paid: Callable[[Payout], int]  # how many bonuses of this amount and reason the ledger knows besides this one
 
     def prepare(self, row: Payout) -> str:
         """Look whether it is there already, from before there was a ledger."""
-        if (row.amount, self.reason) in mturk.bonuses(self.client, row.submission):
+        if self._is_there(replace(row, handle=self.reason)):
             raise NotDone(
                 f"MTurk lists this bonus of {row.amount:.2f} already, and this study's ledger does not know it. "
                 "Nothing was paid."
@@ -67,7 +68,10 @@ class MTurkBonus:
 
     def ask(self, row: Payout) -> bool | None:
         """MTurk's list says."""
-        return (row.amount, row.handle) in mturk.bonuses(self.client, row.submission)
+        return self._is_there(row)
+
+    def _is_there(self, row: Payout) -> bool:
+        return mturk.bonuses(self.client, row.submission).count((row.amount, row.handle)) > self.equal_paid(row)
 
 
 @dataclass(slots=True)

@@ -10,14 +10,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_UP, Decimal
 
-from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Purpose, Unsure
+from crowd.marketplaces.ledger import ZERO, NotDone, OverTheCap, Payout, PayoutLedger, Purpose, Unsure
 from crowd.marketplaces.money import CENT
 from crowd.marketplaces.mturk import client as mturk
 from crowd.marketplaces.mturk import owed
 from crowd.marketplaces.mturk.acts import MTurkApproval
 from crowd.marketplaces.mturk.connecting import explained
 from crowd.marketplaces.mturk.market import MTurkMarket
-from crowd.marketplaces.paying import ZERO, refused
+from crowd.marketplaces.paying import refused
 from crowd.marketplaces.settling import MarketVisit, visits
 from crowd.store.store import Store
 from dialogue.errors import InputError

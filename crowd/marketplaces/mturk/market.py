@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, check_same, read_launch, write_launch
-from crowd.marketplaces.ledger import Act, PayoutLedger, Purpose, check_cap
+from crowd.marketplaces.ledger import Act, PayoutLedger, Purpose, check_cap, is_extra
 from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.mturk import acts
 from crowd.marketplaces.mturk import client as mturk
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from crowd.marketplaces.self_test import Visitor
     from crowd.store.store import Store
 
-CLOSING = (
-    "AWS's documentation says that Mechanical Turk closes for good on 30 September 2026. This speaks its protocol: "
-    "what answers depends on AWS_ENDPOINT_URL_MTURK"
-)
+CLOSING = "Mechanical Turk closed on 30 September 2026: this is for replications, against an endpoint on this machine"
 MTURK_STATES: dict[str, ListedState] = {"Submitted": "waiting", "Approved": "approved", "Rejected": "rejected"}
 GRACE = 3600.0  # seconds beyond the time MTurk gives a worker
 
@@ -194,14 +191,20 @@ class MTurkMarket:
 
     def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
         """How MTurk pays for this."""
-        del ledger
         if purpose == "reward":
             return acts.MTurkApproval(self.client)
         if purpose == "places":
             return acts.BoughtHit(self.client, self.existing, self.options.days, 0)
         if purpose == "compensation":
             return OwedHit(self.client, self.existing, self.workers)
-        return None if purpose == "return" else acts.MTurkBonus(self.client, self.workers, reason)
+        if not is_extra(purpose):
+            return None
+        return acts.MTurkBonus(self.client, self.workers, reason, lambda row: ledger.equal_paid(row, handle=row.handle))
+
+    def book(self, store: Store) -> list[str]:
+        """Nothing: MTurk's own page makes HITs of other types, which are not of this study."""
+        del store
+        return []
 
     def bonus_cost(self, amount: Decimal) -> Decimal:
         """With MTurk's fee."""

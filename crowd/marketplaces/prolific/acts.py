@@ -1,71 +1,146 @@
-"""How money moves on Prolific: one submission at a time, each act with the question that settles it."""
+"""How money moves on Prolific: approvals and bonuses many at once, each act with the question that settles it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 from crowd.marketplaces.ledger import NotDone, Payout
+from crowd.marketplaces.money import CENT
 from crowd.marketplaces.prolific import client as prolific
 
 if TYPE_CHECKING:
     import httpx
 
-    from crowd.marketplaces.prolific.client import ProlificLaunch
+    from crowd.marketplaces.prolific.client import ProlificLaunch, Submission
+
+
+class Listing:
+    """Every submission of the launch, by its name: asked for once, and again after something was sent."""
+
+    def __init__(self, ask: Callable[[], dict[str, Submission]]) -> None:
+        self._ask = ask
+        self._rows: dict[str, Submission] | None = None
+
+    def rows(self) -> dict[str, Submission]:
+        """As Prolific has them since the last call that changed something."""
+        if self._rows is None:
+            self._rows = self._ask()
+        return self._rows
+
+    def forget(self) -> None:
+        """Something is about to change."""
+        self._rows = None
 
 
 @dataclass(frozen=True, slots=True)
-class ProlificApproval:
-    """The reward. Prolific ignores a second approval, so what was not done may be sent again."""
+class Approvals:
+    """The rewards. Prolific ignores a second approval, so what was not done may be sent again."""
 
     client: httpx.Client
+    listing: Listing
+    most: int = prolific.MOST_APPROVALS
 
-    def prepare(self, row: Payout) -> str:
+    def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
         """Nothing."""
-        del row
-        return ""
+        return rows
 
-    def send(self, row: Payout) -> bool:
-        """Approve it."""
-        return prolific.approve(self.client, row.submission) == "APPROVED"
-
-    def ask(self, row: Payout) -> bool | None:
-        """Its status says."""
-        status = prolific.submission_status(self.client, row.submission)
-        return {"APPROVED": True, "AWAITING REVIEW": False}.get(status)
-
-
-@dataclass(frozen=True, slots=True)
-class ProlificBonus:
-    """A bonus. Paying it is not idempotent and takes minutes, so it is sent once, and then looked for."""
-
-    client: httpx.Client
-    launch: ProlificLaunch
-    known: Callable[[Payout], int]  # how many bonuses of this amount the ledger knows of this submission
-
-    def prepare(self, row: Payout) -> str:
-        """Set it up. The handle remembers how many bonuses of this amount there were before."""
-        before = self._equal(row)
-        if before > self.known(row):
-            raise NotDone(
-                f"Prolific lists a bonus of {row.amount:.2f} here that this study's ledger does not know. Nothing was "
-                "paid: pay it on Prolific's page if it is another one."
-            )
-        return f"{prolific.set_up_bonus(self.client, self.launch, row.submission, row.amount)}:{before}"
-
-    def send(self, row: Payout) -> bool:
-        """Pay it; Prolific does so later."""
-        prolific.pay_bonus(self.client, row.handle.partition(":")[0])
+    def send(self, rows: Sequence[Payout]) -> bool:
+        """Approve them; Prolific does so a little later."""
+        self.listing.forget()
+        prolific.approve_all(self.client, [row.submission for row in rows])
         return False
 
-    def ask(self, row: Payout) -> bool | None:
-        """Whether there is one more. Where there is none, it may still come."""
-        before = int(row.handle.partition(":")[2] or 0)
-        return True if self._equal(row) > before else None
+    def ask(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
+        """Their statuses say."""
+        listed = self.listing.rows()
+        done = {"APPROVED": True, "AWAITING REVIEW": False}
+        known = {row.submission: listed[row.submission].status for row in rows if row.submission in listed}
+        return {name: done.get(status) for name, status in known.items()}
 
-    def _equal(self, row: Payout) -> int:
-        return prolific.bonuses_of(self.client, row.submission).count(prolific.cents(row.amount))
+
+@dataclass(slots=True)
+class Bonuses:
+    """Bonuses. Paying them is not idempotent and takes minutes, so they are sent once, and then looked for.
+
+    The handle is the name under which they were set up, and how many equal ones the submission had before.
+    """
+
+    client: httpx.Client
+    listing: Listing
+    equal_paid: Callable[[Payout], int]  # how many bonuses of this amount the ledger knows of this submission
+    most: int = prolific.MOST_BONUSES
+    before: Mapping[str, Submission] | None = None  # as Prolific had them before the first of these was paid
+
+    def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
+        """Set them up, and check that Prolific means the same money."""
+        before = self.before = self.before or self.listing.rows()
+        equal = {row.submission: self._count(row, before) for row in rows}
+        for row in rows:
+            if equal[row.submission] > self.equal_paid(row):
+                raise NotDone(
+                    f"Prolific lists a bonus of {row.amount:.2f} here that this study's ledger does not know. Nothing "
+                    "was paid: pay it on Prolific's page if it is another one."
+                )
+        study = _study_of(rows, before)
+        plan = prolific.set_up_bonuses(self.client, study, {row.submission: row.amount for row in rows})
+        _check_plan(plan, rows)
+        handles = (f"{plan.name}:{equal[row.submission]}" for row in rows)
+        shares = _shares(plan.vat, [row.amount for row in rows])
+        return [replace(row, handle=one, vat=vat) for row, one, vat in zip(rows, handles, shares, strict=True)]
+
+    def send(self, rows: Sequence[Payout]) -> bool:
+        """Pay them; Prolific does so later."""
+        self.listing.forget()
+        prolific.pay_bonuses(self.client, rows[0].handle.partition(":")[0])
+        return False
+
+    def ask(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
+        """Whether there is one more than before. Where there is none, it may still come."""
+        listed = self.listing.rows()
+        before = {row.submission: int(row.handle.partition(":")[2] or 0) for row in rows}
+        return {row.submission: self._count(row, listed) > before[row.submission] or None for row in rows}
+
+    def _count(self, row: Payout, listed: Mapping[str, Submission]) -> int:
+        """The equal bonuses of this submission, by the list where it says them, else by a question of its own."""
+        known = listed[row.submission].bonuses if row.submission in listed else None
+        bonuses = prolific.bonuses_of(self.client, row.submission) if known is None else known
+        return list(bonuses).count(prolific.cents(row.amount))
+
+
+def _study_of(rows: Sequence[Payout], listed: Mapping[str, Submission]) -> str:
+    """The one study that all of them took part in."""
+    names = {listed[row.submission].study for row in rows if row.submission in listed}
+    if len(names) != 1:
+        raise NotDone("Prolific does not list this submission. Nothing was paid.")
+    return names.pop()
+
+
+def _check_plan(plan: prolific.BonusPlan, rows: Sequence[Payout]) -> None:
+    """Refuse where Prolific would pay another amount, or ask more for it than the cap was held against."""
+    amount = sum(prolific.cents(row.amount) for row in rows)
+    most = sum(prolific.cents(row.cost) for row in rows) + len(rows)  # each cost is rounded by less than a cent
+    if plan.amount is not None and plan.amount != amount:
+        raise NotDone(f"Prolific understood {plan.amount} cents where {amount} were meant. Nothing was paid.")
+    if (asked := amount + plan.fees + plan.vat) > most:
+        raise NotDone(
+            f"Prolific asks {asked / 100:.2f} for this, more than the {most / 100:.2f} of the fee that was given. "
+            "Nothing was paid: give the right one with --fee-percent, or leave it out."
+        )
+
+
+def _shares(cents: int, amounts: Sequence[Decimal]) -> list[Decimal]:
+    """An amount in cents, divided in proportion, in whole cents that add up to it.
+
+    >>> [str(share) for share in _shares(3, [Decimal("0.20"), Decimal("0.20")])]
+    ['0.02', '0.01']
+    """
+    whole, sums = sum(amounts), itertools.accumulate(amounts)
+    ends = [(Decimal(cents) / 100 * part / whole).quantize(CENT, ROUND_HALF_UP) for part in sums]
+    return [end - start for start, end in itertools.pairwise([Decimal(0), *ends])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +188,28 @@ class ReturnRequest:
     def ask(self, row: Payout) -> bool | None:
         """Prolific keeps when it was asked for; where it shows nothing, it may still come."""
         return True if prolific.return_requested(self.client, row.submission) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A rejection with its category and the message that the person reads. Prolific ignores a second one."""
+
+    client: httpx.Client
+    category: str
+    message: str
+
+    def prepare(self, row: Payout) -> str:
+        """Only who waits for their review can be rejected."""
+        status = prolific.submission_status(self.client, row.submission)
+        if status != "AWAITING REVIEW":
+            raise NotDone(f"it is {status}, so it cannot be rejected. Nothing was sent.")
+        return ""
+
+    def send(self, row: Payout) -> bool:
+        """Reject it."""
+        return prolific.reject(self.client, row.submission, self.category, self.message) == "REJECTED"
+
+    def ask(self, row: Payout) -> bool | None:
+        """Its status says."""
+        status = prolific.submission_status(self.client, row.submission)
+        return {"REJECTED": True, "AWAITING REVIEW": False}.get(status)

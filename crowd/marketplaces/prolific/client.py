@@ -8,26 +8,36 @@ tells whether the draft of an interrupted launch exists already. Interface: http
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import random
 import secrets
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
 from crowd.marketplaces.launch import LOOPBACK
-from crowd.marketplaces.ledger import NotDone, Unsure
+from crowd.marketplaces.ledger import NotDone, NotReached, Unsure
 from crowd.marketplaces.money import Price
 from crowd.web.entrance import origin
 from dialogue.errors import InputError
 
 API = "https://api.prolific.com/api/v1"
+ATTEMPTS = 5  # of a call that did nothing, or only reads: about 15 seconds in all
+LONGEST_WAIT = 120.0  # seconds that a command waits where Prolific asks it to
+PAGE = 200  # submissions or studies in one answer, as Prolific's own command-line program asks for them
+MOST_BONUSES = 200  # in one payment, by Prolific's documentation
+MOST_APPROVALS = 200  # in one call; the documentation names no number
 TOKEN, ENDPOINT = "PROLIFIC_TOKEN", "PROLIFIC_API_URL"
 CURRENCIES = ("USD", "GBP")
 HUNDRED = Decimal(100)
+FEE_PRECISION = Decimal("0.0001")  # per cent: what a calculator that rounds to cents can tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,8 @@ class ProlificLaunch:
     study: str = ""  # Prolific's id of the study
     screen_out: str = "0"  # fixed pay of a screened-out person; 0: they are approved like everybody
     screen_outs: int = 0  # how many of them Prolific pays before it pauses the study
+    quota: bool = False  # Prolific runs such a study as several, one a group, with names of their own
+    parts: tuple[str, ...] = ()  # the names of those that were met so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +64,8 @@ class Submission:
     submission: str
     participant: str
     status: str
+    study: str  # of a study with quotas, the part that the person took
+    bonuses: tuple[int, ...] | None = None  # in cents; None where the list does not say
 
 
 def connect_to_prolific() -> httpx.Client:
@@ -78,31 +92,59 @@ def _whole(reply: Any) -> Any:
 
 
 def call(client: httpx.Client, method: str, path: str, read: Callable[[Any], Any] = _whole, **options: Any) -> Any:
-    """One request, and what `read` takes from the answer; reading is tried three times, writing once.
+    """One request, and what `read` takes from the answer. What was certainly not done, and reading, is tried again.
 
     NotDone: it was not done. Unsure: nobody knows, also where the answer says done and is not what it should be.
     """
-    for _ in range(3 if method == "GET" else 1):
+    for attempt in range(ATTEMPTS):
+        asked_wait = 0.0
         try:
             return _answered(client.request(method, path, **options), read)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing has left this machine
-            problem: InputError = NotDone(f"Prolific could not be reached ({type(error).__name__}).")
+            problem: InputError = NotReached(f"Prolific could not be reached ({type(error).__name__}).")
         except httpx.TransportError as error:
             problem = Unsure(f"Prolific has not answered ({type(error).__name__}).")
         except Unsure as error:
             problem = error
         except Busy as error:
-            problem = NotDone(str(error))
+            problem, asked_wait = error, error.wait
+        if attempt == ATTEMPTS - 1 or asked_wait > LONGEST_WAIT or (isinstance(problem, Unsure) and method != "GET"):
+            break
+        time.sleep(wait_before(attempt, asked_wait, random.SystemRandom()))
     raise problem
 
 
-class Busy(Exception):
+def wait_before(attempt: int, asked: float, draw: random.Random) -> float:
+    """Seconds before the next attempt: twice as long each time, at random, and never less than Prolific asks for.
+
+    >>> [round(wait_before(attempt, 0.0, random.Random(1)), 2) for attempt in range(4)]
+    [0.57, 1.13, 2.27, 4.54]
+    """
+    return max(asked, 2.0**attempt * (0.5 + 0.5 * draw.random()))
+
+
+class Busy(NotReached):
     """Prolific asks for patience; it has done nothing."""
+
+    def __init__(self, wait: float) -> None:
+        when = f"in {math.ceil(wait / 60)} min" if wait > LONGEST_WAIT else "in a minute"
+        super().__init__(f"Prolific is busy (429). Run the same command again {when}.")
+        self.wait = wait
+
+
+def _asked_wait(reply: httpx.Response) -> float:
+    """The seconds of Retry-After, which may also be a date."""
+    text = reply.headers.get("Retry-After", "")
+    if text.isdecimal():
+        return float(text)
+    with contextlib.suppress(ValueError, TypeError):
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    return 0.0
 
 
 def _answered(reply: httpx.Response, read: Callable[[Any], Any]) -> Any:
     if reply.status_code == 429:
-        raise Busy("Prolific is busy (429). Run the same command again in a minute.")
+        raise Busy(_asked_wait(reply))
     if reply.status_code >= 500:
         raise Unsure(f"Prolific has stumbled (HTTP {reply.status_code}).")
     if reply.status_code >= 400:
@@ -127,9 +169,18 @@ def _sentence(reply: httpx.Response) -> str:
         return f"Prolific does not have this {what} any more; was it deleted by hand? Its votes are kept."
     with contextlib.suppress(ValueError, AttributeError, KeyError, TypeError):
         error = reply.json()["error"]
-        said = error.get("detail") if isinstance(error.get("detail"), str) else None
-        return f"Prolific refused: {'; '.join(str(text)[:200] for text in (error.get('title'), said) if text)}."
+        parts = [str(text)[:200] for text in (error.get("title"), *_texts(error.get("detail"))) if text]
+        return f"Prolific refused: {'; '.join(parts)}."
     return f"Prolific refused the request (HTTP {reply.status_code})."
+
+
+def _texts(detail: Any) -> list[str]:
+    """The texts of an error, which may be one, a list, or lists by field."""
+    if isinstance(detail, dict):
+        return [f"{name}: {text}" for name, part in detail.items() for text in _texts(part)]
+    if isinstance(detail, list):
+        return [text for part in detail for text in _texts(part)]
+    return [] if detail is None else [str(detail)]
 
 
 # Launch
@@ -145,7 +196,8 @@ def fee_percent(client: httpx.Client, reward: Decimal) -> Decimal:
     places = 1000  # so many that rounding to a cent does not show
     body = {"reward": cents(reward), "total_available_places": places}
     total = call(client, "POST", "/study-cost-calculator/", lambda found: Decimal(str(found["total_cost"])), json=body)
-    return Decimal(total / (cents(reward) * places) - 1) * HUNDRED
+    share: Decimal = total / (cents(reward) * places) - 1
+    return (share * HUNDRED).quantize(FEE_PRECISION, ROUND_HALF_UP)
 
 
 def cents(amount: Decimal) -> int:
@@ -162,6 +214,7 @@ def new_prolific_launch(
     places: int,
     screen_out: Decimal = Decimal(0),
     screen_outs: int = 0,
+    quota: bool = False,
 ) -> ProlificLaunch:
     """The record of a launch in which nothing exists yet."""
     return ProlificLaunch(
@@ -173,6 +226,7 @@ def new_prolific_launch(
         places,
         screen_out=f"{screen_out:.2f}",
         screen_outs=screen_outs,
+        quota=quota,
     )
 
 
@@ -191,37 +245,69 @@ def create_draft(client: httpx.Client, launch: ProlificLaunch, body: dict[str, A
 
 
 def _draft_named(client: httpx.Client, key: str) -> str:
-    def named(found: Any) -> str:
-        return next((str(study["id"]) for study in found["results"] if study.get("internal_name") == key), "")
-
-    return str(call(client, "GET", "/studies/", named, params={"state": "UNPUBLISHED"}))
+    drafts = _pages(client, "/studies/", lambda found: found["results"], {"state": "UNPUBLISHED"})
+    return next((str(draft["id"]) for draft in drafts if draft.get("internal_name") == key), "")
 
 
 def _id(found: Any) -> str:
     return str(found["id"])
 
 
+def _pages(
+    client: httpx.Client, path: str, rows: Callable[[Any], Sequence[Any]], query: Mapping[str, Any]
+) -> Iterator[Any]:
+    """Every row of a list, page by page."""
+    following: str | None = path
+    while following:
+        page, following = call(
+            client,
+            "GET",
+            following,
+            lambda found: (rows(found), _next(found)),
+            params=query if following == path else None,
+        )
+        yield from page
+        # The token goes with every request, so a link that leads elsewhere is not followed.
+        if following and origin(following) != origin(str(client.base_url)):
+            return
+
+
+def _next(found: Any) -> str | None:
+    """Where the next page is."""
+    return ((found.get("_links") or {}).get("next") or {}).get("href")
+
+
 # While the study runs
 
 
-def submissions(client: httpx.Client, launch: ProlificLaunch) -> Iterator[Submission]:
-    """Every visit that Prolific lists, page by page."""
-    path: str | None = f"/studies/{launch.study}/submissions/"
-    while path:
-        rows, following = call(client, "GET", path, _page)
-        yield from rows
-        # The token goes with every request, so a link that leads elsewhere is not followed.
-        path = following if following and origin(following) == origin(str(client.base_url)) else None
+def submissions(client: httpx.Client, study: str) -> Iterator[Submission]:
+    """Every visit that Prolific lists."""
+    path = f"/studies/{study}/submissions/"
+    return _pages(client, path, lambda found: [_submission(row, study) for row in found["results"]], {"limit": PAGE})
 
 
-def _page(found: Any) -> tuple[list[Submission], str | None]:
-    """The submissions of one page, and where the next one is."""
-    rows = [Submission(str(row["id"]), str(row["participant_id"]), _status(row)) for row in found["results"]]
-    return rows, ((found.get("_links") or {}).get("next") or {}).get("href")
+def _submission(row: dict[str, Any], study: str) -> Submission:
+    paid = row.get("bonus_payments")
+    bonuses = None if paid is None else tuple(_cents_of(amount) for amount in paid)
+    return Submission(str(row["id"]), str(row["participant_id"]), _status(row), row.get("study_id") or study, bonuses)
+
+
+def _cents_of(amount: Any) -> int:
+    return round(Decimal(str(amount)))
 
 
 def _status(row: dict[str, Any]) -> str:
     return str(row["status"]).replace("_", " ").replace("TIMED OUT", "TIMED-OUT")
+
+
+def study_of(client: httpx.Client, submission: str) -> tuple[str, str]:
+    """The study of one submission, and the study that it is a part of; the latter may be nothing."""
+
+    def named(found: Any) -> tuple[str, str]:
+        return str(found["study_id"]), str(found.get("parent_study_id") or "")
+
+    answer: tuple[str, str] = call(client, "GET", f"/submissions/{submission}/", named)
+    return answer
 
 
 def submission_status(client: httpx.Client, submission: str) -> str:
@@ -233,9 +319,16 @@ def bonuses_of(client: httpx.Client, submission: str) -> list[int]:
     """The bonuses that one submission has had, in cents."""
 
     def paid(found: Any) -> list[int]:
-        return [round(Decimal(str(amount))) for amount in found["bonus_payments"] or []]
+        return [_cents_of(amount) for amount in found["bonus_payments"] or []]
 
     return list(call(client, "GET", f"/submissions/{submission}/", paid))
+
+
+REJECTION_CATEGORIES = (
+    "TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK", "LOW_EFFORT",
+    "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER",
+)  # fmt: skip
+SHORTEST_REJECTION = 100  # letters of the message, by Prolific's documentation
 
 
 def study_at_prolific(client: httpx.Client, launch: ProlificLaunch) -> dict[str, Any]:
@@ -260,9 +353,15 @@ def set_places(client: httpx.Client, launch: ProlificLaunch, places: int) -> Non
         raise Unsure(f"Prolific was asked for {places} places and shows {said['total_available_places']}.")
 
 
-def approve(client: httpx.Client, submission: str) -> str:
-    """Approve one submission; gives its status. Prolific ignores it for one that is approved."""
-    return str(call(client, "POST", f"/submissions/{submission}/transition/", _status, json={"action": "APPROVE"}))
+def approve_all(client: httpx.Client, submissions: Sequence[str]) -> None:
+    """Approve these submissions, some time later. Prolific ignores those that are approved."""
+    call(client, "POST", "/submissions/bulk-approve/", json={"submission_ids": list(submissions)})
+
+
+def reject(client: httpx.Client, submission: str, category: str, message: str) -> str:
+    """Reject one submission, which is never undone; gives its status."""
+    body = {"action": "REJECT", "rejection_category": category, "message": message}
+    return str(call(client, "POST", f"/submissions/{submission}/transition/", _status, json=body))
 
 
 def request_return(client: httpx.Client, submission: str, reason: str) -> None:
@@ -279,12 +378,73 @@ def return_requested(client: httpx.Client, submission: str) -> bool:
     return bool(call(client, "GET", f"/submissions/{submission}/", requested))
 
 
-def set_up_bonus(client: httpx.Client, launch: ProlificLaunch, submission: str, amount: Decimal) -> str:
-    """Set a bonus up, which pays nothing yet; gives the name by which it is paid."""
-    body = {"study_id": launch.study, "csv_bonuses": f"{submission},{amount:.2f}"}
-    return str(call(client, "POST", "/submissions/bonus-payments/", _id, json=body))
+@dataclass(frozen=True, slots=True)
+class BonusPlan:
+    """Bonuses that are set up and not paid: the name by which they are paid, and what Prolific adds, in cents."""
+
+    name: str
+    amount: int | None  # None where Prolific does not say what it understood
+    fees: int
+    vat: int
 
 
-def pay_bonus(client: httpx.Client, bulk: str) -> None:
+def set_up_bonuses(client: httpx.Client, study: str, amounts: Mapping[str, Decimal]) -> BonusPlan:
+    """Set bonuses up, one for each submission of this study, which pays nothing yet."""
+    lines = "\n".join(f"{submission},{amount:.2f}" for submission, amount in amounts.items())
+
+    def planned(found: Any) -> BonusPlan:
+        amount = found.get("amount")
+        fees, vat = (_cents_of(found.get(name) or 0) for name in ("fees", "vat"))
+        return BonusPlan(_id(found), None if amount is None else _cents_of(amount), fees, vat)
+
+    body = {"study_id": study, "csv_bonuses": lines}
+    plan: BonusPlan = call(client, "POST", "/submissions/bonus-payments/", planned, json=body)
+    return plan
+
+
+def pay_bonuses(client: httpx.Client, plan: str) -> None:
     """Pay what was set up. Each call pays again, and the money moves some minutes later: call it once."""
-    call(client, "POST", f"/bulk-bonus-payments/{bulk}/pay/")
+    call(client, "POST", f"/bulk-bonus-payments/{plan}/pay/")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCost:
+    """What a study has cost so far, in cents, by Prolific's own books: places and bonuses."""
+
+    rewards: int
+    fees: int
+    vat: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.rewards + self.fees + self.vat
+
+
+def places_cost(client: httpx.Client, launch: ProlificLaunch) -> StudyCost:
+    """What the places of the study have cost so far, without bonuses."""
+
+    def cost(found: Any) -> StudyCost:
+        return StudyCost(*(_cents_of(found["rewards"][name]["amount"]) for name in ("rewards", "fees", "tax")))
+
+    answer: StudyCost = call(client, "GET", f"/studies/{launch.study}/cost/", cost)
+    return answer
+
+
+def balance(client: httpx.Client, workspace: str) -> tuple[Decimal, str] | None:
+    """What the workspace may still spend, and its currency; None where the token sees several and none was named."""
+
+    def names(found: Any) -> list[str]:
+        return [_id(row) for row in found["results"]]
+
+    if not workspace:
+        known = call(client, "GET", "/workspaces/", names)
+        if len(known) != 1:
+            return None
+        workspace = known[0]
+
+    def available(found: Any) -> tuple[Decimal, str]:
+        return Decimal(int(found["available_balance"])) / HUNDRED, str(found["currency_code"])
+
+    answer: tuple[Decimal, str] = call(client, "GET", f"/workspaces/{workspace}/balance/", available)
+    return answer

@@ -56,6 +56,7 @@ def draft(launch: ProlificLaunch, terms: ProlificTerms) -> dict[str, Any]:
         "reward": cents(Decimal(launch.reward)),
         "device_compatibility": ["desktop", "tablet", "mobile"],
         "filters": [dict(one) for one in terms.filters],
+        **({"study_type": "QUOTA"} if launch.quota else {}),
         "submissions_config": {"max_submissions_per_participant": 1},
     }
 
@@ -103,6 +104,11 @@ def read_filters(text: str, known: Sequence[Mapping[str, Any]]) -> list[dict[str
     return found
 
 
+def has_quota(filters: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether places are divided among choices."""
+    return any("weightings" in one for one in filters)
+
+
 def _range(name: str, wanted: str) -> dict[str, Any]:
     ends = re.fullmatch(r"(\d+)?\.\.(\d+)?", wanted)
     low, high = (int(end) if end else None for end in (ends.groups() if ends else (None, None)))
@@ -112,18 +118,20 @@ def _range(name: str, wanted: str) -> dict[str, Any]:
 
 
 def _selected(known: Mapping[str, Any], wanted: str) -> dict[str, Any]:
-    """Choices by their names; `NAME:WEIGHT` for all of them is a quota."""
+    """Choices by their names; `NAME:WEIGHT` for all of them is a quota, and a weight is a whole number."""
     choices = {str(label).casefold(): key for key, label in (known.get("choices") or {}).items()}
     values: list[str] = []
-    weights: dict[str, float] = {}
+    weights: dict[str, int] = {}
     for piece in wanted.split(","):
         label, _, weight = (part.strip() for part in piece.partition(":"))
         key = choices.get(label.casefold(), label if label in choices.values() or not choices else None)
-        if not label or key is None or (weight and not re.fullmatch(r"\d+(\.\d+)?", weight)):
+        if weight and not re.fullmatch(r"[1-9]\d{0,5}", weight):
+            raise InputError(f"--filters: the weight {weight!r} of {label} is not a whole number, 1 or more.")
+        if not label or key is None:
             few = ", ".join(list((known.get("choices") or {}).values())[:20])
             raise InputError(f"--filters: {known['filter_id']} has no choice {piece.strip()!r}. It has: {few}.")
         values.append(key)
-        weights |= {key: float(weight)} if weight else {}
+        weights |= {key: int(weight)} if weight else {}
     if weights and len(weights) != len(values):
         raise InputError(f"--filters: {known['filter_id']} has a weight for some choices only; give all or none.")
     return {"selected_values": values, **({"weightings": weights} if weights else {})}

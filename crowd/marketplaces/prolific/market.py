@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_UP, Decimal
 from functools import cached_property
@@ -13,13 +13,13 @@ import httpx
 
 from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, check_same, read_launch, write_launch
-from crowd.marketplaces.ledger import Act, Payout, PayoutLedger, Purpose, check_cap
+from crowd.marketplaces.ledger import ZERO, Act, BulkAct, NotDone, Payout, PayoutLedger, Purpose, check_cap, is_extra
 from crowd.marketplaces.money import CENT, Price, reward_of
 from crowd.marketplaces.prolific import acts, drafting
 from crowd.marketplaces.prolific import client as prolific
 from crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE, PROLIFIC_IDS
 from crowd.marketplaces.prolific.options import ProlificOptions
-from crowd.marketplaces.settling import Listed, ListedState, LookUp
+from crowd.marketplaces.settling import Listed, ListedState, LookUp, visits
 from crowd.study_folder import hit_of
 from dialogue.errors import InputError
 from dialogue.records import Source
@@ -41,6 +41,10 @@ PROLIFIC_STATES: dict[str, ListedState] = {
 LONGEST_VISIT = 24 * 3600.0  # seconds; Prolific times a visit out before that
 
 
+def _of_places(ledger: PayoutLedger) -> list[Payout]:
+    return [row for row in ledger.rows() if row.purpose in ("places", "refund")]
+
+
 class ProlificMarket:
     """See `crowd.marketplaces.market.Market`."""
 
@@ -50,6 +54,7 @@ class ProlificMarket:
 
     def __init__(self, options: ProlificOptions, store: Store) -> None:
         self.options, self.store = options, store
+        self.listing = acts.Listing(self._list_all)
         self.launch: prolific.ProlificLaunch | None = read_launch(store, self.source, prolific.ProlificLaunch)
 
     @cached_property
@@ -87,6 +92,8 @@ class ProlificMarket:
         url = self.page()
         reward = reward_of(hit.pay_per_sitting, hit.currency, prolific.CURRENCIES, self.title)
         drafting.check_codes(hit.completion_code, hit.screened_out_code)
+        self._account()
+        self.filters = self._filters()
         fresh = prolific.new_prolific_launch(
             public_url=url,
             pairs=study.digest,
@@ -95,20 +102,30 @@ class ProlificMarket:
             places=study.sittings,
             screen_out=self._screen_out(reward, hit.currency),
             screen_outs=math.ceil(study.sittings * (1 / study.pass_rate - 1)) + 1 if self.options.screen_out_pay else 0,
+            quota=drafting.has_quota(self.filters),
         )
         self.launch = self.launch or fresh
         check_same(self.launch, fresh, "public_url", "reward", "currency", "screen_out")
         check_pairs(study.pairs, self.launch.pairs)
-        self._account()
-        self.filters = self._filters()
+        price = self.more(0 if self.launch.study else self.launch.places)
         lines = [
             ("place", f"a draft of {self.launch.places} places; only publishing it on Prolific's page spends money"),
-            ("account", "the token is accepted"),
+            ("account", f"the token is accepted; {self._balance(price)}"),
             ("workers", self._asked()),
             ("screened", self._screened()),
             ("fee", f"{self.fee.quantize(CENT)} %, {self._fee_from()}"),
         ]
-        return lines, self.more(0 if self.launch.study else self.launch.places)
+        return lines, price
+
+    def _balance(self, price: Price) -> str:
+        """What may be spent, and whether it is enough to publish."""
+        if (known := prolific.balance(self.client, self.options.workspace)) is None:
+            return "its balance is not known: it has several workspaces (--workspace ID)"
+        held, currency = known
+        short = (
+            "" if held >= price.total else f", less than these places cost ({price.total}): top up before you publish"
+        )
+        return f"its workspace holds {held:.2f} {currency}{short}"
 
     def _screen_out(self, reward: Decimal, currency: str) -> Decimal:
         pay, least = self.options.screen_out_pay, drafting.LEAST_SCREEN_OUT[currency]
@@ -189,8 +206,14 @@ class ProlificMarket:
         )
 
     def tasks(self) -> list[str] | None:
-        """The study whose participants are let in; nobody's while the draft has no name."""
-        return [self.existing.study] if self.existing.study else None
+        """The study whose participants are let in; nobody's while the draft has no name.
+
+        With quotas people come by the name of a part, which Prolific gives when the draft is published. So any name is
+        let in, and votes wait as always until Prolific lists their visit.
+        """
+        if not self.existing.study:
+            return None
+        return [] if self.existing.quota else [self.existing.study]
 
     def _purchase(self, places: int, total: int) -> Payout:
         price = self.more(places)
@@ -202,27 +225,92 @@ class ProlificMarket:
 
     def look_up(self) -> LookUp:
         """Submissions, whatever became of them."""
-        rows = [
-            Listed(row.submission, row.participant, PROLIFIC_STATES.get(row.status, "other"), self.existing.study)
-            for row in prolific.submissions(self.client, self.existing)
-        ]
-        return LookUp(rows)
+        self.listing.forget()
+        listed = self.listing.rows()
+        if self.existing.quota:
+            listed |= self._unlisted_parts(listed)
+        states = {row.submission: PROLIFIC_STATES.get(row.status, "other") for row in listed.values()}
+        return LookUp(
+            [Listed(row.submission, row.participant, states[row.submission], row.study) for row in listed.values()]
+        )
+
+    def _list_all(self) -> dict[str, prolific.Submission]:
+        studies = (self.existing.study, *self.existing.parts)
+        rows = (row for study in studies for row in prolific.submissions(self.client, study))
+        return {row.submission: row for row in rows}
+
+    def _unlisted_parts(self, listed: Mapping[str, prolific.Submission]) -> dict[str, prolific.Submission]:
+        """Submissions of the parts of a study with quotas: a visit that is not listed tells the name of its part."""
+        with self.store.read() as connection:
+            here = [visit for visit in visits(connection, self.source) if visit.answers and visit.withdrawn is None]
+        found: dict[str, prolific.Submission] = {}
+        for visit in here:
+            if visit.key in listed or visit.key in found:
+                continue
+            try:
+                part, parent = prolific.study_of(self.client, visit.key)
+            except NotDone:  # a name that somebody made up
+                continue
+            if parent == self.existing.study and part not in self.existing.parts:
+                self.launch = replace(self.existing, parts=(*self.existing.parts, part))
+                write_launch(self.store, self.source, self.launch)
+                found |= {row.submission: row for row in prolific.submissions(self.client, part)}
+        return found
 
     def deadline(self) -> float:
         """A day."""
         return LONGEST_VISIT
 
-    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
+    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | BulkAct | None:
         """How Prolific does this; a screen-out it has paid by itself, and with a payment it shows no reason."""
         if purpose == "return":
             return acts.ReturnRequest(self.client, reason)
+        if purpose == "rejection":
+            return acts.Rejection(self.client, *reason.partition(" ")[::2])
         if purpose == "reward":
-            return acts.ProlificApproval(self.client)
-        if purpose == "screen-out":
-            return None
+            return acts.Approvals(self.client, self.listing)
         if purpose == "places":
             return acts.MorePlaces(self.client, self.existing, self.existing.places)
-        return acts.ProlificBonus(self.client, self.existing, ledger.paid_beside)
+        return acts.Bonuses(self.client, self.listing, ledger.equal_paid) if is_extra(purpose) else None
+
+    def book(self, store: Store) -> list[str]:
+        """Places that were bought or given back on Prolific's page, and what the finished study cost in the end."""
+        ledger = PayoutLedger(store, self.source)
+        before = _of_places(ledger)
+        study = prolific.study_at_prolific(self.client, self.existing)
+        ended = prolific.places_cost(self.client, self.existing) if study["status"] == "COMPLETED" else None
+        rows = _of_places(ledger)
+        if rows != before or any(row.state not in ("confirmed", "refused") for row in rows):
+            return []  # an extension is on its way: its own row says what it buys
+        rows = [row for row in rows if row.state == "confirmed"]
+        if ended is not None:
+            return self._book_end(ledger, rows, ended)
+        booked = sum(round(row.amount / self.reward) for row in rows)
+        total = int(study["total_available_places"])
+        if total == booked:
+            return []
+        price, sign = self.more(abs(total - booked)), 1 if total > booked else -1
+        # the name follows from what was seen, so that two hosts that see it at once book it once
+        name = f"by-hand-{len(rows)}-{booked}-{total}"
+        purpose = "places" if sign > 0 else "refund"
+        row = Payout(self.source, name, purpose, sign * self.reward * price.sittings, sign * price.total, self.currency)
+        ledger.note(row)
+        verb = "were bought" if sign > 0 else "were given back"
+        return [f"{price.sittings} places {verb} on Prolific's page: {row.cost:.2f} {self.currency} booked."]
+
+    def _book_end(self, ledger: PayoutLedger, rows: Sequence[Payout], ended: prolific.StudyCost) -> list[str]:
+        booked, actual = sum((row.cost for row in rows), ZERO), Decimal(ended.total) / 100
+        if booked == actual:
+            return []
+        if actual > 2 * booked:  # nothing that places could cost
+            return [
+                f"Prolific says that the places cost {actual:.2f} {self.currency}; {booked:.2f} are booked. Look there."
+            ]
+        amount = Decimal(ended.rewards) / 100 - sum((row.amount for row in rows), ZERO)
+        purpose = "refund" if actual < booked else "places"
+        row = Payout(self.source, f"ended-{len(rows)}-{ended.total}", purpose, amount, actual - booked, self.currency)
+        ledger.note(row)
+        return [f"The study has ended and its places cost {actual:.2f} {self.currency}: {row.cost:+.2f} booked."]
 
     def bonus_cost(self, amount: Decimal) -> Decimal:
         """With the account's fee."""

@@ -26,6 +26,7 @@ class ProlificOptions(LaunchOptions):
         metavar="AMOUNT",
         read=money,
     )
+    workspace: str = option("", "your workspace, where the token sees several", metavar="ID")
     filters: str = option("", "who may take part: 'age=18..65; sex=Male:1,Female:1'", metavar="FILTERS")
     group: str = option("", "participant group that whoever completes is added to", metavar="ID")
     only_group: str = option("", "participant group that alone may take part", metavar="ID")

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import random
 import signal
+import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -19,6 +20,8 @@ import pytest
 from botocore.httpsession import URLLib3Session
 
 from crowd.__main__ import COMMANDS
+from crowd.marketplaces import ledger
+from crowd.marketplaces.prolific import client
 from crowd.store.store import Store
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
@@ -33,9 +36,10 @@ class Killed(BaseException):
     """The process is gone."""
 
 
-def in_here(words, *, seed, odds):
-    """`crowd WORDS...`: DONE, REFUSED with a sentence, or KILLED."""
+def in_here(words, *, seed, odds, later=0.0):
+    """`crowd WORDS...`: DONE, REFUSED with a sentence, or KILLED; its ledger has a clock that is `later`."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger, "time", SimpleNamespace(time=lambda: time.time() + later))
         _die_at_calls(patch.setattr, random.Random(seed), odds, _raise)
         try:
             dispatch("crowd", "", COMMANDS, list(words))
@@ -46,17 +50,18 @@ def in_here(words, *, seed, odds):
     return DONE
 
 
-def in_a_process(words, *, seed, odds):
+def in_a_process(words, *, seed, odds, later=0.0):
     """The same in a process of its own, by a real kill -9."""
-    process = FORKS.Process(target=_command, args=(list(words), dict(os.environ), seed, odds))
+    process = FORKS.Process(target=_command, args=(list(words), dict(os.environ), seed, odds, later))
     process.start()
     process.join(PATIENCE)
     assert process.exitcode in (DONE, REFUSED, KILLED), f"{words} ended with {process.exitcode}"
     return process.exitcode
 
 
-def _command(words, environment, seed, odds):
+def _command(words, environment, seed, odds, later):
     os.environ.update(environment)
+    ledger.time = SimpleNamespace(time=lambda: time.time() + later)
     _die_at_calls(setattr, random.Random(seed), odds, lambda: os.kill(os.getpid(), signal.SIGKILL))
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         try:
@@ -97,3 +102,4 @@ def _die_at_calls(put, draw, odds, die):
     put(URLLib3Session, "send", surrounded(URLLib3Session.send))
     put(Store, "write", written)
     put(botocore.endpoint, "time", SimpleNamespace(sleep=lambda _seconds: None))  # it waits before it tries again
+    put(client, "time", SimpleNamespace(sleep=lambda _seconds: None, time=time.time))

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Unsure, check_cap, set_cap
+from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Unsure, check_cap, set_caps
 from crowd.store.store import open_store, sqlite_url
 from dialogue.errors import InputError
 from tests.crowd.marketplaces.killing import Killed
@@ -34,27 +34,57 @@ def forget_money(study):
     study.rewrite(places=6)
     store = open_store(sqlite_url(study.folder))
     with store.write() as connection:
-        connection.exec_driver_sql("DELETE FROM payouts")
+        connection.exec_driver_sql("DELETE FROM payouts WHERE purpose != 'places'")
     store.close()
 
 
-def test_a_lost_reply_to_a_bonus_is_uncertain_and_never_sent_again(study, capsys):
+def test_a_lost_reply_to_a_bonus_is_uncertain_and_never_sent_again(study, capsys, an_hour_later):
     forget_money(study)
     state = study.prolific
     state.slow = True
     state.upset = lambda method, path: "cut" if path == "/bulk-bonus-payments/ID/pay/" else None
     study.command("pay", "--bonus", "0.20", "--yes")
     said = capsys.readouterr().out
-    assert said.count("uncertain      0.20") == 6 and "Uncertain is never sent again" in said
+    assert said.count("uncertain      0.20") == 6 and "uncertain is never sent again" in said
     calls, state.upset = state.calls["POST", "/bulk-bonus-payments/ID/pay/"], None
     for _ in range(3):
         study.command("pay", "--bonus", "0.20", "--yes")
+        an_hour_later()
     assert state.calls["POST", "/bulk-bonus-payments/ID/pay/"] == calls
     state.deliver()
     capsys.readouterr()
     study.command("pay", "--bonus", "0.20", "--yes")
-    assert "uncertain" not in capsys.readouterr().out.replace("Uncertain", "")
+    assert "uncertain" not in capsys.readouterr().out
     assert len(state.paid) == 6 and state.calls["POST", "/bulk-bonus-payments/ID/pay/"] == calls
+
+
+@pytest.mark.parametrize("when", ["at once", "before it comes", "an hour later"])
+def test_who_says_not_paid_never_pays_anybody_twice(study, capsys, an_hour_later, when):
+    """The normal path: bonuses come minutes later, and somebody looks before that."""
+    forget_money(study)
+    state, words = study.prolific, ("pay", "--bonus", "0.20", "--yes")
+    state.slow = True
+    study.command(*words)
+    assert "on its way     0.20" in (said := capsys.readouterr().out) and "uncertain      0.20" not in said
+    name = next(iter(state.submissions))
+    if when == "an hour later":  # by then Prolific shows it, and says so itself
+        state.deliver()
+        an_hour_later()
+        study.command("pay", "--not-paid", name)
+        assert "Prolific says that the bonus of 0.20 GBP was paid" in capsys.readouterr().out
+    else:
+        for _ in range(4):
+            if when == "before it comes":
+                study.command(*words)
+            with pytest.raises(InputError, match="may pay that late"):
+                study.command("pay", "--not-paid", name)
+    state.deliver()
+    for _ in range(2):
+        study.command(*words)
+        state.deliver()
+    assert sorted(state.paid) == sorted(f"{one},0.20" for one in state.submissions)
+    assert {row.state for row in study.ledger() if row.purpose == "bonus"} == {"confirmed"}
+    capsys.readouterr()
 
 
 # The ledger by itself
@@ -88,6 +118,11 @@ def ledger(tmp_path):
     store.close()
 
 
+def later():
+    """More than an hour after the ledger's first clock."""
+    return 3602.0
+
+
 def due(purpose="bonus", cost="1.00", submission="s1"):
     return Payout("prolific", submission, purpose, Decimal("0.75"), Decimal(cost), "GBP")
 
@@ -118,7 +153,9 @@ def test_a_kill_at_any_point_leaves_what_may_have_happened(ledger):
     with pytest.raises(Killed):
         ledger.carry_out(due(), Act(Killed()))
     assert [row.state for row in ledger.rows()] == ["sent"]
-    assert ledger.carry_out(due(), act := Act()).state == "uncertain" and not act.sent
+    assert ledger.carry_out(due(), act := Act()).state == "sent" and not act.sent  # it may be on its way
+    ledger.clock = later
+    assert ledger.carry_out(due(), act).state == "uncertain" and not act.sent
     with pytest.raises(Killed):
         ledger.carry_out(due(submission="s2"), Act(prepare=Killed()))
     assert ledger.carry_out(due(submission="s2"), Act()).state == "confirmed"
@@ -137,8 +174,10 @@ def test_two_commands_at_once_send_once(ledger):
 
 def test_two_extra_payments_of_one_visit_wait_for_each_other(ledger):
     ledger.carry_out(due("bonus"), Act(False))
-    with pytest.raises(NotDone, match="another payment of this submission is not settled"):
+    with pytest.raises(NotDone, match="an equal payment of this submission is not settled"):
         ledger.carry_out(due("answers"), Act())
+    other = replace(due("bonus pilot"), amount=Decimal("0.76"))
+    assert ledger.carry_out(other, Act()).state == "confirmed"
     assert ledger.carry_out(due("reward"), Act()).state == "confirmed"
 
 
@@ -146,21 +185,24 @@ def test_a_person_settles_what_stays_uncertain(ledger):
     ledger.carry_out(due(), Act(Unsure("?")))
     with pytest.raises(InputError, match="no payout that is uncertain"):
         ledger.decide("s9", paid=True)
+    with pytest.raises(InputError, match=r"sent less than an hour ago.*Run this again in 60 min"):
+        ledger.decide("s1", paid=False)
+    ledger.clock = later
     assert [row.state for row in ledger.decide("s1", paid=False)] == ["refused"]
     assert ledger.carry_out(due(), Act()).state == "confirmed"
 
 
 def test_the_cap_counts_what_may_have_been_spent_and_not_what_was_refused(ledger):
-    set_cap(ledger.store, Decimal("2.50"))
+    set_caps(ledger.store, Decimal("2.50"))
     ledger.carry_out(due(submission="s1"), Act(Unsure("?")))
     ledger.carry_out(due(submission="s2"), Act(NotDone("no")))
     ledger.carry_out(due(submission="s3"), Act())
     with pytest.raises(OverTheCap, match=r"2\.50 in all, 2\.00 is spent or promised, and this is 1\.00 more"):
         ledger.carry_out(due(submission="s4"), Act())
-    set_cap(ledger.store, Decimal("3.00"))
+    set_caps(ledger.store, Decimal("3.00"))
     assert ledger.carry_out(due(submission="s4"), Act()).state == "confirmed"
     with pytest.raises(InputError, match=r"--cap is 2\.00, but 3\.00"):
-        set_cap(ledger.store, Decimal("2.00"))
+        set_caps(ledger.store, Decimal("2.00"))
 
 
 # Two commands at once, and what is known later
@@ -193,6 +235,7 @@ def test_a_preparation_that_fails_does_not_hide_that_another_command_has_sent_it
             raise NotDone("busy")
 
     assert ledger.carry_out(due(), Late()).state == "sent" == ledger.rows()[0].state
+    ledger.clock = later
     assert ledger.carry_out(due(), act := Act()).state == "uncertain" and not act.sent
 
 
@@ -212,6 +255,7 @@ def test_a_bonus_that_shows_up_after_it_was_uncertain_or_looked_up_is_confirmed_
         name = f"s{len(ledger.rows()) + 1}"
         assert ledger.carry_out(due(submission=name), Act(Unsure("lost"))).state == "uncertain"
         if name == "s2":
+            ledger.clock = later
             ledger.decide(name, paid=False)  # it came later than the person had looked
         assert settled().state == "confirmed"
         assert ledger.carry_out(due(submission=name), act := Act()).state == "confirmed" and not act.sent

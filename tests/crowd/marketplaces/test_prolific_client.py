@@ -1,5 +1,6 @@
 """Prolific, over HTTP against an endpoint that checks requests against the published schema."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -46,7 +47,7 @@ def create_draft(client, launch):
 
 def launched(client, state):
     launch = create_draft(client, planned())
-    prolific.transition(client, launch, "START")
+    state.publish(launch.study)
     return launch
 
 
@@ -81,15 +82,37 @@ def test_a_launch_is_not_sent_twice_when_the_server_stumbles(client, state):
     assert state.calls["POST", "/studies/"] == 1
 
 
-def test_reading_is_tried_again(client, state):
+def test_reading_is_tried_again_after_longer_and_longer_waits(client, state, waits):
     launch = create_draft(client, planned())
-    state.faults = [("GET", "/studies/ID/")] * 2
+    state.faults = [("GET", "/studies/ID/")] * 4
     assert prolific.study_at_prolific(client, launch)["status"] == "UNPUBLISHED"
+    assert len(waits) == 4 and all(2**n / 2 <= wait <= 2**n for n, wait in enumerate(waits))
+
+
+@pytest.mark.parametrize(("asked", "least"), [("7", 7), ("Wed, 21 Oct 2099 07:28:00 GMT", None), ("soon", 0.5)])
+def test_a_market_that_asks_for_patience_is_given_it(client, state, waits, asked, least):
+    launch, state.retry_after = create_draft(client, planned()), asked
+    answers = iter(["busy", "busy"])
+    state.upset = lambda method, path: next(answers, None)
+    if least is None:  # longer than a command waits: the person is told instead
+        with pytest.raises(NotDone, match=r"busy \(429\)\. Run the same command again in \d+ min"):
+            prolific.transition(client, launch, "PUBLISH")
+        assert waits == [] and state.studies[launch.study]["status"] == "UNPUBLISHED"
+    else:
+        prolific.transition(client, launch, "PUBLISH")
+        assert len(waits) == 2 and min(waits) >= least and state.studies[launch.study]["status"] == "ACTIVE"
+
+
+def test_a_draft_is_found_again_behind_a_page_of_others(client, state):
+    for n in range(7):
+        create_draft(client, replace(planned(), key=f"other {n}"))
+    launch = planned()
+    assert create_draft(client, launch) == create_draft(client, launch) and len(state.studies) == 8
 
 
 def test_a_field_that_the_schema_does_not_know_is_refused(client, state):
     body = {**drafting.draft(planned(), TERMS), "max_assignments": 9}
-    with pytest.raises(NotDone, match="Prolific refused: Error creating; invalid"):
+    with pytest.raises(NotDone, match="Prolific refused: Error"):
         prolific.call(client, "POST", "/studies/", json=body)
 
 
@@ -104,7 +127,7 @@ def test_submissions_are_read_over_all_pages(client, state):
     launch = launched(client, state)
     names = [state.join(launch.study, f"p{n}") for n in range(8)]
     state.complete(names[0], "CDONE")
-    found = list(prolific.submissions(client, launch))
+    found = list(prolific.submissions(client, launch.study))
     assert [row.submission for row in found] == names
     assert [row.status for row in found[:2]] == ["AWAITING REVIEW", "ACTIVE"]
 
@@ -113,19 +136,24 @@ def test_work_is_approved_and_bonuses_are_paid_later(client, state):
     launch, state.slow = launched(client, state), True
     name = state.join(launch.study, "p0")
     state.complete(name, "CDONE")
-    assert [prolific.approve(client, name) for _ in range(2)] == ["APPROVED"] * 2
-    prolific.pay_bonus(client, prolific.set_up_bonus(client, launch, name, Decimal("0.5")))
+    for _ in range(2):
+        prolific.approve_all(client, [name])
+        assert prolific.submission_status(client, name) == "AWAITING REVIEW"
+    plan = prolific.set_up_bonuses(client, launch.study, {name: Decimal("0.5")})
+    assert (plan.amount, plan.fees, plan.vat) == (50, 17, 0)
+    prolific.pay_bonuses(client, plan.name)
     assert prolific.bonuses_of(client, name) == [] == state.paid
     state.deliver()
     assert prolific.bonuses_of(client, name) == [50] and state.paid == [f"{name},0.50"]
+    assert prolific.submission_status(client, name) == "APPROVED"
 
 
 def test_a_bonus_paid_twice_is_two_bonuses(client, state):
     launch = launched(client, state)
     name = state.join(launch.study, "p0")
-    bulk = prolific.set_up_bonus(client, launch, name, Decimal("0.5"))
+    plan = prolific.set_up_bonuses(client, launch.study, {name: Decimal("0.5")})
     for _ in range(2):
-        prolific.pay_bonus(client, bulk)
+        prolific.pay_bonuses(client, plan.name)
     assert prolific.bonuses_of(client, name) == [50, 50]  # which is why the ledger sends it once
 
 
@@ -137,13 +165,14 @@ def test_what_is_known_of_a_call_that_failed(client, state, upset, kind):
     state.upset = lambda method, path: upset
     with pytest.raises(kind):
         prolific.transition(client, launch, "PAUSE")
-    assert state.calls["POST", "/studies/ID/transition/"] == 2  # the launch's own, and this one once
+    # what was certainly not done is tried again, and nothing else
+    assert state.calls["POST", "/studies/ID/transition/"] == (prolific.ATTEMPTS if upset == "busy" else 1)
 
 
 def test_a_connection_that_never_was_is_known_to_have_done_nothing(endpoint, client, monkeypatch):
     monkeypatch.setenv("PROLIFIC_API_URL", "http://127.0.0.1:9/api/v1")
     with prolific.connect_to_prolific() as nowhere, pytest.raises(NotDone, match="could not be reached"):
-        prolific.approve(nowhere, "0" * 24)
+        prolific.approve_all(nowhere, ["0" * 24])
 
 
 def test_a_participant_is_asked_to_return(client, state):
@@ -195,4 +224,4 @@ def test_a_study_that_was_deleted_by_hand_is_one_sentence(client, state):
     launch = launched(client, state)
     state.studies.clear()
     with pytest.raises(InputError, match="deleted by hand"):
-        list(prolific.submissions(client, launch))
+        list(prolific.submissions(client, launch.study))

@@ -147,12 +147,73 @@ def test_filters_groups_and_quotas_are_said_in_prolifics_own_words(study, capsys
     made = study.prolific.studies[study.study]
     assert made["filters"] == [
         {"filter_id": "age", "selected_range": {"lower": 18, "upper": 65}},
-        {"filter_id": "sex", "selected_values": ["0", "1"], "weightings": {"0": 1.0, "1": 1.0}},
+        {"filter_id": "sex", "selected_values": ["0", "1"], "weightings": {"0": 1, "1": 1}},
         {"filter_id": "approval_rate", "selected_range": {"lower": 95}},
         {"filter_id": "participant_group_blocklist", "selected_values": ["G2"]},
     ]
+    assert made["study_type"] == "QUOTA"
     assert {"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": "G1"} in made["completion_codes"][0]["actions"]
     capsys.readouterr()
+
+
+def test_people_of_a_study_with_quotas_come_by_the_names_of_its_parts_and_are_verified_and_paid(study, capsys):
+    """Prolific runs such a study as one a group; the list of the study itself names nobody."""
+    study.open("--filters", "sex=Male:1,Female:2", "--pass-rate", "1")
+    names = []
+    for n in range(3):
+        name = study.prolific.join(study.study, f"p{n}")
+        part = study.prolific.submissions[name]["study_id"]
+        assert part != study.study
+        person = Person(study.app, "prolific", f"p{n}", sitting=name, task=part)
+        person.work()
+        study.prolific.complete(name, person.end().split("complete?cc=")[1].split('"')[0])
+        names.append(name)
+    made_up = Person(study.app, "prolific", "evil", sitting="f" * 24, task="f" * 24)
+    assert made_up.begin()["status"] != "task"  # every pair has its places taken
+    assert len({study.prolific.submissions[name]["study_id"] for name in names}) == 2
+    study.command("verify")
+    assert study.progress().counted == 18 and len(study.record()["parts"]) == 2
+    assert study.command("pay", "--bonus", "0.20", "--yes") == 0
+    assert sorted(study.prolific.paid) == [f"{name},0.20" for name in names]
+    assert {study.prolific.submissions[name]["status"] for name in names} == {"APPROVED"}
+    capsys.readouterr()
+
+
+def test_a_draft_tells_what_the_workspace_holds(study, capsys):
+    study.launch()
+    assert "the token is accepted; its workspace holds 100000.00 GBP" in capsys.readouterr().out
+    study.prolific.balance = 500
+    study.launch()
+    assert "holds 5.00 GBP, less than these places cost (6.00): top up before" in capsys.readouterr().out
+    study.prolific.workspaces.append("e" * 24)
+    study.launch()
+    assert "it has several workspaces (--workspace ID)" in capsys.readouterr().out
+    study.launch("--workspace", "e" * 24)
+    assert "holds 5.00 GBP" in capsys.readouterr().out
+
+
+def test_a_fee_that_the_calculator_rounds_is_a_short_number(study, capsys):
+    study.prolific.fee = 0.25 * (1 - 1e-9)
+    study.launch()
+    assert "(1.50 reward + 0.375 fee)" in capsys.readouterr().out
+
+
+def test_pay_says_by_its_exit_code_and_last_line_what_was_not_done(study, capsys):
+    study.open()
+    study.work("p0")
+    study.prolific.upset = lambda method, path: "busy" if path == "/submissions/bulk-approve/" else None
+    capsys.readouterr()
+    assert study.command("pay", "--yes") == 1
+    told = capsys.readouterr()
+    assert told.err.strip().splitlines()[-1] == "Not all was paid: 1 refused."
+    assert told.out.endswith(f"Next: python -m crowd pay {study.folder} --yes\n")
+    study.prolific.upset = lambda method, path: "cut" if path == "/bulk-bonus-payments/ID/pay/" else None
+    study.prolific.slow = True
+    assert study.command("pay", "--bonus", "0.20", "--yes") == 1
+    assert capsys.readouterr().err.strip().splitlines()[-1] == "Not all was paid: 1 uncertain."
+    study.prolific.upset = None
+    study.prolific.deliver()
+    assert study.command("pay", "--bonus", "0.20", "--yes") == 0 and capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -163,6 +224,7 @@ def test_filters_groups_and_quotas_are_said_in_prolifics_own_words(study, capsys
         ("age=65..18", "is not a range"),
         ("sex=cat", "has no choice 'cat'. It has: Male, Female"),
         ("sex=Male:1,Female", "give all or none"),
+        ("sex=Male:0.5,Female:0.5", "weight '0.5' of Male is not a whole number"),
     ],
 )
 def test_a_filter_that_prolific_does_not_have_is_one_sentence(study, text, said):

@@ -11,16 +11,19 @@ from collections import Counter
 from decimal import Decimal
 
 import pytest
+import sqlalchemy as sa
 
+from crowd.marketplaces import ledger
 from crowd.store.launches import write_record
 from crowd.store.store import open_store, sqlite_url
+from crowd.store.tables import payouts
 from tests.crowd.marketplaces.killing import DONE, KILLED, REFUSED, in_a_process, in_here
 from tests.crowd.marketplaces.mturk_study import mturk_study
 from tests.crowd.marketplaces.prolific_study import prolific_study
 
 UPSETS = ("busy", "stumbles", "stumbles late", "cut", None, None, None)
 PROLIFIC_MOVES = {
-    ("POST", "/submissions/ID/transition/"),
+    ("POST", "/submissions/bulk-approve/"),
     ("POST", "/submissions/bonus-payments/"),
     ("POST", "/bulk-bonus-payments/ID/pay/"),
     ("PATCH", "/studies/ID/"),
@@ -43,11 +46,12 @@ class ProlificUnderFire:
             study.work(f"p{n}", prefers="b" if n < 3 else "a")
         study.command("verify")
         study.rewrite(places=6)
-        self.remember("studies", "submissions", "paid", "coming", "set_up")
+        self.remember("studies", "submissions", "paid", "coming", "approving", "set_up")
 
     def remember(self, *names):
         """How it stood before any money moved."""
         self.before = copy.deepcopy({name: getattr(self.state, name) for name in names}), self.study.record()
+        self.known = [row.submission for row in self.study.ledger()]
 
     def begin_again(self):
         """The marketplace as nobody was paid, the ledger as nothing was intended."""
@@ -58,7 +62,7 @@ class ProlificUnderFire:
         store = open_store(sqlite_url(self.study.folder))
         with store.write() as connection:
             write_record(connection, self.source, record)
-            connection.exec_driver_sql("DELETE FROM payouts")
+            connection.execute(sa.delete(payouts).where(payouts.c.submission.not_in(self.known)))
         store.close()
 
     def upset(self, draw):
@@ -70,6 +74,9 @@ class ProlificUnderFire:
 
     def had_bonus(self, submission):
         return any(line.startswith(submission) for line in self.state.paid)
+
+    def had_reward(self, submission):
+        return self.state.submissions[submission]["status"] == "APPROVED"
 
     def approved(self):
         return [row["status"] == "APPROVED" for row in self.state.submissions.values()]
@@ -112,6 +119,9 @@ class MTurkUnderFire(ProlificUnderFire):
     def had_bonus(self, submission):
         return submission in self.bonuses()
 
+    def had_reward(self, submission):
+        return self.state.assignments[submission]["AssignmentStatus"] == "Approved"
+
     def approved(self):
         return [row["AssignmentStatus"] == "Approved" for row in self.state.assignments.values()]
 
@@ -149,12 +159,13 @@ class Researcher:
         self.market, self.draw, self.run = market, draw, run
         self.odds = draw.choice([0.0, 0.01, 0.03])
         self.kills = self.wanted = 0
+        self.later = 0.0  # seconds that have gone by since the first command
 
     def types(self, *words):
         """How it ended."""
         name, *rest = words
         typed = [name, str(self.market.study.folder), *rest]
-        ended = self.run(typed, seed=self.draw.random(), odds=self.odds)
+        ended = self.run(typed, seed=self.draw.random(), odds=self.odds, later=self.later)
         self.kills += ended == KILLED
         return ended
 
@@ -167,16 +178,25 @@ class Researcher:
         while self.types(*EXTEND) == REFUSED:
             pass
 
+    def says_what_was_paid(self):
+        """Of everything that is uncertain, as one sees it on the marketplace's page; some look too early."""
+        for row in self.market.study.ledger("sent", "uncertain"):
+            if row.purpose != "places":
+                had = (
+                    self.market.had_bonus(row.submission)
+                    if row.purpose == "bonus"
+                    else self.market.had_reward(row.submission)
+                )
+                self.types("pay", "--confirm" if had else "--not-paid", row.submission)
+
     def settles(self):
-        """The market is well again: what is uncertain is looked up there."""
+        """The market is well again: what is uncertain is looked up there, an hour later."""
         self.odds, self.market.state.upset = 0.0, None
-        for _ in range(3):
+        for _ in range(4):
             assert self.types(*PAY) == DONE
             self.market.deliver()
-            for row in self.market.study.ledger("sent", "uncertain"):
-                if row.purpose != "places":
-                    had = self.market.had_bonus(row.submission)
-                    self.types("pay", "--confirm" if had else "--not-paid", row.submission)
+            self.later += 2 * ledger.RESTS
+            self.says_what_was_paid()
 
 
 def check_run(market, seed, run):
@@ -189,8 +209,13 @@ def check_run(market, seed, run):
         researcher.pays()
         if draw.random() < 0.3:
             researcher.extends()
+        if draw.random() < 0.3:
+            researcher.says_what_was_paid()  # too early for what was sent within the hour
         if draw.random() < 0.6:
             market.deliver()
+        if draw.random() < 0.2:
+            market.deliver()  # nothing takes a marketplace longer than that
+            researcher.later += 2 * ledger.RESTS
     researcher.settles()
     assert all(market.approved()), f"unpaid, seed {seed}"
     assert market.bonuses() == dict.fromkeys(market.submissions(), 1), f"paid twice or never, seed {seed}"
@@ -206,7 +231,8 @@ def check_places(market, researcher, seed):
         researcher.types(*EXTEND)  # finishes what a kill has left, or buys two more
     else:
         assert before == researcher.wanted, f"not what was asked for, seed {seed}"
-    bought = [row for row in market.study.ledger("confirmed") if row.purpose == "places"]
+    rows = (row for row in market.study.ledger("confirmed") if row.submission not in market.known)
+    bought = [row for row in rows if row.purpose == "places"]
     booked = sum(round(row.amount / market.reward) for row in bought)
     assert market.places_bought() == booked == market.places_planned(), f"places not in the books, seed {seed}"
 

@@ -46,7 +46,7 @@ def test_a_lost_reply_is_looked_up_and_never_sent_again(study, upset, capsys):
     assert study.prolific.messages == [(name, WHY)]
 
 
-def test_what_was_not_sent_is_uncertain_until_somebody_has_looked(study, capsys):
+def test_what_was_not_sent_is_uncertain_until_somebody_has_looked(study, capsys, an_hour_later):
     name = study.prolific.join(study.study, "p0")
     study.prolific.upset = lambda method, path: "stumbles" if path == PATH else None
     for _ in range(2):
@@ -54,6 +54,7 @@ def test_what_was_not_sent_is_uncertain_until_somebody_has_looked(study, capsys)
     study.prolific.upset = None
     ask(study, name)
     assert study.prolific.messages == [] and "uncertain" in capsys.readouterr().out
+    an_hour_later()
     study.command("pay", "--not-paid", name)
     ask(study, name)
     assert study.prolific.messages == [(name, WHY)]
@@ -69,7 +70,7 @@ def test_who_was_asked_on_prolifics_own_page_is_not_asked_again(study, capsys):
 
 def test_one_that_fails_stops_no_other(study, capsys):
     names = [study.prolific.join(study.study, f"p{n}") for n in range(2)]
-    first = iter(["busy"])
+    first = iter(["busy"] * 5)  # as often as a call is tried
     study.prolific.upset = lambda method, path: next(first, None) if path == PATH else None
     ask(study, *names)
     assert study.prolific.messages == [(names[1], WHY)] and "refused" in capsys.readouterr().out

@@ -1,0 +1,456 @@
+"""A Prolific on this machine: its rules, without people and without money, for rehearsals and tests.
+
+It keeps to what docs.prolific.com says, and is stricter where that leaves a choice: it refuses what is documented as
+refused, approves and pays some time after it was asked to, pays a bonus again with every call, lists page by page, and
+fails on request in every way a network can.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from crowd.marketplaces.prolific.client import MOST_BONUSES, PAGE, REJECTION_CATEGORIES, SHORTEST_REJECTION
+
+Row = dict[str, Any]
+Upset = Callable[[str, str], str | None]  # method and path -> how this call fails, a word of FAILURES
+FAILURES = ("busy", "stumbles", "stumbles late", "cut", "false success", "another answer")
+GONE = ("RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT")  # whose place is free again
+NEXT_STATUS = {"PUBLISH": "ACTIVE", "START": "ACTIVE", "PAUSE": "PAUSED", "STOP": "AWAITING REVIEW"}
+CODE_TYPES = (
+    "COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE", "NO_CONSENT",
+    "OTHER", "FIXED_SCREENOUT",
+)  # fmt: skip
+ACTIONS: Mapping[str, tuple[str, ...]] = {  # what each needs besides its name
+    "AUTOMATICALLY_APPROVE": (),
+    "MANUALLY_REVIEW": (),
+    "DYNAMIC_PAYMENT": (),
+    "REQUEST_RETURN": ("return_reason",),
+    "ADD_TO_PARTICIPANT_GROUP": ("participant_group",),
+    "REMOVE_FROM_PARTICIPANT_GROUP": ("participant_group",),
+    "FIXED_SCREEN_OUT_PAYMENT": ("fixed_screen_out_reward", "slots"),
+}
+STUDY_FIELDS = {
+    "name": str, "internal_name": str, "description": str, "external_study_url": str, "prolific_id_option": str,
+    "completion_codes": list, "total_available_places": int, "estimated_completion_time": int, "reward": int,
+    "device_compatibility": list, "filters": list, "submissions_config": dict, "study_type": str, "project": str,
+}  # fmt: skip
+NEEDED = ("name", "description", "prolific_id_option", "completion_codes", "estimated_completion_time", "reward")
+FILTERS: Sequence[Row] = (
+    {"filter_id": "age", "type": "range", "data_type": "integer", "min": 18, "max": 100},
+    {"filter_id": "sex", "type": "select", "data_type": "ChoiceID", "choices": {"0": "Male", "1": "Female"}},
+    {"filter_id": "approval_rate", "type": "range", "data_type": "integer", "min": 0, "max": 100},
+)
+
+
+class Refused(Exception):
+    """What Prolific answers with an error and does not do."""
+
+    def __init__(self, status: int, title: str, detail: object = "") -> None:
+        super().__init__(title)
+        self.status, self.body = status, {"error": {"title": title, "detail": detail, "status": status}}
+
+
+@dataclass
+class Prolific:
+    """Studies, submissions, money."""
+
+    fee: float = 0.333  # of rewards and bonuses
+    vat: float = 0.0  # of the fee
+    page: int = PAGE  # rows of one answer at most
+    slow: bool = False  # approvals and bonuses wait until `deliver`
+    lists_bonuses: bool = True
+    retry_after: str = ""  # header of an answer that asks for patience
+    upset: Upset | None = None
+    studies: dict[str, Row] = field(default_factory=dict)
+    submissions: dict[str, Row] = field(default_factory=dict)
+    set_up: dict[str, list[str]] = field(default_factory=dict)  # bonuses that a name stands for
+    coming: list[str] = field(default_factory=list)  # bonuses that were accepted
+    approving: list[str] = field(default_factory=list)  # submissions whose approval was accepted
+    paid: list[str] = field(default_factory=list)  # bonuses, in order
+    messages: list[tuple[str, ...]] = field(default_factory=list)  # that participants have received
+    faults: list[tuple[str, str]] = field(default_factory=list)  # calls that fail once
+    spent: int = 0  # places that were paid for
+    balance: int = 100_000_00  # cents
+    currency: str = "GBP"
+    workspaces: list[str] = field(default_factory=lambda: ["0" * 23 + "f"])
+    also_refuses: Callable[[str, str, Any], str | None] | None = None  # of a method, a path and a body: why
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self.ids = itertools.count(1)
+
+    def new(self) -> str:
+        """A name such as Prolific gives."""
+        return f"{next(self.ids):024x}"
+
+    # People, and the researcher on Prolific's page
+
+    def publish(self, study: str) -> None:
+        """What the researcher does on Prolific's page: from here on places cost money."""
+        self._transition(study, "PUBLISH")
+
+    def taken(self, study: str) -> int:
+        """Places that somebody has."""
+        mine = self._with_parts(study)
+        return sum(row["study_id"] in mine and row["status"] not in GONE for row in self.submissions.values())
+
+    def join(self, study: str, participant: str) -> str | None:
+        """A participant takes a place; gives the submission, which is the SESSION_ID of the address."""
+        with self.lock:
+            found, mine = self.studies[study], self._with_parts(study)
+            came = participant in [
+                row["participant_id"] for row in self.submissions.values() if row["study_id"] in mine
+            ]
+            if found["status"] != "ACTIVE" or came or self.taken(study) >= found["total_available_places"]:
+                return None
+            part = self._part_for(study)
+            name = self.new()
+            self.submissions[name] = {
+                "id": name,
+                "participant_id": participant,
+                "study_id": part,
+                "parent_study_id": study if part != study else None,
+                "status": "ACTIVE",
+                "started_at": _now(),
+                "completed_at": None,
+                "study_code": "",
+                "bonus_payments": [],
+            }
+            return name
+
+    def complete(self, submission: str, code: str) -> None:
+        """The participant comes back with a completion code, and its actions follow."""
+        with self.lock:
+            row = self.submissions[submission]
+            study = self.studies[row["parent_study_id"] or row["study_id"]]
+            codes = {one["code"]: one["actions"] for one in study["completion_codes"]}
+            row.update(status="AWAITING REVIEW", study_code=code if code in codes else "NOCODE", completed_at=_now())
+            for action in codes.get(code, []):
+                if action["action"] == "FIXED_SCREEN_OUT_PAYMENT":
+                    row["status"] = "SCREENED OUT"
+                    row["bonus_payments"].append(action["fixed_screen_out_reward"])  # Prolific lists it among these
+                if action["action"] == "REQUEST_RETURN":
+                    row["return_requested"] = _now()
+
+    def returns(self, submission: str) -> None:
+        """The participant gives the place back."""
+        self.submissions[submission]["status"] = "RETURNED"
+
+    def deliver(self) -> None:
+        """What was accepted is done, some minutes later."""
+        with self.lock:
+            for name in self.approving:
+                if self.submissions[name]["status"] == "AWAITING REVIEW":
+                    self.submissions[name]["status"] = "APPROVED"
+            for line in self.coming:
+                name, amount = line.split(",")
+                self.submissions[name]["bonus_payments"].append(round(float(amount) * 100))
+                self.paid.append(line)
+            self.coming, self.approving = [], []
+
+    def _with_parts(self, study: str) -> list[str]:
+        return [study, *self.studies[study].get("parts", [])]
+
+    def _part_for(self, study: str) -> str:
+        """Where the next participant goes: of a study with quotas, the part that lacks most of its weight."""
+        parts = self.studies[study].get("parts", [])
+        if not parts:
+            return study
+        weights = {name: self.studies[name]["weight"] for name in parts}
+        _, part = min((self.taken(name) / weights[name], name) for name in weights)
+        return str(part)
+
+    def _publish_parts(self, study: Row) -> None:
+        """A study with quotas becomes one study a group, each with a name of its own."""
+        weighted = [one["weightings"] for one in study["filters"] if "weightings" in one]
+        for weights in itertools.product(*(one.values() for one in weighted)):
+            part = {**study, "id": self.new(), "status": "ACTIVE", "study_type": "SINGLE"}
+            part["weight"] = math.prod(weights)
+            part["total_available_places"] = 0
+            self.studies[part["id"]] = part
+            study.setdefault("parts", []).append(part["id"])
+
+    # The interface: each gives a status and an answer
+
+    def answer(self, method: str, path: str, name: str, body: Any, query: Mapping[str, str]) -> tuple[int, Any]:
+        """`path` with ID for the name in it."""
+        if self.also_refuses and (why := self.also_refuses(method, path, body)):
+            raise Refused(400, "Error", why)
+        if path.startswith("/studies/ID") and name not in self.studies:
+            raise Refused(404, "Not found")
+        if path.startswith("/submissions/ID") and name not in self.submissions:
+            raise Refused(404, "Not found")
+        handlers: dict[tuple[str, str], Callable[[], tuple[int, Any]]] = {
+            ("GET", "/users/me/"): lambda: (200, {"id": "0"}),
+            ("GET", "/filters/"): lambda: (200, {"results": list(FILTERS)}),
+            ("GET", "/workspaces/"): lambda: (200, {"results": [{"id": name} for name in self.workspaces]}),
+            ("GET", "/workspaces/ID/balance/"): lambda: (200, self._balance(name)),
+            ("POST", "/study-cost-calculator/"): lambda: (200, {"total_cost": self._cost(body)}),
+            ("GET", "/studies/"): lambda: (200, self._drafts(query)),
+            ("POST", "/studies/"): lambda: (201, self._draft(body)),
+            ("GET", "/studies/ID/"): lambda: (200, self.studies[name]),
+            ("PATCH", "/studies/ID/"): lambda: (200, self._update(self.studies[name], body)),
+            ("GET", "/studies/ID/cost/"): lambda: (200, self._study_cost(name)),
+            ("POST", "/studies/ID/transition/"): lambda: (200, self._transition(name, body.get("action"))),
+            ("GET", "/studies/ID/submissions/"): lambda: (200, self._list(name, query)),
+            ("GET", "/submissions/ID/"): lambda: (200, _detail(self.submissions[name])),
+            ("POST", "/submissions/ID/transition/"): lambda: (200, self._review(name, body)),
+            ("POST", "/submissions/ID/request-return/"): lambda: (200, self._ask_back(name, body)),
+            ("POST", "/submissions/bulk-approve/"): lambda: (200, self._approve(body)),
+            ("POST", "/submissions/bonus-payments/"): lambda: (201, self._set_up(body)),
+            ("POST", "/bulk-bonus-payments/ID/pay/"): lambda: (202, self._pay(name)),
+        }
+        if (method, path) not in handlers:
+            raise Refused(404, "Not found")
+        return handlers[method, path]()
+
+    def _balance(self, workspace: str) -> Row:
+        if workspace not in self.workspaces:
+            raise Refused(404, "Not found")
+        return {"currency_code": self.currency, "total_balance": self.balance, "available_balance": self.balance}
+
+    def _cost(self, body: Any) -> float:
+        return float(body["reward"]) * float(body["total_available_places"]) * (1 + self.fee * (1 + self.vat))
+
+    def _study_cost(self, study: str) -> Row:
+        """By what was approved, screened out or is still at work, as Prolific bills it."""
+        found, mine = self.studies[study], self._with_parts(study)
+        rows = [row for row in self.submissions.values() if row["study_id"] in mine]
+        gone = ("RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT")
+        rewards = found["reward"] * sum(row["status"] not in gone for row in rows)
+        rewards += sum(row["bonus_payments"][0] for row in rows if row["status"] == "SCREENED OUT")
+        fees = rewards * self.fee
+        return {"rewards": self._money(rewards, fees), "bonuses": self._money(0, 0)}
+
+    def _money(self, rewards: float, fees: float) -> Row:
+        amounts = {"rewards": rewards, "fees": round(fees), "tax": round(fees * self.vat)}
+        return {name: {"amount": amount, "currency": self.currency} for name, amount in amounts.items()}
+
+    def _drafts(self, query: Mapping[str, str]) -> Row:
+        known = (
+            "ACTIVE",
+            "PAUSED",
+            "UNPUBLISHED",
+            "PUBLISHING",
+            "COMPLETED",
+            "AWAITING REVIEW",
+            "UNKNOWN",
+            "SCHEDULED",
+        )
+        if query.get("state") not in known:
+            raise Refused(400, "Error", "state")
+        rows = [study for study in self.studies.values() if study["status"] == query["state"]]
+        return self._paged(rows, "/studies/", query, {"state": query["state"]})
+
+    def _paged(self, rows: Sequence[Row], path: str, query: Mapping[str, str], more: Mapping[str, str]) -> Row:
+        start, limit = _whole(query.get("offset", "0"), 0), _whole(query.get("limit", str(self.page)), 1)
+        if limit > PAGE:
+            raise Refused(400, "Error", f"limit is at most {PAGE}")
+        end = start + min(limit, self.page)
+        words = "&".join(f"{name}={value}" for name, value in {**more, "offset": end, "limit": limit}.items())
+        href = f"{path}?{words}" if end < len(rows) else None
+        return {"results": rows[start:end], "_links": {"next": {"href": href}}, "meta": {"count": len(rows)}}
+
+    def _draft(self, body: Row) -> Row:
+        _refuse_bad_draft(body)
+        made = {"id": self.new(), "status": "UNPUBLISHED", "study_type": "SINGLE", "filters": [], **body}
+        self.studies[made["id"]] = made
+        return made
+
+    def _update(self, study: Row, body: Row) -> Row:
+        places = body.get("total_available_places")
+        if set(body) != {"total_available_places"} or not _is_whole(places, 1):
+            raise Refused(400, "Error updating", "only total_available_places, a whole number")
+        more = places - study["total_available_places"]
+        if study["status"] != "UNPUBLISHED":
+            if more < 0:
+                raise Refused(400, "Error updating", "places can only be added")
+            self._take_money(more * study["reward"])
+            self.spent += more
+        study["total_available_places"] = places
+        return study
+
+    def _take_money(self, cents: int) -> None:
+        cost = round(cents * (1 + self.fee * (1 + self.vat)))
+        if cost > self.balance:
+            raise Refused(400, "Error", "Insufficient funds")
+        self.balance -= cost
+
+    def _transition(self, name: str, action: str | None) -> Row:
+        study = self.studies[name]
+        if action not in NEXT_STATUS:
+            raise Refused(400, "Error", "action")
+        if action == "PUBLISH":
+            if study["status"] != "UNPUBLISHED":
+                raise Refused(400, "Error", "it is published already")
+            self._take_money(study["total_available_places"] * study["reward"])
+            self.spent += study["total_available_places"]
+            if study["study_type"] == "QUOTA":
+                self._publish_parts(study)
+        elif study["status"] == "UNPUBLISHED":
+            raise Refused(400, "Error", "it is not published")
+        study["status"] = NEXT_STATUS[action]
+        return study
+
+    def _list(self, study: str, query: Mapping[str, str]) -> Row:
+        rows = [row for row in self.submissions.values() if row["study_id"] == study]
+        told = ["id", "participant_id", "status", "started_at", "completed_at", "study_code"]
+        told += ["bonus_payments"] if self.lists_bonuses else []
+        shown = [{name: row[name] for name in told} for row in rows]
+        return self._paged(shown, f"/studies/{study}/submissions/", query, {})
+
+    def _review(self, name: str, body: Row) -> Row:
+        row, action = self.submissions[name], body.get("action")
+        status = {"APPROVE": "APPROVED", "REJECT": "REJECTED"}.get(str(action))
+        if status is None:
+            raise Refused(400, "Error", "action")
+        if action == "REJECT":
+            if body.get("rejection_category") not in REJECTION_CATEGORIES:
+                raise Refused(400, "Error", {"rejection_category": ["not a category"]})
+            if len(str(body.get("message", ""))) < SHORTEST_REJECTION:
+                raise Refused(400, "Error", {"message": [f"at least {SHORTEST_REJECTION} characters"]})
+        if row["status"] not in ("AWAITING REVIEW", status):
+            raise Refused(400, "Error", f"a submission that is {row['status']} cannot be {status}")
+        row["status"] = status  # said twice, it is ignored
+        return _detail(row)
+
+    def _ask_back(self, name: str, body: Row) -> Row:
+        reasons = body.get("request_return_reasons")
+        if set(body) != {"request_return_reasons"} or not reasons or not all(map(_is_text, reasons)):
+            raise Refused(400, "Error", "request_return_reasons")
+        self.messages.append((name, *reasons))  # with every call
+        row = self.submissions[name]
+        row["return_requested"] = _now()
+        return {**{key: row[key] for key in ("id", "status", "return_requested")}, "participant": row["participant_id"]}
+
+    def _approve(self, body: Row) -> str:
+        names = body.get("submission_ids")
+        if set(body) != {"submission_ids"} or not isinstance(names, list) or not names:
+            raise Refused(400, "Error", "submission_ids")
+        if unknown := [name for name in names if name not in self.submissions]:
+            raise Refused(400, "Error", {"submission_ids": [f"not known: {', '.join(unknown)}"]})
+        wrong = [name for name in names if self.submissions[name]["status"] not in ("AWAITING REVIEW", "APPROVED")]
+        if wrong:
+            raise Refused(400, "Error", {"submission_ids": [f"not awaiting review: {', '.join(wrong)}"]})
+        self.approving += names
+        if not self.slow:
+            self.deliver()
+        return "Bulk approve in progress"
+
+    def _set_up(self, body: Row) -> Row:
+        if set(body) != {"study_id", "csv_bonuses"} or body["study_id"] not in self.studies:
+            raise Refused(400, "Error", "study_id and csv_bonuses")
+        lines = [line for line in str(body["csv_bonuses"]).split("\n") if line]
+        if not lines or not all(re.fullmatch(r"[0-9a-z]+,\d+\.\d\d", line) for line in lines):
+            raise Refused(400, "Error", "csv_bonuses is lines of <submission_id>,<amount>")
+        if len(lines) > MOST_BONUSES:
+            raise Refused(400, "Error", f"at most {MOST_BONUSES} bonuses in one payment")
+        names = [line.split(",")[0] for line in lines]
+        there = {name for name, row in self.submissions.items() if row["study_id"] == body["study_id"]}
+        if unknown := [name for name in names if name not in there]:
+            raise Refused(400, "Error", f"not in this study: {', '.join(unknown)}")
+        if len(set(names)) < len(names):
+            raise Refused(400, "Error", "a submission is named twice")
+        made = self.new()
+        self.set_up[made] = lines
+        amount = sum(round(float(line.split(",")[1]) * 100) for line in lines)
+        fees, vat = round(amount * self.fee, 2), round(amount * self.fee * self.vat, 2)
+        money = {"amount": amount, "fees": fees, "vat": vat, "total_amount": amount + fees + vat}
+        return {"id": made, "study": body["study_id"], **money}
+
+    def _pay(self, name: str) -> str:
+        if name not in self.set_up:
+            raise Refused(404, "Not found")
+        self._take_money(sum(round(float(line.split(",")[1]) * 100) for line in self.set_up[name]))
+        self.coming += self.set_up[name]  # with every call
+        if not self.slow:
+            self.deliver()
+        return f"Bulk bonus payment with ID {name} is being processed asynchronously."
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+def _whole(text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise Refused(400, "Error", f"{text!r} is not a whole number, {least} or more")
+    return int(text)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _detail(row: Row) -> Row:
+    return {**row, "participant": row["participant_id"], "entered_code": row["study_code"]}
+
+
+def _refuse_bad_draft(body: Row) -> None:
+    if complaints := list(_complaints(body)):
+        raise Refused(400, "Error creating", complaints)
+
+
+def _complaints(body: Row) -> Iterator[str]:
+    """Everything in the body of a draft that the documentation does not allow."""
+    yield from (f"{name} is missing" for name in NEEDED if name not in body)
+    yield from (f"{name} is not known" for name in body if name not in STUDY_FIELDS)
+    for name, kind in STUDY_FIELDS.items():
+        if name in body and (not isinstance(body[name], kind) or isinstance(body[name], bool)):
+            yield f"{name} is not of its type"
+            return
+    for name in ("total_available_places", "estimated_completion_time"):
+        if name in body and body[name] < 1:
+            yield f"{name} is below 1"
+    yield from _code_complaints(body.get("completion_codes", []), body.get("reward", 0))
+    filters = body.get("filters", [])
+    yield from (complaint for one in filters for complaint in _filter_complaints(one))
+    if any("weightings" in one for one in filters) != (body.get("study_type", "SINGLE") == "QUOTA"):
+        yield "weightings and study_type QUOTA go together"
+    if body.get("study_type", "SINGLE") not in ("SINGLE", "QUOTA", "UK_REP_SAMPLE", "US_REP_SAMPLE"):
+        yield "study_type is not known"
+
+
+def _code_complaints(codes: Sequence[Row], reward: int) -> Iterator[str]:
+    if not codes or len({one.get("code") for one in codes}) < len(codes):
+        yield "completion_codes must differ, and there must be one"
+    actions = [action for one in codes for action in one.get("actions", [])]
+    if sum(action.get("action") == "FIXED_SCREEN_OUT_PAYMENT" for action in actions) > 1:
+        yield "one code may screen out"
+    for one in codes:
+        if set(one) != {"code", "code_type", "actions"} or one["code_type"] not in CODE_TYPES or not one["actions"]:
+            yield "a completion code has code, code_type and actions"
+    for action in actions:
+        needed = ACTIONS.get(action.get("action", ""))
+        if needed is None or set(action) != {"action", *needed} or not all(action[name] for name in needed):
+            yield f"action {action.get('action')} needs {needed}"
+        elif action.get("fixed_screen_out_reward", 0) >= max(reward, 1):
+            yield "the screen-out reward must be below the reward"
+
+
+def _filter_complaints(one: Row) -> Iterator[str]:
+    ends, values = one.get("selected_range"), one.get("selected_values")
+    if not _is_text(one.get("filter_id")) or (ends is None) == (values is None):
+        yield "a filter has filter_id, and selected_values or selected_range"
+    elif ends is not None and not all(name in ("lower", "upper") and _is_whole(end, 0) for name, end in ends.items()):
+        yield "selected_range has whole numbers"
+    elif values is not None and (not values or not all(map(_is_text, values))):
+        yield "selected_values has texts"
+    weights = one.get("weightings")
+    if weights is not None and (
+        set(weights) != set(values or ()) or not all(_is_whole(n, 1) for n in weights.values())
+    ):
+        yield "weightings are whole numbers, one for each selected value"

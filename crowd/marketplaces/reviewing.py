@@ -1,0 +1,69 @@
+"""Messages about one submission: asking for its return, rejecting it. Each goes out once, through the ledger.
+
+Who returns or is rejected is not paid, so people are named one by one and with a reason. What they answered here is
+shown with it: `pay --compensate` pays for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from crowd.marketplaces.ledger import BulkAct, NotDone, Payout, PayoutLedger, Purpose
+from crowd.marketplaces.settling import Listed, ListedState, visits
+from dialogue.errors import InputError
+
+if TYPE_CHECKING:
+    from crowd.marketplaces.market import Market
+    from crowd.store.store import Store
+
+SUBJECT_TO: dict[Purpose, list[ListedState]] = {"return": ["waiting", "open"], "rejection": ["waiting"]}
+DONE = {"return": "returned", "rejection": "rejected"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """One submission that a message may be about, with what was answered here under it."""
+
+    row: Listed
+    answers: int
+
+
+def to_review(market: Market, store: Store, purpose: Purpose, named: Sequence[str]) -> list[Reviewed]:
+    """Those that the marketplace lists for this study, each once; a sentence about any other."""
+    if market.act(PayoutLedger(store, market.source), purpose, "") is None:
+        raise InputError(f"{market.title} knows no such request. Nothing was sent.")
+    listed = {row.key: row for row in market.look_up().rows}
+    with store.read() as connection:
+        answers = {(visit.key, visit.worker): visit.answers for visit in visits(connection, market.source)}
+    for name in named:
+        if (row := listed.get(name)) is None:
+            raise InputError(f"{name} is no submission of this study on {market.title}. Nothing was sent.")
+        if row.state not in SUBJECT_TO[purpose]:
+            raise InputError(f"{name} is {row.state}, so it cannot be {DONE[purpose]} any more. Nothing was sent.")
+    return [Reviewed(listed[name], answers.get((name, listed[name].worker), 0)) for name in dict.fromkeys(named)]
+
+
+def send_messages(
+    market: Market, store: Store, purpose: Purpose, reviewed: Sequence[Reviewed], reason: str
+) -> Iterator[Payout]:
+    """Send each, one after the other; one that fails stops no other."""
+    ledger = PayoutLedger(store, market.source)
+    for one in reviewed:
+        due = Payout(market.source, one.row.key, purpose, Decimal(0), Decimal(0), market.currency)
+        act = market.act(ledger, purpose, reason)
+        if act is None or isinstance(act, BulkAct):
+            continue
+        try:
+            yield ledger.carry_out(due, act)
+        except NotDone as error:
+            yield Payout(
+                market.source, one.row.key, purpose, due.amount, due.cost, due.currency, "refused", "", f"{error}"
+            )
+
+
+def all_done(rows: Sequence[Payout]) -> bool:
+    """Whether every message went out."""
+    return all(row.state == "confirmed" for row in rows)

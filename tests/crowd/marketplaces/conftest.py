@@ -1,0 +1,28 @@
+"""What the tests of the marketplaces have in common: nobody waits before a call is tried again."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from crowd.marketplaces import ledger
+from crowd.marketplaces.prolific import client
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch):
+    """The seconds that calls to Prolific would have waited, in order."""
+    waits = []
+    monkeypatch.setattr(client, "time", SimpleNamespace(sleep=waits.append, time=time.time))
+    return waits
+
+
+@pytest.fixture
+def an_hour_later(monkeypatch):
+    """Called, it moves the ledger's clock on: what was sent before may be looked up then."""
+
+    def move():
+        now = ledger.time.time
+        monkeypatch.setattr(ledger, "time", SimpleNamespace(time=lambda: now() + 1.5 * ledger.RESTS))
+
+    return move
