@@ -33,6 +33,7 @@ COMMANDS = {
     "reject": "reject submissions on Prolific, with a category and a message",
     "extend": "add sittings to a launch",
     "expire": "close a launch to new raters",
+    "prolific-double": "serve a Prolific of this machine, to try commands against it",
     "pairs-from": "make a study's pairs from a table of what two or more systems answered",
     "conversations-from": "make a study's pairs of whole conversations from those that systems held",
     "demographics": "put a table of people into the names of a study's raters, coarsely",

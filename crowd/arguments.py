@@ -16,6 +16,7 @@ from crowd.marketplaces.options import LaunchOptions, Wording, wordings
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
+    from crowd.marketplaces.pay_terms import PayTerms
     from crowd.rating.gate import Ruling
     from crowd.store.store import Store
 
@@ -114,6 +115,32 @@ def again(args: argparse.Namespace, **others: Any) -> list[str]:
     for name, value in changed:
         words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return words
+
+
+def pay_terms_of(args: argparse.Namespace) -> PayTerms:
+    """What `crowd pay` was told of whom to pay how much."""
+    from crowd.marketplaces.ledger import ZERO
+    from crowd.marketplaces.money import money
+    from crowd.marketplaces.pay_terms import PayTerms, read_bonuses, read_visits
+
+    if args.min_answers < 1:
+        raise InputError(f"--min-answers is {args.min_answers}; it must be a whole number, 1 or more.")
+    if bool(args.hold) != bool((args.why or "").strip()):
+        raise InputError("--hold ID and --why TEXT go together: whoever pays later must know what to look at.")
+    bonus, each, lost = (money(text) if text else ZERO for text in (args.bonus, args.per_answer, args.compensate))
+    return PayTerms(
+        bonus=bonus,
+        bonuses=read_bonuses(Path(args.bonuses)) if args.bonuses else {},
+        bonus_name=args.bonus_name.strip(),
+        per_answer=each,
+        compensation=lost,
+        least_hourly=options_of(args, LaunchOptions).least_hourly,
+        top_up=args.top_up,
+        min_answers=args.min_answers,
+        reason=args.reason,
+        only=read_visits(args.only),
+        without=read_visits(args.without),
+    )
 
 
 def add_sites(parser: argparse.ArgumentParser) -> None:

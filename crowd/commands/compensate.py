@@ -81,7 +81,8 @@ def _why(row: Payout) -> str:
 def _due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping[MarketVisit, Payout]:
     """Whom, with the floor, the budget and the cap, before anything moves."""
     from crowd.arguments import options_of
-    from crowd.marketplaces.ledger import check_cap, set_caps
+    from crowd.marketplaces.caps import set_caps
+    from crowd.marketplaces.ledger import check_cap
     from crowd.marketplaces.money import money
     from crowd.marketplaces.mturk.compensating import check_floor, to_compensate
     from crowd.marketplaces.options import LaunchOptions

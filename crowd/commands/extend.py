@@ -74,7 +74,7 @@ def _run(args: argparse.Namespace) -> None:
 def _extend(args: argparse.Namespace, store: Store, market: Market, sittings: int) -> None:
     """Close out the blocked first: they would accept the new work in vain."""
     from crowd.arguments import options_of
-    from crowd.marketplaces.ledger import set_caps
+    from crowd.marketplaces.caps import set_caps
     from crowd.marketplaces.options import LaunchOptions
     from crowd.marketplaces.paying import shut_out
 

@@ -1,7 +1,8 @@
 """Bring raters from a marketplace to a served study.
 
 Without --yes nothing is created: the checklist, the price and the whole cost are printed. --yes creates it where no
-money moves (a sandbox, a mock), --live --yes where it does. A launch that was interrupted is continued by the same
+money moves (a sandbox, a mock), --live --yes where it does. `--prolific --rehearse` shows the whole line first, on this
+machine alone: arrivals, screen-outs, returns and pay. A launch that was interrupted is continued by the same
 command and creates nothing twice.
 """
 
@@ -11,7 +12,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dialogue.command_line import given, tell_next
+from dialogue.command_line import dispatch, given, next_command, tell_next
 
 if TYPE_CHECKING:
     from crowd.marketplaces.checklist import Planned
@@ -33,9 +34,34 @@ def run(args: argparse.Namespace) -> None:
     from crowd.marketplaces.money_lock import money_lock
 
     (row,) = chosen(args)
+    if args.rehearse:
+        _rehearse(args, row)
+        return
     # Mephisto serves from here on, and pays by itself
     with money_lock(args.study, args.database, needed=args.yes and row.kept):
         _run(args, row)
+
+
+def _rehearse(args: argparse.Namespace, row: Marketplace) -> None:
+    from crowd.arguments import again
+    from crowd.rehearsing import rehearse
+    from dialogue.errors import InputError
+
+    if row.source != "prolific":
+        raise InputError(f"--rehearse is for --prolific; {row.title} has no double on this machine.")
+    typed = argparse.Namespace(**{**vars(args), "rehearse": False, "live": False, "minutes": 15, "prolific": False})
+    place = argparse.Namespace(**{**vars(typed), "public_url": None})
+    rehearse(args.study, args.minutes, again(place)[1:], seed=0, tell=print, type_command=_type)
+    url = [] if args.public_url else ["--public-url", "https://YOUR.SERVER"]
+    tell_next("python -m crowd launch", *again(typed), "--prolific", "--minutes", args.minutes, *url)
+
+
+def _type(name: str, *words: object) -> None:
+    """Show a command and run it."""
+    from crowd.__main__ import COMMANDS
+
+    print(f"\n$ {next_command(f'python -m crowd {name}', *words)}", flush=True)
+    dispatch("crowd", "", COMMANDS, [name, *map(str, words)])
 
 
 def _run(args: argparse.Namespace, row: Marketplace) -> None:
@@ -79,8 +105,8 @@ def _self_test(store: Store, market: Any) -> str:
 
 def _create(store: Store, source: Any, market: Any, study: Planned, options: LaunchOptions) -> None:
     """The cap and the door before anything that lets people come or costs money."""
+    from crowd.marketplaces.caps import set_caps
     from crowd.marketplaces.checklist import check_pay
-    from crowd.marketplaces.ledger import set_caps
     from crowd.rating.doors import open_door
 
     set_caps(store, options.cap, options.month_cap)

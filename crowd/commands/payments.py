@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read the ledgers; nothing is asked of a marketplace and nothing changes."""
     from crowd.marketplaces.books import entries_of, month_lines, months_of, write_entries
-    from crowd.marketplaces.ledger import month_of
+    from crowd.marketplaces.caps import month_of
     from crowd.study_folder import opened
     from dialogue.errors import InputError
     from dialogue.files import atomic

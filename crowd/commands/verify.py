@@ -67,8 +67,9 @@ def _ask_and_go_on(args: argparse.Namespace) -> None:
 
 def _ask(args: argparse.Namespace) -> None:
     from crowd.arguments import market_of
-    from crowd.marketplaces.ledger import over_the_cap
-    from crowd.marketplaces.paying import PayTerms, bill_of, record_look
+    from crowd.marketplaces.caps import over_the_cap
+    from crowd.marketplaces.pay_terms import PayTerms
+    from crowd.marketplaces.paying import bill_of, record_look
     from crowd.study_folder import opened
 
     with opened(args.study, args.database) as store:

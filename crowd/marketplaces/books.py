@@ -17,7 +17,8 @@ from typing import IO, Any
 
 import sqlalchemy as sa
 
-from crowd.marketplaces.ledger import ZERO, Payout, month_of, payout_of
+from crowd.marketplaces.caps import month_of
+from crowd.marketplaces.ledger import ZERO, Payout, payout_of
 from crowd.store.store import Store
 from crowd.store.tables import payouts
 

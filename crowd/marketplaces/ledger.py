@@ -14,33 +14,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import sqlalchemy as sa
 
-from crowd.store.store import Store, put, settings
+from crowd.marketplaces.caps import OverTheCap, check_currency, refuse_above
+from crowd.store.store import Store
 from crowd.store.tables import payouts
 from dialogue.errors import InputError
 from dialogue.records import Source
 
 State = Literal["intended", "sent", "confirmed", "uncertain", "refused"]
-Purpose = str  # one of PURPOSES; a bonus that was given a name is `bonus NAME`
-PURPOSES = (
-    "reward",
-    "bonus",
-    "answers",
-    "top-up",
-    "screen-out",
-    "compensation",
-    "places",
-    "refund",
-    "return",
-    "rejection",
-)
+# reward, bonus, answers, top-up, screen-out, compensation, places, refund, return, rejection; a bonus with a name is
+# `bonus NAME`
+Purpose = str
 EXTRA = ("bonus", "answers", "top-up", "compensation")  # what comes on top of the reward
-CAP, MONTH_CAP = "cap", "month cap"  # the study's settings: what all payouts may cost, together and in one month
 STATES: tuple[State, ...] = get_args(State)
 BY_HAND = "looked up by hand: not paid"
 RESTS = 3600.0  # seconds after the call in which nobody can know that it was not done
@@ -57,10 +46,6 @@ class NotReached(NotDone):
 
 class Unsure(InputError):
     """No answer came: it may have been done."""
-
-
-class OverTheCap(InputError):
-    """More than the study may cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,88 +377,17 @@ def _check_equal(connection: sa.Connection, due: Payout) -> None:
         raise NotDone("an equal payment of this submission is not settled yet. Run the same command again later.")
 
 
-# The cap
-
-
-def cap_of(connection: sa.Connection, name: str = CAP) -> Decimal | None:
-    """What the study may cost in all, or in a month; None where nobody has said."""
-    kept = settings(connection).get(name)
-    return None if kept is None else Decimal(kept)
-
-
-def set_caps(store: Store, whole: Decimal | None = None, month: Decimal | None = None) -> None:
-    """Say what the study may cost, in all and in a month, through every marketplace and command. None: as before."""
-    with store.write() as connection:
-        for name, amount, spent in (
-            (CAP, whole, spent_of(connection)),
-            (MONTH_CAP, month, spent_of(connection, month_of(time.time()))),
-        ):
-            if amount is None:
-                continue
-            if amount < spent:
-                option = f"--{name.replace(' ', '-')}"
-                raise InputError(f"{option} is {amount}, but {spent:.2f} is spent or promised. Nothing was changed.")
-            put(connection, name, f"{amount:f}")
-
-
-def month_of(at: float) -> str:
-    """The month of a moment, in UTC.
-
-    >>> month_of(0)
-    '1970-01'
-    """
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m}"
-
-
-def spent_of(connection: sa.Connection, month: str | None = None) -> Decimal:
-    """What is spent, promised or may have been spent: all but what was refused. With a month, in it alone."""
-    query = sa.select(payouts.c.cost, sa.func.coalesce(payouts.c.sent, payouts.c.at).label("at"))
-    rows = connection.execute(query.where(payouts.c.state != "refused")).all()
-    return sum((Decimal(row.cost) for row in rows if month in (None, month_of(row.at))), ZERO)
-
-
-def over_the_cap(store: Store) -> list[str]:
-    """A sentence where more is spent than the cap allows: somebody has bought places on the marketplace's page."""
-    with store.read() as connection:
-        cap, spent = cap_of(connection), spent_of(connection)
-    if cap is None or spent <= cap:
-        return []
-    return [f"{spent:.2f} is spent or promised, more than the cap of {cap:.2f}. Raise it with --cap if that is right."]
-
-
 def check_cap(store: Store, dues: Iterable[Payout]) -> None:
     """Say before anything is done that all of these would pass the cap."""
     dues = list(dues)
     with store.read() as connection:
         for due in dues:
-            _check_currency(connection, due)
+            check_currency(connection, due.currency)
         fresh = [due for due in dues if (found := _found(connection, due)) is None or found.state == "refused"]
-        _refuse_above(connection, sum((due.cost for due in fresh), Decimal(0)))
+        refuse_above(connection, sum((due.cost for due in fresh), Decimal(0)))
 
 
 def _check_cap(connection: sa.Connection, due: Payout) -> None:
     before = _found(connection, due)
     held = before.cost if before is not None and before.state == "intended" else Decimal(0)
-    _refuse_above(connection, due.cost - held)
-
-
-def _check_currency(connection: sa.Connection, due: Payout) -> None:
-    """A study pays in one currency: no cap could be held against the sum of two."""
-    others = connection.scalars(sa.select(payouts.c.currency).where(payouts.c.currency != due.currency)).first()
-    if others is not None:
-        raise InputError(
-            f"this study has paid in {others} before, and this would be in {due.currency}: nobody could hold both "
-            "against one cap. Launch it from a study folder of its own. Nothing was paid."
-        )
-
-
-def _refuse_above(connection: sa.Connection, more: Decimal) -> None:
-    if more <= 0:
-        return
-    for name, when, month in ((CAP, "in all", None), (MONTH_CAP, "this month", month_of(time.time()))):
-        cap = cap_of(connection, name)
-        if cap is not None and (spent := spent_of(connection, month)) + more > cap:
-            raise OverTheCap(
-                f"the study may cost {cap:.2f} {when}, {spent:.2f} is spent or promised, and this is {more:.2f} more. "
-                f"Raise it with --{name.replace(' ', '-')} if that is right."
-            )
+    refuse_above(connection, due.cost - held)

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from crowd.marketplaces.ledger import ZERO, Act, BulkAct, NotDone, OverTheCap, Payout, PayoutLedger, Purpose, State
+from crowd.marketplaces.caps import OverTheCap
+from crowd.marketplaces.holding import holds_of
+from crowd.marketplaces.ledger import ZERO, Act, BulkAct, NotDone, Payout, PayoutLedger, Purpose, State
 from crowd.marketplaces.market import launched_on
 from crowd.marketplaces.money import CENT
+from crowd.marketplaces.pay_terms import PayTerms
 from crowd.marketplaces.settling import Listed, LookUp, MarketVisit, Recorded, Settlement, compare_lists, record, visits
 from crowd.rating.rules import rules_in_force
-from crowd.store.tables import holds, payments
+from crowd.store.tables import payments
 from dialogue.errors import InputError
-from dialogue.records import Source
 
 if TYPE_CHECKING:
     from crowd.marketplaces.market import Market
@@ -30,32 +32,6 @@ if TYPE_CHECKING:
 
 SETTLES: tuple[Purpose, ...] = ("reward", "screen-out", "compensation")  # a visit that had one of these had its pay
 Kept = Mapping[tuple[str, Purpose], State]  # what the ledger says, by submission and purpose
-
-
-@dataclass(frozen=True, slots=True)
-class PayTerms:
-    """What the researcher says of this payment."""
-
-    bonus: Decimal = ZERO  # for each worked visit
-    bonuses: Mapping[str, Decimal] = field(default_factory=dict)  # of a list: by visit or by worker
-    bonus_name: str = ""  # a visit has one bonus of each name
-    per_answer: Decimal = ZERO  # the same for each answer
-    compensation: Decimal = ZERO  # for each answer of who could not hand in
-    least_hourly: Decimal | None = None  # the least pay an hour; None: that of the marketplace
-    top_up: bool = False  # everybody is raised to it where the median pay is below
-    min_answers: int = 1  # below it a visit is listed and left to the researcher
-    reason: str = ""  # what a person reads with a bonus
-    only: Collection[str] = ()  # visits; empty: all
-    without: Collection[str] = ()  # visits
-
-    @property
-    def bonus_purpose(self) -> Purpose:
-        """The purpose of the bonus in the ledger."""
-        return f"bonus {self.bonus_name}" if self.bonus_name else "bonus"
-
-    def takes(self, visit: str) -> bool:
-        """Whether this payment is about the visit."""
-        return visit not in self.without and (not self.only or visit in self.only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,38 +168,34 @@ def _due(
         yield due("compensation", amount, market.bonus_cost(amount))
 
 
-# Held visits
-
-
-def holds_of(store: Store, market: Source) -> dict[str, str]:
-    """The visits that somebody wants to look at before they are paid, and why."""
-    with store.read() as connection:
-        rows = connection.execute(sa.select(holds.c.submission, holds.c.why).where(holds.c.market == market)).all()
-    return {row.submission: row.why for row in rows}
-
-
-def hold(store: Store, market: Source, submission: str, why: str, now: float) -> None:
-    """Pay nothing for this visit until it is released."""
-    with store.write() as connection:
-        known = sa.and_(payments.c.source == market, payments.c.key == submission)
-        if connection.execute(sa.select(payments.c.key).where(known)).first() is None:
-            raise InputError(f"{submission} is no visit that came to this study. Nothing was changed.")
-        connection.execute(sa.delete(holds).where(holds.c.market == market, holds.c.submission == submission))
-        connection.execute(sa.insert(holds).values(market=market, submission=submission, why=why, at=now))
-
-
-def release(store: Store, market: Source, submission: str) -> None:
-    """Let it be paid again."""
-    with store.write() as connection:
-        mine = sa.and_(holds.c.market == market, holds.c.submission == submission)
-        if not connection.execute(sa.delete(holds).where(mine)).rowcount:
-            raise InputError(f"{submission} is not held. `crowd pay` lists those that are.")
-
-
 def record_look(store: Store, bill: Bill) -> Recorded:
     """Write which visits the marketplace confirms, and which it has taken back."""
     with store.write() as connection:
         return record(connection, rules_in_force(connection), bill.found, bill.overdue, bill.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What paying a bill has done."""
+
+    paid: Sequence[Due]
+    open: Sequence[Payout]  # sent or uncertain, whatever bill they were on
+    seen: Recorded
+    closed: int  # workers who are offered no further work from now on
+    problems: Sequence[str]
+    booked: Sequence[str]  # sentences of what the marketplace did without these commands
+
+
+def pay_bill(market: Market, store: Store, bill: Bill) -> Receipt:
+    """Book, record, pay and ask, in this order: what is settled by then stands in nobody's way."""
+    booked = market.book(store)
+    seen = record_look(store, bill)
+    closed, problems = shut_out(market, store)
+    ask_about_the_rest(market, store)
+    paid = list(pay(market, store, bill))
+    open_ = ask_about_the_rest(market, store)
+    problems = [*bill.look.problems, *problems]
+    return Receipt(as_they_are(market, store, paid), open_, seen, closed, problems, booked)
 
 
 def pay(market: Market, store: Store, bill: Bill) -> Iterator[Due]:

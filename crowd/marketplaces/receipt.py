@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from crowd.marketplaces.ledger import Payout
-from crowd.marketplaces.paying import Bill, Due
+from crowd.marketplaces.paying import Bill, Due, Receipt
 from crowd.marketplaces.settling import MarketVisit, Recorded
 
 DONE = {"reward": "approved", "answers": "bonus", "screen-out": "partial", "compensation": "partial"}
@@ -77,12 +77,19 @@ def paid_lines(paid: Sequence[Due], open_: Sequence[Payout]) -> Iterator[str]:
         yield "  If it stays uncertain, look there, then say what you saw: pay --confirm ID, or pay --not-paid ID."
 
 
-def failures(paid: Sequence[Due], open_: Sequence[Payout], problems: Sequence[str]) -> str:
+def failures(receipt: Receipt) -> str:
     """What was not done, in one sentence; nothing where all was."""
-    refused = sum(due.payout.state == "refused" for due in paid)
-    uncertain = sum(row.state == "uncertain" for row in open_) + sum(due.payout.state == "intended" for due in paid)
-    numbers = ((refused, "refused"), (uncertain, "uncertain"), (len(problems), "skipped"))
+    paid = [due.payout.state for due in receipt.paid]
+    uncertain = sum(row.state == "uncertain" for row in receipt.open) + paid.count("intended")
+    numbers = ((paid.count("refused"), "refused"), (uncertain, "uncertain"), (len(receipt.problems), "skipped"))
     return ", ".join(f"{number} {word}" for number, word in numbers if number)
+
+
+def receipt_lines(receipt: Receipt) -> Iterator[str]:
+    """What became of each payment, and what else has changed."""
+    yield from paid_lines(receipt.paid, receipt.open)
+    yield from look_lines(receipt.seen, receipt.closed, receipt.problems)
+    yield from (f"  {line}" for line in receipt.booked)
 
 
 def look_lines(seen: Recorded, closed: int, problems: Sequence[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ It uses nothing of the server but what a page shows, so that what works for it w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any, Literal, Protocol, cast
@@ -125,6 +125,7 @@ class SimulatedVisit:
     sitting: int
     on_answer: Callable[[], object]
     pause: float = 0.2
+    address: Mapping[str, str] | None = None  # the query of a marketplace's address; None: a simulated rater's own
     answered: int = 0
     _undone: set[str] = field(default_factory=set)
 
@@ -141,9 +142,9 @@ class SimulatedVisit:
 
     def _come_in(self) -> VisitEnd | None:
         """Arrive and consent; or why nobody new is let in, after some patience."""
-        worker = {"rater": f"simulated-{self.rater.number}", "sitting": str(self.sitting), "source": "simulated"}
+        own = {"rater": f"simulated-{self.rater.number}", "sitting": str(self.sitting), "source": "simulated"}
         for _ in range(PATIENCE):
-            reply = self._send("GET", "/", params=worker, headers=FETCH)
+            reply = self._send("GET", "/", params=self.address or own, headers=FETCH)
             if not reply.headers.get("Content-Type", "").startswith("application/json"):
                 if reply.status_code == 200:
                     self._send("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})

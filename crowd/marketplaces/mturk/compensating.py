@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_UP, Decimal
 
-from crowd.marketplaces.ledger import ZERO, NotDone, OverTheCap, Payout, PayoutLedger, Purpose, Unsure
+from crowd.marketplaces.caps import OverTheCap
+from crowd.marketplaces.ledger import ZERO, NotDone, Payout, PayoutLedger, Purpose, Unsure
 from crowd.marketplaces.money import CENT
 from crowd.marketplaces.mturk import client as mturk
 from crowd.marketplaces.mturk import owed

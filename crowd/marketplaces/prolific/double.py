@@ -12,50 +12,30 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from crowd.marketplaces.prolific.client import MOST_BONUSES, PAGE, REJECTION_CATEGORIES, SHORTEST_REJECTION
+from crowd.marketplaces.prolific.double_rules import (
+    RefusedCall,
+    Row,
+    is_filled,
+    is_whole,
+    query_number,
+    refuse_bad_draft,
+)
 
-Row = dict[str, Any]
 Upset = Callable[[str, str], str | None]  # method and path -> how this call fails, a word of FAILURES
 FAILURES = ("busy", "stumbles", "stumbles late", "cut", "false success", "another answer")
 GONE = ("RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT")  # whose place is free again
 NEXT_STATUS = {"PUBLISH": "ACTIVE", "START": "ACTIVE", "PAUSE": "PAUSED", "STOP": "AWAITING REVIEW"}
-CODE_TYPES = (
-    "COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE", "NO_CONSENT",
-    "OTHER", "FIXED_SCREENOUT",
-)  # fmt: skip
-ACTIONS: Mapping[str, tuple[str, ...]] = {  # what each needs besides its name
-    "AUTOMATICALLY_APPROVE": (),
-    "MANUALLY_REVIEW": (),
-    "DYNAMIC_PAYMENT": (),
-    "REQUEST_RETURN": ("return_reason",),
-    "ADD_TO_PARTICIPANT_GROUP": ("participant_group",),
-    "REMOVE_FROM_PARTICIPANT_GROUP": ("participant_group",),
-    "FIXED_SCREEN_OUT_PAYMENT": ("fixed_screen_out_reward", "slots"),
-}
-STUDY_FIELDS = {
-    "name": str, "internal_name": str, "description": str, "external_study_url": str, "prolific_id_option": str,
-    "completion_codes": list, "total_available_places": int, "estimated_completion_time": int, "reward": int,
-    "device_compatibility": list, "filters": list, "submissions_config": dict, "study_type": str, "project": str,
-}  # fmt: skip
-NEEDED = ("name", "description", "prolific_id_option", "completion_codes", "estimated_completion_time", "reward")
 FILTERS: Sequence[Row] = (
     {"filter_id": "age", "type": "range", "data_type": "integer", "min": 18, "max": 100},
     {"filter_id": "sex", "type": "select", "data_type": "ChoiceID", "choices": {"0": "Male", "1": "Female"}},
     {"filter_id": "approval_rate", "type": "range", "data_type": "integer", "min": 0, "max": 100},
 )
-
-
-class Refused(Exception):
-    """What Prolific answers with an error and does not do."""
-
-    def __init__(self, status: int, title: str, detail: object = "") -> None:
-        super().__init__(title)
-        self.status, self.body = status, {"error": {"title": title, "detail": detail, "status": status}}
 
 
 @dataclass
@@ -184,11 +164,11 @@ class Prolific:
     def answer(self, method: str, path: str, name: str, body: Any, query: Mapping[str, str]) -> tuple[int, Any]:
         """`path` with ID for the name in it."""
         if self.also_refuses and (why := self.also_refuses(method, path, body)):
-            raise Refused(400, "Error", why)
+            raise RefusedCall(400, "Error", why)
         if path.startswith("/studies/ID") and name not in self.studies:
-            raise Refused(404, "Not found")
+            raise RefusedCall(404, "Not found")
         if path.startswith("/submissions/ID") and name not in self.submissions:
-            raise Refused(404, "Not found")
+            raise RefusedCall(404, "Not found")
         handlers: dict[tuple[str, str], Callable[[], tuple[int, Any]]] = {
             ("GET", "/users/me/"): lambda: (200, {"id": "0"}),
             ("GET", "/filters/"): lambda: (200, {"results": list(FILTERS)}),
@@ -210,12 +190,12 @@ class Prolific:
             ("POST", "/bulk-bonus-payments/ID/pay/"): lambda: (202, self._pay(name)),
         }
         if (method, path) not in handlers:
-            raise Refused(404, "Not found")
+            raise RefusedCall(404, "Not found")
         return handlers[method, path]()
 
     def _balance(self, workspace: str) -> Row:
         if workspace not in self.workspaces:
-            raise Refused(404, "Not found")
+            raise RefusedCall(404, "Not found")
         return {"currency_code": self.currency, "total_balance": self.balance, "available_balance": self.balance}
 
     def _cost(self, body: Any) -> float:
@@ -247,33 +227,33 @@ class Prolific:
             "SCHEDULED",
         )
         if query.get("state") not in known:
-            raise Refused(400, "Error", "state")
+            raise RefusedCall(400, "Error", "state")
         rows = [study for study in self.studies.values() if study["status"] == query["state"]]
         return self._paged(rows, "/studies/", query, {"state": query["state"]})
 
     def _paged(self, rows: Sequence[Row], path: str, query: Mapping[str, str], more: Mapping[str, str]) -> Row:
-        start, limit = _whole(query.get("offset", "0"), 0), _whole(query.get("limit", str(self.page)), 1)
+        start, limit = query_number(query.get("offset", "0"), 0), query_number(query.get("limit", str(self.page)), 1)
         if limit > PAGE:
-            raise Refused(400, "Error", f"limit is at most {PAGE}")
+            raise RefusedCall(400, "Error", f"limit is at most {PAGE}")
         end = start + min(limit, self.page)
         words = "&".join(f"{name}={value}" for name, value in {**more, "offset": end, "limit": limit}.items())
         href = f"{path}?{words}" if end < len(rows) else None
         return {"results": rows[start:end], "_links": {"next": {"href": href}}, "meta": {"count": len(rows)}}
 
     def _draft(self, body: Row) -> Row:
-        _refuse_bad_draft(body)
+        refuse_bad_draft(body)
         made = {"id": self.new(), "status": "UNPUBLISHED", "study_type": "SINGLE", "filters": [], **body}
         self.studies[made["id"]] = made
         return made
 
     def _update(self, study: Row, body: Row) -> Row:
         places = body.get("total_available_places")
-        if set(body) != {"total_available_places"} or not _is_whole(places, 1):
-            raise Refused(400, "Error updating", "only total_available_places, a whole number")
+        if set(body) != {"total_available_places"} or not is_whole(places, 1):
+            raise RefusedCall(400, "Error updating", "only total_available_places, a whole number")
         more = places - study["total_available_places"]
         if study["status"] != "UNPUBLISHED":
             if more < 0:
-                raise Refused(400, "Error updating", "places can only be added")
+                raise RefusedCall(400, "Error updating", "places can only be added")
             self._take_money(more * study["reward"])
             self.spent += more
         study["total_available_places"] = places
@@ -282,22 +262,22 @@ class Prolific:
     def _take_money(self, cents: int) -> None:
         cost = round(cents * (1 + self.fee * (1 + self.vat)))
         if cost > self.balance:
-            raise Refused(400, "Error", "Insufficient funds")
+            raise RefusedCall(400, "Error", "Insufficient funds")
         self.balance -= cost
 
     def _transition(self, name: str, action: str | None) -> Row:
         study = self.studies[name]
         if action not in NEXT_STATUS:
-            raise Refused(400, "Error", "action")
+            raise RefusedCall(400, "Error", "action")
         if action == "PUBLISH":
             if study["status"] != "UNPUBLISHED":
-                raise Refused(400, "Error", "it is published already")
+                raise RefusedCall(400, "Error", "it is published already")
             self._take_money(study["total_available_places"] * study["reward"])
             self.spent += study["total_available_places"]
             if study["study_type"] == "QUOTA":
                 self._publish_parts(study)
         elif study["status"] == "UNPUBLISHED":
-            raise Refused(400, "Error", "it is not published")
+            raise RefusedCall(400, "Error", "it is not published")
         study["status"] = NEXT_STATUS[action]
         return study
 
@@ -312,21 +292,21 @@ class Prolific:
         row, action = self.submissions[name], body.get("action")
         status = {"APPROVE": "APPROVED", "REJECT": "REJECTED"}.get(str(action))
         if status is None:
-            raise Refused(400, "Error", "action")
+            raise RefusedCall(400, "Error", "action")
         if action == "REJECT":
             if body.get("rejection_category") not in REJECTION_CATEGORIES:
-                raise Refused(400, "Error", {"rejection_category": ["not a category"]})
+                raise RefusedCall(400, "Error", {"rejection_category": ["not a category"]})
             if len(str(body.get("message", ""))) < SHORTEST_REJECTION:
-                raise Refused(400, "Error", {"message": [f"at least {SHORTEST_REJECTION} characters"]})
+                raise RefusedCall(400, "Error", {"message": [f"at least {SHORTEST_REJECTION} characters"]})
         if row["status"] not in ("AWAITING REVIEW", status):
-            raise Refused(400, "Error", f"a submission that is {row['status']} cannot be {status}")
+            raise RefusedCall(400, "Error", f"a submission that is {row['status']} cannot be {status}")
         row["status"] = status  # said twice, it is ignored
         return _detail(row)
 
     def _ask_back(self, name: str, body: Row) -> Row:
         reasons = body.get("request_return_reasons")
-        if set(body) != {"request_return_reasons"} or not reasons or not all(map(_is_text, reasons)):
-            raise Refused(400, "Error", "request_return_reasons")
+        if set(body) != {"request_return_reasons"} or not reasons or not all(map(is_filled, reasons)):
+            raise RefusedCall(400, "Error", "request_return_reasons")
         self.messages.append((name, *reasons))  # with every call
         row = self.submissions[name]
         row["return_requested"] = _now()
@@ -335,12 +315,12 @@ class Prolific:
     def _approve(self, body: Row) -> str:
         names = body.get("submission_ids")
         if set(body) != {"submission_ids"} or not isinstance(names, list) or not names:
-            raise Refused(400, "Error", "submission_ids")
+            raise RefusedCall(400, "Error", "submission_ids")
         if unknown := [name for name in names if name not in self.submissions]:
-            raise Refused(400, "Error", {"submission_ids": [f"not known: {', '.join(unknown)}"]})
+            raise RefusedCall(400, "Error", {"submission_ids": [f"not known: {', '.join(unknown)}"]})
         wrong = [name for name in names if self.submissions[name]["status"] not in ("AWAITING REVIEW", "APPROVED")]
         if wrong:
-            raise Refused(400, "Error", {"submission_ids": [f"not awaiting review: {', '.join(wrong)}"]})
+            raise RefusedCall(400, "Error", {"submission_ids": [f"not awaiting review: {', '.join(wrong)}"]})
         self.approving += names
         if not self.slow:
             self.deliver()
@@ -348,18 +328,18 @@ class Prolific:
 
     def _set_up(self, body: Row) -> Row:
         if set(body) != {"study_id", "csv_bonuses"} or body["study_id"] not in self.studies:
-            raise Refused(400, "Error", "study_id and csv_bonuses")
+            raise RefusedCall(400, "Error", "study_id and csv_bonuses")
         lines = [line for line in str(body["csv_bonuses"]).split("\n") if line]
         if not lines or not all(re.fullmatch(r"[0-9a-z]+,\d+\.\d\d", line) for line in lines):
-            raise Refused(400, "Error", "csv_bonuses is lines of <submission_id>,<amount>")
+            raise RefusedCall(400, "Error", "csv_bonuses is lines of <submission_id>,<amount>")
         if len(lines) > MOST_BONUSES:
-            raise Refused(400, "Error", f"at most {MOST_BONUSES} bonuses in one payment")
+            raise RefusedCall(400, "Error", f"at most {MOST_BONUSES} bonuses in one payment")
         names = [line.split(",")[0] for line in lines]
         there = {name for name, row in self.submissions.items() if row["study_id"] == body["study_id"]}
         if unknown := [name for name in names if name not in there]:
-            raise Refused(400, "Error", f"not in this study: {', '.join(unknown)}")
+            raise RefusedCall(400, "Error", f"not in this study: {', '.join(unknown)}")
         if len(set(names)) < len(names):
-            raise Refused(400, "Error", "a submission is named twice")
+            raise RefusedCall(400, "Error", "a submission is named twice")
         made = self.new()
         self.set_up[made] = lines
         amount = sum(round(float(line.split(",")[1]) * 100) for line in lines)
@@ -369,7 +349,7 @@ class Prolific:
 
     def _pay(self, name: str) -> str:
         if name not in self.set_up:
-            raise Refused(404, "Not found")
+            raise RefusedCall(404, "Not found")
         self._take_money(sum(round(float(line.split(",")[1]) * 100) for line in self.set_up[name]))
         self.coming += self.set_up[name]  # with every call
         if not self.slow:
@@ -381,76 +361,5 @@ def _now() -> str:
     return datetime.now(UTC).isoformat()
 
 
-def _whole(text: str, least: int) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise Refused(400, "Error", f"{text!r} is not a whole number, {least} or more")
-    return int(text)
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
 def _detail(row: Row) -> Row:
     return {**row, "participant": row["participant_id"], "entered_code": row["study_code"]}
-
-
-def _refuse_bad_draft(body: Row) -> None:
-    if complaints := list(_complaints(body)):
-        raise Refused(400, "Error creating", complaints)
-
-
-def _complaints(body: Row) -> Iterator[str]:
-    """Everything in the body of a draft that the documentation does not allow."""
-    yield from (f"{name} is missing" for name in NEEDED if name not in body)
-    yield from (f"{name} is not known" for name in body if name not in STUDY_FIELDS)
-    for name, kind in STUDY_FIELDS.items():
-        if name in body and (not isinstance(body[name], kind) or isinstance(body[name], bool)):
-            yield f"{name} is not of its type"
-            return
-    for name in ("total_available_places", "estimated_completion_time"):
-        if name in body and body[name] < 1:
-            yield f"{name} is below 1"
-    yield from _code_complaints(body.get("completion_codes", []), body.get("reward", 0))
-    filters = body.get("filters", [])
-    yield from (complaint for one in filters for complaint in _filter_complaints(one))
-    if any("weightings" in one for one in filters) != (body.get("study_type", "SINGLE") == "QUOTA"):
-        yield "weightings and study_type QUOTA go together"
-    if body.get("study_type", "SINGLE") not in ("SINGLE", "QUOTA", "UK_REP_SAMPLE", "US_REP_SAMPLE"):
-        yield "study_type is not known"
-
-
-def _code_complaints(codes: Sequence[Row], reward: int) -> Iterator[str]:
-    if not codes or len({one.get("code") for one in codes}) < len(codes):
-        yield "completion_codes must differ, and there must be one"
-    actions = [action for one in codes for action in one.get("actions", [])]
-    if sum(action.get("action") == "FIXED_SCREEN_OUT_PAYMENT" for action in actions) > 1:
-        yield "one code may screen out"
-    for one in codes:
-        if set(one) != {"code", "code_type", "actions"} or one["code_type"] not in CODE_TYPES or not one["actions"]:
-            yield "a completion code has code, code_type and actions"
-    for action in actions:
-        needed = ACTIONS.get(action.get("action", ""))
-        if needed is None or set(action) != {"action", *needed} or not all(action[name] for name in needed):
-            yield f"action {action.get('action')} needs {needed}"
-        elif action.get("fixed_screen_out_reward", 0) >= max(reward, 1):
-            yield "the screen-out reward must be below the reward"
-
-
-def _filter_complaints(one: Row) -> Iterator[str]:
-    ends, values = one.get("selected_range"), one.get("selected_values")
-    if not _is_text(one.get("filter_id")) or (ends is None) == (values is None):
-        yield "a filter has filter_id, and selected_values or selected_range"
-    elif ends is not None and not all(name in ("lower", "upper") and _is_whole(end, 0) for name, end in ends.items()):
-        yield "selected_range has whole numbers"
-    elif values is not None and (not values or not all(map(_is_text, values))):
-        yield "selected_values has texts"
-    weights = one.get("weightings")
-    if weights is not None and (
-        set(weights) != set(values or ()) or not all(_is_whole(n, 1) for n in weights.values())
-    ):
-        yield "weightings are whole numbers, one for each selected value"

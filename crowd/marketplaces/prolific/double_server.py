@@ -12,7 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from crowd.marketplaces.prolific.double import Prolific, Refused
+from crowd.marketplaces.prolific.double import Prolific
+from crowd.marketplaces.prolific.double_rules import RefusedCall
 
 TOKEN = "example"  # the one token that it accepts
 PREFIX = "/api/v1"
@@ -99,10 +100,10 @@ class Handler(BaseHTTPRequestHandler):
     ) -> tuple[int, object]:
         try:
             if self.headers["Authorization"] != f"Token {TOKEN}":
-                raise Refused(401, "Authentication credentials were not provided")
+                raise RefusedCall(401, "Authentication credentials were not provided")
             name = ID.search(path)
             status, answer = state.answer(self.command, general, name[0] if name else "", _json(body), query)
-        except Refused as refused:
+        except RefusedCall as refused:
             return refused.status, refused.body
         return status, self._with_whole_links(answer)
 
@@ -117,4 +118,4 @@ def _json(body: bytes) -> Any:
     try:
         return json.loads(body or b"{}")
     except ValueError:
-        raise Refused(400, "Error", "not JSON") from None
+        raise RefusedCall(400, "Error", "not JSON") from None

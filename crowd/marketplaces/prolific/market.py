@@ -15,7 +15,7 @@ from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, check_same, read_launch, write_launch
 from crowd.marketplaces.ledger import ZERO, Act, BulkAct, NotDone, Payout, PayoutLedger, Purpose, check_cap, is_extra
 from crowd.marketplaces.money import CENT, Price, reward_of
-from crowd.marketplaces.prolific import acts, drafting
+from crowd.marketplaces.prolific import acts, calling, drafting
 from crowd.marketplaces.prolific import client as prolific
 from crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE, PROLIFIC_IDS
 from crowd.marketplaces.prolific.options import ProlificOptions
@@ -60,7 +60,7 @@ class ProlificMarket:
     @cached_property
     def client(self) -> httpx.Client:
         """Connected when it is first needed."""
-        return prolific.connect_to_prolific()
+        return calling.connect_to_prolific()
 
     @property
     def existing(self) -> prolific.ProlificLaunch:
@@ -119,7 +119,7 @@ class ProlificMarket:
 
     def _balance(self, price: Price) -> str:
         """What may be spent, and whether it is enough to publish."""
-        if (known := prolific.balance(self.client, self.options.workspace)) is None:
+        if (known := prolific.workspace_balance(self.client, self.options.workspace)) is None:
             return "its balance is not known: it has several workspaces (--workspace ID)"
         held, currency = known
         short = (
@@ -147,7 +147,7 @@ class ProlificMarket:
         extra: list[dict[str, object]] = [{"filter_id": name, "selected_values": [one]} for name, one in groups if one]
         if not self.options.filters:
             return extra
-        known = prolific.call(self.client, "GET", "/filters/", lambda found: list(found["results"]))
+        known = calling.call(self.client, "GET", "/filters/", lambda found: list(found["results"]))
         return [*drafting.read_filters(self.options.filters, known), *extra]
 
     def _asked(self) -> str:
@@ -170,11 +170,11 @@ class ProlificMarket:
         )
 
     def _account(self) -> None:
-        prolific.call(self.client, "GET", "/users/me/")
+        calling.call(self.client, "GET", "/users/me/")
 
     def page(self) -> str:
         """Https, or this machine where it stands in for Prolific."""
-        return check_public_url(self.options.public_url, rehearsal=prolific.prolific_stands_in())
+        return check_public_url(self.options.public_url, rehearsal=calling.prolific_stands_in())
 
     def visitor(self) -> Visitor:
         """How a participant arrives and leaves, for the self-test."""
@@ -248,7 +248,7 @@ class ProlificMarket:
             if visit.key in listed or visit.key in found:
                 continue
             try:
-                part, parent = prolific.study_of(self.client, visit.key)
+                part, parent = prolific.parts_of(self.client, visit.key)
             except NotDone:  # a name that somebody made up
                 continue
             if parent == self.existing.study and part not in self.existing.parts:

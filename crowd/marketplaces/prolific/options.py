@@ -13,6 +13,9 @@ from crowd.marketplaces.options import LaunchOptions, option
 class ProlificOptions(LaunchOptions):
     """The fee, the pay of who is screened out, and which participants."""
 
+    rehearse: bool = option(
+        False, "the whole line on this machine: a copy of the study, simulated people, no account and no money"
+    )
     fee_percent: Decimal | None = option(
         None,
         "service fee of your Prolific account in per cent, e.g. 33.3; default: Prolific's own calculator is asked",

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import pytest
 
 from crowd.marketplaces import ledger
-from crowd.marketplaces.prolific import client
+from crowd.marketplaces.prolific import calling
 
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch):
     """The seconds that calls to Prolific would have waited, in order."""
     waits = []
-    monkeypatch.setattr(client, "time", SimpleNamespace(sleep=waits.append, time=time.time))
+    monkeypatch.setattr(calling, "time", SimpleNamespace(sleep=waits.append, time=time.time))
     return waits
 
 

@@ -21,7 +21,7 @@ from botocore.httpsession import URLLib3Session
 
 from crowd.__main__ import COMMANDS
 from crowd.marketplaces import ledger
-from crowd.marketplaces.prolific import client
+from crowd.marketplaces.prolific import calling
 from crowd.store.store import Store
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
@@ -52,8 +52,18 @@ def in_here(words, *, seed, odds, later=0.0):
 
 def in_a_process(words, *, seed, odds, later=0.0):
     """The same in a process of its own, by a real kill -9."""
+    return join(start(words, seed=seed, odds=odds, later=later), words)
+
+
+def start(words, *, seed, odds, later=0.0):
+    """Begin it, beside whatever else runs."""
     process = FORKS.Process(target=_command, args=(list(words), dict(os.environ), seed, odds, later))
     process.start()
+    return process
+
+
+def join(process, words):
+    """How it ended."""
     process.join(PATIENCE)
     assert process.exitcode in (DONE, REFUSED, KILLED), f"{words} ended with {process.exitcode}"
     return process.exitcode
@@ -102,4 +112,4 @@ def _die_at_calls(put, draw, odds, die):
     put(URLLib3Session, "send", surrounded(URLLib3Session.send))
     put(Store, "write", written)
     put(botocore.endpoint, "time", SimpleNamespace(sleep=lambda _seconds: None))  # it waits before it tries again
-    put(client, "time", SimpleNamespace(sleep=lambda _seconds: None, time=time.time))
+    put(calling, "time", SimpleNamespace(sleep=lambda _seconds: None, time=time.time))

@@ -18,11 +18,13 @@ from tests.crowd.marketplaces.study import Person, make_study, served
 class Study:
     """A study that is served, and the marketplace beside it."""
 
-    def __init__(self, folder, app, url, turk, site):
+    def __init__(self, folder, app, url, turk, site, database):
         self.folder, self.app, self.url, self.turk, self.site = folder, app, url, turk, site
+        self.database = database  # None: in the folder
 
     def command(self, name, *arguments):
-        return dispatch("crowd", "", COMMANDS, [name, str(self.folder), *arguments])
+        database = ("--database", self.database) if self.database else ()
+        return dispatch("crowd", "", COMMANDS, [name, str(self.folder), *arguments, *database])
 
     def launch(self, *arguments):
         return self.command("launch", "--mturk", "--sandbox", "--public-url", self.url, *arguments)
@@ -40,32 +42,34 @@ class Study:
         return assignment
 
     def export(self):
-        with opened(self.folder, None) as store, store.read() as connection:
+        with opened(self.folder, self.database) as store, store.read() as connection:
             return exporting.export(connection, votes_per_pair=3).votes
 
     def progress(self):
-        with opened(self.folder, None) as store, store.read() as connection:
+        with opened(self.folder, self.database) as store, store.read() as connection:
             return progress(connection, 3)
 
     def record(self):
-        with opened(self.folder, None) as store, store.read() as connection:
+        with opened(self.folder, self.database) as store, store.read() as connection:
             return read_record(connection, "mturk")
 
     def ledger(self, *states):
-        with opened(self.folder, None) as store:
+        with opened(self.folder, self.database) as store:
             return PayoutLedger(store, "mturk").rows(*states)
 
 
 @contextmanager
-def mturk_study(folder, monkeypatch, **hit):
+def mturk_study(folder, monkeypatch, *, database=None, **hit):
     server = serve()
     monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", server.url)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
-    app = make_study(folder, sites=(server.url,), launched=False, invited=True, pay_per_sitting=0.75, **hit)
+    app = make_study(
+        folder, sites=(server.url,), launched=False, invited=True, pay_per_sitting=0.75, database=database, **hit
+    )
     with served(app) as url:
-        yield Study(folder, app, url, server.turk, server.url)
+        yield Study(folder, app, url, server.turk, server.url, database)
     app.extensions["desk"].store.close()
     server.shutdown()
     server.server_close()

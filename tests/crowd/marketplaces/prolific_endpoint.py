@@ -10,7 +10,8 @@ import threading
 import jsonschema_rs
 
 from crowd.marketplaces.prolific.client import REJECTION_CATEGORIES
-from crowd.marketplaces.prolific.double import CODE_TYPES, Prolific
+from crowd.marketplaces.prolific.double import Prolific
+from crowd.marketplaces.prolific.double_rules import CODE_TYPES
 from crowd.marketplaces.prolific.double_server import DoubleServer
 
 

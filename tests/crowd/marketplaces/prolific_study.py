@@ -16,11 +16,13 @@ from tests.crowd.marketplaces.study import Person, make_study, served
 class Study:
     """The study, its server and its marketplace; `command` types a command."""
 
-    def __init__(self, folder, app, url, prolific):
+    def __init__(self, folder, app, url, prolific, database):
         self.folder, self.app, self.url, self.prolific, self.study = folder, app, url, prolific, ""
+        self.database = database  # None: in the folder
 
     def command(self, name, *arguments):
-        return dispatch("crowd", "", COMMANDS, [name, str(self.folder), *arguments])
+        database = ("--database", self.database) if self.database else ()
+        return dispatch("crowd", "", COMMANDS, [name, str(self.folder), *arguments, *database])
 
     def launch(self, *arguments):
         return self.command("launch", "--prolific", "--public-url", self.url, "--minutes", "10", *arguments)
@@ -46,36 +48,36 @@ class Study:
         return person.sitting
 
     def votes(self):
-        with opened(self.folder, None) as store, store.read() as connection:
+        with opened(self.folder, self.database) as store, store.read() as connection:
             return exporting.export(connection, votes_per_pair=3).votes
 
     def progress(self):
-        with opened(self.folder, None) as store, store.read() as connection:
+        with opened(self.folder, self.database) as store, store.read() as connection:
             return progress(connection, 3)
 
     def record(self):
-        with opened(self.folder, None) as store, store.read() as connection:
+        with opened(self.folder, self.database) as store, store.read() as connection:
             return read_record(connection, "prolific")
 
     def rewrite(self, **values):
         """As an interrupted command has left the record of the launch."""
-        with opened(self.folder, None) as store, store.write() as connection:
+        with opened(self.folder, self.database) as store, store.write() as connection:
             write_record(connection, "prolific", read_record(connection, "prolific") | values)
 
     def ledger(self, *states):
-        with opened(self.folder, None) as store:
+        with opened(self.folder, self.database) as store:
             return PayoutLedger(store, "prolific").rows(*states)
 
 
 @contextmanager
-def prolific_study(folder, monkeypatch, **hit):
+def prolific_study(folder, monkeypatch, *, database=None, **hit):
     server = serve()
     monkeypatch.setenv("PROLIFIC_API_URL", server.url)
     monkeypatch.setenv("PROLIFIC_TOKEN", "example")
     values = {"pay_per_sitting": 1.5, "currency": "GBP"} | hit
-    app = make_study(folder, launched=False, invited=True, sites=(), **values)
+    app = make_study(folder, launched=False, invited=True, sites=(), database=database, **values)
     with served(app) as url:
-        yield Study(folder, app, url, server.prolific)
+        yield Study(folder, app, url, server.prolific, database)
     app.extensions["desk"].store.close()
     server.shutdown()
     server.server_close()

@@ -51,7 +51,7 @@ def as_toml(value):
     return json.dumps(value)
 
 
-def make_study(folder, *, reals=6, entrances=(), sites=SITES, launched=True, invited=False, **hit):
+def make_study(folder, *, reals=6, entrances=(), sites=SITES, launched=True, invited=False, database=None, **hit):
     """An application on a fresh store, launched on both marketplaces; checks are right when response a is chosen."""
     values = {"pairs_per_sitting": 6, "later_checks": 2, "completion_code": "CDONE", "screened_out_code": "COUT"}
     values |= hit
@@ -61,7 +61,7 @@ def make_study(folder, *, reals=6, entrances=(), sites=SITES, launched=True, inv
         write_questions(folder / "questions.jsonl", make_questions(reals, checks=8))
     else:
         write_pairs(folder / "pairs.jsonl", reals=reals)
-    url = prepare_study(folder, None, settings, None, seed=0, simulated=False)
+    url = prepare_study(folder, None, settings, database, seed=0, simulated=False)
     if launched:
         store = open_store(url)
         with store.write() as connection:

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 
-from crowd.marketplaces.ledger import set_caps
+from crowd.marketplaces.caps import set_caps
 from crowd.marketplaces.paying import pace_of
 from crowd.store import tables
 from crowd.study_folder import opened

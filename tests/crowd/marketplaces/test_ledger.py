@@ -5,7 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from crowd.marketplaces.ledger import NotDone, OverTheCap, Payout, PayoutLedger, Unsure, check_cap, set_caps
+from crowd.marketplaces.caps import OverTheCap, set_caps
+from crowd.marketplaces.ledger import NotDone, Payout, PayoutLedger, Unsure, check_cap
 from crowd.store.store import open_store, sqlite_url
 from dialogue.errors import InputError
 from tests.crowd.marketplaces.killing import Killed

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from crowd.marketplaces.ledger import NotDone, Unsure
+from crowd.marketplaces.prolific import calling, drafting
 from crowd.marketplaces.prolific import client as prolific
-from crowd.marketplaces.prolific import drafting
 from dialogue.errors import InputError
 from tests.crowd.marketplaces.prolific_endpoint import serve
 
@@ -31,7 +31,7 @@ def state(endpoint):
 
 @pytest.fixture
 def client(endpoint):
-    with prolific.connect_to_prolific() as client:
+    with calling.connect_to_prolific() as client:
         yield client
 
 
@@ -113,7 +113,7 @@ def test_a_draft_is_found_again_behind_a_page_of_others(client, state):
 def test_a_field_that_the_schema_does_not_know_is_refused(client, state):
     body = {**drafting.draft(planned(), TERMS), "max_assignments": 9}
     with pytest.raises(NotDone, match="Prolific refused: Error"):
-        prolific.call(client, "POST", "/studies/", json=body)
+        calling.call(client, "POST", "/studies/", json=body)
 
 
 @pytest.mark.parametrize(("completed", "screened_out"), [("", "B"), ("A", ""), ("A", "A")])
@@ -166,12 +166,12 @@ def test_what_is_known_of_a_call_that_failed(client, state, upset, kind):
     with pytest.raises(kind):
         prolific.transition(client, launch, "PAUSE")
     # what was certainly not done is tried again, and nothing else
-    assert state.calls["POST", "/studies/ID/transition/"] == (prolific.ATTEMPTS if upset == "busy" else 1)
+    assert state.calls["POST", "/studies/ID/transition/"] == (calling.ATTEMPTS if upset == "busy" else 1)
 
 
 def test_a_connection_that_never_was_is_known_to_have_done_nothing(endpoint, client, monkeypatch):
     monkeypatch.setenv("PROLIFIC_API_URL", "http://127.0.0.1:9/api/v1")
-    with prolific.connect_to_prolific() as nowhere, pytest.raises(NotDone, match="could not be reached"):
+    with calling.connect_to_prolific() as nowhere, pytest.raises(NotDone, match="could not be reached"):
         prolific.approve_all(nowhere, ["0" * 24])
 
 
@@ -201,19 +201,19 @@ def test_the_estimate_adds_the_accounts_fee():
 def test_a_missing_token_is_one_sentence(monkeypatch):
     monkeypatch.delenv("PROLIFIC_TOKEN", raising=False)
     with pytest.raises(InputError, match="PROLIFIC_TOKEN is not set"):
-        prolific.connect_to_prolific()
+        calling.connect_to_prolific()
 
 
 def test_the_token_goes_nowhere_but_to_prolific(monkeypatch, client, state):
     monkeypatch.setenv("PROLIFIC_API_URL", "https://evil.org")
     with pytest.raises(InputError, match="neither Prolific nor this machine"):
-        prolific.connect_to_prolific()
+        calling.connect_to_prolific()
 
 
 def test_a_wrong_token_is_one_sentence_that_does_not_repeat_it(endpoint, monkeypatch):
     monkeypatch.setenv("PROLIFIC_TOKEN", "SECRET")
     with (
-        prolific.connect_to_prolific() as client,
+        calling.connect_to_prolific() as client,
         pytest.raises(InputError, match="does not accept the token") as raised,
     ):
         create_draft(client, planned())

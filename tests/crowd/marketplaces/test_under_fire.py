@@ -6,7 +6,9 @@ marketplace has is in the books.
 """
 
 import copy
+import os
 import random
+import shutil
 from collections import Counter
 from decimal import Decimal
 
@@ -17,9 +19,10 @@ from crowd.marketplaces import ledger
 from crowd.store.launches import write_record
 from crowd.store.store import open_store, sqlite_url
 from crowd.store.tables import payouts
-from tests.crowd.marketplaces.killing import DONE, KILLED, REFUSED, in_a_process, in_here
+from tests.crowd.marketplaces.killing import DONE, KILLED, REFUSED, in_a_process, in_here, join, start
 from tests.crowd.marketplaces.mturk_study import mturk_study
 from tests.crowd.marketplaces.prolific_study import prolific_study
+from tests.crowd.study import database
 
 UPSETS = ("busy", "stumbles", "stumbles late", "cut", None, None, None)
 PROLIFIC_MOVES = {
@@ -28,6 +31,7 @@ PROLIFIC_MOVES = {
     ("POST", "/bulk-bonus-payments/ID/pay/"),
     ("PATCH", "/studies/ID/"),
 }
+ENDPOINTS = ("PROLIFIC_API_URL", "AWS_ENDPOINT_URL_MTURK")
 MTURK_MOVES = {"ApproveAssignment", "SendBonus", "CreateHITWithHITType"}
 PAY = ("pay", "--bonus", "0.20", "--yes")
 EXTEND = ("extend", "--sittings", "2", "--yes")
@@ -52,14 +56,16 @@ class ProlificUnderFire:
         """How it stood before any money moved."""
         self.before = copy.deepcopy({name: getattr(self.state, name) for name in names}), self.study.record()
         self.known = [row.submission for row in self.study.ledger()]
+        self.environment = {name: os.environ[name] for name in ENDPOINTS if name in os.environ}
 
     def begin_again(self):
         """The marketplace as nobody was paid, the ledger as nothing was intended."""
+        os.environ.update(self.environment)  # another marketplace of this module may have run since
         state, record = copy.deepcopy(self.before)
         for name, value in state.items():
             setattr(self.state, name, value)
         self.state.upset = None
-        store = open_store(sqlite_url(self.study.folder))
+        store = open_store(self.study.database or sqlite_url(self.study.folder))
         with store.write() as connection:
             write_record(connection, self.source, record)
             connection.execute(sa.delete(payouts).where(payouts.c.submission.not_in(self.known)))
@@ -163,11 +169,14 @@ class Researcher:
 
     def types(self, *words):
         """How it ended."""
-        name, *rest = words
-        typed = [name, str(self.market.study.folder), *rest]
-        ended = self.run(typed, seed=self.draw.random(), odds=self.odds, later=self.later)
+        ended = self.run(self.command(words), seed=self.draw.random(), odds=self.odds, later=self.later)
         self.kills += ended == KILLED
         return ended
+
+    def command(self, words):
+        name, *rest = words
+        database = ["--database", self.market.study.database] if self.market.study.database else []
+        return [name, str(self.market.study.folder), *rest, *database]
 
     def pays(self):
         self.types(*PAY)
@@ -199,12 +208,27 @@ class Researcher:
             self.says_what_was_paid()
 
 
-def check_run(market, seed, run):
+class TwoHosts(Researcher):
+    """Two researchers, each in a folder on a host of their own, on one store; they often type at the same moment."""
+
+    def command(self, words):
+        name, _, *rest = super().command(words)
+        return [name, str(self.draw.choice(self.market.hosts)), *rest]
+
+    def pays(self):
+        """Both at once; who comes second is told to wait, or finds it done."""
+        typed = [self.command(PAY) for _ in range(2)]
+        begun = [start(words, seed=self.draw.random(), odds=self.odds, later=self.later) for words in typed]
+        ends = [join(process, words) for process, words in zip(begun, typed, strict=True)]
+        self.kills += ends.count(KILLED)
+
+
+def check_run(market, seed, run, kind=Researcher):
     """One run; how many kills it had."""
     draw = random.Random(seed)
     market.begin_again()
     market.upset(draw)
-    researcher = Researcher(market, draw, run)
+    researcher = kind(market, draw, run)
     for _ in range(draw.randint(2, 4)):
         researcher.pays()
         if draw.random() < 0.3:
@@ -243,6 +267,31 @@ def test_runs_under_fire_at_prolific(prolific):
 
 def test_runs_under_fire_at_mechanical_turk(mturk):
     assert sum(check_run(mturk, seed, in_here) for seed in range(4)) > 0, "no run had a kill"
+
+
+@pytest.fixture(scope="module", params=["prolific", "mturk"])
+def on_two_hosts(request, tmp_path_factory):
+    """The study in a PostgreSQL, with a folder on each of two hosts."""
+    make, kind = {"prolific": (prolific_study, ProlificUnderFire), "mturk": (mturk_study, MTurkUnderFire)}[
+        request.param
+    ]
+    folder, other = (tmp_path_factory.mktemp(name) for name in ("here", "there"))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        database("postgresql", folder) as url,
+        make(folder, patch, database=url) as found,
+    ):
+        market = kind(found)
+        for name in ("pairs.jsonl", "hit.toml"):
+            shutil.copy(folder / name, other / name)
+        market.hosts = [folder, other]
+        yield market
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(300, 380))
+def test_eighty_runs_under_fire_on_two_hosts(on_two_hosts, seed):
+    check_run(on_two_hosts, seed, in_a_process, TwoHosts)
 
 
 @pytest.mark.slow

@@ -203,7 +203,7 @@ def test_two_commands_at_once_send_no_row_twice(ledger):
 
 
 def test_what_the_cap_does_not_allow_is_refused_and_the_rest_is_sent(ledger):
-    from crowd.marketplaces.ledger import set_caps
+    from crowd.marketplaces.caps import set_caps
 
     set_caps(ledger.store, Decimal("0.60"))
     rows = ledger.carry_out_all(dues(4), act := Many())
