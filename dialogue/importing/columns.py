@@ -330,6 +330,6 @@ def refuse_twins(table: RawTable, used: Iterable[str]) -> None:
 def commonest(cells: Iterable[str]) -> dict[str, str]:
     """Folded name -> the spelling that most rows have, so that `Alpha` and `alpha ` are one system."""
     spellings: dict[str, Counter[str]] = {}
-    for cell in cells:
-        spellings.setdefault(one_name(cell), Counter())[" ".join(cell.split())] += 1
+    for cell, number in Counter(cells).items():
+        spellings.setdefault(one_name(cell), Counter())[" ".join(cell.split())] += number
     return {name: found.most_common(1)[0][0] for name, found in spellings.items()}

@@ -75,9 +75,10 @@ def read_judgements(table: RawTable, asked: Stated) -> Judgements:
     if not len(table):
         raise InputError(f"{table.path} holds no {'rows' if name == 'plain' else 'judgements'}.")
     table, roles, question = with_roles(table, name, tool, asked)
-    found = _decided(table, roles, tool, name, asked)
+    rows = _rows(table, roles)
+    found = _decided(rows, tool, name, asked)
     said = form.form or ("table of votes" if name == "plain" else f"{name} table")
-    return _settled(table, roles, found, asked, name, said + question, Counter(form.dropped), form.rater, form.read)
+    return _settled(rows, found, asked, name, said + question, Counter(form.dropped), form.rater, form.read)
 
 
 def _reshaped(table: RawTable, name: str, tool: Tool, asked: Stated) -> RawTable:
@@ -92,8 +93,8 @@ def _reshaped(table: RawTable, name: str, tool: Tool, asked: Stated) -> RawTable
 # Words and winners
 
 
-def _decided(table: RawTable, roles: Roles, tool: Tool, name: str, asked: Stated) -> RowWinners:
-    rows = _rows(table, roles)
+def _decided(rows: Rows, tool: Tool, name: str, asked: Stated) -> RowWinners:
+    table, roles = rows.table, rows.roles
     own: dict[str, Meaning] = {}
     for word, ours in tool.values.items():
         kind: Kind = "tie" if ours == "tie" else "response" if tool.names_models else "place"
@@ -110,10 +111,12 @@ def _decided(table: RawTable, roles: Roles, tool: Tool, name: str, asked: Stated
 def _refuse_odd_names(table: RawTable, systems: TwoColumns, a: Sequence[str], b: Sequence[str]) -> None:
     """A sign or a tie is no system. Of winners and losers, two that are spelt nearly the same may be one."""
     for cells in (a, b):
-        for row, cell in enumerate(cells):
+        for cell in dict.fromkeys(cells):
             if cell and (is_tie(cell) or not any(sign.isalnum() for sign in cell)):
-                raise InputError(f"{table.place(row)}: the system is {cell!r}, which is no name. Correct it, or leave "
-                                 "the row out.")  # fmt: skip
+                where = table.place(cells.index(cell))
+                raise InputError(
+                    f"{where}: the system is {cell!r}, which is no name. Correct it, or leave the row out."
+                )
     if systems.why == WINNER_AND_LOSER:
         for name in {*a} - {*b} - {""}:
             if near := get_close_matches(name, {*b} - {*a}, 1, 0.75):
@@ -144,10 +147,10 @@ def _rows(table: RawTable, roles: Roles) -> Rows:
 
 
 def _settled(
-    table: RawTable, roles: Roles, found: RowWinners, asked: Stated, name: str, form: str, dropped: Counter[str],
+    rows: Rows, found: RowWinners, asked: Stated, name: str, form: str, dropped: Counter[str],
     rater: Mapping[str, str], read: int | None,
 ) -> Judgements:  # fmt: skip
-    rows = _rows(table, roles)
+    table, roles = rows.table, rows.roles
     names = dict(roles.names)
     pair = table.text(names["pair"]) if "pair" in names else [f"row {row + 1}" for row in range(len(table))]
     left: list[Side | None] = [None if side is None else ("a", "b")[side] for side in found.left]
@@ -190,6 +193,7 @@ def _usable(
     by_tool = names.get("status") not in (None, "status")
     cells |= {"rater": answer_cells(table, names["rater"])} if "rater" in names else {}
     _ask_what_blanks_are(rows, cells.get("status"), found)
+    rater = cells.get("rater", [""] * len(table))
     order = _first_to_last(table, names)
     kept, sent, voted, again = [], set(), set(), 0
     for row in order:
@@ -197,15 +201,15 @@ def _usable(
         if not pair[row]:
             raise InputError(f"{table.place(row)}: pair is empty; give every vote one, or take the row out.")
         submission = cells["submission"][row] if "submission" in cells else ""
-        both = frozenset((rows.a[row], rows.b[row])) if rows.a else frozenset("ab")
-        who = (cells["rater"][row], pair[row], both) if "rater" in cells else ("", "", both)
+        one, other = (rows.a[row], rows.b[row]) if rows.a else ("a", "b")
+        who = (rater[row], pair[row], min(one, other), max(one, other))
         if "status" in cells and is_no_answer(cells["status"][row], by_tool):
             dropped["rejected, or skipped by the rater"] += 1
         elif meaning.kind == "blank":
             dropped["nothing was chosen"] += 1
         elif meaning.kind == "none":
             dropped[f"{word!r}, stated as no vote"] += 1
-        elif rows.a and rows.a[row] and len(both) == 1:
+        elif one == other and one:
             dropped["both systems are the same"] += 1
         elif submission and submission in sent:
             dropped["the same submission again"] += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from dialogue.judges import folded_name
@@ -70,6 +71,7 @@ def is_tie(text: str) -> bool:
     return plain_word(text) in TIES
 
 
+@lru_cache(maxsize=1 << 12)
 def spoken(text: str) -> Meaning | None:
     """What a word says by itself; None where it says nothing.
 
@@ -97,6 +99,7 @@ Meaning(kind='letter', side=0, system='', stated=False), None)
     return None
 
 
+@lru_cache(maxsize=1 << 16)
 def one_name(text: str) -> str:
     """The name of a system without what people vary when they type it: case, blanks, dashes.
 
