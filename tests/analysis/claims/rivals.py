@@ -36,6 +36,6 @@ CLAIMS = (
     Claim(
         "beats everything untrained, as trained",
         "an encoder as trained is said to beat every rival on other dialogues, and one rival is as good",
-        {}, TRAINED, each(is_claimed_as_trained), 0.05, 0.05, is_error=True, studies=300,
+        {}, TRAINED, each(is_claimed_as_trained), 0.05, 0.05, is_error=True, studies=1000,
     ),
 )  # fmt: skip
