@@ -148,7 +148,9 @@ def _of_tool(table: RawTable, tool: Tool, asked: Stated) -> str:
 
 
 def _says_sides_at_all(table: RawTable) -> list[str]:
-    """The columns whose words all say sides, of whatever name."""
+    """The columns whose words all say sides, of whatever name; none where another one can only say tie."""
+    if any((values := table.values(name)) and all(map(is_tie, values)) for name in table.names):
+        return []
     return [name for name in table.names if _says_sides(table, name, None) and plain_name(name) not in _NO_CHOICE]
 
 
