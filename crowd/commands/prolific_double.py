@@ -7,9 +7,10 @@ documented as refused. Approvals and bonuses come some time after the call. `--u
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
-from dialogue.command_line import refuse_below
+from dialogue.command_line import refuse_below, tell_next
 
 LASTING = True
 ODDS = 0.2  # of a failure, of an unkind call
@@ -40,7 +41,8 @@ def run(args: argparse.Namespace) -> None:
     with serving_double(prolific, args.port) as server:
         print(f"A Prolific of this machine answers at {server.url} until Ctrl-C. Use it from another terminal:")
         print(f"  export {ENDPOINT}={server.url} {TOKEN}={VALUE}")
-        print("Next: python -m crowd launch STUDY --prolific --public-url http://127.0.0.1:8765", flush=True)
+        tell_next("python -m crowd launch STUDY --prolific --public-url http://127.0.0.1:8765")
+        sys.stdout.flush()
         while True:
             time.sleep(args.delay or 1)
             prolific.deliver()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from crowd.marketplaces.self_test import Visitor
     from crowd.store.store import Store
 
-CLOSING = "Mechanical Turk closed on 30 September 2026: this is for replications, against an endpoint on this machine"
+CLOSING = "Mechanical Turk closed on 30 September 2026; this is kept for replications"
 MTURK_STATES: dict[str, ListedState] = {"Submitted": "waiting", "Approved": "approved", "Rejected": "rejected"}
 GRACE = 3600.0  # seconds beyond the time MTurk gives a worker
 

@@ -19,7 +19,7 @@ def test_without_yes_the_price_is_printed_and_nothing_is_created(study, capsys):
     study.launch()
     said = capsys.readouterr().out
     assert "3 sittings x (0.75 reward + 0.15 fee) = 2.70 USD at most" in said and "Nothing was created" in said
-    assert said.splitlines()[1].startswith("  closing   AWS's documentation says that Mechanical Turk closes for good")
+    assert said.splitlines()[1].startswith("  closing   Mechanical Turk closed on 30 September 2026")
     again = f"python -m crowd launch {study.folder} --mturk --public-url {study.url} --sandbox --yes"
     assert said.endswith(f"Next: {again}\n")
     assert not study.turk.calls["CreateHITWithHITType"] and study.record() is None
