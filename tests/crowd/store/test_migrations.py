@@ -11,7 +11,7 @@ from crowd.rating.change_control import OLDER, take_up
 from crowd.rating.desk import Desk
 from crowd.store.migrations import MIGRATIONS
 from crowd.store.store import open_store, settings
-from crowd.store.tables import leases, pairs, raters, votes
+from crowd.store.tables import holds, launches, leases, pairs, payouts, raters, votes
 from tests.crowd.study import SHORT, Clock, database, seated, vote
 
 OLD = Path(__file__).with_name("store_0_2_0.sql")
@@ -81,7 +81,7 @@ def test_a_new_store_has_the_tables_of_a_migrated_one(url):
     restored(url).close()
     engine = sa.create_engine(url)
     try:
-        for table in (pairs, raters, leases, votes):
+        for table in (pairs, raters, leases, votes, payouts, launches, holds):
             found = {column["name"] for column in sa.inspect(engine).get_columns(table.name)}
             assert found == {column.name for column in table.columns}
     finally:
