@@ -19,7 +19,13 @@ from analysis.reading.clusters import Ways, clusters_of
 from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.reading.votes import Votes
 from analysis.showing.words import count
-from analysis.stats.between_raters.agreement import Agreement, Coefficient, coefficients, label_order
+from analysis.stats.between_raters.agreement import (
+    FEWEST_REPEATED,
+    Agreement,
+    Coefficient,
+    coefficients,
+    label_order,
+)
 from analysis.stats.between_raters.cohen import two_raters
 from analysis.stats.between_raters.dawid_skene import DawidSkene, dawid_skene
 from analysis.stats.between_raters.mace import Mace, mace
@@ -234,6 +240,11 @@ def _cautions(votes: Votes, found: Agreement) -> list[str]:
         cautions.append(
             "Votes agree on every pair or on none, so only the share of agreeing votes has an interval: nothing shows "
             "how the coefficients would vary."
+        )
+    elif found.unit and found.repeated < FEWEST_REPEATED:
+        cautions.append(
+            f"On {count(found.repeated, 'pair')} two raters gave the same of the rarer labels. That is too few for an "
+            f"interval of kappa and alpha, which takes {FEWEST_REPEATED}."
         )
     elif not np.isfinite(found.fleiss_kappa.low):
         cautions.append("All labels but one come from a single cluster, so kappa and alpha have no interval.")

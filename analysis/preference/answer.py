@@ -14,7 +14,8 @@ import numpy as np
 
 from analysis.preference.careful import Careful, careful_answer, disagreeing
 from analysis.preference.mixed import MixedContrast, mixed_answer
-from analysis.preference.ranking import Ranking, ranking_of
+from analysis.preference.ranking import Ranked, Ranking, ranking_of, ranks_of_two
+from analysis.preference.raters import RaterNet, of_these_raters, over_raters
 from analysis.reading.cautions import about_dialogues, about_names
 from analysis.reading.clusters import clusters_of, without_interval
 from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
@@ -106,6 +107,8 @@ class PreferenceAnswer:
     careful: Careful | None  # the Bayesian answer beside it, where raters are few or it was asked for
     mixed: tuple[MixedContrast, ...] | None  # a crossed mixed logit for each two systems, where it was asked for
     index: TieIndex | None
+    fixed: tuple[RaterNet, ...]  # for these raters alone, where they are few
+    over_raters: tuple[RaterNet, ...]  # means over raters, where they gave unequal numbers of votes
     unverified: tuple[Preference | Untested, ...]  # the same of votes that no marketplace has confirmed, alone
     shares: tuple[TieShare, ...]  # of the real pairs, then of every kind of control pairs
     voters: Voters
@@ -116,6 +119,24 @@ class PreferenceAnswer:
     def led(self) -> tuple[Preference, ...]:
         """The same preferences with the leader first."""
         return tuple(led(one) for one in self.preferences)
+
+    @property
+    def shown(self) -> tuple[bool, ...]:
+        """Whether each preference is shown: its adjusted p is below .05 and, of several systems, its ranks differ.
+
+        One rule for everything that is said of two systems: rank sets hold for all systems at once, with the fewest
+        degrees of freedom; p goes by the votes on the two alone.
+        """
+        ranked = {} if self.ranking is None else {one.system: one for one in self.ranking.systems}
+        return tuple(
+            p < 0.05 and not _overlap(ranked.get(one.first), ranked.get(one.second))
+            for one, p in zip(self.preferences, self.adjusted, strict=True)
+        )
+
+
+def _overlap(one: Ranked | None, other: Ranked | None) -> bool:
+    """Whether the rank sets of two systems overlap, all systems at once; not where one of them has no rank."""
+    return one is not None and other is not None and one.all_low <= other.all_high and other.all_low <= one.all_high
 
 
 def answer(
@@ -148,6 +169,8 @@ def answer(
         raise InputError(_nothing(every, reasons, refusal))
     kept = [one for one, reason in zip(every, reasons, strict=True) if not reason]
     found = tuple(prefer(one, margin=margin, clusters=clusters) for one in kept)
+    if ranking is not None and len(ranking.systems) == len(found) + 1 == 2:
+        ranking = ranks_of_two(ranking, found[0].p)
     doubts = [*([refusal] if ranking is None else []), *disagreeing(beside)]
     recipe = signature(
         votes=len(votes), pairs=len(np.unique(votes.pair)), clusters="+".join(ways) or "vote", margin=margin,
@@ -170,6 +193,8 @@ def answer(
         careful=beside,
         mixed=mixed_answer(every, clusters) if mixed else None,
         index=calibrated(matches),
+        fixed=of_these_raters(kept, clusters),
+        over_raters=over_raters(kept, clusters),
         unverified=() if alone is None else _apart(alone, clusters),
         shares=_shares(matches),
         voters=cast,

@@ -20,6 +20,7 @@ from analysis.showing.words import count, number
 from analysis.stats.intervals import groups, kish
 from analysis.stats.paired.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
 from dialogue.errors import InputError
+from dialogue.progress import step
 from dialogue.seeds import child_seed
 
 Floats = NDArray[np.float64]
@@ -97,6 +98,8 @@ def careful_answer(
         return None
     if refusal:
         raise InputError(refusal)
+    if len(votes) > MOST_UNASKED:
+        step(f"careful answer of {count(len(votes), 'vote')}: this takes minutes, --no-careful leaves it out")
     found = hierarchical_davidson(
         matches.systems, matches.a, matches.b, votes.choice, votes.left, shared,
         generator=np.random.default_rng(child_seed(seed, "careful")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -89,6 +89,17 @@ def ranking_of(
     tie, position = (None if at is None else found.parameter(at) for at in (found.tie, found.position))
     ranked = _ranked(found, ranks, votes)
     return Ranking(model, ranked, tuple(left_out), tie, position, found.freedom, sets), ""
+
+
+def ranks_of_two(ranking: Ranking, p: float) -> Ranking:
+    """Two systems with the ranks that their net preference leaves open: they have no other comparison."""
+    apart = p < 0.05
+    ends = ((1, 1), (2, 2)) if apart else ((1, 2), (1, 2))
+    systems = tuple(
+        replace(one, rank_low=low, rank_high=high, all_low=low, all_high=high, below_next=p / 2 if k == 0 else None)
+        for k, (one, (low, high)) in enumerate(zip(ranking.systems, ends, strict=True))
+    )
+    return replace(ranking, systems=systems)
 
 
 def _chosen(matches: Matches, ways: Ways) -> _Chosen:

@@ -8,10 +8,12 @@ from math import ceil, isfinite
 from analysis.preference.answer import Preference, PreferenceAnswer, TieShare
 from analysis.preference.careful_text import careful_points, careful_sentences, careful_tables
 from analysis.preference.ranking import Ranking
+from analysis.preference.raters import fixed_parts, mean_parts
 from analysis.preference.text import (
     MODELS,
     MOST_VOTED,
     RANKING_HEAD,
+    differing,
     equivalent_of_many,
     most_voted,
     rank_range,
@@ -52,8 +54,10 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
     if study.controls is not None and len(answer.shares) > 1:
         drawn.append(_controls_figure(answer.shares))
     told = () if ranking is None else told_of_ranking(ranking)
+    raters = [*differing(answer), *fixed_parts(answer.fixed), *mean_parts(answer.over_raters)]
     items = (*told, *alike(answer.led), *_index(answer.index), *_checks(answer), *unverified_in_words(answer))
-    tables = (*_ranking_table(ranking), *_table(answer))
+    items += tuple(part for part in raters if isinstance(part, str))
+    tables = (*_ranking_table(ranking), *_table(answer), *(part for part in raters if isinstance(part, Table)))
     if answer.careful is not None:
         items += (*careful_sentences(answer.careful), careful_points(answer.careful))
         tables += tuple(careful_tables(answer.careful))

@@ -11,6 +11,7 @@ from analysis.preference.answer import Position, Preference, PreferenceAnswer, U
 from analysis.preference.careful_text import careful_document, careful_sentences, careful_tables
 from analysis.preference.mixed_text import mixed_document, mixed_parts
 from analysis.preference.ranking import Ranked, Ranking
+from analysis.preference.raters import fixed_parts, mean_parts, raters_document
 from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, number, p_equals, p_value, percent, plain
@@ -48,6 +49,8 @@ def document(answer: PreferenceAnswer) -> dict[str, Any]:
             "davidson": None if answer.ranking is None else _ranking(answer.ranking),
             "careful": None if answer.careful is None else careful_document(answer.careful),
             "mixed": None if answer.mixed is None else mixed_document(answer.mixed),
+            "these_raters": raters_document(answer.fixed),
+            "over_raters": raters_document(answer.over_raters),
             "unverified": [_alone(one) for one in answer.unverified],
             "tie_index": None if answer.index is None else asdict(answer.index),
             "voters": asdict(answer.voters),
@@ -119,6 +122,7 @@ def parts(answer: PreferenceAnswer) -> list[Table | str]:
     first, then = (strengths, contrasts) if many else (contrasts, strengths)
     shown = [*first, *then, *_checks(answer)]
     shown += differing(answer)
+    shown += [*fixed_parts(answer.fixed), *mean_parts(answer.over_raters)]
     if answer.careful:
         shown += [*careful_tables(answer.careful), *careful_sentences(answer.careful)]
     if answer.mixed is not None:
@@ -134,24 +138,17 @@ def parts(answer: PreferenceAnswer) -> list[Table | str]:
 
 
 def differing(answer: PreferenceAnswer) -> Iterator[str]:
-    """The comparisons of which the ranks say something else than the p of the net preference."""
-    if answer.ranking is None:
-        return
-    place = {one.system: one for one in answer.ranking.systems}
-    told = []
-    for one, p in zip(answer.preferences, answer.adjusted, strict=True):
-        if one.first in place and one.second in place:
-            first, second = place[one.first], place[one.second]
-            apart = first.all_high < second.all_low or second.all_high < first.all_low
-            if apart != (p < 0.05):
-                told.append(f"{one.first} and {one.second}")
-    if told:
-        why = (
-            "the ranks go by the model and the votes on all systems, p by the votes on the two alone"
-            if len(place) > 2
-            else "the ranks go by the model's strengths, p by the net preference"
+    """The comparisons whose p alone would show a preference that the ranks, all at once, do not."""
+    names = [
+        f"{one.first} and {one.second}"
+        for one, p, is_shown in zip(answer.preferences, answer.adjusted, answer.shown, strict=True)
+        if p < 0.05 and not is_shown
+    ]
+    if names:
+        yield (
+            f"By their own votes (p, Holm) a preference between {_named(names)} would be shown, by the ranks of all "
+            "systems at once not. A preference counts as shown only where both agree."
         )
-        yield f"Ranks and p (Holm) differ on {_named(told)}: {why}. Call a difference shown only where both agree."
 
 
 def _reach(found: Bounded) -> str:
@@ -301,7 +298,7 @@ def told_of_ranking(found: Ranking) -> Iterator[str]:
     """How its ranks read, what the model's other parameters are, and who has no rank for which reason."""
     yield (
         "95 % ranks: a system's true rank is among these with 95 % confidence (of all systems at once: every true rank "
-        "is). Two systems whose ranks overlap are not shown to differ."
+        "is). Of two systems whose ranks overlap, neither is shown to be better."
     )
     named = (("tie parameter", found.tie), ("left side", found.position))
     if extra := [f"{name} (log) {number(part.value)} ({_reach(part)})" for name, part in named if part]:

@@ -36,7 +36,7 @@ def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveU
         return ranked_findings(votes.ranks)
     parts = [
         best_of(votes.preference),
-        _preferred(votes.preference),
+        preferred(votes.preference),
         _ties(votes.ties),
         _chance(votes.ties),
         _agreed(votes.agreement),
@@ -63,15 +63,16 @@ def best_of(answer: PreferenceAnswer | None) -> str:
     )
 
 
-def _preferred(answer: PreferenceAnswer | None) -> str:
+def preferred(answer: PreferenceAnswer | None) -> str:
     """Whether any difference was shown, and the largest one seen."""
     if answer is None:
         return ""
     if not answer.led:
         return "No two systems were compared often enough for an interval."
-    shown = [one for one, p in zip(answer.led, answer.adjusted, strict=True) if p < 0.05]
+    shown = [one for one, is_shown in zip(answer.led, answer.shown, strict=True) if is_shown]
     largest = max(shown or answer.led, key=lambda one: one.net.value)
-    return _largest(answer, largest, len(shown)) if largest.net.value else _balanced(answer, largest)
+    text = _largest(answer, largest, len(shown)) if largest.net.value else _balanced(answer, largest)
+    return f"{text}{_of_these_raters(answer)}"
 
 
 def _largest(answer: PreferenceAnswer, largest: Preference, shown: int) -> str:
@@ -81,11 +82,23 @@ def _largest(answer: PreferenceAnswer, largest: Preference, shown: int) -> str:
         if shown:
             return f"People preferred {largest.first} to {largest.second}, {led}."
         return f"No preference between {largest.first} and {largest.second} was shown: {largest.first} leads {led}."
-    total = f"{len(answer.led)} comparisons of two systems (Holm's correction)"
+    total = f"{len(answer.led)} comparisons of two systems (Holm's correction, and ranks all at once)"
     most = f"{size} for {largest.first} over {largest.second} (95 % interval {interval}, not corrected)"
     if not shown:
         return f"No preference was shown in any of {total}; the largest was {most}."
     return f"A preference was shown in {shown} of {total}; the largest was {most}."
+
+
+def _of_these_raters(answer: PreferenceAnswer) -> str:
+    """What these few raters alone prefer, which says nothing of others."""
+    nets = answer.fixed
+    shown = sum(net.p_holm < 0.05 for net in nets)
+    if not nets or shown <= sum(answer.shown):
+        return ""
+    raters = count(max(net.raters for net in nets), "rater")
+    if len(nets) == 1:
+        return f" These {raters} themselves do prefer it, on new pairs; whether others would is not shown."
+    return f" These {raters} themselves have a preference in {shown} of them; whether others share it is not shown."
 
 
 def _balanced(answer: PreferenceAnswer, one: Preference) -> str:
@@ -127,7 +140,8 @@ def _agreed(answer: AgreementAnswer | None) -> str:
         return ""
     kappa = answer.found.fleiss_kappa
     ends = reach(kappa, 2).replace("(", "(95 % interval ", 1) if math.isfinite(kappa.low) else reach(kappa, 2)
-    weak = ": people hardly agree on which pairs are ties and which response is better" if kappa.value < POOR else ""
+    is_weak = kappa.value < POOR and math.isfinite(kappa.low)
+    weak = ": people hardly agree on which pairs are ties and which response is better" if is_weak else ""
     return f"Raters of the same pair agree with Fleiss' kappa {ends}, {landis_koch(kappa.value)}{weak}."
 
 

@@ -24,6 +24,8 @@ Ints = NDArray[np.integer]
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Statistic = Callable[[Coincidences], Floats]
+CHANCE_CORRECTED = ("fleiss_kappa", "alpha_nominal", "alpha_ordinal", "alpha_interval")
+FEWEST_REPEATED = 5  # items on which a rarer label was given twice; with fewer kappa and alpha have no interval
 ALIKE = 1e-12  # a share so near to 0 or 1 is 0 or 1 but for rounding
 
 
@@ -64,6 +66,7 @@ class Agreement:
     categories: tuple[Category, ...]
     unit: str  # what the intervals draw anew, such as pair+rater; "" if there are none
     clusters: Mapping[str, int] = field(default_factory=dict)  # how many of each
+    repeated: int = 0  # items on which two votes gave the same label, other than the most common one
     raters_held: bool = False  # raters were to be drawn anew, but one of them is in every pair of votes
 
 
@@ -93,11 +96,13 @@ def coefficients(
     both = _left_out(votes, crossed([*ways.values()]), statistics) if len(ways) == 2 else None
 
     share = float(observed(whole))
+    repeated = repeated_items(votes.counts)
     alike = min(share, 1 - share) < ALIKE  # votes agree on every item or on none: nothing shows how they would vary
 
     def made(name: str) -> Coefficient:
         value = float(statistics[name](whole))
-        if not ways or not np.isfinite(value) or (alike and name != "observed"):
+        unseen = alike or (repeated < FEWEST_REPEATED and name in CHANCE_CORRECTED)
+        if not ways or not np.isfinite(value) or (unseen and name != "observed"):
             return Coefficient(value)
         parts = [LeftOut(left[way][name], kish(codes)) for way, codes in ways.items()]
         return _coefficient(name, value, jackknife(value, parts, None if both is None else both[name]), level)
@@ -115,8 +120,19 @@ def coefficients(
         categories=_categories(votes.counts, labels),
         unit=unit_name(ways) if ways else "",
         clusters={name: groups(codes) for name, codes in ways.items()},
+        repeated=repeated,
         raters_held="rater" in codes and "rater" not in remaining,
     )
+
+
+def repeated_items(counts: Ints) -> int:
+    """Items with two votes or more for one label that is not the most common: what kappa and alpha vary by.
+
+    Where nearly all votes are ties, a study may hold none by chance. It then shows an agreement just below that by
+    chance and hardly any error, whatever raters would agree on in another one.
+    """
+    rarer = np.arange(counts.shape[1]) != counts.sum(0).argmax()
+    return int(((counts > 1) & rarer).any(1).sum()) if len(counts) else 0
 
 
 def _statistics(values: Sequence[float] | None) -> dict[str, Statistic]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.between_raters.agreement import Coefficient, divided
+from analysis.stats.between_raters.agreement import FEWEST_REPEATED, Coefficient, divided
 from analysis.stats.between_raters.jackknife import Jackknife, on_fishers_z
 from analysis.stats.intervals import kish
 
@@ -43,7 +43,8 @@ def two_raters(
     counts = np.bincount(first * categories + second, minlength=categories**2).reshape(categories, categories)
     value = float(cohen_kappa(counts))
     found = _error(counts, first, second, group[both])
-    if not found.se > 0:
+    agreed = np.diag(counts)
+    if not found.se > 0 or agreed.sum() - agreed[counts.sum(0).argmax()] < FEWEST_REPEATED:
         return Coefficient(value)
     return Coefficient(value, *on_fishers_z(value, found, level), found.se, found.df)
 

@@ -119,9 +119,12 @@ class Fit:
 
     @property
     def wrong_order(self) -> Floats:
-        """[i, j]: chance that i is in truth below j, from the t law of their difference; .5 on the diagonal."""
+        """[i, j]: chance that i is in truth below j, from the t law of their difference; .5 on the diagonal.
+
+        It takes the fewest degrees of freedom, as the sets of ranks do: far out, those of Satterthwaite are too many.
+        """
         ahead = self.strengths[:, None] - self.strengths[None, :]
-        return np.asarray(stdtr(self.apart_freedom, -ahead / np.maximum(self.apart, 1e-150)))
+        return np.asarray(stdtr(self.freedom, -ahead / np.maximum(self.apart, 1e-150)))
 
     def _freedom(self, error: Floats, parts: Sequence[Floats]) -> Floats:
         """Degrees of freedom of errors from their variances by each way (Satterthwaite 1946), never below the fewest.

@@ -11,7 +11,6 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
     "stats.between_raters.agreement.Coefficient: low high": "stats/between_raters/test_agreement.py::test_the_coverage",
     "stats.components.Component: low high": "stats/test_components.py::test_the_interval_of_the_seed_component_covers",
     "stats.disparity.Disparity: low high p": "choice/test_answer.py::test_the_intervals_hold_the_truth",
-    "stats.equivalence.Equivalence: p low high": "preference/test_preference.py::test_tost_claims_equivalence",
     "stats.gain.Gain: low high correlation_low correlation_high": "worth/test_worth.py::test_the_interval_holds",
     "stats.mixed.Estimate: low high": "stats/test_mixed.py::test_coverage_of_the_share_over_everybody",
     "stats.multibootstrap.Bootstrapped: low high p": "stats/test_multibootstrap.py::test_coverage_of_the_difference",

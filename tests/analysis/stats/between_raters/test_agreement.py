@@ -1,6 +1,7 @@
 """Agreement against published examples, the krippendorff package, a slow twin, and simulations with known truth."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -88,9 +89,10 @@ def test_pairs_with_a_single_vote_change_no_coefficient():
     more = np.concatenate([item, 4 + np.arange(200)]), np.concatenate([choice, np.full(200, 2)])
     assert gwet_2014(*more, 3)[0] < -2.4
     few, many = rate(item, choice, 3, values=VALUES), rate(*more, 3, values=VALUES)
-    assert many.fleiss_kappa == few.fleiss_kappa and many.alpha_ordinal == few.alpha_ordinal
+    assert many.fleiss_kappa.value == few.fleiss_kappa.value and many.alpha_ordinal.value == few.alpha_ordinal.value
     assert (many.items, many.usable_items, many.votes) == (204, 4, 208)
-    assert -1 <= many.fleiss_kappa.low < many.fleiss_kappa.value == 0.0
+    assert many.fleiss_kappa.value == 0.0 and many.repeated == few.repeated == 1
+    assert np.isnan(many.fleiss_kappa.low) and many.gwet_ac1.low < many.gwet_ac1.value
 
 
 def test_landis_and_koch_1977_with_the_error_of_statsmodels():
@@ -189,12 +191,12 @@ NAMES = ("observed", "fleiss_kappa", "gwet_ac1", "alpha_nominal")
 def test_the_jackknife_equals_leaving_out_by_hand(monkeypatch, block):
     monkeypatch.setattr(coincidences, "BLOCK", block)  # a few clusters at a time make no difference
     generator = np.random.default_rng(4)
-    item, rater = np.repeat(np.arange(20), 3), np.concatenate([generator.permutation(7)[:3] for _ in range(20)])
-    kept = generator.random(60) < 0.85
-    item, rater, choice = item[kept], rater[kept], generator.integers(0, 3, 60)[kept]
+    item, rater = np.repeat(np.arange(40), 3), np.concatenate([generator.permutation(7)[:3] for _ in range(40)])
+    kept = generator.random(120) < 0.85
+    item, rater, choice = item[kept], rater[kept], generator.integers(0, 3, 120)[kept]
     paired = (np.bincount(item) > 1)[item]
-    value, se = slow_errors(item[paired], item[paired] // 4, rater[paired], choice[paired], 3)
-    found = rate(item, choice, 3, dialogue=item // 4, rater=rater)
+    value, se = slow_errors(item[paired], item[paired] // 8, rater[paired], choice[paired], 3)
+    found = rate(item, choice, 3, dialogue=item // 8, rater=rater)
     assert found.unit == "dialogue+rater" and found.clusters == {"dialogue": 5, "rater": 7}
     assert [getattr(found, name).value for name in NAMES] == pytest.approx(value, abs=1e-12)
     assert [getattr(found, name).se for name in NAMES] == pytest.approx(se, abs=1e-12)
@@ -383,3 +385,24 @@ def test_left_p_is_the_exact_binomial_test():
 def test_halves_that_mirror_each_other_have_no_reliability():
     found = split_half(np.repeat(np.arange(6), 3), np.tile([-1.0, 0.0, 1.0], 6), generator=np.random.default_rng(0))
     assert found.units == 6 and np.isnan(found.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threshold", [2.2, 4.2, 6.0, 8.0])
+@pytest.mark.parametrize(("pairs", "raters", "work"), [(200, 30, "even"), (200, 8, "pareto"), (600, 60, "pareto")])
+def test_where_ties_are_many_kappa_covers_or_has_no_interval(threshold, pairs, raters, work):
+    crowd = Crowd(pairs, raters=raters, work=work, threshold=threshold)
+    truth = np.mean(
+        [kappa_of(replace(crowd, dialogues=20_000, raters=400, work="even"), seed).value for seed in range(3)]
+    )
+    found = [kappa_of(crowd, seed) for seed in range(10, 210)]
+    held = [kappa.low <= truth <= kappa.high for kappa in found if np.isfinite(kappa.low)]
+    print(threshold, pairs, raters, work, round(float(truth), 3), len(held) / 200, np.mean(held) if held else "-")
+    assert not held or np.mean(held) >= 0.93 - 2.6 * np.sqrt(0.05 * 0.95 / len(held))
+
+
+def kappa_of(crowd, seed):
+    study = crowd.study(np.random.default_rng(seed))
+    by = {"pair": study["pair"], "rater": study["rater"]}
+    choice = np.select([study["score"] > 0, study["score"] < 0], [0, 2], 1)
+    return coefficients(study["pair"], choice, ("a", "tie", "b"), values=None, clusters=by).fleiss_kappa
