@@ -83,8 +83,8 @@ assert \"<form\" in page, page" "$(cat /tmp/address)"
         test) if [[ $2 = network ]]; then echo 'cd seedvote; make setup-dev'; else echo 'cd seedvote; make test'; fi ;;
         quick) echo 'cd seedvote
             test -e ../tried || { python3 -m venv ../tried; ../tried/bin/pip install ".[rate,markets]" pytest pytest-timeout hypothesis; }
-            ../tried/bin/python -m pytest -q -m "not slow and not browser" tests/analysis/ties tests/analysis/showing \
-                tests/crowd/rating tests/dialogue/tables' ;;
+            ../tried/bin/python -m pytest -q -m "not slow and not browser" \
+                tests/analysis/ties tests/analysis/showing tests/crowd/rating' ;;
     esac
 }
 
