@@ -135,13 +135,19 @@ def test_the_intervals_that_the_report_prints_are_the_commands(unchanged):
         ("Gwet&#39;s AC1", agreed["gwet_ac1"]),
         ("share of vote pairs that agree", agreed["agreement"]),
     ):
-        ends = "{value:.3f} ({low:.3f} to {high:.3f})".format(**one).replace("-", "−")
+        ends = as_printed(one, 3, "")
         assert re.search(rf'<span class="label">{re.escape(name)}</span>.*?{re.escape(ends)}', pages[0], re.S), name
-    kappa = "{value:.2f} (95 % interval {low:.2f} to {high:.2f})".format(**agreed["fleiss_kappa"]).replace("-", "−")
+    kappa = as_printed(agreed["fleiss_kappa"], 2, "95 % interval ")
     share = "{low:.1%} to {high:.1%}".format(**told["ties"]["pooled"]["interval"]).replace("%", " %")
     for page in pages:
         assert kappa in page.replace("\N{NO-BREAK SPACE}", " ")
         assert share in page.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def as_printed(one, digits, name):
+    """A coefficient as the report prints it; with few votes for its rarer labels it has no interval."""
+    value, low, high = (None if end is None else f"{end:.{digits}f}" for end in (one["value"], one["low"], one["high"]))
+    return (f"{value} (no interval)" if low is None else f"{value} ({name}{low} to {high})").replace("-", "−")
 
 
 def given(caution, page):
