@@ -59,14 +59,19 @@ def reach(found: Coefficient, digits: int) -> str:
 def _agreement_figure(answer: AgreementAnswer) -> RowFigure:
     named = [(one.name, one.found) for one in answer.coefficients if one.found is not None and not one.ordered]
     named.append(("share of vote pairs that agree", answer.found.observed))
-    axis = Axis(min([-0.1, *(one.low - 0.02 for _, one in named if isfinite(one.low))]), 1)
-    rows = tuple(
-        Row(name, reach(one, 3), axis.interval(one.low, one.value, one.high), described=number(one.value))
-        for name, one in named
-    )
+    lowest = [one.low if isfinite(one.low) else one.value for _, one in named if isfinite(one.value)]
+    axis = Axis(min([-0.1, *(low - 0.02 for low in lowest)]), 1)
+    rows = tuple(Row(name, reach(one, 3), _marks(axis, one), described=number(one.value)) for name, one in named)
     return RowFigure("Agreement between raters of the same pair", rows, axis.ticks(QUARTERS),
                   "0: as by chance (kappa, alpha, AC1), 1: always", ((axis.at(0), ""),),
                   note_head="value (95 % interval)")  # fmt: skip
+
+
+def _marks(axis: Axis, one: Coefficient) -> tuple[Mark, ...]:
+    """The value with its interval, the value alone where it has none, nothing where it is not defined."""
+    if isfinite(one.low):
+        return tuple(axis.interval(one.low, one.value, one.high))
+    return (Mark("dot", axis.at(one.value), 0, 0, "people"),) if isfinite(one.value) else ()
 
 
 def _crowd_figure(crowd: Sequence[Habit], raters: int) -> RowFigure:
