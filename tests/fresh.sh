@@ -110,6 +110,7 @@ build() {
     else
         mmdebstrap --quiet --variant=minbase --include=$NAMED "$SUITE" "$root" "${sources[@]}" 2>&1 || return
     fi
+    printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$(hostname)" > "$root/etc/hosts" # as Debian's installer does
     apt-config dump | grep -E '^Acquire::(http|https|Check|Retries)' > "$root/etc/apt/apt.conf.d/99host" || true
     git clone --quiet --bare --depth 1 "file://$here" "$root/srv/seedvote.git" 2>&1 || return
     inside network 'git clone --quiet /srv/seedvote.git seedvote'
