@@ -1,7 +1,9 @@
 """The mean of values that have a least and a largest one, as ranks and ratings have: its interval and p.
 
-The interval is the t interval of the mean (intervals.py), which never leaves the range. Where all values are the same
-there is no spread to go by: interval and p are then those of as many clusters that all agree, as for net preferences.
+The error is that of the mean (intervals.py) and the degrees of freedom are the fewest: with Satterthwaite's, three
+raters ordered two equal systems of five in 9.5 % of 200 studies. The interval never leaves the range. Where all values
+are the same there is no spread to go by: interval and p are then those of as many clusters that all agree, as for net
+preferences.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
-from analysis.stats.intervals import Interval, mean_interval
+from analysis.stats.intervals import Interval, kish, mean_interval
 from analysis.stats.net_preference import unanimous
 
 ROUNDING = 1e-9  # a spread below this share of the range is none
@@ -25,6 +27,9 @@ def bounded_interval(
     """The mean of values from `low` to `high`; where all are the same its error is exactly zero."""
     values = np.asarray(values, dtype=float)
     mean = mean_interval(values, by=by, level=level)
+    fewest = max(min((kish(codes) for codes in by.values()), default=float(len(values))) - 1, 1.0)
+    reach = float(stdtrit(fewest, (1 + level) / 2)) * mean.se
+    mean = replace(mean, df=fewest, low=mean.value - reach, high=mean.value + reach)
     half, middle = (high - low) / 2, (high + low) / 2
     if np.ptp(values) <= ROUNDING * half:
         ends = unanimous((mean.value - middle) / half, mean.df + 1, (1 - level) / 2) if half else (0.0, 0.0)

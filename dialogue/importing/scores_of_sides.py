@@ -84,12 +84,15 @@ def with_systems_of_places(table: RawTable, stated: Mapping[str, str]) -> RawTab
     if not words or not all(one is not None and one.kind in ("place", "letter") for one in meant.values()):
         return table
     named = {ours: theirs for ours, theirs in stated.items() if ours in SIDES}
+    if "system" in stated and not named and all(one is not None and one.kind == "letter" for one in meant.values()):
+        return table  # whoever names the column says that these letters are systems
     systems = system_columns(table, named) if len(set(words)) == 2 else None
     kinds = {"places" if one and one.kind == "place" else "letters" for one in meant.values()}
     if systems is None or kinds != {systems.kind}:
         raise InputError(
             f"{table.path}: {name} holds sides ({', '.join(words[:4])}) and no systems, so a rating belongs to a place "
-            "and nobody knows to whom. Name the columns of the two systems: --columns system_a=...,system_b=..."
+            "and nobody knows to whom. Name the columns of the two systems: --columns system_a=...,system_b=... If "
+            f"these are the names of the systems: --columns system={name}"
         )
     cells = table.text(name)
     both = table.text(systems.a), table.text(systems.b)

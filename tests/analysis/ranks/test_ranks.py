@@ -2,9 +2,11 @@
 
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import friedmanchisquare
 
 from analysis.notebook import ranks, ratings
 from dialogue.errors import InputError
@@ -88,3 +90,50 @@ def test_a_table_of_one_s_own_names_its_columns_and_json_has_every_number(tmp_pa
     told = ranks(tmp_path / "own.csv", columns={"rank": "position", "system": "model"}).document
     assert [one["mean"]["value"] for one in told["systems"]] == [1, 2, 3]
     assert json.loads(json.dumps(told))["recipe"].startswith("ranks:18|rankings:6|")
+
+
+CLAIMS = Path(__file__).resolve().parents[4] / "shared" / "data" / "claims"
+needs_claims = pytest.mark.skipif(not CLAIMS.is_dir(), reason="the small tables of false claims are not here")
+
+
+@needs_claims
+def test_incomplete_rankings_are_ordered_by_strength_where_mean_ranks_put_the_second_last():
+    """Truth A > B > C > D: most rankings hold A and B, or C and D; B is above both in all nine that compare them."""
+    answer = ranks(CLAIMS / "partial.csv").document
+    assert [system["system"] for system in answer["systems"]] == ["A", "B", "C", "D"]
+    assert [(system["rank_low"], system["rank_high"]) for system in answer["systems"]] == [(n, n) for n in range(1, 5)]
+    assert not answer["complete"] and all(system["mean"] is None for system in answer["systems"])
+    groups = {system["system"]: system["group"] for system in answer["systems"]}
+    assert groups == {"A": 1, "B": 1, "C": 2, "D": 2}
+    for pair in answer["pairs"]:
+        assert pair["p_holm"] < 0.05 and (pair["strength"] is None) == (groups[pair["first"]] != groups[pair["second"]])
+
+
+@needs_claims
+def test_what_everybody_ranks_higher_is_shown_and_no_interval_leaves_the_ranks():
+    answer = ranks(CLAIMS / "unan.csv", columns={"system": "system"}).document
+    (pair,) = answer["pairs"]
+    assert pair["p"] < 1e-6 and 0 < pair["difference"]["low"] < pair["difference"]["high"] == 1.0
+    assert pair["net"] == pair["difference"]  # of two systems the ranks are the votes
+    means = {system["system"]: system["mean"] for system in answer["systems"]}
+    assert means["A"]["low"] == 1.0 and means["B"]["high"] == 2.0
+
+
+def test_rankings_that_no_chain_links_are_not_compared_and_kendalls_w_is_scipys(tmp_path):
+    apart = [(k, k % 5, (1, 2, np.nan, np.nan) if k % 2 else (np.nan, np.nan, 1 + k % 4 // 2, 2 - k % 4 // 2))
+             for k in range(24)]  # fmt: skip
+    with (tmp_path / "apart.csv").open("w", newline="") as handle:
+        rows = csv.writer(handle)
+        rows.writerow(["item", "rater", "system", "rank"])
+        rows.writerows(
+            (f"i{i}", f"r{r}", f"s{s}", rank) for i, r, row in apart for s, rank in enumerate(row) if rank == rank
+        )
+    result = ranks(tmp_path / "apart.csv")
+    assert result.document["unlinked"] == 4 and len(result.document["pairs"]) == 2
+    assert "4 comparisons left out: no chain of rankings links the two systems." in result.parts
+    found = rankings(np.random.default_rng(1), items=30, raters=6, per_item=1, worth=(0.6, 0, 0))
+    alone = [(item, item, row) for item, _, row in found]  # every rater has one item
+    told = compared(tmp_path, alone)["concordance"]
+    statistic, p = friedmanchisquare(*np.array([row for *_, row in alone]).T)
+    assert (told["statistic"], told["p"], told["w"]) == pytest.approx((statistic, p, statistic / (30 * 2)))
+    assert compared(tmp_path, found)["concordance"]["p"] is None

@@ -198,7 +198,9 @@ def test_where_everybody_rates_one_system_higher_that_is_shown_and_no_odds_are_m
     rows = [
         (f"i{k}", f"r{k % 30}", name, score) for k in range(300) for name, score in (("a", 3 + k % 2), ("b", 2 + k % 2))
     ]
-    result = ratings(written(tmp_path / "all.csv", rows))
+    with pytest.raises(InputError, match=r"If these are the names of the systems: --columns system=system"):
+        ratings(written(tmp_path / "all.csv", rows))
+    result = ratings(written(tmp_path / "all.csv", rows), columns={"system": "system"})
     (one,) = result.document["differences"]
     assert one["p"] < 1e-4 and one["odds"] is None and one["net"]["high"] == 1.0
     assert one["difference"]["low"] > 0 and one["difference"]["high"] <= 2
@@ -214,7 +216,7 @@ def test_a_near_agreement_has_no_odds_and_no_net_beyond_one():
 
 def test_a_slider_is_a_number_and_has_no_odds_ratio(tmp_path):
     generator = np.random.default_rng(0)
-    rows = [(f"i{k}", f"r{k % 9}", name, int(generator.integers(0, 101))) for k in range(120) for name in "ab"]
+    rows = [(f"i{k}", f"r{k % 9}", name, int(generator.integers(0, 101))) for k in range(120) for name in "xy"]
     result = ratings(written(tmp_path / "slider.csv", rows))
     assert result.document["steps"] > 11 and result.document["differences"][0]["odds"] is None
     assert "steps, so they are compared as numbers: there are no odds ratios." in "\n".join(map(str, result.parts))
@@ -225,8 +227,8 @@ def test_ratings_by_other_people_for_each_system_are_compared_by_a_mixed_model(t
     lean = generator.normal(0, 0.4, 12)
     for item in range(40):
         for rater in generator.choice(12, 4, replace=False):
-            name = "ab"[rater % 2]
-            rows.append((f"i{item}", f"r{rater}", name, 3 + lean[rater] + 2 * (name == "a") + generator.normal(0, 0.7)))
+            name = "xy"[rater % 2]
+            rows.append((f"i{item}", f"r{rater}", name, 3 + lean[rater] + 2 * (name == "x") + generator.normal(0, 0.7)))
     file = written(tmp_path / "others.csv", rows)
     result = ratings(file)
     (one,) = result.document["differences"]
@@ -235,7 +237,7 @@ def test_ratings_by_other_people_for_each_system_are_compared_by_a_mixed_model(t
     assert {spread["name"] for spread in result.document["spreads"]} >= {"item", "rater", "single ratings"}
     assert result.read[1].endswith("160 compared. Left out: nothing.")
     page = report(study_of_table(file))
-    assert page.title == "Is a rated higher than b?" and page.findings[0].startswith("a is rated higher than b (")
+    assert page.title == "Is x rated higher than y?" and page.findings[0].startswith("x is rated higher than y (")
     one_each = written(tmp_path / "one.csv", [row for row in rows if row[1] in ("r0", "r1")])
     with pytest.raises(InputError, match="Each system has one rater, so nothing tells how far another rater"):
         ratings(one_each)
@@ -248,7 +250,7 @@ def test_seeds_of_a_system_are_random_and_the_mixed_model_can_be_asked_for(tmp_p
             for seed in range(3):
                 rows += [{"item": f"i{item}", "rater": f"r{rater}", "system": name, "seed": seed,
                           "score": generator.normal(level + 0.5 * np.sin(7 * seed + level))}
-                         for name, level in (("a", 2.0), ("b", 3.0))]  # fmt: skip
+                         for name, level in (("x", 2.0), ("y", 3.0))]  # fmt: skip
     result = ratings(worlds.write(tmp_path / "seeds.csv", rows))
     spreads = {spread["name"]: spread for spread in result.document["spreads"]}
     assert spreads["seed"]["levels"] == 6 and result.document["differences"][0]["difference"]["df"] < 6
