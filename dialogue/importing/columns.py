@@ -35,6 +35,9 @@ LIKELY = {
               "participant_id", "judge", "rater_id", "prolific_id", "prolific_pid", "evaluator"),
 }  # fmt: skip
 NEGATIVE = {"worse", "worst", "loser", "rejected", "dispreferred", "lost", "least", "inferior"}
+# Words that turn the rest of a name round, or may: `not_preferred`, `second_best`, `Which do you like less?`
+TURNING = {"not", "no", "non", "never", "isnt", "t", "without", "less", "second", "avoid", "avoided", "anti", "against"}
+TURNED = re.compile(r"(un|non|dis)(prefer|chosen|select|lik|favou?r|swap|flip|switch|revers|invert|turn)\w*")
 SYSTEM_WORDS = {
     *("model", "system", "assistant", "bot", "agent", "modell", "modele", "modelo", "chatbot", "generator", "engine"),
     *("llm", "method", "policy", "variant", "sut", "systeme", "sistema"),
@@ -112,6 +115,16 @@ def leaf_name(name: str) -> str:
     """
     last = re.split(r"[.:]", name.strip())[-1].strip()
     return name if not re.search(r"[a-zA-Z]{2}", last) or " " in last else last
+
+
+def is_turned(text: str) -> bool:
+    """Whether a name or question may say the opposite of its other words.
+
+    >>> is_turned("not_preferred"), is_turned("Unswapped"), is_turned("Which do you prefer?")
+    (True, True, False)
+    """
+    words = plain_name(text).split("_")
+    return any(word in TURNING or TURNED.fullmatch(word) for word in words)
 
 
 def _tokens(name: str) -> list[str]:

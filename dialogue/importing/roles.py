@@ -19,6 +19,7 @@ from dialogue.importing.columns import (
     first_fit,
     holds_systems,
     is_row_number,
+    is_turned,
     left_column,
     lone_left_system,
     plain_name,
@@ -26,6 +27,7 @@ from dialogue.importing.columns import (
     side_suspects,
     system_columns,
     text_columns,
+    twins,
     unnamed_systems,
 )  # fmt: skip
 from dialogue.importing.naming import IGNORED, typed_names
@@ -164,9 +166,11 @@ def _winner_and_loser(
     for better in free:
         for worse in free:
             one, other = set(plain_name(better).split("_")), set(plain_name(worse).split("_"))
+            if is_turned(better) or is_turned(worse):
+                continue
             if one & WON and other & LOST and one - WON == other - LOST and holds_systems(table, better, worse):
                 names.pop("worse", None)
-                names["choice"], why["choice"] = WINNER, f"{better} won every row"
+                names["choice"], why["choice"] = WINNER, WON_EVERY_ROW
                 won = {WINNER: [better] * len(table)}
                 return table.with_columns(**won), TwoColumns(better, worse, "letters", WINNER_AND_LOSER)
     return table, None
@@ -224,6 +228,10 @@ def _add_choice(
                 {"--columns": typed_names([("choice", IGNORED), ("worse", name)])},
             )
         names.pop("worse", None) if "worse" not in stated else None
+        if "choice" not in stated and why.get("choice") != WON_EVERY_ROW:
+            _refuse_turned(table, name)
+            if _is_negative(table, name):
+                names["worse"], why["worse"] = names.pop("choice"), "by the words of its name"
         return
     if "worse" in names:
         return
@@ -235,11 +243,17 @@ def _add_choice(
             raise Unclear(f"{table.path}: several columns may hold the choice: {', '.join(fits)}.",
                           *({"--columns": typed_names([("choice", name)])} for name in fits))  # fmt: skip
         if fits:
+            if plain_name(fits[0]) not in LIKELY["worse"]:
+                _refuse_turned(table, fits[0])
             field = "worse" if _is_negative(table, fits[0]) else field
             names[field], why[field] = fits[0], "by its name and words"
             return
-    fits = [column for column in free if _says_sides(table, column, systems) and plain_name(column) not in _NO_CHOICE]
+    counts = {name for rest, two in twins(free) if rest for name in (two.a, two.b) if _holds_numbers(table, name)}
+    fits = [column for column in free if _says_sides(table, column, systems)
+            and plain_name(column) not in _NO_CHOICE and column not in counts]  # fmt: skip
     asked = [column for column in fits if BETTER_WORDS & set(plain_name(column).split("_"))]
+    if len(asked) == 1:
+        _refuse_turned(table, asked[0])
     if len(asked) == 1 and not _is_negative(table, asked[0]):
         names["choice"], why["choice"] = asked[0], "by the words of its name"
         return
@@ -261,6 +275,21 @@ def _add_choice(
     raise unknown_table(table, "choice")
 
 
+def _refuse_turned(table: RawTable, name: str) -> None:
+    """A name such as `not_preferred` is never taken as the better response, nor as the worse one."""
+    question = (table.titles or {}).get(name, "")
+    if is_turned(name) or is_turned(question):
+        raise Unclear(
+            f"{table.path}: {name!r} holds the answers, and its name may say the opposite of better. Does it name the "
+            "better response, or the worse one?",
+            *({"--columns": typed_names([(field, name)])} for field in ("choice", "worse")),
+        )
+
+
+def _holds_numbers(table: RawTable, name: str) -> bool:
+    return all(re.fullmatch(r"\d+(\.\d+)?", cell) for cell in table.values(name))
+
+
 def _ask_about_flags(table: RawTable, free: Sequence[str]) -> None:
     """`prefers_a` or `A is better` with true and false: the name says what true means."""
     for name in free:
@@ -275,11 +304,15 @@ def _ask_about_flags(table: RawTable, free: Sequence[str]) -> None:
         ):
             other = {"a": "b", "b": "a"}[sides[0]]
             typed = typed_names(sorted([(sides[0], true[0]), (other, false[0])]))
+            turned = typed_names(sorted([(sides[0], false[0]), (other, true[0])]))
+            doubtful = is_turned(name) or bool(NEGATIVE & tokens)
+            means = "better or worse" if doubtful else "better"
             raise Unclear(
                 f"{table.path} has no column 'choice', which every vote needs. {name!r} seems to say whether response "
-                f"{sides[0]} is better.",
-                {"--columns": typed_names([("choice", name)]), "--values": typed},
-            )
+                f"{sides[0]} is {means}.",
+                *({"--columns": typed_names([("choice", name)]), "--values": words}
+                  for words in ((typed, turned) if doubtful else (typed,))),
+            )  # fmt: skip
 
 
 def _ask_about_names(table: RawTable, free: Sequence[str], systems: TwoColumns | None) -> None:
@@ -301,6 +334,7 @@ def _ask_about_names(table: RawTable, free: Sequence[str], systems: TwoColumns |
 WON = {"winner", "chosen", "preferred", "better", "best", "won"}
 LOST = {*NEGATIVE, "other"}
 WINNER_AND_LOSER = "the winner and the loser"
+WON_EVERY_ROW = "the winner won every row"
 WINNER = "the better of two"  # a column that is added
 _FLAGS = {"true", "false", "yes", "no", "0", "1"}
 _NO_CHOICE = {"left", "source", "kind", "status", "position", "order"}

@@ -7,9 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from dialogue.errors import InputError
-from dialogue.importing.columns import leaf_name, plain_name, system_columns, twins
-from dialogue.importing.naming import IGNORED
+from dialogue.errors import InputError, Unclear
+from dialogue.importing.columns import (
+    BETTER_WORDS,
+    LIKELY,
+    NEGATIVE,
+    leaf_name,
+    plain_name,
+    system_columns,
+    twins,
+)
+from dialogue.importing.naming import IGNORED, typed_names
 from dialogue.importing.rankings import taken_apart
 from dialogue.importing.reading import Stated
 from dialogue.importing.recognising import recognised, tools_known
@@ -21,7 +29,7 @@ from dialogue.tables.table import RawTable
 
 SEVERAL = "|"  # between the columns of several raters, or of ranks: choice=ann|bob
 OF_RATER = re.compile(r"^(rater|annotator|judge|worker|coder|labell?er|evaluator|person|expert|assessor)_?\w*$")
-COUNTS = {"wins", "win", "votes", "n", "count", "counts", "won", "preferred"}
+COUNTS = {"wins", "win", "votes", "vote", "n", "count", "counts", "won", "preferred"}  # and no other word
 TIE_COUNTS = ("ties", "n_ties", "tie", "ties_count", "count_tie", "n_tie", "count_ties", "votes_tie", "draws")
 MOST_COUNTED = 100_000
 
@@ -110,10 +118,16 @@ def _counted(table: RawTable, asked: Stated) -> Shaped | None:
     if {"choice", "worse"} & {*asked.columns, *map(plain_name, table.names)}:
         return None
     plain = {plain_name(leaf_name(name)): name for name in table.names}
-    found = [two for rest, two in twins(table.names) if set(rest) & COUNTS and len(rest) <= 2]
+    found = [two for rest, two in twins(table.names) if rest and set(rest) <= COUNTS]
     if len(found) != 1 or system_columns(table, asked.columns) is None:
         return None
     two = found[0]
+    if names := [name for name in table.names if name not in (two.a, two.b) and _seems_an_answer(table, name)]:
+        raise Unclear(
+            f"{table.path}: {two.a} and {two.b} seem to count votes, and {names[0]} seems to hold the answer of one "
+            f"vote. If each row is one vote, say so; if it counts several, delete the column {names[0]}.",
+            *({"--columns": typed_names([("choice", name)])} for name in names),
+        )
     tie = next((plain[name] for name in TIE_COUNTS if name in plain), "")
     columns = {name: [_whole(table, row, cell) for row, cell in enumerate(table.text(name))]
                for name in (two.a, two.b, tie) if name}  # fmt: skip
@@ -131,6 +145,17 @@ def _counted(table: RawTable, asked: Stated) -> Shaped | None:
     result = RawTable(table.path, long, (), (*table.notes, note), places=places)
     stated = {ours: theirs for ours, theirs in asked.columns.items() if ours != "choice"} | {"rater": IGNORED}
     return Shaped(result, "plain", replace(asked, columns=stated), "counts of wins", read=len(rows))
+
+
+def _seems_an_answer(table: RawTable, name: str) -> bool:
+    """Whether a column may hold an answer of its own: by its name, or since all of its words say sides."""
+    plain, values = plain_name(leaf_name(name)), table.values(name)
+    if not values or plain in TIE_COUNTS:
+        return False
+    named = plain in (*LIKELY["choice"], *LIKELY["worse"]) or {*BETTER_WORDS, *NEGATIVE} & set(plain.split("_"))
+    sides = [meaning for value in values[:50] if (meaning := spoken(value)) is not None]
+    says = len(sides) == len(values[:50]) and any(meaning.kind != "tie" for meaning in sides)
+    return bool(named) or (says and not all(value.isdigit() for value in values))
 
 
 def _whole(table: RawTable, row: int, cell: str) -> int:

@@ -184,6 +184,86 @@ def test_a_column_of_choices_under_an_unknown_name_is_asked_for(tmp_path):
     assert TRUE in right_way(doubt, tmp_path, file)
 
 
+def renamed(table, name):
+    """The rows with their answers under another name."""
+    return [{name if key == "choice" else key: cell for key, cell in row.items()} for row in table]
+
+
+TURNED_NAMES = ["less preferred response", "not_preferred", "non_preferred", "Which is less preferred?", "winner_not",
+                "Which response would you not prefer?", "which response is not better", "second_best", "never_best",
+                "preferred_not", "better_avoided", "Which do you prefer less?", "unpreferred best"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TURNED_NAMES)
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_name_that_may_say_the_opposite_of_better_is_asked_about(tmp_path, name, by_name):
+    loser = rows(lambda n, won, a, left: other(won if by_name else response(n, won, a, left)))
+    file = worlds.write(tmp_path / "votes.csv", renamed(loser, name))
+    with pytest.raises(Unclear, match="the better response, or the worse one") as doubt:
+        tally(file)
+    assert [next(iter(way.values())) for way in doubt.value.ways] == [f"choice={name}", f"worse={name}"]
+    assert right_way(doubt, tmp_path, file)[1] == TRUE
+
+
+@pytest.mark.parametrize("name", ["a_not_preferred", "not_a_better", "is_a_less_preferred", "a_preferred_less"])
+@pytest.mark.parametrize("words", [("True", "False"), ("1", "0"), ("yes", "no")])
+def test_a_flag_whose_name_may_say_worse_is_asked_about_both_ways(tmp_path, name, words):
+    table = renamed(rows(lambda *one: words[response(*one) == "a"]), name)
+    file = worlds.write(tmp_path / "votes.csv", table)
+    with pytest.raises(Unclear, match="response a is better or worse") as doubt:
+        tally(file)
+    assert right_way(doubt, tmp_path, file) == [{"alpha": 20, "beta": 80}, TRUE]
+
+
+def counted(name, good=8, bad=2):
+    return [{"item": f"q{n}", "model_a": "alpha", "model_b": "beta", name.format("a"): good, name.format("b"): bad}
+            for n in range(20)]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["word_count_{}", "token_count_{}", "n_tokens_{}", "n_words_{}", "n_errors_{}"])
+@pytest.mark.parametrize("answer", ["winner", "preference", "preferred", "vote", "better", "label"])
+def test_a_count_of_words_is_no_count_of_votes(tmp_path, name, answer):
+    longer = {"alpha": 5, "beta": 30}
+    table = [{**row, name.format("a"): longer[row["model_a"]], name.format("b"): longer[row["model_b"]]}
+             for row in renamed(rows(response), answer)]  # fmt: skip
+    assert tally(worlds.write(tmp_path / "votes.csv", table)) == TRUE
+
+
+LOSSES = ["n_losses_{}", "votes_against_{}", "n_worse_{}", "count_rejected_{}", "rejected_count_{}", "count_bad_{}",
+          "won_against_{}", "wins_over_{}", "lost_votes_{}", "not_preferred_{}", "{}_lost_n", "{}_losses"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("few", [(2, 8), (1, 3)])
+def test_losses_are_no_wins(tmp_path, name, few):
+    file = worlds.write(tmp_path / "votes.csv", counted(name, *few))
+    with pytest.raises(InputError, match="no column 'choice'"):
+        tally(file)
+
+
+@pytest.mark.parametrize("name", ["wins_{}", "n_wins_{}", "win_count_{}", "votes_{}", "n_{}", "{}_wins"])
+def test_counts_of_wins_are_votes_and_with_an_answer_a_row_they_are_asked_about(tmp_path, name):
+    table = counted(name)
+    assert tally(worlds.write(tmp_path / "votes.csv", table)) == {"alpha": 160, "beta": 40}
+    file = worlds.write(tmp_path / "both.csv", [{**row, "preference": "ab"[n > 15]} for n, row in enumerate(table)])
+    with pytest.raises(Unclear, match="seem to count votes, and preference seems to hold the answer") as doubt:
+        tally(file)
+    assert right_way(doubt, tmp_path, file) == [{"alpha": 16, "beta": 4}]
+
+
+@pytest.mark.parametrize("name", ["Answer.worse", "Answer.least_preferred", "Answer.not_preferred"])
+def test_a_tools_question_for_the_worse_response_is_not_taken_as_the_better_one(tmp_path, name):
+    table = [{"HITId": f"H{n}", "WorkerId": f"W{n // 5}", "Input.pair": row["pair"], "Input.model_a": row["model_a"],
+              "Input.model_b": row["model_b"], name: row["choice"]}
+             for n, row in enumerate(rows(lambda *one: other(response(*one))))]  # fmt: skip
+    file = worlds.write(tmp_path / "votes.csv", table)
+    try:
+        assert tally(file) == TRUE
+    except Unclear as doubt:
+        assert doubt.ways[1] == {"--columns": f"worse={name}"}
+        assert tally(file, "--columns", f"worse={name}") == TRUE
+
+
 def test_an_empty_answer_that_may_be_a_tie_is_asked_for(tmp_path):
     table = rows(response)
     for row in table[:10]:
