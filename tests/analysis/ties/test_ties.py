@@ -177,7 +177,7 @@ def test_votes_that_our_own_files_do_not_count_are_no_round_of_their_own():
     found = answer(votes, size=4)
     assert found.pooled.votes == 120
     assert [(curve.name, curve.votes) for curve in found.experiments] == [("HumanExp-1", 40), ("HumanExp-2", 40)]
-    assert change_over_rounds(votes).items == 40
+    assert change_over_rounds(votes).pairs == 40
 
 
 def test_automatic_ties_stand_apart_from_those_of_people():

@@ -26,7 +26,7 @@ from crowd.commands.status import _ties as status_line
 from crowd.exchange.exporting import export
 from crowd.forms.known import FORMS
 from crowd.hit import Hit
-from crowd.marketplaces.ledger import set_cap
+from crowd.marketplaces.caps import set_caps
 from crowd.rating.deciding import rule_on
 from crowd.rating.desk import Desk
 from crowd.simulation.browser import PageForm
@@ -420,7 +420,7 @@ def test_what_was_paid_stands_there_with_what_is_uncertain_and_the_cap(tmp_path)
                 market="prolific", submission=str(number), purpose="reward", state=state, amount=amount, cost=cost,
                 currency="USD", handle="", why="", at=0.0,
             ))  # fmt: skip
-    set_cap(store, Decimal("25"))
+    set_caps(store, Decimal("25"))
     with store.read() as connection:
         found = overview(connection, HIT, START)
     store.close()
