@@ -59,6 +59,22 @@ SWAPS = {"swapped", "swap", "is_swapped", "flipped", "flip", "is_flipped", "reve
          "inverted", "order_swapped", "swap_order", "sides_swapped", "position_swapped", "was_swapped"}  # fmt: skip
 OF_A = {"position_a", "a_position", "pos_a", "side_a", "a_side", "model_a_position", "position_of_a", "model_a_side",
         "position_model_a", "a_pos", "system_a_side", "system_a_position"}  # fmt: skip
+ORDER_NAME = re.compile(
+    r"order|position|swap|flip|random|revers|inver[st]|switch|tausch|reihenfolge|ordre|orden|links|gauche|izquierd|"
+    r"rechts|droite|derech|\b(pos|left\w*|right\w*|first|second|shown|display\w*|turned|"
+    r"perm\w*|side\w*|top|bottom|lhs|rhs)\b"
+)  # in the name of a column that may say how the two responses were shown
+OTHER_PLACES = {
+    "right",
+    "bottom",
+    "rhs",
+    "last",
+    "lower",
+    "rechts",
+    "droite",
+    "derecha",
+}  # who stood there did not stand on the left
+CODES = {"true", "false", "yes", "no", "y", "n", "t", "f", "0", "1", "2", "0.0", "1.0", "2.0"}
 PREFIX = re.compile(r"^(?:input|fields|metadata|data|meta)\.", re.IGNORECASE)
 ANSWERS = ("answer", "correct", "expected", "gold", "known_answer")  # what a hidden check should get
 SIDE_CELLS = {"a", "b", "0", "1", "2", "model_a", "model_b", "ab", "ba"}
@@ -244,7 +260,12 @@ def left_column(
     if stated.get("left") == IGNORED:
         return None
     if (name := names.get("left")) is not None:
-        return LeftColumn(name, _reads(table, name), True)
+        if (reads := reading_of(table, name)) is None:
+            raise InputError(
+                f"{table.path}: {name} holds {', '.join(table.values(name)[:2])}, which do not say for sure who stood "
+                "on the left. Call the column left, and write a or b there: the response that stood on the left."
+            )
+        return LeftColumn(name, reads, True)
     for name in free:
         plain = plain_name(leaf_name(name))
         if plain in SWAPS and _flags(table, name):
@@ -259,17 +280,25 @@ def left_column(
     return None
 
 
-def how_it_reads(name: str) -> Literal["side", "swapped"]:
-    """How the cells of a column of unknown name would say who stood on the left."""
-    return "swapped" if get_close_matches(plain_name(name), SWAPS, 1, 0.75) else "side"
+def reading_of(table: RawTable, name: str) -> Literal["side", "swapped", "place of a"] | None:
+    """How the cells of a column say who stood on the left; None where its name and cells leave that open.
 
-
-def _reads(table: RawTable, name: str) -> Literal["side", "swapped", "place of a"]:
-    if plain_name(name) in OF_A:
+    `not_swapped`, `a_first` with true and false, `position_b` and `shown_second` are open: some of them would be read
+    against their meaning.
+    """
+    plain = plain_name(leaf_name(name))
+    tokens, cells = set(plain.split("_")), {cell.lower() for cell in table.values(name)}
+    if plain in OF_A:
         return "place of a"
-    flags = set(map(str.lower, table.values(name))) <= {"true", "false", "yes", "no"}
-    named = get_close_matches(plain_name(name), SWAPS, 1, 0.8) and _flags(table, name)
-    return "swapped" if named or (flags and plain_name(name) != "left") else "side"
+    if plain == "left" or not cells:
+        return "side"
+    if is_turned(plain) or tokens & OTHER_PLACES:
+        return None
+    if get_close_matches(plain, SWAPS, 1, 0.75):
+        return "swapped" if _flags(table, name) else None
+    if cells <= CODES:
+        return "side" if plain in SHOWN_FIRST | ORDERS and cells <= {"0", "1", "2"} else None
+    return None if tokens & {"a", "b"} else "side"
 
 
 def _flags(table: RawTable, name: str) -> bool:
@@ -294,17 +323,16 @@ def lone_left_system(table: RawTable, free: Iterable[str]) -> str:
 
 
 def side_suspects(table: RawTable, free: Iterable[str], systems: Collection[str]) -> list[str]:
-    """Columns of unknown names whose few cells are sides: one of them may say who stood on the left."""
+    """Columns with two values, whose cells are sides or whose names speak of the order: they may say who stood left."""
     suspects = []
     for name in free:
         values = {value.lower() for value in table.values(name)}
         sides = any(values <= words for words in ({"a", "b"}, {"ab", "ba"}, {"left", "right"}, {"[0, 1]", "[1, 0]"}))
-        flags = values <= {"true", "false", "0", "1", "yes", "no"} and get_close_matches(
-            plain_name(name), SWAPS, 1, 0.75
-        )
-        known = plain_name(name) in ANSWERS or plain_name(name) in ("kind", "source")
+        plain = plain_name(name)
+        order = ORDER_NAME.search(plain.replace("_", " ")) or get_close_matches(plain, SWAPS, 1, 0.75)
+        known = plain in ANSWERS or plain in ("kind", "source")
         names = bool(systems) and {one_name(value) for value in values} <= set(systems)
-        if len(values) == 2 and (sides or flags or names) and not known:
+        if len(values) == 2 and (sides or order or names) and not known:
             suspects.append(name)
     return suspects
 

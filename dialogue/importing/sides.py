@@ -6,12 +6,13 @@ systems were shown. Each reading gives every row a winner. Readings that agree o
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import LeftColumn, how_it_reads
+from dialogue.importing.columns import CODES, LeftColumn, reading_of
 from dialogue.importing.meanings import TIED, Rows, Winners, same_text, tally, word_meanings
 from dialogue.importing.naming import typed_names
 from dialogue.importing.reading import Stated
@@ -128,6 +129,11 @@ def left_of(rows: Rows, column: LeftColumn | None) -> list[int | None]:
     if column is None:
         return [None] * size
     cells = rows.table.text(column.name)
+    if column.reads == "place of a" and {*cells} <= {"1", "1.0", ""}:
+        raise InputError(
+            f"{rows.table.path}: {column.name} is 1 in every row, which is the first place or the second. Write left "
+            "or right there; if the column means something else, leave it out: --columns left=-."
+        )
     return [_left(rows, row, cell, column, "2" in cells) for row, cell in enumerate(cells)]
 
 
@@ -162,18 +168,18 @@ def _left(rows: Rows, row: int, cell: str, column: LeftColumn, one_based: bool) 
         if word in TRUE | FALSE:
             return int(word in TRUE)
     elif column.reads == "place of a":
+        if word in ("0", "1", "2"):
+            return int(word) - one_based if 0 <= int(word) - one_based <= 1 else None
         if (meaning := spoken(cell)) is not None and meaning.kind in ("place", "letter"):
             return meaning.side
-        if word in ("0", "1"):
-            return int(word)
     else:
         side = _side(rows, row, cell, one_based)
         if side is not None:
             return side
-    raise InputError(
-        f"{rows.place(row)}: left is {cell!r}, which is not one of a, b; the response shown first is expected. If the "
-        "column means something else, leave it out: --columns left=-."
-    )
+    sentence = f"{rows.place(row)}: left is {cell!r}, which is not one of a, b; the response shown first is expected."
+    if word in CODES:
+        raise InputError(f"{sentence} Write a or b there: {cell} does not say which response it was.")
+    raise InputError(f"{sentence} If the column means something else, leave it out: --columns left=-.")
 
 
 def _side(rows: Rows, row: int, cell: str, one_based: bool) -> int | None:
@@ -253,9 +259,25 @@ def _what_letters_are(
             evidence["letters"] = f"a response or a place: by {name} both give the same votes"
         return True
     for name in rows.roles.suspects:
-        column = LeftColumn(name, how_it_reads(name), False)
-        _compare_letters(rows, words, name, left_of(rows, column), typed, sure=False)
+        if (order := _left_by(rows, name)) is None:
+            raise Unclear(
+                f"{rows.table.path}: the answer {next(iter(met))!r} names the side that was shown, or the response "
+                f"that is called so. {name} may say how the two were shown, but not who stood on the left. If the "
+                "answers name places, call it left and write a or b there: the response that stood on the left.",
+                {"--values": typed["response"]},
+                {"--values": typed["place"]},
+            )
+        _compare_letters(rows, words, name, order, typed, sure=False)
     return systems is not None or letters not in ("place", "asked")
+
+
+def _left_by(rows: Rows, name: str) -> list[int | None] | None:
+    """Who stood on the left by a column of unknown name; None where its name or its cells leave that open."""
+    if (reads := reading_of(rows.table, name)) is None:
+        return None
+    with contextlib.suppress(InputError):
+        return left_of(rows, LeftColumn(name, reads, False))
+    return None
 
 
 def _compare_letters(
@@ -308,12 +330,19 @@ def _nobody_knows_who_stood_there(rows: Rows, word: str, row: int, straight: Map
     systems, near = rows.roles.systems, rows.roles.suspects
     who = "" if systems is None else f" The columns {systems.a} and {systems.b} do not say it."
     first = "response a" if systems is None else systems.a
+    readable = [name for name in near if _left_by(rows, name) is not None]
+    if near and not readable:
+        return InputError(
+            f"{rows.place(row)}: choice is {word!r}, which names the side that was shown. {near[0]} may say how the "
+            "two were shown, but not who stood on the left. Call it left, and write a or b there: the response "
+            "that stood on the left."
+        )
     return Unclear(
         f"{rows.place(row)}: choice is {word!r}, which names the side that was shown, and the file does not tell which "
         f"response stood there.{who} If {first} always stood on the left, say so by --values (in import-votes also "
         "--fixed-order). If the sides changed, name the column that tells which response was on the left (a or b): "
         "--columns left=..., or left_text=... with --pairs.",
-        *({"--columns": typed_names([("left", name)])} for name in near),
+        *({"--columns": typed_names([("left", name)])} for name in readable),
         straight,
     )
 

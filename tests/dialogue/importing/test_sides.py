@@ -123,6 +123,69 @@ def test_a_column_of_sides_under_any_name_is_asked_for(tmp_path, name):
     assert TRUE in right_way(doubt, tmp_path, file)
 
 
+def turned_often(choice, **more):
+    """Votes whose sides were swapped in about 85 % of the rows: there a letter read in the wrong way names beta."""
+    rng, table = Random(5), []
+    for n, won, a, _ in truth():
+        vote = (n, won, a, "b" if rng.random() < 0.85 else "a")
+        row = {"pair": f"p{n % 50}", "rater": f"r{n // 5}", "model_a": a, "model_b": other(a), "choice": choice(*vote)}
+        table.append(row | {name: cell(*vote) for name, cell in more.items()})
+    return table
+
+
+def words(straight, turned):
+    """A cell that has one word where a stood on the left, and another one where b did."""
+    return lambda _n, _w, _a, left: straight if left == "a" else turned
+
+
+def names_in_order(_n, _w, a, left):
+    return f"{a}-{other(a)}" if left == "a" else f"{other(a)}-{a}"
+
+
+OPEN_ORDERS = {
+    "order": words("normal", "swapped"), "model_order": names_in_order,
+    "in_order": words(True, False), "position": words(0, 1), "position_b": words(1, 0), "a_left": words(True, False),
+    "a_on_left": words(1, 0), "b_on_left": words(0, 1), "b_first": words(False, True), "shown_second": words("b", "a"),
+    "permutation": words("01", "10"), "randomized": words(0, 1), "no_flip": words(True, False),
+    "not_swapped": words(True, False), "unswapped": words(1, 0), "never_swapped": words("yes", "no"),
+    "right": words("b", "a"), "original_order": words("yes", "no"), "a_first": words(True, False),
+    "vertauscht": words("nein", "ja"), "orders": words(21, 12),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPEN_ORDERS)
+def test_a_letter_with_a_column_that_may_say_the_order_is_asked_about(tmp_path, name):
+    file = worlds.write(tmp_path / "votes.csv", turned_often(letter_of_place, **{name: OPEN_ORDERS[name]}))
+    with pytest.raises(Unclear, match=f"names the side that was shown, or the response.*{name}") as doubt:
+        tally(file)
+    assert doubt.value.ways == ({"--values": "a=A,b=B"}, {"--values": "left=A,right=B"})
+    with pytest.raises(InputError, match="who stood on the left"):
+        tally(file, "--values", "left=A,right=B")
+    letters = turned_often(lambda *one: response(*one).upper(), **{name: OPEN_ORDERS[name]})
+    assert tally(worlds.write(tmp_path / "letters.csv", letters), "--values", "a=A,b=B") == TRUE
+
+
+@pytest.mark.parametrize("name", [name for name in OPEN_ORDERS if name not in ("order", "model_order")])
+def test_a_place_is_not_turned_back_by_a_column_that_leaves_the_order_open(tmp_path, name):
+    file = worlds.write(tmp_path / "votes.csv", turned_often(place, **{name: OPEN_ORDERS[name]}))
+    with pytest.raises(InputError, match="write a or b there") as doubt:
+        tally(file)
+    assert "--values" not in str(doubt.value)
+    with pytest.raises(InputError, match=r"do not say for sure|which is not one of a, b"):
+        tally(file, "--columns", f"left={name}")
+
+
+@pytest.mark.parametrize("name", ["position_a", "a_pos", "side_a"])
+@pytest.mark.parametrize("cells", [(0, 1), (1, 2), ("left", "right")])
+def test_the_place_of_a_may_be_counted_from_0_or_1(tmp_path, name, cells):
+    file = worlds.write(tmp_path / "votes.csv", turned_often(place, **{name: words(*cells)}))
+    with pytest.raises(Unclear, match=f"always on the left.*as {name} says: alpha 80, beta 20"):
+        tally(file)
+    assert tally(file, "--columns", f"left={name}") == TRUE
+    with pytest.raises(InputError, match="is 1 in every row, which is the first place or the second"):
+        tally(worlds.write(tmp_path / "ones.csv", turned_often(place, **{name: words(1, 1)})))
+
+
 def test_names_match_by_case_and_blanks(tmp_path):
     file = worlds.write(tmp_path / "votes.csv", rows(lambda _n, won, *_: f" {won.title()}"))
     assert tally(file) == TRUE
