@@ -26,6 +26,10 @@ MODELS = re.compile(
     r"(\S+/)?(gpt[- ]?\d|chatgpt|o\d(-|$)|claude[- ](\d|opus|sonnet|haiku|instant)|gemini[- ](\d|pro|flash|ultra)"
     r"|llama[- ]?\d|mixtral|mistral[- ](\d|large|medium|small)|qwen[-\d]|deepseek|gemma[- ]?\d|vicuna-|grok[- ]?\d)"
 )
+JUDGE_NAME = re.compile(
+    r"gpt|\bllms?\b|auto-?(rater|judge)|prometheus-?\d"
+    r"|^(ai|gemini|model|auto|automatic|machine|judge|bot|reward model)$"
+)
 MARKS = {"judge", "order", "choice"}  # fields that every verdict has, and no vote has all of
 
 
@@ -62,6 +66,15 @@ def is_model_name(name: str) -> bool:
     (True, True, False, False)
     """
     return MODELS.match(folded_name(name)) is not None
+
+
+def is_judge_name(name: str) -> bool:
+    """Whether a name is that of a judge, not of a person: a model's, or a word for one.
+
+    >>> [is_judge_name(name) for name in ("gpt-4o", "LLM_judge", "Gemini", "AI", "ann", "judge_3", "Claude", "Ai Sato")]
+    [True, True, True, True, False, False, False, False]
+    """
+    return is_model_name(name) or JUDGE_NAME.search(folded_name(name).replace("_", " ")) is not None
 
 
 def judges_beside(files: Iterable[Path]) -> dict[str, str]:
@@ -133,11 +146,11 @@ def door_of(source: str, where: str) -> str:
         return word
     if word in PEOPLE:
         return "imported"
-    if is_model_name(source) or re.search(r"\b(judge|llm|model|bot|ai|gpt)\b|gpt|judge", word):
+    if is_model_name(source) or re.search(r"\b(llm|model|bot|ai|machine|auto\w*|synthetic|program)\b|gpt|judge", word):
         raise InputError(
             f"{where}: source is {source!r}, which seems to be a judge. A judge's verdict is no vote: keep it in "
-            f"{VERDICTS}. If the column means something else, leave it out: --columns source=-. If judges are to count "
-            "as raters, write judge there and say --with-judges."
+            f"{VERDICTS}, or delete such rows. If the word means people, write human there. If judges are to count as "
+            "raters, write judge there and say --with-judges."
         )
     raise InputError(
         f"{where}: source is {source!r}, which is not one of {', '.join(get_args(Source))} or a word for people. If "

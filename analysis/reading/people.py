@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from analysis.reading.columns import Columns, codes_of
-from dialogue.judges import JUDGE, UNKNOWN_DOOR, door_of, is_model_name, judges_beside, refusal, refuse_verdicts, whose
+from dialogue.judges import JUDGE, UNKNOWN_DOOR, door_of, is_judge_name, judges_beside, refusal, refuse_verdicts, whose
 
 NO_JUDGES = "No vote here is a judge's, so --with-judges changed nothing."
 
@@ -48,12 +48,14 @@ def doors_of(read: Columns, source: Any, rater: Any, how: PeopleOnly) -> tuple[A
     ours = [door_of(door, read.place(int(np.flatnonzero(sources == code)[0]))) for code, door in enumerate(doors)]
     judged = np.zeros(max(len(codes) for codes in (sources, raters, ()) if codes is not None), dtype=bool)
     for codes, found in ((sources, [door == JUDGE for door in ours]),
-                         (raters, [_whose(name or "", known, how) is not None for name in names])):  # fmt: skip
+                         (raters, [_whose(name or "", known) is not None for name in names])):  # fmt: skip
         if codes is not None and any(found):
             judged |= np.array([*found, False])[codes]
     if judged.any() and not how.with_judges:
         row = int(np.flatnonzero(judged)[0])
-        why = whose("", names[raters[row]] or "", known) if raters is not None and raters[row] >= 0 else None
+        rater = (names[raters[row]] or "") if raters is not None and raters[row] >= 0 else ""
+        by_source = sources is not None and ours[sources[row]] == JUDGE
+        why = whose("", rater, known) if by_source else _whose(rater, known)
         raise refusal(read.place(row), why or "")
     said = (NO_JUDGES,) if how.with_judges and not judged.any() else ()
     if not judged.any() and (source is None or ours == [*doors]):
@@ -61,10 +63,9 @@ def doors_of(read: Columns, source: Any, rater: Any, how: PeopleOnly) -> tuple[A
     return _renamed(sources, np.array(ours or [UNKNOWN_DOOR], dtype=object), judged), said
 
 
-def _whose(rater: str, known: Mapping[str, str], how: PeopleOnly) -> str | None:
-    """Why a rater is a judge. A model's name alone refuses nobody, but whoever says --with-judges means these too."""
-    named = "bears the name of a language model" if how.with_judges and is_model_name(rater) else None
-    return whose("", rater, known) or named
+def _whose(rater: str, known: Mapping[str, str]) -> str | None:
+    """Why a rater is a judge: by the verdicts beside the votes, or by a name that a judge has and no person."""
+    return whose("", rater, known) or (f"is {rater!r}, a judge's name" if is_judge_name(rater) else None)
 
 
 def _renamed(sources: Any, ours: NDArray[np.object_], judged: NDArray[np.bool_]) -> Any:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from dialogue.errors import InputError
 from dialogue.importing.meanings import same_text
 from dialogue.importing.votes import Judgements
-from dialogue.judges import JUDGE, door_of, refusal, whose
+from dialogue.judges import JUDGE, door_of, is_judge_name, refusal, whose
 from dialogue.records import Candidate, Choice, Pair, Side, Vote
 
 
@@ -158,6 +158,8 @@ def _is_judges(where: str, cells: Mapping[str, str], rules: ImportRules) -> bool
     """A judge's answer stops the import, unless judges may be among the raters."""
     judges = rules.judges or {}
     by_name = whose("", cells["rater"], judges)
+    if by_name is None and is_judge_name(cells["rater"]):
+        by_name = f"is {cells['rater']!r}, a judge's name"
     if door_of(cells["source"], where) != JUDGE and by_name is None:
         return False
     if not rules.with_judges:

@@ -20,6 +20,7 @@ from dialogue.importing.columns import (
     holds_systems,
     is_row_number,
     is_turned,
+    leaf_name,
     left_column,
     lone_left_system,
     plain_name,
@@ -30,8 +31,9 @@ from dialogue.importing.columns import (
     twins,
     unnamed_systems,
 )  # fmt: skip
+from dialogue.importing.judged import with_source
 from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.questions import of_one_question
+from dialogue.importing.questions import MOST_QUESTIONS, QUESTIONS, of_one_question
 from dialogue.importing.reading import Stated
 from dialogue.importing.recognising import unknown_table
 from dialogue.importing.tool import Tool
@@ -63,8 +65,14 @@ def with_roles(table: RawTable, name: str, tool: Tool, asked: Stated) -> tuple[R
             ours: theirs for ours, theirs in names.items() if ours in stated or theirs not in (systems.a, systems.b)
         }
     _add_choice(table, names, why, systems, stated)
+    if not {"choice", "worse"} & stated.keys():
+        _refuse_turned_question(table, names, systems)
     _add_likely(table, names, why, ignored, systems)
     used = {*names.values(), *((systems.a, systems.b) if systems else ())}
+    if "source" not in ignored and "source" not in stated:
+        table, source = with_source(table, used, names.get("source", ""))
+        names |= {"source": source} if source else {}
+    used |= {*names.values()}
     free = [column for column in table.names if column not in used]
     texts = text_columns(free)
     if systems is None and "system_a" not in ignored:
@@ -286,6 +294,26 @@ def _refuse_turned(table: RawTable, name: str) -> None:
         )
 
 
+def _refuse_turned_question(table: RawTable, names: Mapping[str, str], systems: TwoColumns | None) -> None:
+    """An answer to "Which response is worse?", where a column of questions says so and the name of the answers not."""
+    if (answers := names.get("choice")) is None:
+        return
+    taken = {answers, *((systems.a, systems.b) if systems else ())}
+    for name in table.names:
+        words = set(plain_name(leaf_name(name)).split("_"))
+        questions = table.values(name)
+        if name in taken or not words & ASKS or len(questions) > MOST_QUESTIONS:
+            continue
+        for question in questions:
+            asked = set(plain_name(question).split("_"))
+            if asked & {*NEGATIVE, "less", "worsen"} or (is_turned(question) and asked & BETTER_WORDS):
+                raise Unclear(
+                    f"{table.path}: {name} asks {question[:80]!r}, so {answers!r} may name the worse response. Does it "
+                    "name the better response, or the worse one?",
+                    *({"--columns": typed_names([(field, answers)])} for field in ("choice", "worse")),
+                )
+
+
 def _holds_numbers(table: RawTable, name: str) -> bool:
     return all(re.fullmatch(r"\d+(\.\d+)?", cell) for cell in table.values(name))
 
@@ -331,6 +359,7 @@ def _ask_about_names(table: RawTable, free: Sequence[str], systems: TwoColumns |
             )
 
 
+ASKS = {*QUESTIONS, "questions", "instruction", "instructions", "task", "criteria"}  # in the name of a column
 WON = {"winner", "chosen", "preferred", "better", "best", "won"}
 LOST = {*NEGATIVE, "other"}
 WINNER_AND_LOSER = "the winner and the loser"

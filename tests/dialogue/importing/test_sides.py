@@ -327,6 +327,21 @@ def test_a_tools_question_for_the_worse_response_is_not_taken_as_the_better_one(
         assert tally(file, "--columns", f"worse={name}") == TRUE
 
 
+@pytest.mark.parametrize(("name", "question"), [("question", "Which response is worse?"), ("task", "Pick the loser."),
+    ("instruction", "Click the WORSE response"), ("criterion", "least helpful"),
+    ("instructions", "Which is not better?"), ("question", "Which answer do you like less?"),
+    ("dimension", "inferior")])  # fmt: skip
+@pytest.mark.parametrize("answer", ["choice", "preference"])
+def test_a_question_for_the_worse_response_is_asked_about(tmp_path, name, question, answer):
+    table = renamed(rows(lambda *one: other(response(*one)), **{name: lambda *_: question}), answer)
+    file = worlds.write(tmp_path / "votes.csv", table)
+    with pytest.raises(Unclear, match=f"{name} asks .*{question[:20]}") as doubt:
+        tally(file)
+    assert right_way(doubt, tmp_path, file)[1] == TRUE
+    plain = renamed(rows(response, **{name: lambda *_: "Which response is better?"}), answer)
+    assert tally(worlds.write(tmp_path / "plain.csv", plain)) == TRUE
+
+
 def test_an_empty_answer_that_may_be_a_tie_is_asked_for(tmp_path):
     table = rows(response)
     for row in table[:10]:
@@ -354,10 +369,35 @@ def test_of_one_raters_votes_on_a_pair_the_first_counts_and_most_of_them_are_ask
 @pytest.mark.parametrize("form", ["csv", "jsonl", "frame"])
 def test_a_source_that_is_not_listed_is_no_persons(tmp_path, word, form):
     file = source(tmp_path, rows(response, source=lambda *_: word), form)
-    with pytest.raises(InputError, match=r"source is .* leave it out: --columns source=-"):
+    with pytest.raises(InputError, match=r"source is .*(delete such rows|leave it out: --columns source=-)"):
         tally(file)
     assert tally(file, "--columns", "source=-") == TRUE
     assert tally(source(tmp_path, rows(response, source=lambda *_: "prolific"), form)) == TRUE
+
+
+JUDGED = [("annotator_type", "human", "llm"), ("rater_type", "human", "model"), ("is_human", "True", "False"),
+          ("is_llm", "0", "1"), ("judge_model", "", "gpt-4o"), ("evaluator_type", "person", "machine"),
+          ("annotated_by", "human", "GPT-4"), ("origin", "human", "gpt-4"), ("annotator_kind", "expert", "auto"),
+          ("type", "human", "ai"), ("kind_of_rater", "crowd", "LLM-as-judge"), ("human", "yes", "no")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "person", "judge"), JUDGED)
+@pytest.mark.parametrize("form", ["csv", "frame"])
+def test_a_judges_rows_are_refused_under_any_name_of_their_column(tmp_path, name, person, judge, form):
+    people = rows(response, **{name: lambda *_: person})
+    verdicts = [{**row, "pair": f"j{row['pair']}", name: judge, "choice": other(row["choice"])} for row in people * 3]
+    with pytest.raises(InputError, match=r"this vote is a judge's|source is .*, which"):
+        tally(source(tmp_path, [*people, *verdicts], form))
+    assert tally(source(tmp_path, people, form)) == TRUE
+
+
+@pytest.mark.parametrize("rater", ["gpt-4", "GPT-4o", "gpt-4o-judge", "claude-3-opus", "llm_judge", "LLM", "ChatGPT",
+                                   "AI", "gemini", "auto", "model"])  # fmt: skip
+def test_a_rater_with_a_judges_name_is_no_person(tmp_path, rater):
+    people = rows(response)
+    verdicts = [{**row, "rater": rater, "choice": other(row["choice"])} for row in people]
+    with pytest.raises(InputError, match="this vote is a judge's"):
+        tally(worlds.write(tmp_path / "votes.csv", [*people, *verdicts]))
 
 
 def test_the_number_of_a_row_names_no_pair(tmp_path):
