@@ -89,12 +89,17 @@ def _unstated(rows: Rows, row: int, word: str, own: Mapping[str, Meaning], names
         return meaning
     if not names_sides and (bounded := bound_of(word, {name: name for name in own})) is not None:
         return own[next(name for name in own if bound_of(word, {name: name}) == bounded)]
+    system, speaks = rows.systems.get(one_name(word)), spoken(word)
     for two in (rows.roles.systems, rows.roles.texts):
-        if two is not None and two.zero_based and word in ("0", "1"):
+        if two is not None and two.zero_based and word in ("0", "1") and "2" not in rows.choice:
             return Meaning("response", int(word))
         if two is not None and plain_name(word) in (names := [plain_name(two.a), plain_name(two.b)]) and word:
+            if system is not None:
+                raise InputError(
+                    f"{rows.place(row)}: the answer {word!r} is the name of a system and of a column. Rename the "
+                    "column, so that every answer has one meaning."
+                )
             return Meaning("response", names.index(plain_name(word)))
-    system, speaks = rows.systems.get(one_name(word)), spoken(word)
     if system is not None:
         if speaks is not None:
             raise InputError(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.answers import answer_cells, choice_column, choice_columns, has_answers, refuse_unread
 from dialogue.importing.columns import (
+    ANSWER_WORDS,
     BETTER_WORDS,
     FIELDS,
     LIKELY,
@@ -238,6 +239,10 @@ def _add_choice(
         names.pop("worse", None) if "worse" not in stated else None
         if "choice" not in stated and why.get("choice") != WON_EVERY_ROW:
             _refuse_turned(table, name)
+            others = [column for column in table.names if column not in used and _may_answer(table, column, systems)]
+            if others and plain_name(name) == "winner":
+                raise Unclear(f"{table.path}: several columns may hold the choice: {', '.join([name, *others])}.",
+                              *({"--columns": typed_names([("choice", fit)])} for fit in [name, *others]))  # fmt: skip
             if _is_negative(table, name):
                 names["worse"], why["worse"] = names.pop("choice"), "by the words of its name"
         return
@@ -247,6 +252,8 @@ def _add_choice(
     plain = by_plain_name(free)
     for field in ("choice", "worse"):
         fits = [plain[word] for word in LIKELY[field] if word in plain and _says_sides(table, plain[word], systems)]
+        if fits and field == "choice":
+            fits += [column for column in free if column not in fits and _may_answer(table, column, systems)]
         if len(fits) > 1:
             raise Unclear(f"{table.path}: several columns may hold the choice: {', '.join(fits)}.",
                           *({"--columns": typed_names([("choice", name)])} for name in fits))  # fmt: skip
@@ -262,6 +269,8 @@ def _add_choice(
     asked = [column for column in fits if BETTER_WORDS & set(plain_name(column).split("_"))]
     if len(asked) == 1:
         _refuse_turned(table, asked[0])
+    if any(column not in asked and _may_answer(table, column, systems) for column in fits):
+        asked = []
     if len(asked) == 1 and not _is_negative(table, asked[0]):
         names["choice"], why["choice"] = asked[0], "by the words of its name"
         return
@@ -281,6 +290,12 @@ def _add_choice(
     _ask_about_flags(table, free)
     _ask_about_names(table, free, systems)
     raise unknown_table(table, "choice")
+
+
+def _may_answer(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
+    """Whether a column such as `human_choice` holds answers too, by its name and its words."""
+    words = set(plain_name(name).split("_"))
+    return bool(words & ANSWER_WORDS) and not words & NEGATIVE and _says_sides(table, name, systems)
 
 
 def _refuse_turned(table: RawTable, name: str) -> None:

@@ -342,6 +342,31 @@ def test_a_question_for_the_worse_response_is_asked_about(tmp_path, name, questi
     assert tally(worlds.write(tmp_path / "plain.csv", plain)) == TRUE
 
 
+@pytest.mark.parametrize("name", ["winner", "bleu_winner", "auto_choice", "label", "result", "predicted_winner"])
+def test_of_two_columns_of_answers_neither_is_taken(tmp_path, name):
+    table = renamed(rows(response, **{name: lambda _n, _w, a, _left: "a" if a == "beta" else "b"}), "human_choice")
+    file = worlds.write(tmp_path / "votes.csv", table)
+    with pytest.raises(Unclear, match=r"may hold the choice|2 columns hold answers"):
+        tally(file)
+    assert tally(file, "--columns", "choice=human_choice") == TRUE
+
+
+def test_a_system_that_is_called_like_a_column_of_the_other_one_is_refused(tmp_path):
+    names = {"alpha": "Model B", "beta": "Model A"}
+    table = [{**row, "model_a": names[row["model_a"]], "model_b": names[row["model_b"]]}
+             for row in rows(lambda _n, won, *_: names[won])]  # fmt: skip
+    with pytest.raises(InputError, match="is the name of a system and of a column"):
+        tally(worlds.write(tmp_path / "votes.csv", table))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_number_of_a_response_in_a_list_may_count_from_0_or_1(tmp_path, first):
+    table = [{"id": f"x{n}", "responses": [{"model": a}, {"model": other(a)}], "best": first + (won != a)}
+             for n, won, a, _ in truth()]  # fmt: skip
+    file = worlds.write(tmp_path / "votes.jsonl", table)
+    assert tally(file, "--columns", "choice=best") == TRUE
+
+
 def test_an_empty_answer_that_may_be_a_tie_is_asked_for(tmp_path):
     table = rows(response)
     for row in table[:10]:
