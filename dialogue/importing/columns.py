@@ -34,7 +34,8 @@ LIKELY = {
     "rater": ("worker", "worker_id", "workerid", "annotator", "annotator_id", "user", "user_id", "participant",
               "participant_id", "judge", "rater_id", "prolific_id", "prolific_pid", "evaluator"),
 }  # fmt: skip
-ANSWER_WORDS = {*BETTER_WORDS, "choice", "pick", "vote", "verdict", "judgement", "judgment", "chosen", "selected"}
+ANSWER_WORDS = {*BETTER_WORDS, "choice", "pick", "vote", "verdict", "judgement", "judgment", "chosen", "selected",
+                "prediction", "predicted"}  # fmt: skip
 NEGATIVE = {"worse", "worst", "loser", "rejected", "dispreferred", "lost", "least", "inferior"}
 # Words that turn the rest of a name round, or may: `not_preferred`, `second_best`, `Which do you like less?`
 TURNING = {"not", "no", "non", "never", "isnt", "t", "without", "less", "second", "avoid", "avoided", "anti", "against"}
@@ -334,7 +335,10 @@ def side_suspects(table: RawTable, free: Iterable[str], systems: Collection[str]
         known = (
             plain in ANSWERS
             or plain in ("kind", "source")
-            or (not order and (plain in LIKELY["choice"] or ANSWER_WORDS & set(plain.split("_"))))
+            or (
+                not re.search(r"order|position|swap|flip|shown|display|left|right|side", plain)
+                and (plain in LIKELY["choice"] or ANSWER_WORDS & set(plain.split("_")))
+            )
         )
         names = bool(systems) and {one_name(value) for value in values} <= set(systems)
         if len(values) == 2 and (sides or order or names) and not known:

@@ -342,7 +342,9 @@ def test_a_question_for_the_worse_response_is_asked_about(tmp_path, name, questi
     assert tally(worlds.write(tmp_path / "plain.csv", plain)) == TRUE
 
 
-@pytest.mark.parametrize("name", ["winner", "bleu_winner", "auto_choice", "label", "result", "predicted_winner"])
+@pytest.mark.parametrize(
+    "name", ["winner", "bleu_winner", "auto_choice", "label", "result", "predicted_winner", "prediction"]
+)
 def test_of_two_columns_of_answers_neither_is_taken(tmp_path, name):
     table = renamed(rows(response, **{name: lambda _n, _w, a, _left: "a" if a == "beta" else "b"}), "human_choice")
     file = worlds.write(tmp_path / "votes.csv", table)
