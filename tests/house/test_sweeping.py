@@ -63,7 +63,13 @@ def test_a_run_that_is_killed_leaves_no_database_no_process_and_no_folder(tmp_pa
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     environ = {name: value for name, value in os.environ.items() if name != sweeping.RUN}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.house.forks", "--forks", "2", "test_made.py"]
-    run = subprocess.Popen(command, cwd=tmp_path, env={**environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL)
+    run = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )
     try:
         until(lambda: log.exists() or run.poll() is not None)
         name, *folders, sleeper, worker, first = log.read_text().split()
@@ -71,7 +77,7 @@ def test_a_run_that_is_killed_leaves_no_database_no_process_and_no_folder(tmp_pa
         assert is_running(sleeper) and is_running(worker) and int(first) == run.pid
     finally:
         run.send_signal(how)
-        run.wait()
+        run.wait(PATIENCE)
     until(lambda: name not in databases())
     until(lambda: not any(is_running(pid) for pid in (sleeper, worker)))
     until(lambda: not [path for path in folders if Path(path).exists()])
