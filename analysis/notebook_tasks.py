@@ -72,15 +72,15 @@ def compare_runs(
 
     `systems` names each one's logs: a mapping of name to a path or several, or texts `NAME=PATH,PATH`.
     """
-    from analysis.runs import answer as room
-    from analysis.runs.reading import named_runs
-    from analysis.runs.text import document, parts
+    from analysis.compare_runs import answer as room
+    from analysis.compare_runs.reading import named_runs
+    from analysis.compare_runs.text import document, parts
 
     runs, told = named_runs(systems, columns or {})
     compared = room.answer(runs, metric=metric, cluster=cluster, margin=margin)
 
     def draw() -> Any:
-        from analysis.runs.figures import figures
+        from analysis.compare_runs.figures import figures
 
         return figures(compared)
 

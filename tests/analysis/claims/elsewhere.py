@@ -26,7 +26,7 @@ CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by
     "comparison.costs.Cost: seeds_low seeds_high": "stats.spread.SeedSpread",
     "comparison.untrained.AboveUntrained: p_here p_anew": "stats.rivals.Margin",
     "comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
-    "runs.answer._Error: low high": "runs.answer.RunContrast",
+    "compare_runs.answer._Error: low high": "compare_runs.answer.RunContrast",
     "erasure.answer.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
     "preference.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
     "preference.strata.GroupPreference: p_holm": "stats.disparity.Disparity",

@@ -104,7 +104,7 @@ def test_an_answer_that_could_not_be_stored_is_on_the_page_that_says_so(page, mo
     sent = fields | radios | {"q-why": SAID, "q-must": "More."}
     desk = client.application.extensions["desk"]
 
-    def away(*_):
+    def away(*_, **_options):
         raise sa.exc.OperationalError("", {}, Exception())
 
     with monkeypatch.context() as broken:

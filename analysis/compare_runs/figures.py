@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analysis.runs.answer import RunsAnswer
+from analysis.compare_runs.answer import RunsAnswer
 from analysis.showing.plots import ForestRow, forest_figure
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ def figures(answer: RunsAnswer) -> dict[str, Figure]:
     several = len(answer.metrics) > 1
     rows = [
         ForestRow(
-            f"{metric.task}, {metric.metric}: {contrast.first} - {contrast.second}" if several else f"{contrast.first} - {contrast.second}",
+            f"{metric.task}, {metric.metric}: {contrast.first} - {contrast.second}"
+            if several
+            else f"{contrast.first} - {contrast.second}",
             contrast.difference,
             contrast.low,
             contrast.high,

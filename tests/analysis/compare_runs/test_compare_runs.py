@@ -9,7 +9,7 @@ from scipy import stats
 from analysis.notebook import compare_runs
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
-from tests.analysis.runs import logs
+from tests.analysis.compare_runs import logs
 
 GENERATOR = np.random.default_rng(7)
 A = {f"s{n}": [float(GENERATOR.random() < 0.7)] for n in range(60)}
@@ -57,7 +57,9 @@ def test_every_tool_gives_the_answer_of_the_table(tool, tmp_path):
 def test_runs_of_one_system_add_their_spread_and_one_run_says_so(tmp_path):
     shifts = (0.0, 0.3, -0.3)
     items = range(40)
-    a = [logs.table(tmp_path / f"a{k}.csv", {f"s{n}": [n / 40 + shift] for n in items}) for k, shift in enumerate(shifts)]
+    a = [
+        logs.table(tmp_path / f"a{k}.csv", {f"s{n}": [n / 40 + shift] for n in items}) for k, shift in enumerate(shifts)
+    ]
     b = [logs.table(tmp_path / f"b{k}.csv", {f"s{n}": [n / 40 + 0.1 * k] for n in items}) for k in range(3)]
     several = compare_runs({"a": a, "b": b}, cluster="none")
     one = contrast(several.document)
@@ -103,7 +105,7 @@ def test_tasks_of_one_metric_have_a_mean_whose_error_is_that_of_their_parts(tmp_
         for task in ("first", "second"):
             logs.lm_eval_log(tmp_path, name, scores, task=task)
     document = compare_runs({"a": tmp_path / "a", "b": tmp_path / "b"}, cluster="none").document
-    first, second, whole = document["metrics"]
+    first, _, whole = document["metrics"]
     assert whole["task"] == "mean of all tasks" and whole["items"] == 120
     assert whole["contrasts"][0]["se"] == pytest.approx(first["contrasts"][0]["se"] / np.sqrt(2))
 
@@ -119,7 +121,9 @@ def test_runs_over_different_versions_of_the_data_are_refused(tmp_path):
 
 def test_two_logs_of_one_model_ask_whether_they_are_runs_or_settings(tmp_path):
     paths = [logs.inspect_log(tmp_path / f"{n}.json", "same", A) for n in range(2)]
-    with pytest.raises(InputError, match=r"both of same\. Name them, if they are two settings: first=.* same=.*0.json,"):
+    with pytest.raises(
+        InputError, match=r"both of same\. Name them, if they are two settings: first=.* same=.*0.json,"
+    ):
         compare_runs(paths)
     assert contrast(compare_runs([f"x={paths[0]}", f"y={paths[1]}"]).document)["difference"] == 0
 

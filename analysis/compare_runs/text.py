@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from analysis.runs.answer import MetricAnswer, RunContrast, RunsAnswer, SystemScore
+from analysis.compare_runs.answer import MetricAnswer, RunContrast, RunsAnswer, SystemScore
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_value, plain
 

@@ -19,7 +19,9 @@ def named_runs(
     Two arguments whose logs name one model are two systems only where they were given names; otherwise it is not known
     whether they are two seeds or two settings, and that is asked.
     """
-    arguments = list(systems.items()) if isinstance(systems, Mapping) else [_split(str(argument)) for argument in systems]
+    arguments = (
+        list(systems.items()) if isinstance(systems, Mapping) else [_split(str(argument)) for argument in systems]
+    )
     runs: dict[str, list[RunLog]] = defaultdict(list)
     owners: dict[str, str] = {}
     for name, paths in arguments:
@@ -27,7 +29,9 @@ def named_runs(
             logs = read_runs(path, columns)
             if name and len(logs) > 1:
                 held = ", ".join(log.system for log in logs)
-                raise InputError(f"{path} holds {len(logs)} systems ({held}), so it cannot be {name}; leave {name}= out.")
+                raise InputError(
+                    f"{path} holds {len(logs)} systems ({held}), so it cannot be {name}; leave {name}= out."
+                )
             for log in logs:
                 label = name or log.system
                 if not name and owners.setdefault(label, str(path)) != str(path):

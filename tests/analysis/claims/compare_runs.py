@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.runs.answer import answer
+from analysis.compare_runs.answer import answer
 from dialogue.importing.run_logs import RunLog, Score
 from tests.analysis.claims.registry import Claim, each
 
@@ -83,7 +83,7 @@ CLAIMS = (
     Claim(
         "compare-runs: the difference of two systems",
         "The 95 % interval of a difference paired by item holds the true one.",
-        {"runs.answer.RunContrast": "low high p p_holm", "runs.answer.SystemScore": "low high"},
+        {"compare_runs.answer.RunContrast": "low high p p_holm", "compare_runs.answer.SystemScore": "low high"},
         CELLS,
         covers,
         0.95,
