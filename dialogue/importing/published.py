@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dialogue.errors import InputError
 from dialogue.importing.scales import by_score
 from dialogue.importing.tool import Tool
+from dialogue.importing.words import NUMBER
 from dialogue.tables.nesting import flat_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
@@ -24,6 +26,13 @@ def with_winner_by_score(table: RawTable, _columns: Mapping[str, str]) -> RawTab
 
 def with_judges_marked(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
     """alpaca_eval's annotators are programs as a rule, whose names say their model: their answers are no votes."""
+    numbers = {float(word) for word in table.text("preference") if NUMBER.fullmatch(word)}
+    if numbers and max(numbers) <= 1 and min(numbers) < 1:
+        raise InputError(
+            f"{table.path}: preference runs from {min(numbers):g} to {max(numbers):g}. alpaca_eval's annotations say 1 "
+            "for output_1 and 2 for output_2; its leaderboards say how often output_2 wins, from 0 to 1. If it is the "
+            "latter, add 1 to the column."
+        )
     if "annotator" not in table.names or "source" in table.names:
         return table
     return table.with_columns(source=["judge" if MODEL.search(name) else "" for name in table.text("annotator")])

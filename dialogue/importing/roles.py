@@ -365,6 +365,13 @@ def _ask_about_names(table: RawTable, free: Sequence[str], systems: TwoColumns |
     plain = by_plain_name(free)
     for name in (plain[word] for word in LIKELY["choice"] if word in plain):
         words = [word for word in table.values(name) if not is_tie(word)]
+        if words and {word.casefold() for word in words} <= OUTCOMES:
+            raise InputError(
+                f"{table.path}: {name!r} says {' and '.join(words)}, and no columns name both systems of a row: "
+                "it is open who won. If it is the outcome of one of them, name both columns, that one as a. Add: "
+                f"--columns choice={name},system_a=...,system_b=... --values "
+                + typed_names((("a" if word.casefold() in WINS else "b"), word) for word in words)
+            )
         if len(words) == 2 and not any(spoken(word) or len(word) > 60 or word.lower() in _FLAGS for word in words):
             meant = typed_names(zip("ab", sorted(words), strict=True))
             raise Unclear(
@@ -380,6 +387,8 @@ LOST = {*NEGATIVE, "other"}
 WINNER_AND_LOSER = "the winner and the loser"
 WON_EVERY_ROW = "the winner won every row"
 WINNER = "the better of two"  # a column that is added
+WINS = {"win", "wins", "won", "winner", "better", "good"}
+OUTCOMES = {*WINS, "loss", "losses", "lose", "loses", "lost", "loser", "worse", "bad"}
 _FLAGS = {"true", "false", "yes", "no", "0", "1"}
 _NO_CHOICE = {"left", "source", "kind", "status", "position", "order"}
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import CODES, LeftColumn, reading_of
+from dialogue.importing.columns import CODES, LeftColumn, plain_name, reading_of
 from dialogue.importing.meanings import TIED, Rows, Winners, same_text, tally, word_meanings
 from dialogue.importing.naming import typed_names
 from dialogue.importing.reading import Stated
@@ -268,7 +268,25 @@ def _what_letters_are(
                 {"--values": typed["place"]},
             )
         _compare_letters(rows, words, name, order, typed, sure=False)
+    _ask_about_shown_texts(rows, next(iter(met)), typed)
     return systems is not None or letters not in ("place", "asked")
+
+
+def _ask_about_shown_texts(rows: Rows, word: str, typed: Mapping[str, str]) -> None:
+    """A letter where columns hold what was shown on the left and on the right: it may be the place."""
+    systems = rows.roles.systems
+    names = {plain_name(name): name for name in rows.table.names}
+    for plain, name in names.items():
+        other = names.get(re.sub(r"(^|_)left(_|$)", r"\1right\2", plain))
+        if other is None or other == name or systems is None or {name, other} & {systems.a, systems.b}:
+            continue
+        raise Unclear(
+            f"{rows.table.path}: the answer {word!r} names the side that was shown, or the response that is called so. "
+            f"{name} and {other} hold what was shown on each side, but not which system it came from. If the answers "
+            "name places, add a column left that says which response stood there, a or b.",
+            {"--values": typed["response"]},
+            {"--values": typed["place"]},
+        )
 
 
 def _left_by(rows: Rows, name: str) -> list[int | None] | None:

@@ -62,17 +62,21 @@ def _with_header(path: Path, records: list[list[str]], lines: list[int], notes: 
         notes = (*notes, "three header rows")
     header = [name.strip() for name in header]
     names = distinct(header)
-    for record, line in zip(records[body:], lines[body:], strict=True):
+    rows = [(record, line) for record, line in zip(records[body:], lines[body:], strict=True)
+            if [cell.strip() for cell in record] != header or len(header) == 1]  # fmt: skip
+    if repeated := len(records) - body - len(rows):  # files that were put together, each with its header
+        notes = (*notes, "the header a second time" if repeated == 1 else f"the header {repeated} times more")
+    for record, line in rows:
         if len(record) != len(names):
             raise InputError(
                 f"{path}:{line} cannot be read: it has {len(record)} cells, and the header has {len(names)}. "
                 "Put quotes around a cell that holds the delimiter or a line end"
                 + ("." if len(names) > 1 else ", and begin with the names of the columns: no title above them.")
             )
-    cells = list(zip(*records[body:], strict=True)) or [()] * len(names)
+    cells = list(zip(*(record for record, _ in rows), strict=True)) or [()] * len(names)
     twins = tuple(dict.fromkeys(name for name in header if header.count(name) > 1))
     columns = {name: tuple(column) for name, column in zip(names, cells, strict=True)}
-    return RawTable(path, columns, tuple(lines[body:]), notes, twins, titles)
+    return RawTable(path, columns, tuple(line for _, line in rows), notes, twins, titles)
 
 
 def distinct(header: Sequence[str]) -> list[str]:

@@ -476,3 +476,45 @@ def test_the_same_objects_are_read_from_lines_and_from_an_array(tmp_path):
     (tmp_path / "v.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
     (tmp_path / "v.json").write_text(json.dumps(table))
     assert tally(tmp_path / "v.jsonl") == tally(tmp_path / "v.json") == TRUE
+
+
+@pytest.mark.parametrize(
+    "names", [("text_left", "text_right"), ("left_text", "right_text"), ("LeftResponse", "RightResponse")]
+)
+def test_texts_that_were_shown_left_and_right_make_a_letter_a_doubt(tmp_path, names):
+    """A and B of a page may be its two boxes; which system wrote the text in each is not in the table."""
+    shown = dict(zip(names, (lambda *one: f"text {one[0]} l", lambda *one: f"text {one[0]} r"), strict=True))
+    with pytest.raises(Unclear, match="names the side that was shown, or the response"):
+        tally(source(tmp_path, rows(letter_of_place, **shown), "csv"))
+
+
+def test_outcomes_of_one_system_are_asked_for_both_and_no_mapping_is_proposed_that_names_the_loser(tmp_path):
+    table = [
+        {"item": f"q{n}", "model": "alpha", "baseline": "beta", "result": "win" if won == "alpha" else "loss"}
+        for n, won, *_ in truth()
+    ]
+    with pytest.raises(InputError, match=r"system_a=\.\.\.,system_b=\.\.\. --values a=win,b=loss") as doubt:
+        tally(source(tmp_path, table, "csv"))
+    assert "a=loss" not in str(doubt.value)
+
+
+def test_the_header_of_files_that_were_put_together_is_no_vote(tmp_path):
+    table = rows(response)
+    half = len(table) // 2
+    text = pd.DataFrame(table[:half]).to_csv(index=False) + pd.DataFrame(table[half:]).to_csv(index=False)
+    (tmp_path / "both.csv").write_text(text)
+    assert tally(tmp_path / "both.csv") == tally(source(tmp_path, table, "csv"))
+
+
+def test_win_rates_of_alpaca_evals_leaderboard_are_not_read_as_its_annotations(tmp_path):
+    """There 0 is a win of output_1; among annotations 0 is a tie and 1 a win of output_1."""
+    table = [
+        {"instruction": f"q{n}", "output_1": f"one {n}", "output_2": f"two {n}", "generator_1": "beta",
+         "generator_2": "alpha", "annotator": "p1", "preference": float(won == "alpha")}
+        for n, won, *_ in truth()
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="how often output_2 wins, from 0 to 1"):
+        tally(source(tmp_path, table, "json"))
+    assert (
+        tally(source(tmp_path, [row | {"preference": row["preference"] + 1} for row in table], "json"))["alpha"] == 80
+    )
