@@ -14,23 +14,20 @@ if TYPE_CHECKING:
 def figures(answer: RunsAnswer) -> dict[str, Figure]:
     """One line a contrast, metric by metric; contrasts without an interval have none to draw."""
     several = len(answer.metrics) > 1
-    rows = [
-        ForestRow(
-            f"{metric.task}, {metric.metric}: {contrast.first} - {contrast.second}"
-            if several
-            else f"{contrast.first} - {contrast.second}",
-            contrast.difference,
-            contrast.low,
-            contrast.high,
-        )
-        for metric in answer.metrics
-        for contrast in metric.contrasts
-        if contrast.low is not None and contrast.high is not None
-    ]
+    in_points = all(metric.is_share for metric in answer.metrics)
+    scale = 100 if in_points else 1
+    rows = []
+    for metric in answer.metrics:
+        for contrast in metric.contrasts:
+            if contrast.low is not None and contrast.high is not None:
+                pair = f"{contrast.first} - {contrast.second}"
+                name = f"{metric.task}, {metric.metric}: {pair}" if several else pair
+                low, high = scale * contrast.low, scale * contrast.high
+                rows.append(ForestRow(name, scale * contrast.difference, low, high))
     drawn = forest_figure(
         rows,
         title="Differences of systems, paired by item",
-        xlabel="difference of mean scores, 95 % interval",
+        xlabel=f"difference of mean scores{' in points' if in_points else ''}, 95 % interval",
         recipe=answer.signature,
         references={0.0: "equal"},
     )
