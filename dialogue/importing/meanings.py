@@ -139,6 +139,8 @@ def unknown_word(rows: Rows, row: int, stated: Mapping[str, str]) -> InputError:
         step = f"If it is one of them, say so (--values {typed_names([('tie', word)])})"
         return InputError(f"{about}. {step}; if it is no vote: {said_no_vote(word)} {found}")
     missing = ",".join(f"{ours}=..." for ours in ("a", "b", "tie") if is_code or ours not in says)
+    if is_code:  # to drop one number of a scale would leave the others to be read as something else
+        return InputError(f"{about}. Say of every number what it means: --values {missing}; - for no vote {found}")
     return InputError(
         f"{about}. If the file is from another tool, map it: --values {missing}; a word that is no vote: "
         f"{said_no_vote(word)} {found}"

@@ -38,6 +38,17 @@ def with_judges_marked(table: RawTable, _columns: Mapping[str, str]) -> RawTable
     return table.with_columns(source=["judge" if MODEL.search(name) else "" for name in table.text("annotator")])
 
 
+def checked_strengths(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
+    """HelpSteer's strengths are -3 to 3; numbers of another scale have another direction, too."""
+    words = {word for word in table.text("preference_strength") if word}
+    if not all(re.fullmatch(r"-?[0-3](?:\.0)?", word) for word in words) or not any(word[0] == "-" for word in words):
+        raise InputError(
+            f"{table.path}: preference_strength holds {', '.join(sorted(words)[:8])}; HelpSteer's are -3 to 3, below 0 "
+            "for response_1. Rename the column, e.g. to choice, and say by --values which numbers are a and which b."
+        )
+    return table
+
+
 def button_trials(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
     """Of a jsPsych log the trials that compare: a button was pressed, and the trial has data of its own."""
     own = [name for name in table.names if name not in JSPSYCH]
@@ -116,6 +127,7 @@ PUBLISHED = {
     ),
     "helpsteer": Tool(
         columns={"pair": "prompt", "choice": "preference_strength"},
+        reshape=checked_strengths,
         values={"<0": "a", ">0": "b", "0": "tie"},
         letters="response",
         known=_has("preference_strength", "response_1", "response_2"),

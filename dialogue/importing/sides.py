@@ -361,7 +361,7 @@ def _nobody_knows_who_stood_there(rows: Rows, word: str, row: int, straight: Map
         "--fixed-order). If the sides changed, name the column that tells which response was on the left (a or b): "
         "--columns left=..., or left_text=... with --pairs.",
         *({"--columns": typed_names([("left", name)])} for name in readable),
-        straight,
+        *(() if readable else (straight,)),  # where a column tells it, "always on the left" would be a guess
     )
 
 

@@ -518,3 +518,29 @@ def test_win_rates_of_alpaca_evals_leaderboard_are_not_read_as_its_annotations(t
     assert (
         tally(source(tmp_path, [row | {"preference": row["preference"] + 1} for row in table], "json"))["alpha"] == 80
     )
+
+
+def test_a_number_of_a_scale_is_never_proposed_as_no_vote(tmp_path):
+    """Typed, it left 1 and 2 of the scale to be read as letters."""
+    table = [row | {"choice": n % 7 + 1} for n, row in enumerate(rows(response))]
+    with pytest.raises(InputError) as doubt:
+        tally(source(tmp_path, table, "csv"))
+    assert '=-"' not in str(doubt.value)
+
+
+@pytest.mark.parametrize("strengths", [(2, -1, 0, 9), (1, 5), (90, 20)])
+def test_strengths_of_another_scale_are_not_read_as_helpsteers(tmp_path, strengths):
+    table = [
+        {"prompt": f"q{n}", "model_1": "alpha", "model_2": "beta", "response_1": f"one {n}", "response_2": f"two {n}",
+         "preference_strength": strengths[n % len(strengths)]}
+        for n in range(20)
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="HelpSteer's are -3 to 3"):
+        tally(source(tmp_path, table, "csv"))
+
+
+@pytest.mark.parametrize("name", ["shown", "position"])
+def test_always_on_the_left_is_not_proposed_where_a_column_says_who_stood_there(tmp_path, name):
+    with pytest.raises(Unclear) as doubt:
+        tally(source(tmp_path, rows(place, **{name: left}), "csv"))
+    assert [way for way in doubt.value.ways if "--values" in way] == []
