@@ -50,7 +50,8 @@ def llmbar(shared):
                 "pair": [f"{row['dataset']}:{row['item']}" for row in rows],
                 "rater": [f"{row['judge']} {row['prompt']} {row['order']}" for row in rows],
                 "choice": ["a" if row["winner"] == row["label"] else "b" for row in rows],
-            }
+            },
+            with_judges=True,
         )
     )
 
