@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--longest", type=int, default=80, help="longest response, in tokens (default 80)")
     add("--keep-cut", action="store_true", help="keep replies that end at --longest; otherwise they give no response")
     add("--replace", action="store_true", help="drop the earlier responses of that name first")
+    add("--missing-words", choices=["drop", "keep"], help="what None, nan and null are as the text of a table's row")
     add("--price", metavar="IN,OUT", help="price per million tokens in and out, to print the cost")
 
 
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("Name one source: a table, --hugging-face MODEL or --endpoint URL.")
     place = bringing.StudyToFill(args.study, args.corpus or args.study / "corpus", replace=args.replace)
     if args.table:
-        new, remarks = _table(args, place), list[str]()
+        new, remarks = _table(args, place)
     else:
         new, remarks = bringing.from_model(place, _source(args), args.split, args.limit, keep_cut=args.keep_cut)
     for sentence in remarks:
@@ -75,12 +76,13 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m generation score", args.study, *given(args, "corpus"))
 
 
-def _table(args: argparse.Namespace, place: StudyToFill) -> list[Response]:
-    from generation.imports.tables import parse_columns, read_responses
+def _table(args: argparse.Namespace, place: StudyToFill) -> tuple[list[Response], list[str]]:
+    from generation.imports.tables import parse_columns, read_responses, settle_missing_words
 
-    found = read_responses(args.table, parse_columns(args.columns), {"model": args.model, "seed": args.seed})
-    place.check_table(found, args.table, asked=args.corpus is not None)
-    return found
+    rows = read_responses(args.table, parse_columns(args.columns), {"model": args.model, "seed": args.seed})
+    responses, remarks = settle_missing_words(rows, args.table, args.missing_words)
+    place.check_table(responses, args.table, asked=args.corpus is not None)
+    return responses, remarks
 
 
 def _source(args: argparse.Namespace) -> Source:

@@ -17,7 +17,7 @@ from dialogue.signature import signature
 from generation.imports.refusing import usable
 from generation.imports.sources import Source
 from generation.imports.system_cards import place_in, refuse_another_system, write_card
-from generation.imports.tables import merge, refuse_strange_items
+from generation.imports.tables import merge, refuse_other_responses, refuse_strange_items
 from generation.numbering import contexts_of
 from generation.same_corpus import answered, refuse_another
 
@@ -53,12 +53,14 @@ class StudyToFill:
         self.answers = self.corpus
         return found
 
-    def check_table(self, found: Sequence[Response], table: Path, *, asked: bool) -> None:
+    def check_table(self, responses: Sequence[Response], table: Path, *, asked: bool) -> None:
         """Refuse rows of contexts that the corpus, where there is one, does not hold, and names that are taken."""
         if asked or self.corpus_folder.exists():
-            refuse_strange_items(found, self.corpus, self.corpus_folder, table)
+            refuse_strange_items(responses, self.corpus, self.corpus_folder, table)
             self.answers = self.corpus
-        for name in sorted({response.model for response in found}):
+        if not self.replace:
+            refuse_other_responses(self.earlier(), responses, table)
+        for name in sorted({response.model for response in responses}):
             self.take(name, {"source": "table"})
 
     def take(self, name: str, facts: dict[str, str]) -> None:

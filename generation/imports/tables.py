@@ -5,6 +5,7 @@ A table is read whole or refused, with the row and the next step; two responses 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from dialogue.tables.reading import read_table
 from generation.sampling import response_key
 
 RESPONSE_FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding", "draw")
+MISSING_WORDS = frozenset({"none", "nan", "null", "na", "n/a", "#n/a", "<na>", "nil"})
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -53,6 +55,56 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
     if not responses:
         raise InputError(f"{path} holds no rows.")
     return responses
+
+
+def settle_missing_words(
+    responses: Sequence[Response], table: Path, choice: str | None
+) -> tuple[list[Response], list[str]]:
+    """`None`, `nan` and their like are what programs write for no response, and what a person may say: asked."""
+    words = Counter(response.text.strip() for response in responses if _is_missing_word(response.text))
+    if not words or choice == "keep":
+        return list(responses), []
+    count, listed = words.total(), ", ".join(repr(word) for word in words)
+    if choice is None:
+        raise InputError(
+            f"{table}: {count} of {len(responses)} responses are only {listed}, which programs write where there is no "
+            "response. Leave these rows out: --missing-words drop. They are what the system said: --missing-words keep."
+        )
+    kept_responses = [response for response in responses if not _is_missing_word(response.text)]
+    if not kept_responses:
+        raise InputError(f"{table}: every response is only {listed}, so --missing-words drop leaves none.")
+    return kept_responses, [f"{count} of {len(responses)} rows are left out: their text is only {listed}."]
+
+
+def _is_missing_word(text: str) -> bool:
+    return text.strip().lower() in MISSING_WORDS
+
+
+def refuse_other_responses(earlier: Iterable[Response], new: Iterable[Response], table: Path) -> None:
+    """Refuse a table that would mix with what the study holds of the same model, seed, checkpoint, decoding and draw."""
+    before, after = _texts_by_version(earlier), _texts_by_version(new)
+    for version in before.keys() & after.keys():
+        held, brought = before[version], after[version]
+        if held == brought:
+            continue
+        changed = sum(held[item] != brought[item] for item in held.keys() & brought.keys())
+        model, seed, checkpoint, decoding, draw = version
+        named = f"seed {seed}, checkpoint {checkpoint}, decoding {decoding}" + (f", draw {draw}" if draw else "")
+        raise InputError(
+            f"{table}: the study holds other responses of {model} ({named}): {changed} of its {len(held)} differ here, "
+            f"{len(held.keys() - brought.keys())} are missing and {len(brought.keys() - held.keys())} are new. "
+            "Together they would be two systems under one name. Give this one a name of its own (--model), or let it "
+            "take the earlier one's place: --replace."
+        )
+
+
+def _texts_by_version(responses: Iterable[Response]) -> dict[tuple[object, ...], dict[object, str]]:
+    """The text to each item, by what tells one system's sets of responses apart."""
+    texts: dict[tuple[object, ...], dict[object, str]] = {}
+    for response in responses:
+        *version, item = response_key(response)
+        texts.setdefault(tuple(version), {})[item] = response.text
+    return texts
 
 
 def refuse_strange_items(found: Sequence[Response], whole: Corpus, corpus: Path, table: Path) -> None:

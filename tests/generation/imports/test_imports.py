@@ -70,17 +70,46 @@ def test_responses_without_text_or_context_are_counted_aloud(tmp_path, corpus, c
     assert "1 responses have no context in this corpus and get no score" in capsys.readouterr().out
 
 
-def test_a_second_import_replaces_its_own_responses_and_keeps_the_others(tmp_path):
-    path = tmp_path / "answers.jsonl"
-    path.write_text(json.dumps({"item": "d:1", "text": "one"}) + "\n")
-    generation("import", tmp_path, path, "--model", "ours")
-    path.write_text(json.dumps({"item": "d:1", "text": "two"}) + "\n")
-    generation("import", tmp_path, path, "--model", "ours")
-    generation("import", tmp_path, path, "--model", "theirs")
-    assert [(r.model, r.text) for r in read_records(tmp_path / "responses.jsonl", Response)] == [
-        ("ours", "two"),
-        ("theirs", "two"),
-    ]
+def import_texts(study, texts, *options, seed=None):
+    """Import a table of one response an item under the name `ours`; all texts of the study by model and item."""
+    path = study / "answers.jsonl"
+    rows = ({"item": f"d:{number}", "text": text, "seed": seed} for number, text in enumerate(texts))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    generation("import", study, path, "--model", "ours", *options)
+    return [(r.seed, r.item, r.text) for r in read_records(study / "responses.jsonl", Response)]
+
+
+def test_the_same_table_again_changes_nothing_and_another_seed_stands_next_to_it(tmp_path):
+    once = import_texts(tmp_path, ["one", "two"], seed=0)
+    assert import_texts(tmp_path, ["one", "two"], seed=0) == once
+    assert import_texts(tmp_path, ["three", "two"], seed=1) == [*once, (1, "d:0", "three"), (1, "d:1", "two")]
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (["one", "two", "changed"], "1 of its 3 differ here, 0 are missing and 0 are new"),
+        (["one"], "0 of its 3 differ here, 2 are missing and 0 are new"),
+        (["one", "two", "three", "four"], "0 of its 3 differ here, 0 are missing and 1 are new"),
+    ],
+)
+def test_two_systems_are_never_mixed_under_one_name(tmp_path, texts, sentence):
+    before = import_texts(tmp_path, ["one", "two", "three"])
+    with pytest.raises(InputError, match=sentence):
+        import_texts(tmp_path, texts)
+    assert [(r.seed, r.item, r.text) for r in read_records(tmp_path / "responses.jsonl", Response)] == before
+    assert import_texts(tmp_path, texts, "--replace") == [(None, f"d:{n}", text) for n, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("word", ["None", "nan", "null", " N/A "])
+def test_a_word_for_nothing_is_asked_about_and_becomes_no_response_by_itself(tmp_path, word, capsys):
+    with pytest.raises(InputError, match=r"1 of 2 responses are only .*--missing-words drop"):
+        import_texts(tmp_path, ["hello", word])
+    assert import_texts(tmp_path, ["hello", word], "--missing-words", "drop") == [(None, "d:0", "hello")]
+    assert "1 of 2 rows are left out" in capsys.readouterr().out
+    assert import_texts(tmp_path, ["hello", word], "--missing-words", "keep", "--replace")[1][2] == word
+    with pytest.raises(InputError, match="leaves none"):
+        import_texts(tmp_path, [word], "--missing-words", "drop", "--replace")
 
 
 @pytest.mark.parametrize(
