@@ -81,7 +81,7 @@ def _is_missing_word(text: str) -> bool:
 
 
 def refuse_other_responses(earlier: Iterable[Response], new: Iterable[Response], table: Path) -> None:
-    """Refuse a table that would mix with what the study holds of the same model, seed, checkpoint, decoding and draw."""
+    """Refuse a table that would mix with what the study holds of the same seed, checkpoint, decoding and draw."""
     before, after = _texts_by_version(earlier), _texts_by_version(new)
     for version in before.keys() & after.keys():
         held, brought = before[version], after[version]
