@@ -14,8 +14,8 @@ from dialogue.errors import InputError
 from dialogue.wording import as_typed
 
 if TYPE_CHECKING:
-    from analysis.reading.votes import Votes
     from analysis.showing.result import Result
+    from analysis.votes.votes import Votes
 
 READING = ("columns", "values", "from", "wide", "explode", "question", "uncounted", "unverified", "with_judges")
 SAID_OF_VOTES = ("with_judges", "unverified", "question")  # also of those of a study folder
@@ -80,7 +80,7 @@ def add_judges_argument(parser: argparse.ArgumentParser) -> None:
 
 def votes_from(args: argparse.Namespace, **options: Any) -> Votes:
     """Read the votes that `add_vote_arguments` described; `options` go to `read_votes`."""
-    from analysis.reading.inputs import votes_of
+    from analysis.votes.inputs import votes_of
 
     return votes_of(args.votes, **reading(args), **options)
 

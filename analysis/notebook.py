@@ -17,17 +17,17 @@ from analysis.notebook_tasks import compare_runs as compare_runs
 from analysis.notebook_tasks import erasure as erasure
 from analysis.notebook_tasks import leaderboard as leaderboard
 from analysis.notebook_tasks import robustness as robustness
-from analysis.reading.cautions import reading_of, told_of_reading
-from analysis.reading.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, unverified_apart, votes_of
-from analysis.reading.naming import Names
 from analysis.showing.result import Result
+from analysis.votes.cautions import reading_of, told_of_reading
+from analysis.votes.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, unverified_apart, votes_of
+from analysis.votes.naming import Names
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from analysis.reading.keeping import Unverified
-    from analysis.reading.long_tables import LongTable
-    from analysis.reading.systems import Matches
-    from analysis.reading.votes import Votes
+    from analysis.votes.keeping import Unverified
+    from analysis.votes.long_tables import LongTable
+    from analysis.votes.systems import Matches
+    from analysis.votes.votes import Votes
 
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
@@ -53,9 +53,9 @@ def ties(
     **reading: Any,
 ) -> Result:
     """The share of ties of each HumanExp, in sets of `size` votes, and by every unit (`analyze_ties.py`)."""
-    from analysis.reading.inputs import with_items
     from analysis.ties.answer import answer
     from analysis.ties.text import document, parts
+    from analysis.votes.inputs import with_items
 
     read = with_items(votes_of(votes, **reading), clusters, votes)
     found = answer(
@@ -86,7 +86,7 @@ def agreement(
     """
     from analysis.agreement.answer import answer
     from analysis.agreement.text import document, parts
-    from analysis.reading.inputs import with_items
+    from analysis.votes.inputs import with_items
 
     read = votes_of(votes, labels="tie" if labels == "tie" else "any", **reading)
     read = with_items(read, clusters, votes)
@@ -149,8 +149,8 @@ def _with_reading(document: Mapping[str, Any], votes: Votes | None, systems: Seq
 def _with_preference_by(result: Result, matches: Matches, raters: Path, by: str, clusters: str) -> Result:
     """The same with the preference of each group of raters."""
     from analysis.preference.strata import preference_by, strata_document, strata_parts
-    from analysis.reading.strata import strata_of
-    from analysis.reading.systems import contrasts
+    from analysis.votes.strata import strata_of
+    from analysis.votes.systems import contrasts
 
     if not by:
         raise InputError("--raters names a table of people; say which of its columns makes the groups: --by COLUMN.")
@@ -168,7 +168,7 @@ def _with_preference_by(result: Result, matches: Matches, raters: Path, by: str,
 def _with_agreement_by(result: Result, votes: Votes, raters: Path, by: str, clusters: str) -> Result:
     """The same with the agreement within each group of raters."""
     from analysis.agreement.strata import agreement_by, agreement_strata_document, agreement_strata_parts
-    from analysis.reading.strata import strata_of
+    from analysis.votes.strata import strata_of
 
     if not by:
         raise InputError("--raters names a table of people; say which of its columns makes the groups: --by COLUMN.")
@@ -196,7 +196,7 @@ def ratings(
     """Which system is rated higher on a scale (`python -m analysis ratings`); `table` is a file."""
     from analysis.ratings.answer import answer
     from analysis.ratings.text import document, parts
-    from analysis.reading.inputs import ratings_of
+    from analysis.votes.inputs import ratings_of
 
     read = ratings_of(Path(table), systems, columns=columns, values=values, wide=wide, question=question)
     found = answer(read, clusters=clusters, mixed=mixed)
@@ -214,7 +214,7 @@ def ranks(table: str | Path, *, clusters: str = "auto", columns: Names = (), que
     from analysis.ranks.answer import answer
     from analysis.ranks.figures import figures
     from analysis.ranks.text import document, parts
-    from analysis.reading.inputs import ranks_of
+    from analysis.votes.inputs import ranks_of
 
     read = ranks_of(Path(table), columns=columns, question=question)
     found = answer(read, clusters=clusters)
@@ -252,8 +252,8 @@ def plan(
     """Votes, raters and seeds needed, and whether a running study may stop (`python -m analysis plan`)."""
     from analysis.planning import answer as planning
     from analysis.planning.text import document, parts
-    from analysis.reading.systems import contrasts
     from analysis.stats.power import Assumptions
+    from analysis.votes.systems import contrasts
 
     check_ranges(locals(), **LEGAL)
     check_margin(margin)
@@ -340,7 +340,7 @@ def _variance_tables(
     source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any
 ) -> tuple[list[LongTable], list[str]]:
     """The tables of a file or of data in memory; of a study folder those that its report shows, and what it leaves."""
-    from analysis.reading.inputs import ratings_file
+    from analysis.votes.inputs import ratings_file
 
     folder = isinstance(source, str | Path) and Path(source).is_dir()
     if score in ("tie", "net") or not folder or ratings_file(source):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.reading.naming import Names
 from analysis.showing.result import Result
+from analysis.votes.naming import Names
 
 
 def choice(

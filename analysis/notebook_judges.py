@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.reading.cautions import told_of_reading
-from analysis.reading.inputs import matches_of
 from analysis.showing.result import Result
+from analysis.votes.cautions import told_of_reading
+from analysis.votes.inputs import matches_of
 from dialogue.errors import InputError
 
 
@@ -27,7 +27,7 @@ def judged(
     """What the judges of a study are like and what they are worth in votes (`python -m analysis judge`)."""
     from analysis.judge.answer import answer
     from analysis.judge.text import document, parts
-    from analysis.reading.verdicts import benches_beside, from_elsewhere
+    from analysis.votes.verdicts import benches_beside, from_elsewhere
 
     folder = Path(study)
     benches = benches_beside(folder, None if verdicts is None else Path(verdicts), judges)
@@ -52,10 +52,10 @@ def worth(
     **reading: Any,
 ) -> Result:
     """What every evaluator of a study is worth in votes of people (`python -m analysis worth`)."""
-    from analysis.reading.forms import read_elsewhere
-    from analysis.reading.scores.paired import side_differences
-    from analysis.reading.systems import pairs_of
-    from analysis.reading.verdicts import benches_beside
+    from analysis.votes.forms import read_elsewhere
+    from analysis.votes.scores.paired import side_differences
+    from analysis.votes.systems import pairs_of
+    from analysis.votes.verdicts import benches_beside
     from analysis.worth.answer import answer
     from analysis.worth.text import document, parts
     from dialogue.judges import VERDICTS

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.reading.study import read_study
 from analysis.showing.result import Result
+from analysis.votes.study import read_study
 
 
 def robustness(

@@ -37,13 +37,13 @@ import bench_probes  # noqa: E402 (the checkout is not installed)
 import bench_training  # noqa: E402
 from large_studies import SYSTEMS, write_scores, write_study  # noqa: E402
 
-from analysis.reading.votes import read_votes  # noqa: E402
 from analysis.stats.between_raters.agreement import coefficients  # noqa: E402
 from analysis.stats.components import components  # noqa: E402
 from analysis.stats.intervals import mean_interval  # noqa: E402
 from analysis.stats.paired import davidson  # noqa: E402
 from analysis.stats.paired.davidson_errors import clustered  # noqa: E402
 from analysis.stats.resample import crossed_bootstrap  # noqa: E402
+from analysis.votes.votes import read_votes  # noqa: E402
 from dialogue.corpora.toy.write import write_toy  # noqa: E402
 from dialogue.jobs import job_environment  # noqa: E402
 from dialogue.signature import signature  # noqa: E402

@@ -28,10 +28,10 @@ sys.path.insert(0, str(ROOT))
 
 from large_studies import write_scores  # noqa: E402 (the checkout is not installed)
 
-from analysis.reading.long_tables import read_long  # noqa: E402
-from analysis.reading.scores.files import read_study_scores  # noqa: E402
-from analysis.reading.scores.values import Value  # noqa: E402
 from analysis.variance.cubes import read_cubes  # noqa: E402
+from analysis.votes.long_tables import read_long  # noqa: E402
+from analysis.votes.scores.files import read_study_scores  # noqa: E402
+from analysis.votes.scores.values import Value  # noqa: E402
 from dialogue.jobs import job_environment  # noqa: E402
 from dialogue.signature import signature  # noqa: E402
 

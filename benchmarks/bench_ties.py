@@ -56,7 +56,7 @@ def program(folder):
 
 
 def imports():
-    ours = "analysis.reading.votes, analysis.ties.answer, analysis.ties.text, analysis.showing.plots"
+    ours = "analysis.votes.votes, analysis.ties.answer, analysis.ties.text, analysis.showing.plots"
     subprocess.run([sys.executable, "-c", f"import {ours}, matplotlib.backends.backend_pdf"], cwd=ROOT, check=True)
 
 

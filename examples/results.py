@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT))
 from analysis.comparison.untrained import above_untrained, baselines_above  # noqa: E402 (the checkout is not installed)
 from analysis.erasure.answer import answer as erasure_of  # noqa: E402
 from analysis.erasure.text import SAYS, said_cost, said_flat  # noqa: E402
-from analysis.reading.scores.files import scores_of  # noqa: E402
 from analysis.showing.words import p_value, percent, signed  # noqa: E402
+from analysis.votes.scores.files import scores_of  # noqa: E402
 from dialogue.files import atomic, read_records  # noqa: E402
 from dialogue.records import Response  # noqa: E402
 from generation.metrics.overlap import add_counts, bleu2  # noqa: E402

@@ -15,9 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.clusters import Ways, clusters_of
-from analysis.reading.voters import Voters, judges_in_recipe, voters
-from analysis.reading.votes import Votes
 from analysis.showing.words import count
 from analysis.stats.between_raters.agreement import (
     FEWEST_REPEATED,
@@ -30,6 +27,9 @@ from analysis.stats.between_raters.cohen import two_raters
 from analysis.stats.between_raters.dawid_skene import DawidSkene, dawid_skene
 from analysis.stats.between_raters.mace import Mace, mace
 from analysis.stats.between_raters.raters import RaterHabits, SplitHalf, rater_table, rows, split_half
+from analysis.votes.clusters import Ways, clusters_of
+from analysis.votes.voters import Voters, judges_in_recipe, voters
+from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 from dialogue.progress import step
 from dialogue.seeds import child_seed

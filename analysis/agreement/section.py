@@ -12,11 +12,11 @@ import numpy as np
 
 from analysis.agreement.answer import AgreementAnswer, Habit
 from analysis.agreement.text import spam_sentence
-from analysis.reading.study import Study
 from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import MINUS, count, number, signed
 from analysis.stats.between_raters.agreement import Coefficient, landis_koch
+from analysis.votes.study import Study
 
 QUARTILES_FROM = 8  # raters; of fewer, the quartiles would be single raters
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from analysis.reading.clusters import clusters_of
-from analysis.reading.strata import Strata
-from analysis.reading.votes import Votes
 from analysis.showing.tables import Table
 from analysis.showing.words import number, p_value, plain
 from analysis.stats.between_raters.agreement import Coefficient, coefficients
 from analysis.stats.disparity import Disparity
 from analysis.stats.sign_tests import holm_where
+from analysis.votes.clusters import clusters_of
+from analysis.votes.strata import Strata
+from analysis.votes.votes import Votes
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from analysis.agreement.answer import AgreementAnswer, HiddenTruth, NamedCoefficient, Spamming
-from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import chance, count, number, plain
 from analysis.stats.between_raters.agreement import Category, Coefficient, landis_koch
 from analysis.stats.between_raters.raters import RaterHabits, SplitHalf
+from analysis.votes.voters import marked_parts, not_people
 
 MOST_RATERS = 10  # in the table; --json has them all
 

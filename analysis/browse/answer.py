@@ -16,8 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.browse.slices import PairSlice, slices_of
-from analysis.reading.clusters import clusters_of, without_interval
-from analysis.reading.systems import (
+from analysis.showing.words import count
+from analysis.stats.intervals import Interval
+from analysis.stats.net_preference import net_interval
+from analysis.votes.clusters import clusters_of, without_interval
+from analysis.votes.systems import (
     Contrast,
     Matches,
     contrasts,
@@ -28,11 +31,8 @@ from analysis.reading.systems import (
     placed,
     system_names,
 )
-from analysis.reading.voters import Voters, judges_in_recipe, voters
-from analysis.reading.votes import Votes, net_scores
-from analysis.showing.words import count
-from analysis.stats.intervals import Interval
-from analysis.stats.net_preference import net_interval
+from analysis.votes.voters import Voters, judges_in_recipe, voters
+from analysis.votes.votes import Votes, net_scores
 from dialogue.errors import InputError
 from dialogue.records import Pair
 from dialogue.signature import signature

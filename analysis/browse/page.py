@@ -20,7 +20,7 @@ from analysis.browse.answer import BrowseAnswer, CastVote, PairShown, SliceNet
 from analysis.browse.questions import QuestionShown, QuestionsToBrowse
 from analysis.browse.sets import SetShown, SetsToBrowse
 from analysis.browse.text import AGREEMENT, slices_table
-from analysis.reading.voters import not_people
+from analysis.votes.voters import not_people
 from dialogue.signature import VERSION
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"

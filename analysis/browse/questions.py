@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.reading.choices import answers_kept, told_of_sources
+from analysis.votes.choices import answers_kept, told_of_sources
 from dialogue.errors import InputError
 from dialogue.files import read_records
 from dialogue.judges import judges_beside

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.browse.questions import comments_of_answers
-from analysis.reading.choices import told_of_sources
-from analysis.reading.systems import key_of
+from analysis.votes.choices import told_of_sources
+from analysis.votes.systems import key_of
 from dialogue.errors import InputError
 from dialogue.files import read_records
 from dialogue.records import ResponseRating, ResponseSet

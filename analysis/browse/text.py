@@ -8,9 +8,9 @@ from typing import Any
 from analysis.browse.answer import BrowseAnswer, PairShown, SliceNet
 from analysis.browse.questions import QuestionShown, QuestionsToBrowse
 from analysis.browse.sets import SetShown, SetsToBrowse
-from analysis.reading.voters import marked_table, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import count, percent, plain, signed
+from analysis.votes.voters import marked_table, not_people
 
 AGREEMENT = {
     "all": "all raters alike", "most": "more than half alike", "split": "no majority", "single": "fewer than two votes",

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from analysis.choice.paired import PeopleLessModel, people_less_model
 from analysis.choice.published import half_width, too_few, wilson
-from analysis.reading.choices import FIRST, SECOND, Choices, ModelChoices, hits_interval
-from analysis.reading.clusters import clusters_of
-from analysis.reading.strata import FEWEST, hidden_groups
 from analysis.showing.words import count
 from analysis.stats.disparity import Disparity, disparity
 from analysis.stats.intervals import Interval, bounds
 from analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
 from analysis.stats.sign_tests import holm_where
+from analysis.votes.choices import FIRST, SECOND, Choices, ModelChoices, hits_interval
+from analysis.votes.clusters import clusters_of
+from analysis.votes.strata import FEWEST, hidden_groups
 from dialogue.errors import InputError
 from dialogue.importing.people import NOT_GIVEN
 from dialogue.records import Question

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analysis.choice.answer import ChoiceAnswer
-from analysis.reading.choices import FIRST
 from analysis.showing.plots import BLUE, GREY, ORANGE, ForestRow, forest_figure
+from analysis.votes.choices import FIRST
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

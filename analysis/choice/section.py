@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from analysis.choice.answer import ChoiceAnswer
 from analysis.choice.text import against_table, choice_sentences, choice_table, turns_table, who_answered
-from analysis.reading.choices import FIRST
 from analysis.showing.page import Axis, Row, RowFigure, Section
 from analysis.showing.words import percent
+from analysis.votes.choices import FIRST
 
 WHAT = (
     "A context is shown with what was really said next and with things that were said elsewhere. R@1 is the share of "

@@ -8,9 +8,9 @@ from typing import Any
 
 from analysis.choice.answer import ALL, METRICS, ChoiceAnswer, ChoiceRow, ShareCell
 from analysis.choice.published import published_cells, too_few
-from analysis.reading.choices import told_of_sources
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_value, percent, plain, signed
+from analysis.votes.choices import told_of_sources
 
 STAR = "* fewer than five of the rarer outcome are expected (n min(p, 1 - p) < 5): the half-width says nothing there."
 

@@ -27,7 +27,7 @@ from analysis.arguments import (
 from dialogue.command_line import given, next_command
 
 if TYPE_CHECKING:
-    from analysis.reading.votes import Votes
+    from analysis.votes.votes import Votes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -45,9 +45,9 @@ def run(args: argparse.Namespace) -> None:
     from analysis.browse.questions import is_of_questions
     from analysis.browse.sets import is_of_sets
     from analysis.browse.text import document, parts
-    from analysis.reading.cautions import reading_of, told_of_reading
-    from analysis.reading.inputs import pairs_known
     from analysis.showing.result import Result
+    from analysis.votes.cautions import reading_of, told_of_reading
+    from analysis.votes.inputs import pairs_known
     from dialogue.errors import InputError
     from dialogue.files import atomic
 

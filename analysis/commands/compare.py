@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
     from analysis.notebook import compare
-    from analysis.reading.forms import read_elsewhere
+    from analysis.votes.forms import read_elsewhere
 
     if args.margin is not None:
         raise InputError(f"compare has no --margin; the wanted precision of a mean is --within {args.margin}.")

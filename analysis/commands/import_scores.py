@@ -20,7 +20,7 @@ from dialogue.errors import InputError
 from dialogue.importing.naming import parse_names
 
 if TYPE_CHECKING:
-    from analysis.reading.scores.importing import Brought
+    from analysis.votes.scores.importing import Brought
     from dialogue.cards import Card
 
 OF_TASK = ("unit", "scale", "better", "chance", "level", "aggregate")
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, check, write, and say what is covered."""
-    from analysis.reading.scores.importing import bring_scores
+    from analysis.votes.scores.importing import bring_scores
 
     brought = bring_scores(
         args.study, args.table, args.evaluator, card=_card(args), columns=dict(parse_names(args.columns, "--columns")),

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
     from analysis.notebook import ranks
-    from analysis.reading.inputs import ratings_file
+    from analysis.votes.inputs import ratings_file
     from dialogue.importing.naming import parse_names
 
     columns = parse_names(args.columns, "--columns")

@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, and say how."""
-    from analysis.reading.inputs import judgements_of
     from analysis.showing.result import Result
     from analysis.showing.tables import Table
+    from analysis.votes.inputs import judgements_of
 
     found = judgements_of(args.file, **reading(args))
     account, won = found.reading, _won(found)

@@ -28,7 +28,7 @@ from dialogue.command_line import given, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from analysis.reading.study import Study
+    from analysis.votes.study import Study
 
 BESIDE = (".md", ".tex", ".json")  # the page under one of these names would overwrite its own tables or numbers
 
@@ -60,9 +60,9 @@ def run(args: argparse.Namespace) -> None:
 
     from analysis.browse.answer import answer
     from analysis.browse.page import PAGE, browse_page
-    from analysis.reading.cautions import told_of_reading
     from analysis.report.assembly import as_latex, as_markdown, page, report
     from analysis.report.paper.kit import kit_folder, write_kit
+    from analysis.votes.cautions import told_of_reading
     from dialogue.files import atomic, write_json
     from dialogue.progress import step
 
@@ -108,8 +108,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _study(args: argparse.Namespace) -> Study:
     """The study folder; or a table of votes from anywhere, read as every other command reads it."""
-    from analysis.reading.inputs import study_of_table
-    from analysis.reading.study import read_study
+    from analysis.votes.inputs import study_of_table
+    from analysis.votes.study import read_study
 
     said = {"with_judges": args.with_judges, "unverified": args.unverified or "", "question": args.question or ""}
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]

@@ -62,14 +62,14 @@ def run(args: argparse.Namespace) -> int | None:
 def draw(args: argparse.Namespace, path: Path) -> str:
     """Write the files; the sentence tells what they show."""
     from analysis.arguments import reading, votes_from
-    from analysis.reading.cautions import reading_of
-    from analysis.reading.voters import not_people
     from analysis.showing.plots import save
     from analysis.showing.words import percent
     from analysis.so_far import stated_rule, write_so_far
     from analysis.ties.answer import answer, smallest_experiment
     from analysis.ties.figures import laws_figure
     from analysis.ties.text import document
+    from analysis.votes.cautions import reading_of
+    from analysis.votes.voters import not_people
     from dialogue.files import write_json
 
     votes = votes_from(args)

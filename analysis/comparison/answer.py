@@ -18,11 +18,11 @@ from analysis.comparison.methods import Baseline, baselines_beside, compared_pan
 from analysis.comparison.orders import Generalisability, Order, between_architectures, between_seeds, ordered
 from analysis.comparison.published import Published, published
 from analysis.comparison.untrained import AboveUntrained, above_untrained
-from analysis.reading.scores.files import Unused
-from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method, Panel, Scale, methods
-from analysis.reading.study import Study
-from analysis.reading.voters import Voters, judges_in_recipe
 from analysis.stats.spread import Ratio, sd_ratio
+from analysis.votes.scores.files import Unused
+from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method, Panel, Scale, methods
+from analysis.votes.study import Study
+from analysis.votes.voters import Voters, judges_in_recipe
 from dialogue.errors import InputError
 from dialogue.signature import signature
 

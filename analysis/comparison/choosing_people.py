@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.reading.choices import FIRST, SECOND, Choices, hits_interval, told_of_sources
 from analysis.showing.tables import Table
 from analysis.stats.intervals import Interval
+from analysis.votes.choices import FIRST, SECOND, Choices, hits_interval, told_of_sources
 from dialogue.errors import InputError
 
 CHOSEN = (

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from analysis.reading.scores.panel import PEOPLE, Method
-from analysis.reading.study import Study
+from analysis.votes.scores.panel import PEOPLE, Method
+from analysis.votes.study import Study
 
 SEEDS_TRIED = 100_000
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.reading.scores.panel import Panel, Scale, System
-from analysis.reading.scores.values import Floats, Key, Value
+from analysis.votes.scores.panel import Panel, Scale, System
+from analysis.votes.scores.values import Floats, Key, Value
 
 
 def panel_of_scale(key: Key, more: str, found: Mapping[System, Mapping[str, Value]], scale: Scale, unit: str) -> Panel:

@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from analysis.comparison.answer import ComparisonAnswer
-from analysis.reading.scores.panel import PEOPLE, Method
 from analysis.showing.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, ForestRow, forest_figure
 from analysis.showing.words import heading
+from analysis.votes.scores.panel import PEOPLE, Method
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:

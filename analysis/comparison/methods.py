@@ -14,11 +14,11 @@ import numpy as np
 from analysis.comparison.drawn_raters import panel_of_scale
 from analysis.comparison.option_draws import DRAW, with_option_draws
 from analysis.comparison.strengths import people_panels
-from analysis.reading.scores.files import Scores, Unused
-from analysis.reading.scores.panel import OPTION_DRAWS, POINTS, Panel, Scale, System
-from analysis.reading.scores.summing import scale_of
-from analysis.reading.scores.values import Key, Value
-from analysis.reading.study import Study
+from analysis.votes.scores.files import Scores, Unused
+from analysis.votes.scores.panel import OPTION_DRAWS, POINTS, Panel, Scale, System
+from analysis.votes.scores.summing import scale_of
+from analysis.votes.scores.values import Key, Value
+from analysis.votes.study import Study
 from dialogue.cards import ASIDE, LATE, LONGEST, Card, TaskCard
 
 CONSTANT = "constant"  # the condition of one sentence for every context

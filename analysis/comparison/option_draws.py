@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.reading.scores.files import Scores
-from analysis.reading.scores.panel import Panel
-from analysis.reading.scores.values import Key, Value
+from analysis.votes.scores.files import Scores
+from analysis.votes.scores.panel import Panel
+from analysis.votes.scores.values import Key, Value
 
 Values = Mapping[Key, Mapping[int | None, Value]]
 DRAW = re.compile(r"candidates draw \d+")

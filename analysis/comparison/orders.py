@@ -14,7 +14,6 @@ from itertools import combinations
 import numpy as np
 from scipy.special import fdtri
 
-from analysis.reading.scores.panel import Ints, Panel, Scale
 from analysis.stats.reruns import (
     BOTH,
     EVERYTHING,
@@ -26,6 +25,7 @@ from analysis.stats.reruns import (
     drawn_anew,
     flips,
 )
+from analysis.votes.scores.panel import Ints, Panel, Scale
 
 WAYS = ("seeds", "items", "raters", "everything")
 

@@ -11,10 +11,10 @@ from analysis.comparison.choosing_people import people_table
 from analysis.comparison.methods import Baseline, best_baseline
 from analysis.comparison.text import caption_of_methods, cost_cells, method_table, notes, order_tables
 from analysis.comparison.verdicts import verdicts
-from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method, Panel, methods
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import Table
 from analysis.showing.words import heading
+from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method, Panel, methods
 
 COST_HEAD = ("method", "architecture", "seeds", "seeds at the ends of the SD's interval", "rater hours",
              "machine hours")  # fmt: skip

@@ -2,7 +2,7 @@
 
 Strengths are the least-squares solution of s_i - s_j = mean(i chosen) - mean(j chosen) over the pairs that compare
 models i and j; those of models that votes connect sum to zero. Covariances are cluster-robust by dialogue and by rater,
-and by both at once (Cameron, Gelbach and Miller 2011); `analysis/reading/clusters.py` has the rule. Every part is a
+and by both at once (Cameron, Gelbach and Miller 2011); `analysis/votes/clusters.py` has the rule. Every part is a
 jackknife (CV3 of MacKinnon, Nielsen and Webb 2023): the usual G/(G-1) is too small where few raters gave most votes.
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
-from analysis.reading.clusters import clusters_of
-from analysis.reading.scores.panel import PEOPLE, Panel, Scale, System
-from analysis.reading.systems import placed
-from analysis.reading.votes import Votes
 from analysis.stats.intervals import crossed, groups, kish, unit_name
 from analysis.stats.reruns import BOTH
+from analysis.votes.clusters import clusters_of
+from analysis.votes.scores.panel import PEOPLE, Panel, Scale, System
+from analysis.votes.systems import placed
+from analysis.votes.votes import Votes
 from dialogue.records import Candidate, Pair
 
 Floats = npt.NDArray[np.float64]

@@ -17,10 +17,10 @@ from analysis.comparison.orders import WAYS, Generalisability
 from analysis.comparison.published import Published
 from analysis.comparison.untrained import sentences_above, table_above
 from analysis.comparison.verdicts import verdicts
-from analysis.reading.scores.panel import Panel
-from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import p_value, plain
+from analysis.votes.scores.panel import Panel
+from analysis.votes.voters import marked_parts, not_people
 
 METHOD_HEAD = ("method", "architecture", "checkpoint", "seeds", "mean", "SD over seeds", "95 % interval",
                "SD if seeds alike", "E rho^2 of seeds", "SE of items", "SE of raters")  # fmt: skip

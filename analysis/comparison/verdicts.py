@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from analysis.comparison.answer import ComparisonAnswer, SpreadRanking
 from analysis.comparison.orders import WAYS, Order
-from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method
 from analysis.showing.words import chance, count, told_of_few_seeds
 from analysis.stats.seed_range import seed_range
 from analysis.stats.spread import seed_spread
+from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
 
 NAMED = 6  # longer lists are counted
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.reading.erased import ErasedCheckpoint, ErasedReplies, read_erased
 from analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from analysis.stats.reruns import both_levels
 from analysis.stats.sign_tests import holm
+from analysis.votes.erased import ErasedCheckpoint, ErasedReplies, read_erased
 from dialogue.errors import InputError
 from dialogue.signature import signature
 

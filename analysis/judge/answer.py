@@ -11,11 +11,11 @@ from analysis.judge.estimates import HelpedEstimate, estimate
 from analysis.judge.habits import JudgeHabits, Share, habits_of, judge_title, judges_agree
 from analysis.judge.labelling import Labelling, labels_from
 from analysis.judge.meeting import Met, meet
-from analysis.reading.systems import Matches, contrasts, key_of
-from analysis.reading.verdicts import NET, TIE, Bench
-from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.showing.words import count
 from analysis.stats.powered import FEW
+from analysis.votes.systems import Matches, contrasts, key_of
+from analysis.votes.verdicts import NET, TIE, Bench
+from analysis.votes.voters import Voters, judges_in_recipe, voters
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature

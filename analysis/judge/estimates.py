@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.judge.labelling import Drift, Labelling, drift_of
-from analysis.reading.systems import Contrast
-from analysis.reading.verdicts import Bench, Outcome, Scored, scored_votes
 from analysis.stats import gain as gains
 from analysis.stats import powered as ppi
 from analysis.stats.intervals import Interval, mean_interval
+from analysis.votes.systems import Contrast
+from analysis.votes.verdicts import Bench, Outcome, Scored, scored_votes
 from dialogue.records import Pair
 
 Floats = NDArray[np.float64]

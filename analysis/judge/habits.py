@@ -9,9 +9,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.systems import key_of, system_names
-from analysis.reading.verdicts import Bench
 from analysis.stats.intervals import Interval, mean_interval
+from analysis.votes.systems import key_of, system_names
+from analysis.votes.verdicts import Bench
 from dialogue.records import Pair, Verdict
 
 Floats = NDArray[np.float64]

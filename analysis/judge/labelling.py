@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from analysis.reading.systems import Contrast
-from analysis.reading.verdicts import Bench, Scored
 from analysis.stats import powered as ppi
 from analysis.stats.intervals import Interval
+from analysis.votes.systems import Contrast
+from analysis.votes.verdicts import Bench, Scored
 from dialogue.errors import InputError
 from dialogue.records import Pair
 

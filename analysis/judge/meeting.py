@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.clusters import clusters_of
-from analysis.reading.systems import key_of, system_names
-from analysis.reading.verdicts import NET, Bench, contrast_of
-from analysis.reading.votes import Votes, net_scores
 from analysis.stats.intervals import Interval, mean_interval
 from analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
+from analysis.votes.clusters import clusters_of
+from analysis.votes.systems import key_of, system_names
+from analysis.votes.verdicts import NET, Bench, contrast_of
+from analysis.votes.votes import Votes, net_scores
 from dialogue.records import Pair
 
 Floats = NDArray[np.float64]

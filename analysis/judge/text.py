@@ -11,10 +11,10 @@ from analysis.judge.estimates import NAMES, HelpedEstimate
 from analysis.judge.habits import JudgeHabits, Share
 from analysis.judge.labelling import DOUBTED
 from analysis.judge.meeting import Met
-from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table, in_short
 from analysis.showing.words import count, number, order_said, p_equals, percent, plain
 from analysis.stats.intervals import Interval
+from analysis.votes.voters import marked_parts, not_people
 
 ORDERS = {"both": "in both orders", "ab": "in ONE order", "ba": "in ONE order", "mixed": "some in one order only"}
 _HEAD = ("", "people alone", "with the judge", "judge alone", "corr.", "lambda", "gain (95 %)", "votes saved (95 %)",

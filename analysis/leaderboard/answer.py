@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.scores.conditions import clean_values
-from analysis.reading.study import Study
 from analysis.stats.paired.rank_sets import rank_sets
 from analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
 from analysis.stats.seed_range import SeedRange, seed_range
 from analysis.stats.sign_tests import holm_where
+from analysis.votes.scores.conditions import clean_values
+from analysis.votes.study import Study
 from dialogue.cards import LATE, TaskCard
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed

@@ -14,11 +14,11 @@ import numpy as np
 from analysis.planning.crowd import measured
 from analysis.planning.helped import HelpedRow, Helper, helper_for, with_help
 from analysis.planning.stopping import Look, look
-from analysis.reading.systems import UNKNOWN, Contrast
-from analysis.reading.voters import Voters, judges_in_recipe, voters
 from analysis.stats import power as sizing
 from analysis.stats.power import Anytime, Assumptions
 from analysis.stats.seed_power import seeds_for_difference
+from analysis.votes.systems import UNKNOWN, Contrast
+from analysis.votes.voters import Voters, judges_in_recipe, voters
 from dialogue.seeds import child_seed
 from dialogue.signature import signature
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.clusters import clusters_of
-from analysis.reading.systems import Contrast
-from analysis.reading.votes import net_scores
 from analysis.stats.components import RESIDUAL, components
 from analysis.stats.intervals import Interval, crossed, groups, kish, mean_interval
 from analysis.stats.power import Assumptions
+from analysis.votes.clusters import clusters_of
+from analysis.votes.systems import Contrast
+from analysis.votes.votes import net_scores
 from dialogue.errors import InputError
 
 Ints = NDArray[np.int64]

@@ -11,10 +11,10 @@ from typing import Any
 from analysis.planning.answer import Effort, PlanAnswer
 from analysis.planning.helped import HelpedRow
 from analysis.planning.stopping import Look
-from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, number, percent, plain
 from analysis.stats.sequential import FEWEST_CLUSTERS
+from analysis.votes.voters import marked_parts, not_people
 
 IN_SENTENCES = 3  # comparisons; more are told in a table
 

@@ -16,11 +16,6 @@ from analysis.preference.careful import Careful, careful_answer, disagreeing
 from analysis.preference.mixed import MixedContrast, mixed_answer
 from analysis.preference.ranking import Ranked, Ranking, ranking_of, ranks_of_two
 from analysis.preference.raters import RaterNet, of_these_raters, over_raters
-from analysis.reading.cautions import about_dialogues, about_names
-from analysis.reading.clusters import clusters_of, without_interval
-from analysis.reading.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
-from analysis.reading.voters import Voters, judges_in_recipe, voters
-from analysis.reading.votes import Votes, net_scores
 from analysis.stats.equivalence import Equivalence, smallest_claim, tost
 from analysis.stats.intervals import FEW, Interval, kish, mean_interval, share_test
 from analysis.stats.net_preference import interval_of, net_estimate
@@ -35,6 +30,11 @@ from analysis.stats.sign_tests import (
     sign_test,
     tie_index,
 )
+from analysis.votes.cautions import about_dialogues, about_names
+from analysis.votes.clusters import clusters_of, without_interval
+from analysis.votes.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
+from analysis.votes.voters import Voters, judges_in_recipe, voters
+from analysis.votes.votes import Votes, net_scores
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature

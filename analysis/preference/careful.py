@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.preference.ranking import Ranking
-from analysis.reading.clusters import ways_within
-from analysis.reading.systems import Matches
 from analysis.showing.words import count, number
 from analysis.stats.intervals import groups, kish
 from analysis.stats.paired.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
+from analysis.votes.clusters import ways_within
+from analysis.votes.systems import Matches
 from dialogue.errors import InputError
 from dialogue.progress import step
 from dialogue.seeds import child_seed

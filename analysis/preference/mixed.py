@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtrit
 
-from analysis.reading.clusters import clusters_of, ways_within
-from analysis.reading.systems import Contrast
-from analysis.reading.votes import Votes
 from analysis.stats.intervals import mean_interval
 from analysis.stats.sign_tests import TIE
+from analysis.votes.clusters import clusters_of, ways_within
+from analysis.votes.systems import Contrast
+from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.clusters import Ways, clusters_of
-from analysis.reading.systems import Matches
 from analysis.stats.paired.davidson import Fit, Model, Parameter, fit, games, linked
 from analysis.stats.paired.davidson_errors import clustered
 from analysis.stats.paired.rank_sets import RankSets, rank_sets
+from analysis.votes.clusters import Ways, clusters_of
+from analysis.votes.systems import Matches
 from dialogue.errors import InputError
 
 Bools = NDArray[np.bool_]

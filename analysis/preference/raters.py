@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from analysis.reading.clusters import clusters_of
-from analysis.reading.systems import Contrast
-from analysis.reading.votes import net_scores
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, number, p_value
 from analysis.stats.intervals import groups, kish, mean_interval
 from analysis.stats.net_preference import interval_of, net_estimate
 from analysis.stats.sign_tests import holm
+from analysis.votes.clusters import clusters_of
+from analysis.votes.systems import Contrast
+from analysis.votes.votes import net_scores
 
 FEW_RATERS = 8  # effective ones: below it an answer for these raters alone stands beside that for new raters
 EVEN = 0.9  # of the number of raters: with as many effective ones both means are nearly the same

@@ -23,12 +23,12 @@ from analysis.preference.text import (
     untested_in_words,
     unverified_in_words,
 )
-from analysis.reading.study import Study
-from analysis.reading.systems import DIFFERENT, SAME
 from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, p_equals, p_value, percent, signed
 from analysis.stats.sign_tests import TieIndex
+from analysis.votes.study import Study
+from analysis.votes.systems import DIFFERENT, SAME
 
 PAIR_KINDS = {
     "": "real pairs",

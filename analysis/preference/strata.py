@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from analysis.reading.clusters import clusters_of
-from analysis.reading.strata import Strata
-from analysis.reading.systems import Contrast
-from analysis.reading.votes import net_scores
 from analysis.showing.tables import Table
 from analysis.showing.words import p_value, plain
 from analysis.stats.disparity import Disparity, disparity
 from analysis.stats.intervals import Interval
 from analysis.stats.net_preference import net_interval
 from analysis.stats.sign_tests import holm_where
+from analysis.votes.clusters import clusters_of
+from analysis.votes.strata import Strata
+from analysis.votes.systems import Contrast
+from analysis.votes.votes import net_scores
 
 
 @dataclass(frozen=True, slots=True)

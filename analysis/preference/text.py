@@ -12,11 +12,11 @@ from analysis.preference.careful_text import careful_document, careful_sentences
 from analysis.preference.mixed_text import mixed_document, mixed_parts
 from analysis.preference.ranking import Ranked, Ranking
 from analysis.preference.raters import fixed_parts, mean_parts, raters_document
-from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, number, p_equals, p_value, percent, plain
 from analysis.stats.equivalence import Equivalence
 from analysis.stats.round_drift import RoundDrift
+from analysis.votes.voters import marked_parts, not_people
 
 MODELS = {"davidson": "Davidson's model", "rao-kupper": "Rao and Kupper's model"}
 _HEAD = ("first", "second", "votes", "first", "second", "ties", "net", "SE", "95 % interval", "p", "p (Holm)",

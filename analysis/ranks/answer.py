@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata
 
-from analysis.reading.cautions import cautions
-from analysis.reading.clusters import Ways, clusters_of
-from analysis.reading.rated import RatingsTable
-from analysis.reading.votes import Votes
 from analysis.stats.bounded_mean import bounded_interval, p_of_zero
 from analysis.stats.intervals import Interval, mean_interval
 from analysis.stats.net_preference import interval_of, net_estimate, net_interval
 from analysis.stats.paired.davidson import Parameter
 from analysis.stats.paired.plackett_luce import Group, Ranking, equal_strength_p, fit_groups, stages_of
 from analysis.stats.sign_tests import holm_where
+from analysis.votes.cautions import cautions
+from analysis.votes.clusters import Ways, clusters_of
+from analysis.votes.rated import RatingsTable
+from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 from dialogue.signature import signature
 

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from analysis.ratings.mixed import MixedDifference, Spread, mixed_ratings
-from analysis.reading.cautions import cautions
-from analysis.reading.clusters import clusters_of
-from analysis.reading.rated import Rated, RatingsTable
-from analysis.reading.votes import Votes, net_scores
 from analysis.stats.bounded_mean import bounded_interval, p_of_zero
 from analysis.stats.intervals import Interval
 from analysis.stats.net_preference import net_interval
 from analysis.stats.ordinal import ProportionalOdds, proportional_odds
 from analysis.stats.sign_tests import holm
+from analysis.votes.cautions import cautions
+from analysis.votes.clusters import clusters_of
+from analysis.votes.rated import Rated, RatingsTable
+from analysis.votes.votes import Votes, net_scores
 from dialogue.signature import signature
 
 

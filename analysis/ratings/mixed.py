@@ -13,10 +13,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.clusters import Ways, ways_within
-from analysis.reading.rated import RatingsTable, Rows
 from analysis.stats.crossed_linear import CrossedLinear, fits_of, widest_contrast
 from analysis.stats.intervals import Interval, crossed, groups
+from analysis.votes.clusters import Ways, ways_within
+from analysis.votes.rated import RatingsTable, Rows
 from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]

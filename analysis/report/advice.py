@@ -12,8 +12,6 @@ import numpy as np
 from analysis.comparison.costs import seconds_a_vote
 from analysis.comparison.orders import Order
 from analysis.preference.answer import PreferenceAnswer
-from analysis.reading.scores.panel import PEOPLE, UNSEEN, Panel, methods
-from analysis.reading.study import Study
 from analysis.showing.words import count
 from analysis.stats.intervals import Interval
 from analysis.stats.power import MOST_TIMES, POWER, smallest_shown, votes_to_show
@@ -26,6 +24,8 @@ from analysis.stats.seed_power import (
     seeds_for_sd,
     votes_or_seeds,
 )
+from analysis.votes.scores.panel import PEOPLE, UNSEEN, Panel, methods
+from analysis.votes.study import Study
 
 
 def advice(

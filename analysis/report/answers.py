@@ -27,17 +27,6 @@ from analysis.ranks.text import document as ranks_document
 from analysis.ratings.answer import RatingsAnswer
 from analysis.ratings.answer import answer as ask_ratings
 from analysis.ratings.text import document as ratings_document
-from analysis.reading.cautions import reading_of
-from analysis.reading.erased import ERASERS
-from analysis.reading.inputs import JUDGED, matches_of, unverified_apart, with_items
-from analysis.reading.rated import RatingsTable
-from analysis.reading.scores.files import Unused
-from analysis.reading.scores.paired import side_differences
-from analysis.reading.scores.panel import Panel
-from analysis.reading.study import Study
-from analysis.reading.systems import Matches
-from analysis.reading.verdicts import benches_beside, from_elsewhere
-from analysis.reading.votes import Votes
 from analysis.robustness.answer import RobustnessAnswer
 from analysis.robustness.answer import answer as ask_robustness
 from analysis.ties.answer import TiesAnswer, size_that_fits
@@ -47,6 +36,17 @@ from analysis.ties.text import document as ties_document
 from analysis.variance.answer import VarianceAnswer
 from analysis.variance.answer import answer as ask_variance
 from analysis.variance.tables import not_used, study_tables
+from analysis.votes.cautions import reading_of
+from analysis.votes.erased import ERASERS
+from analysis.votes.inputs import JUDGED, matches_of, unverified_apart, with_items
+from analysis.votes.rated import RatingsTable
+from analysis.votes.scores.files import Unused
+from analysis.votes.scores.paired import side_differences
+from analysis.votes.scores.panel import Panel
+from analysis.votes.study import Study
+from analysis.votes.systems import Matches
+from analysis.votes.verdicts import benches_beside, from_elsewhere
+from analysis.votes.votes import Votes
 from analysis.worth.answer import WorthAnswer
 from analysis.worth.answer import answer as ask_worth
 from dialogue.errors import InputError

@@ -36,10 +36,6 @@ from analysis.ranks import section as ranks
 from analysis.ranks.section import ranked_title
 from analysis.ratings import section as ratings
 from analysis.ratings.section import rated_title
-from analysis.reading.cautions import reading_of
-from analysis.reading.discriminated import read_discriminated
-from analysis.reading.study import Study
-from analysis.reading.voters import judges_caption, marked_table, not_people
 from analysis.report import exclusion, findings
 from analysis.report.advice import advice
 from analysis.report.answers import (
@@ -67,6 +63,10 @@ from analysis.showing.words import plain
 from analysis.ties import section as ties
 from analysis.variance import section as variance
 from analysis.variance.text import document as variance_document
+from analysis.votes.cautions import reading_of
+from analysis.votes.discriminated import read_discriminated
+from analysis.votes.study import Study
+from analysis.votes.voters import judges_caption, marked_table, not_people
 from analysis.worth import section as worth
 from analysis.worth.text import document as worth_document
 from dialogue.signature import VERSION

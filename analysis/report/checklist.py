@@ -22,13 +22,13 @@ from analysis.preference.answer import Position, PreferenceAnswer, position
 from analysis.preference.section import clusters_in_words
 from analysis.ranks.text import new_of_ranks
 from analysis.ratings.section import new_units
-from analysis.reading.rated import RatingsTable
-from analysis.reading.scores.panel import UNSEEN, Panel
-from analysis.reading.study import Study
-from analysis.reading.votes import Votes
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count, percent
 from analysis.stats.power import smallest_shown
+from analysis.votes.rated import RatingsTable
+from analysis.votes.scores.panel import UNSEEN, Panel
+from analysis.votes.study import Study
+from analysis.votes.votes import Votes
 
 HEDS = "Shimorina and Belz 2022"
 LEE = "van der Lee et al. 2021"

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.reading.scores.files import find_score_files
-from analysis.reading.scores.panel import PEOPLE, UNSEEN, Panel
-from analysis.reading.study import Study
-from analysis.reading.votes import Votes
 from analysis.report.checklist import Asked
 from analysis.showing.page import Section
 from analysis.showing.tables import Table
 from analysis.showing.words import count
+from analysis.votes.scores.files import find_score_files
+from analysis.votes.scores.panel import PEOPLE, UNSEEN, Panel
+from analysis.votes.study import Study
+from analysis.votes.votes import Votes
 from dialogue.records import Pair, Rater, Response, ResponseRating, ResponseSet, Score, Vote
 
 RECORDS = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from analysis.reading.discriminated import AGAIN, Discriminated, Told, ToldApart
 from analysis.showing.page import Axis, Mark, Picture, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import Table, in_short
 from analysis.showing.words import MINUS
+from analysis.votes.discriminated import AGAIN, Discriminated, Told, ToldApart
 
 WHAT = (
     "{reader} says whether a person or the model wrote it. What it tells beyond {simple} is the number to look at; "

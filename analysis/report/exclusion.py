@@ -9,14 +9,14 @@ from typing import Any
 
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
-from analysis.reading.study import Study
-from analysis.reading.votes import read_votes
 from analysis.report.answers import VotesAnswers, ties_and_preference
 from analysis.showing.page import Section
 from analysis.showing.tables import Table
 from analysis.showing.words import count, percent, signed
 from analysis.stats.intervals import Interval
 from analysis.ties.answer import TiesAnswer
+from analysis.votes.study import Study
+from analysis.votes.votes import read_votes
 from dialogue.errors import InputError
 
 # `crowd export` writes these beside the study's own columns where a rule of [exclude] has left anybody out.

@@ -13,15 +13,15 @@ from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
 from analysis.ranks.section import ranked_findings
 from analysis.ratings.section import rated_findings
-from analysis.reading.rated import RatingsTable
-from analysis.reading.scores.panel import PEOPLE, UNSEEN, Method
-from analysis.reading.study import Study
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count, percent
 from analysis.stats.between_raters.agreement import landis_koch
 from analysis.stats.intervals import Interval
 from analysis.ties.answer import TiesAnswer
 from analysis.ties.text import RESAMPLED, against_chance
+from analysis.votes.rated import RatingsTable
+from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
+from analysis.votes.study import Study
 
 MANY_RATERS = 60
 NAMED = 3  # evaluators in a sentence

@@ -11,11 +11,11 @@ import numpy as np
 from analysis.comparison.published import published
 from analysis.comparison.section import SHOWN_ELSEWHERE, architecture_colours
 from analysis.comparison.untrained import AboveUntrained, sentences_above, table_above
-from analysis.reading.scores.panel import UNSEEN, Panel
-from analysis.reading.scores.values import Key, Value
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import count
+from analysis.votes.scores.panel import UNSEEN, Panel
+from analysis.votes.scores.values import Key, Value
 from dialogue.cards import ASIDE
 
 

@@ -13,11 +13,11 @@ from itertools import groupby
 
 import numpy as np
 
-from analysis.reading.scores.conditions import PairedScale, paired_scales
-from analysis.reading.scores.files import Unused
-from analysis.reading.study import Study
 from analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from analysis.stats.sign_tests import holm
+from analysis.votes.scores.conditions import PairedScale, paired_scales
+from analysis.votes.scores.files import Unused
+from analysis.votes.study import Study
 from dialogue.cards import BY
 from dialogue.errors import InputError
 from dialogue.signature import signature

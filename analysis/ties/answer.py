@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.cautions import cautions
-from analysis.reading.clusters import clusters_of, ways_within
-from analysis.reading.voters import Voters, judges_in_recipe, voters
-from analysis.reading.votes import Votes
 from analysis.showing.words import count, percent, plural
 from analysis.stats import laws
 from analysis.stats.intervals import Interval, groups, kish, mean_interval, share_test
 from analysis.stats.laws import CHANCE, Law
 from analysis.ties.sets import Codes, Recipe, check_size, law_of_sets, unit_codes, unit_parts, whole_studies
+from analysis.votes.cautions import cautions
+from analysis.votes.clusters import clusters_of, ways_within
+from analysis.votes.voters import Voters, judges_in_recipe, voters
+from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 from dialogue.signature import signature
 

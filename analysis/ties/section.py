@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.reading.study import Study
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, curve, round_steps
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_value, percent
@@ -14,6 +13,7 @@ from analysis.stats.intervals import Interval
 from analysis.stats.laws import CHANCE, Law, density
 from analysis.ties.answer import Curve, TiesAnswer
 from analysis.ties.text import RESAMPLED, majority
+from analysis.votes.study import Study
 
 SET = 200  # judgements in a set, as in the papers
 ROOM = 55.0  # percent of the width that the names of two lines take up on a phone

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.votes import Votes
 from analysis.showing.words import count
 from analysis.stats import laws
 from analysis.stats.laws import Law
 from analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrowed, set_shares
+from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 

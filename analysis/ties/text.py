@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_equals, p_value, percent, plural
 from analysis.stats.laws import Law
 from analysis.ties.answer import UNITS, Curve, TiesAnswer
+from analysis.votes.voters import marked_parts, not_people
 
 if TYPE_CHECKING:
     from analysis.stats.mixed import CrossedLogit

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.reading.long_tables import NESTED, Ints, LongTable
-from analysis.reading.voters import Voters, judges_in_recipe
 from analysis.stats.components import Component, components, group, terms_of
 from analysis.stats.d_study import Design, design, resized, study_sizes
 from analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, flips, replicates_of
 from analysis.variance.cubes import ComparedModels
+from analysis.votes.long_tables import NESTED, Ints, LongTable
+from analysis.votes.voters import Voters, judges_in_recipe
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from dialogue.signature import signature

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.reading.scores.files import Unused, open_scores
-from analysis.reading.scores.summing import KEYS, UNSAID, cluster_codes, counts_in, grouped, numbers_in, texts_of
-from analysis.reading.scores.values import Floats, Ints
 from analysis.stats.multibootstrap import COUNTED, Cube, difference, one_system
+from analysis.votes.scores.files import Unused, open_scores
+from analysis.votes.scores.summing import KEYS, UNSAID, cluster_codes, counts_in, grouped, numbers_in, texts_of
+from analysis.votes.scores.values import Floats, Ints
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from analysis.reading.study import Study
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import percent
 from analysis.stats.components import RESIDUAL
 from analysis.variance.answer import VarianceAnswer, VarianceTable
+from analysis.votes.study import Study
 
 COMPONENT_NAMES = {
     "model": "architecture", "model:seed": "training seed", "item": "dialogue",

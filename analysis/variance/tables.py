@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analysis.reading.long_tables import LongTable, long_from_choices, long_from_votes
-from analysis.reading.scores.files import Unused
-from analysis.reading.scores.panel import OPTION_DRAWS, PEOPLE, UNSEEN, Floats, Panel
-from analysis.reading.study import Study
-from analysis.reading.systems import fixed_sides, match
+from analysis.votes.long_tables import LongTable, long_from_choices, long_from_votes
+from analysis.votes.scores.files import Unused
+from analysis.votes.scores.panel import OPTION_DRAWS, PEOPLE, UNSEEN, Floats, Panel
+from analysis.votes.study import Study
+from analysis.votes.systems import fixed_sides, match
 from dialogue.errors import InputError
 
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import count, number, p_value, percent, plain, plural
 from analysis.stats.components import Component
 from analysis.stats.reruns import Flip
 from analysis.variance.answer import Reversal, VarianceAnswer, VarianceTable
 from analysis.variance.cubes import ComparedModels
+from analysis.votes.voters import marked_parts, not_people
 
 REVERSED = (
     "Would a re-run reverse the order? Each level's own spread over its seeds counts, as in `analysis compare`; the SE "

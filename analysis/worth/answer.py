@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.reading.clusters import clusters_of
-from analysis.reading.scores.paired import Differences, signed_ranks
-from analysis.reading.systems import Matches, key_of, system_names
-from analysis.reading.verdicts import NET, TIE, Bench, Outcome, cluster_name, clusters_by_name, contrast_of
-from analysis.reading.voters import Voters, judges_in_recipe, voters
-from analysis.reading.votes import net_scores
 from analysis.showing.words import count
 from analysis.stats.gain import Gain, ceiling, gain_of, pair_correlation, rater_part
 from analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
 from analysis.stats.powered import Sample
+from analysis.votes.clusters import clusters_of
+from analysis.votes.scores.paired import Differences, signed_ranks
+from analysis.votes.systems import Matches, key_of, system_names
+from analysis.votes.verdicts import NET, TIE, Bench, Outcome, cluster_name, clusters_by_name, contrast_of
+from analysis.votes.voters import Voters, judges_in_recipe, voters
+from analysis.votes.votes import net_scores
 from dialogue.errors import InputError
 from dialogue.records import Pair
 from dialogue.seeds import child_seed

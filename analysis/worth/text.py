@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from analysis.reading.verdicts import NET, TIE
-from analysis.reading.voters import marked_parts, not_people
 from analysis.showing.tables import Table
 from analysis.showing.words import count, number, order_said, plain
+from analysis.votes.verdicts import NET, TIE
+from analysis.votes.voters import marked_parts, not_people
 from analysis.worth.answer import TOGETHER, Worth, WorthAnswer
 
 OF = {NET: "preference", TIE: "ties"}

@@ -160,7 +160,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
 class Gathered:
     """Counted votes on real pairs by what they share: dialogues, or pairs where each dialogue has one or is not named.
 
-    The rule is that of analysis/reading/clusters.py.
+    The rule is that of analysis/votes/clusters.py.
     """
 
     pairs: ClusterCounts = field(default_factory=ClusterCounts)

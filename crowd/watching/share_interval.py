@@ -1,6 +1,6 @@
 """The 95 % interval of the share of ties, for the dashboard and `crowd status`: that of `python -m analysis ties`.
 
-Same formula and same clusters as analysis/stats/intervals.py and analysis/reading/clusters.py, held equal by
+Same formula and same clusters as analysis/stats/intervals.py and analysis/votes/clusters.py, held equal by
 tests/house/test_twins.py. It is written again because stages do not import each other, and without scipy because every
 server process would hold 50 MB or more for one quantile. What the formula needs of a cluster are its ties and votes,
 and many clusters have the same two, so memory does not grow with the votes.

@@ -27,10 +27,10 @@ from analysis.commands import variance as variance_command
 from analysis.comparison import answer as comparison
 from analysis.planning import answer as planning
 from analysis.preference import answer as preference
-from analysis.reading.systems import UNKNOWN
 from analysis.showing.words import p_value
 from analysis.ties import answer as ties
 from analysis.variance import answer as variance
+from analysis.votes.systems import UNKNOWN
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records

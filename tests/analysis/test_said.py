@@ -11,10 +11,10 @@ from analysis.__main__ import COMMANDS
 from analysis.notebook import agreement, preference, ties
 from analysis.planning.answer import answer as plan
 from analysis.planning.text import parts
-from analysis.reading.systems import Contrast
-from analysis.reading.votes import votes_from_columns
 from analysis.showing.tables import MOST_ROWS, Table, markdown
 from analysis.stats.power import Assumptions
+from analysis.votes.systems import Contrast
+from analysis.votes.votes import votes_from_columns
 from dialogue.command_line import dispatch
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair

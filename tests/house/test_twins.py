@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from analysis.comparison import published
-from analysis.reading.clusters import clusters_of
-from analysis.reading.scores import values
-from analysis.reading.votes import votes_from_columns
 from analysis.stats import multibootstrap
 from analysis.stats.intervals import mean_interval
 from analysis.stats.laws import hypergeometric
 from analysis.stats.sign_tests import holm
 from analysis.stats.spread import seed_spread
+from analysis.votes.clusters import clusters_of
+from analysis.votes.scores import values
+from analysis.votes.votes import votes_from_columns
 from crowd.watching.curves import law_of_ties
 from crowd.watching.overview import Gathered
 from crowd.watching.share_interval import ClusterCounts, share_interval

@@ -14,12 +14,12 @@ import numpy as np
 
 from analysis.agreement.section import reach
 from analysis.preference.section import clusters_in_words
-from analysis.reading.study import Study
-from analysis.reading.voters import judges_caption, voters
-from analysis.reading.votes import Votes
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count
 from analysis.stats.power import smallest_shown
+from analysis.votes.study import Study
+from analysis.votes.voters import judges_caption, voters
+from analysis.votes.votes import Votes
 from dialogue.wording import as_typed
 
 AUTHOR = "**For the author to answer.**"

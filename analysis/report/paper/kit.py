@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.reading.study import Study
 from analysis.report.answers import VotesAnswers
 from analysis.report.paper.bibliography import bibliography
 from analysis.report.paper.fitting import fitting
@@ -21,6 +20,7 @@ from analysis.report.paper.methods import as_latex_text, as_plain, paragraph
 from analysis.report.paper.public_data import dictionary, public_data
 from analysis.showing.page import RowFigure, Section
 from analysis.showing.tables import Table
+from analysis.votes.study import Study
 from dialogue.files import atomic, read_json, write_json, write_records
 from dialogue.progress import step
 from dialogue.records import Pair

@@ -9,13 +9,13 @@ import numpy as np
 
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import clusters_in_words, points
-from analysis.reading.study import Study
-from analysis.reading.voters import not_people, voters
-from analysis.reading.votes import Votes
 from analysis.report.answers import VotesAnswers
 from analysis.showing.tables import latex_text
 from analysis.showing.words import MINUS, count, number, p_equals, percent, signed
 from analysis.stats.between_raters.agreement import Coefficient
+from analysis.votes.study import Study
+from analysis.votes.voters import not_people, voters
+from analysis.votes.votes import Votes
 from dialogue.signature import VERSION
 
 MOST_COMPARISONS = 3  # in a sentence; more are a table

@@ -15,9 +15,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.reading.study import Study
-from analysis.reading.votes import Votes
 from analysis.showing.tables import Table, markdown
+from analysis.votes.study import Study
+from analysis.votes.votes import Votes
 from dialogue.records import Candidate, Pair, Utterance
 
 BOUNDS = (0, 2, 5, 10, 20, 60)  # seconds: the answering time is given as the last of these that it reached

@@ -3,7 +3,7 @@
 import dataclasses
 
 from analysis.agreement.section import gate_sentence
-from analysis.reading.study import read_study
+from analysis.votes.study import read_study
 from tests.analysis.report_study import add_votes
 
 

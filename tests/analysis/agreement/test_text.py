@@ -12,9 +12,9 @@ from analysis.agreement.answer import AgreementAnswer, NamedCoefficient, answer
 from analysis.agreement.figures import figures
 from analysis.agreement.section import section
 from analysis.agreement.text import document, parts
-from analysis.reading.inputs import votes_of
-from analysis.reading.study import study_of
 from analysis.stats.between_raters.agreement import Coefficient
+from analysis.votes.inputs import votes_of
+from analysis.votes.study import study_of
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 

@@ -12,7 +12,7 @@ from analysis.browse.page import address_of, browse_page
 from analysis.browse.slices import slices_of
 from analysis.browse.text import document
 from analysis.notebook import preference
-from analysis.reading.votes import read_votes
+from analysis.votes.votes import read_votes
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
 from tests.analysis.report_study import add_votes

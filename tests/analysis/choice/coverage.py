@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from analysis.choice.answer import ALL, answer
-from analysis.reading.choices import FIRST, SECOND, Choices, ModelChoices
+from analysis.votes.choices import FIRST, SECOND, Choices, ModelChoices
 from tests.analysis.choice.made import made_questions
 
 OF_DIALOGUE, OF_QUESTION, OF_RATER, OF_MODEL, OF_SEED = 0.6, 0.8, 0.7, 0.5, 0.25

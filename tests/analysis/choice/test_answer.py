@@ -5,7 +5,7 @@ import pytest
 
 from analysis.choice.answer import ALL, answer
 from analysis.choice.paired import people_less_model
-from analysis.reading.choices import FIRST, SECOND, ModelChoices, answers_given
+from analysis.votes.choices import FIRST, SECOND, ModelChoices, answers_given
 from dialogue.errors import InputError
 from dialogue.records import OptionChoice
 from tests.analysis.choice.made import made_answers, made_questions

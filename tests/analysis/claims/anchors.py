@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from analysis.preference.answer import index_of
-from analysis.reading.votes import votes_from_columns
+from analysis.votes.votes import votes_from_columns
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Anchored, grid
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from analysis.preference.ranking import ranking_of
-from analysis.reading.systems import Matches
-from analysis.reading.votes import Votes
+from analysis.votes.systems import Matches
+from analysis.votes.votes import Votes
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Arenas, grid
 

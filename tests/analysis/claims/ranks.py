@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.ranks.answer import RanksAnswer, Sheets, compare_rankings
-from analysis.reading.votes import Votes
+from analysis.votes.votes import Votes
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Rankers, grid
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from analysis.ratings.mixed import mixed_ratings
-from analysis.reading.rated import RatingsTable, Rows
-from analysis.reading.votes import Votes
+from analysis.votes.rated import RatingsTable, Rows
+from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 from dialogue.importing.reading import Reading
 from tests.analysis.claims.registry import Claim, each

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from analysis.preference.raters import over_raters
-from analysis.reading.systems import contrasts, fixed_sides
 from analysis.stats.equivalence import tost
 from analysis.stats.net_preference import NetEstimate, net_estimate
+from analysis.votes.systems import contrasts, fixed_sides
 from tests.analysis.claims.registry import Claim
 from tests.analysis.claims.votes import votes_of
 from tests.analysis.worlds import Crowd, grid

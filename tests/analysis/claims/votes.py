@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from analysis.preference.answer import prefer
-from analysis.reading.clusters import clusters_of, without_interval
-from analysis.reading.systems import contrasts, fixed_sides
-from analysis.reading.votes import Votes, votes_from_columns
 from analysis.stats.intervals import mean_interval, share_test
+from analysis.votes.clusters import clusters_of, without_interval
+from analysis.votes.systems import contrasts, fixed_sides
+from analysis.votes.votes import Votes, votes_from_columns
 from tests.analysis.claims.registry import Claim
 from tests.analysis.worlds import Crowd, grid
 

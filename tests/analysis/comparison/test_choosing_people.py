@@ -6,7 +6,7 @@ import pytest
 
 from analysis.notebook import compare, variance
 from analysis.notebook_choice import choice
-from analysis.reading.choices import FIRST, SECOND
+from analysis.votes.choices import FIRST, SECOND
 from dialogue.errors import InputError
 from dialogue.questions import write_questions
 from tests.analysis.choice.made import made_answers, made_questions, write_choice_study

@@ -9,10 +9,10 @@ import pytest
 from analysis.comparison.methods import panels_of
 from analysis.comparison.orders import between_seeds
 from analysis.comparison.strengths import people_panels
-from analysis.reading.scores.panel import methods
-from analysis.reading.scores.values import ratio
-from analysis.reading.study import study_of
-from analysis.reading.votes import votes_from_columns
+from analysis.votes.scores.panel import methods
+from analysis.votes.scores.values import ratio
+from analysis.votes.study import study_of
+from analysis.votes.votes import votes_from_columns
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair
 

@@ -11,9 +11,9 @@ from scipy.stats import t
 
 from analysis.comparison import costs
 from analysis.comparison.costs import cost, seeds_needed, training_seconds
-from analysis.reading.scores.panel import Method
-from analysis.reading.study import read_study
 from analysis.report.assembly import report
+from analysis.votes.scores.panel import Method
+from analysis.votes.study import read_study
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
 from tests.house.typed import typed

@@ -9,11 +9,11 @@ import pytest
 from analysis.comparison.answer import answer
 from analysis.comparison.text import parts
 from analysis.comparison.verdicts import verdicts
-from analysis.reading.scores.panel import methods
-from analysis.reading.study import read_study
 from analysis.stats.components import components
 from analysis.variance.answer import answer as variance
 from analysis.variance.tables import study_tables
+from analysis.votes.scores.panel import methods
+from analysis.votes.study import read_study
 from tests.analysis.evaluators_study import DIALOGUES, card, rows, write
 
 RATERS = ("lstm seed 0", "lstm seed 1", "lstm seed 2")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from analysis.comparison.methods import compared_panels, panels_of
-from analysis.reading.long_tables import NESTED, LongTable
-from analysis.reading.study import read_study
 from analysis.stats.components import components, terms_of
 from analysis.variance.answer import answer
 from analysis.variance.tables import not_used, study_tables
+from analysis.votes.long_tables import NESTED, LongTable
+from analysis.votes.study import read_study
 from tests.analysis.evaluators_study import DIALOGUES, card, rows, write
 
 TRUTH = {"item": 1.0, "item:draw": 0.6, "model:item": 0.3, "model:item:draw": 0.2, "residual": 0.5}

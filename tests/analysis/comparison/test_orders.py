@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import norm
 
 from analysis.comparison.orders import between_architectures, between_seeds, orders
-from analysis.reading.long_tables import NESTED
-from analysis.reading.scores.panel import Panel, System
 from analysis.stats.components import components, terms_of
 from analysis.stats.d_study import design, study_sizes
+from analysis.votes.long_tables import NESTED
+from analysis.votes.scores.panel import Panel, System
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

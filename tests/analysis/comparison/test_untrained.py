@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from analysis.comparison.untrained import above_untrained, baselines_above, sentences_above, table_above
-from analysis.reading.scores.files import scores_of
+from analysis.votes.scores.files import scores_of
 
 DIALOGUES = 30
 

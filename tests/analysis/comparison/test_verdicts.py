@@ -6,7 +6,7 @@ from analysis.comparison.answer import answer
 from analysis.comparison.methods import shortened
 from analysis.comparison.verdicts import verdicts
 from analysis.notebook import compare, variance
-from analysis.reading.study import read_study
+from analysis.votes.study import read_study
 from dialogue.cards import LONGEST, Card, TaskCard
 from dialogue.errors import InputError
 from tests.analysis.evaluators_study import card, rows, write

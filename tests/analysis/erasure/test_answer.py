@@ -9,7 +9,7 @@ from torch import nn
 
 from analysis.erasure.answer import with_and_without
 from analysis.erasure.text import document, erasure_notes
-from analysis.reading.erased import ErasedCheckpoint, ErasedReplies
+from analysis.votes.erased import ErasedCheckpoint, ErasedReplies
 from generation.encoding import Form, encode_block
 from generation.erasing import PARTS, LinearEraser, with_eraser
 from generation.metrics.scoring import forced_rows

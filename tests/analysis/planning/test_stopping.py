@@ -8,10 +8,10 @@ import pytest
 from analysis.__main__ import COMMANDS
 from analysis.planning.answer import answer
 from analysis.planning.text import parts
-from analysis.reading.systems import Contrast
-from analysis.reading.votes import Votes
 from analysis.showing.tables import Table
 from analysis.stats.power import Assumptions
+from analysis.votes.systems import Contrast
+from analysis.votes.votes import Votes
 from dialogue.command_line import dispatch
 from tests.analysis.growing_study import Crowd, contrast, grown
 

@@ -14,10 +14,10 @@ from analysis.preference.answer import answer
 from analysis.preference.careful import FEW_RATERS, MOST_VOTES, Credible, careful_answer, disagreeing
 from analysis.preference.careful_text import careful_points, careful_sentences
 from analysis.preference.text import document
-from analysis.reading.systems import fixed_sides
-from analysis.reading.votes import votes_from_columns
 from analysis.showing.words import signed
 from analysis.stats.paired import bayes_davidson
+from analysis.votes.systems import fixed_sides
+from analysis.votes.votes import votes_from_columns
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records

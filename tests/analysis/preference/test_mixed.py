@@ -9,8 +9,8 @@ from analysis.__main__ import COMMANDS
 from analysis.notebook import preference
 from analysis.preference.answer import prefer
 from analysis.preference.mixed import MOST_CONTRASTS, mixed_answer
-from analysis.reading.systems import Contrast
-from analysis.reading.votes import Votes
+from analysis.votes.systems import Contrast
+from analysis.votes.votes import Votes
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from tests.analysis.worlds import Crowd

@@ -11,10 +11,10 @@ import pytest
 
 from analysis.preference.answer import answer
 from analysis.preference.text import parts
-from analysis.reading.systems import fixed_sides, named_sides
-from analysis.reading.votes import votes_from_columns
 from analysis.report.findings import best_of, preferred
 from analysis.showing.tables import Table
+from analysis.votes.systems import fixed_sides, named_sides
+from analysis.votes.votes import votes_from_columns
 
 
 def pandalm(shared):

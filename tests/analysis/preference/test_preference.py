@@ -12,11 +12,11 @@ from analysis.__main__ import COMMANDS
 from analysis.preference.answer import answer, led, prefer
 from analysis.preference.section import alike
 from analysis.preference.text import parts
-from analysis.reading.systems import contrasts, fixed_sides, match
-from analysis.reading.votes import net_scores, read_votes, votes_from_columns
 from analysis.stats.equivalence import tost
 from analysis.stats.net_preference import net_estimate, net_interval
 from analysis.stats.sign_tests import holm, position_test, sign_test, tie_index
+from analysis.votes.systems import contrasts, fixed_sides, match
+from analysis.votes.votes import net_scores, read_votes, votes_from_columns
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import write_records

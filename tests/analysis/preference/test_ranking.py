@@ -5,8 +5,8 @@ import pytest
 
 from analysis.preference.ranking import ranking_of
 from analysis.preference.text import RANKING_HEAD, ranking_rows, told_of_ranking
-from analysis.reading.systems import Matches
-from analysis.reading.votes import votes_from_columns
+from analysis.votes.systems import Matches
+from analysis.votes.votes import votes_from_columns
 
 
 def matches(rows, **more):

@@ -9,11 +9,11 @@ import pytest
 
 from analysis.__main__ import COMMANDS
 from analysis.preference.answer import answer
-from analysis.reading.inputs import matches_of
-from analysis.reading.systems import Matches
-from analysis.reading.votes import votes_from_columns
 from analysis.report.findings import best_of
 from analysis.showing.tables import MOST_ROWS, Table, in_short, latex, markdown
+from analysis.votes.inputs import matches_of
+from analysis.votes.systems import Matches
+from analysis.votes.votes import votes_from_columns
 from dialogue.command_line import dispatch
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote

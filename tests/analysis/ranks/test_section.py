@@ -79,7 +79,7 @@ def test_two_systems_are_named_in_the_title_and_where_they_are_alike(tmp_path, c
     assert all(math.isnan(one["p"]) or one["p"] == 1 for one in found.document["pairs"])
     from analysis.ranks.answer import answer
     from analysis.ranks.section import ranked_title, section
-    from analysis.reading.inputs import ranks_of
+    from analysis.votes.inputs import ranks_of
 
     told = answer(ranks_of(tmp_path / "two.csv"))
     assert ranked_findings(told) == ["No difference between x and y was shown: they have the same mean rank."]

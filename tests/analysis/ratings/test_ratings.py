@@ -11,9 +11,9 @@ from scipy.special import logit
 
 from analysis.__main__ import COMMANDS
 from analysis.notebook import ratings
-from analysis.reading.inputs import study_of_table
 from analysis.report.assembly import report
 from analysis.stats.ordinal import proportional_odds
+from analysis.votes.inputs import study_of_table
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError, Unclear
 from tests.analysis import worlds_tables as worlds

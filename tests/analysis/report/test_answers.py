@@ -7,8 +7,8 @@ import json
 import pytest
 
 from analysis.__main__ import COMMANDS
-from analysis.reading.study import read_study
 from analysis.report.assembly import as_latex, as_markdown, page, report
+from analysis.votes.study import read_study
 from dialogue.command_line import dispatch
 from tests.analysis.judge_crowd import study_folder
 

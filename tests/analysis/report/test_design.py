@@ -7,10 +7,10 @@ import pytest
 
 from analysis.agreement.answer import answer
 from analysis.agreement.text import document
-from analysis.reading.study import read_study
-from analysis.reading.votes import read_votes
 from analysis.report.assembly import as_markdown, report
 from analysis.ties.answer import answer as ties
+from analysis.votes.study import read_study
+from analysis.votes.votes import read_votes
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Rater, Vote

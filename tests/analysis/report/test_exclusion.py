@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 
 from analysis.preference.answer import answer as prefer
-from analysis.reading.inputs import matches_of
-from analysis.reading.study import read_study
-from analysis.reading.votes import read_votes
 from analysis.report.assembly import as_markdown, page, report
 from analysis.showing.words import percent, signed
 from analysis.ties.answer import answer as ties
+from analysis.votes.inputs import matches_of
+from analysis.votes.study import read_study
+from analysis.votes.votes import read_votes
 from dialogue.files import read_records, write_records
 from dialogue.records import Rater, Vote
 from tests.analysis.report_study import add_votes

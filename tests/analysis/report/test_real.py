@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from analysis.reading.study import read_study
 from analysis.report.assembly import as_latex, page, report
+from analysis.votes.study import read_study
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
 

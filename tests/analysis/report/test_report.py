@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analysis.reading.study import read_study
 from analysis.report.assembly import page, report
 from analysis.report.findings import _further
+from analysis.votes.study import read_study
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Pair, Vote

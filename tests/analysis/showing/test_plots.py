@@ -12,7 +12,6 @@ from analysis.planning.answer import answer as plan
 from analysis.planning.figures import stopping_figure
 from analysis.preference.figures import ranking_figure, ranks_figure
 from analysis.preference.ranking import Parameter, Ranked, Ranking
-from analysis.reading.votes import votes_from_columns
 from analysis.showing import plots, row_pictures
 from analysis.showing.page import Mark, Row, RowFigure
 from analysis.showing.plots import ForestRow, PlottedLine
@@ -20,6 +19,7 @@ from analysis.stats import laws
 from analysis.stats.power import Assumptions
 from analysis.ties.answer import answer
 from analysis.ties.figures import laws_figure
+from analysis.votes.votes import votes_from_columns
 from tests.house.pictures import FAMILIES, cut_texts
 
 pytestmark = pytest.mark.usefixtures("drawn")

@@ -9,9 +9,9 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import chi2
 
-from analysis.reading.long_tables import NESTED, read_long
 from analysis.stats.components import RESIDUAL, components, terms_of
 from analysis.stats.d_study import design, error_variance, resized, study_sizes
+from analysis.votes.long_tables import NESTED, read_long
 from dialogue.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -5,8 +5,6 @@ import pytest
 from scipy.stats import nct, norm, t
 
 from analysis.comparison.orders import between_seeds
-from analysis.reading.long_tables import NESTED
-from analysis.reading.scores.panel import methods
 from analysis.stats.components import RESIDUAL, components, terms_of
 from analysis.stats.d_study import error_variance, study_sizes
 from analysis.stats.reruns import (
@@ -23,6 +21,8 @@ from analysis.stats.reruns import (
     predicted,
     replicates_of,
 )
+from analysis.votes.long_tables import NESTED
+from analysis.votes.scores.panel import methods
 from tests.analysis.comparison.test_orders import panel as panel_of
 
 

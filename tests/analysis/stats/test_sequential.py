@@ -6,10 +6,10 @@ from scipy.integrate import quad
 from scipy.stats import nct, norm, t
 
 from analysis.planning.stopping import look
-from analysis.reading.clusters import clusters_of
-from analysis.reading.votes import net_scores
 from analysis.stats.intervals import mean_interval
 from analysis.stats.sequential import betting, mixture, mixture_reach, trusted_error, unshared
+from analysis.votes.clusters import clusters_of
+from analysis.votes.votes import net_scores
 from dialogue.errors import InputError
 from tests.analysis.growing_study import Crowd, contrast, grown, path, ruled_out
 

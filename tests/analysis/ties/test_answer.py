@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from analysis.reading.clusters import clusters_of
-from analysis.reading.votes import votes_from_columns
 from analysis.stats.intervals import mean_interval, share_test
 from analysis.stats.laws import CHANCE
 from analysis.ties.answer import answer
 from analysis.ties.text import document, sentences
+from analysis.votes.clusters import clusters_of
+from analysis.votes.votes import votes_from_columns
 from tests.analysis.worlds import Crowd
 
 

@@ -13,12 +13,12 @@ from scipy import stats
 
 from analysis.commands import ties as program
 from analysis.preference.answer import change_over_rounds
-from analysis.reading.study import read_study
-from analysis.reading.votes import votes_from_columns
 from analysis.ties.answer import UNITS, answer
 from analysis.ties.section import section, sets_figure
 from analysis.ties.sets import Recipe, law_of_sets
 from analysis.ties.text import document, parts, sentences, tables
+from analysis.votes.study import read_study
+from analysis.votes.votes import votes_from_columns
 from dialogue.errors import InputError
 from tests.house.typed import typed_program
 

@@ -12,15 +12,15 @@ import pytest
 from analysis import notebook
 from analysis.__main__ import COMMANDS
 from analysis.comparison.methods import panels_of
-from analysis.reading.long_tables import LongTable, long_from_votes
-from analysis.reading.study import read_study
-from analysis.reading.systems import fixed_sides
-from analysis.reading.votes import votes_from_columns
 from analysis.report.assembly import report
 from analysis.variance.answer import answer
 from analysis.variance.cubes import compared_models
 from analysis.variance.section import section
 from analysis.variance.tables import study_tables
+from analysis.votes.long_tables import LongTable, long_from_votes
+from analysis.votes.study import read_study
+from analysis.votes.systems import fixed_sides
+from analysis.votes.votes import votes_from_columns
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import write_records

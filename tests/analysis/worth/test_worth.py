@@ -11,8 +11,8 @@ import pytest
 
 from analysis.__main__ import COMMANDS
 from analysis.notebook_judges import worth
-from analysis.reading.scores.paired import signed_ranks
 from analysis.stats.gain import gain_of
+from analysis.votes.scores.paired import signed_ranks
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records

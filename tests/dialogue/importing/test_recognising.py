@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from analysis.notebook import preference, ratings
-from analysis.reading.cautions import about_names, told_of_reading
-from analysis.reading.inputs import matches_of, votes_of
+from analysis.votes.cautions import about_names, told_of_reading
+from analysis.votes.inputs import matches_of, votes_of
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.people import coarse
 from dialogue.tables.reading import read_table

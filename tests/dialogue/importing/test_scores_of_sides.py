@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.reading.inputs import ratings_of
+from analysis.votes.inputs import ratings_of
 from dialogue.errors import InputError
 from tests.analysis import worlds_tables as worlds
 from tests.dialogue.importing.layouts import table

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.reading.inputs import matches_of
-from analysis.reading.systems import contrasts
+from analysis.votes.inputs import matches_of
+from analysis.votes.systems import contrasts
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.naming import meanings, parse_names
 from tests.dialogue.importing.layouts import LAYOUTS, TRUE, survey_key

@@ -9,8 +9,8 @@ from random import Random
 import pandas as pd
 import pytest
 
-from analysis.reading.inputs import matches_of, ratings_of
-from analysis.reading.systems import contrasts
+from analysis.votes.inputs import matches_of, ratings_of
+from analysis.votes.systems import contrasts
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.naming import meanings, parse_names
 from tests.analysis import worlds_tables as worlds

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.reading.cautions import told_of_reading
-from analysis.reading.votes import read_votes
+from analysis.votes.cautions import told_of_reading
+from analysis.votes.votes import read_votes
 from dialogue.errors import InputError
 from dialogue.importing.columns import text_columns
 from dialogue.importing.reading import Stated
@@ -14,7 +14,7 @@ from dialogue.importing.votes import read_judgements
 from dialogue.records import Candidate, Pair
 from dialogue.tables.reading import read_table
 from tests.analysis import worlds_tables as worlds
-from tests.analysis.reading.test_opening import TRUE, counted, reading
+from tests.analysis.votes.test_opening import TRUE, counted, reading
 
 
 def quoting():

@@ -15,14 +15,14 @@ import pytest
 
 from analysis.agreement.answer import answer as agreement
 from analysis.preference.answer import answer as preference
-from analysis.reading.inputs import matches_of
-from analysis.reading.study import read_study
-from analysis.reading.votes import read_votes
 from analysis.report.assembly import page, report
 from analysis.report.paper import heds, public_data
 from analysis.report.paper.kit import MANIFEST, kit_folder, write_kit
 from analysis.showing.words import signed
 from analysis.ties.answer import answer as ties
+from analysis.votes.inputs import matches_of
+from analysis.votes.study import read_study
+from analysis.votes.votes import read_votes
 from dialogue.files import read_records, write_records
 from dialogue.records import Pair, Rater, Vote
 from tests.analysis.report_study import add_votes

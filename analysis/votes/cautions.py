@@ -1,0 +1,158 @@
+"""What is odd or missing in a table of votes, in plain words: given with every result, never guessed away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.showing.words import count
+from analysis.stats.intervals import crossed, groups
+from analysis.votes.keeping import VERIFIED
+from analysis.votes.votes import Ints, Votes
+from dialogue.importing.reading import Reading, said_left_out
+from dialogue.judges import JUDGE, folded_name, is_model_name
+
+NO_DIALOGUE = (
+    "The votes name no dialogue, so pairs from one conversation are taken as independent; if some share one, the "
+    "intervals are too narrow."
+)
+ONE_DIALOGUE = "All votes are on one dialogue, so no interval shows how other dialogues would be judged."
+
+
+def cautions(votes: Votes) -> list[str]:
+    """One sentence for each thing to know before quoting a number."""
+    said = [*_about_rounds(votes), *_about_raters(votes), *about_dialogues(votes)]
+    return [*said, "One vote has no interval."] if len(votes) == 1 else said
+
+
+def told_of_reading(votes: Votes, *, alone: bool = False) -> list[str]:
+    """How the table was read, what it held and what was left out of it; nothing for data in memory.
+
+    `alone` says that no caution follows, so that checks and late votes are named here.
+    """
+    if votes.ledger is None or not votes.ledger.read:
+        return []
+    counts = np.bincount(votes.choice, minlength=len(votes.labels)).tolist()
+    ties = counts[votes.labels.index("tie")] if "tie" in votes.labels else None
+    shown = [f"{label} {number:,}" for label, number in zip(votes.labels, counts, strict=True) if label != "tie"]
+    if votes.systems:
+        shown = _wins(votes)
+    told = ", ".join([*shown, *([] if ties is None else [count(ties, "tie")])])
+    people = f" of {count(groups(votes.rater), 'rater')}" if votes.rater is not None else ""
+    held = f"{count(len(votes), 'vote')}{people} on {count(groups(votes.pair), 'pair')}: {told}."
+    apart = [said for said in votes.warnings if said.startswith(VERIFIED)] if alone else []
+    return [
+        votes.ledger.line,
+        f"Read: {count(votes.ledger.read, 'row')}, {held} {_lost(votes, alone)}".rstrip(),
+        *apart,
+    ]
+
+
+def _lost(votes: Votes, alone: bool) -> str:
+    """What was left out; what the cautions say of checks and late votes is not said twice."""
+    if votes.ledger is None or (votes.warnings and not votes.ledger.dropped and not alone):
+        return ""
+    return said_left_out(votes.ledger.left_out) if alone else votes.ledger.lost
+
+
+def reading_of(votes: Votes, systems: Sequence[str] = ()) -> dict[str, Any]:
+    """The key `reading` of `--json`: what was read, what was left out of it and why, what is analysed.
+
+    `systems` are those that pairs.jsonl names. `rows` is null for data in memory, which no file was read for.
+    """
+    ledger = votes.ledger or Reading("columns", 0)
+    counts = np.bincount(votes.choice, minlength=len(votes.labels)).tolist()
+    choices = dict(zip(votes.labels, counts, strict=True))
+    return {
+        "form": ledger.form,
+        "rows": ledger.read or None,
+        "columns": dict(ledger.columns),
+        "words": dict(ledger.words),
+        "notes": list(ledger.notes),
+        "left_out": dict(ledger.left_out),
+        "votes": len(votes),
+        "pairs": groups(votes.pair),
+        "raters": None if votes.rater is None else groups(votes.rater),
+        "choices": choices,
+        "ties": choices.get("tie"),
+        "systems": list(systems or votes.systems),
+    }
+
+
+def _wins(votes: Votes) -> list[str]:
+    """How often each system won, where they are few; otherwise how many there are."""
+    if len(votes.systems) > 4 or votes.system_a is None or votes.system_b is None:
+        return [count(len(votes.systems), "system")]
+    won = np.where(votes.choice == 0, votes.system_a, votes.system_b)[votes.choice < 2]
+    numbers = np.bincount(won, minlength=len(votes.systems)).tolist()
+    return [f"{name} {number:,}" for name, number in zip(votes.systems, numbers, strict=True)]
+
+
+def _about_rounds(votes: Votes) -> list[str]:
+    if votes.round is None:
+        return ["The votes have no round column, so HumanExp-1, 2, ... cannot be told apart: only pooled results."]
+    said, counted = [], votes.in_round
+    if len(set(np.unique(votes.round[counted], return_counts=True)[1].tolist())) > 1:
+        said.append("The experiments have different numbers of votes.")
+    if twice := _repeated(votes.pair[counted], votes.round[counted]):
+        said.append(f"HumanExp-k should hold one vote per pair; some rounds have more ({count(twice, 'extra vote')}).")
+    return said
+
+
+def _about_raters(votes: Votes) -> list[str]:
+    if votes.rater is None:
+        return [
+            "The votes have no rater column, so the intervals ignore differences between raters and may be too narrow."
+        ]
+    if votes.voters == 1 and len(votes) > 1:
+        return ["All votes are from one rater, so no interval shows how other raters would vote."]
+    return about_names(votes)
+
+
+def about_names(votes: Votes) -> list[str]:
+    """Votes that one person may have given twice, and raters who bear the name of a model."""
+    if votes.rater is None:
+        return []
+    said, met = [], dict[str, list[str]]()
+    if twice := _repeated(votes.pair, votes.rater):
+        said.append(f"Some raters voted on the same pair more than once ({count(twice, 'repeated vote')}).")
+    for code in np.unique(votes.rater).tolist():
+        met.setdefault(folded_name(votes.raters[code]), []).append(votes.raters[code])
+    if alike := [names for names in met.values() if len(names) > 1]:
+        shown = " and ".join(repr(name) for name in alike[0][:2])
+        said.append(
+            f"{shown} differ in capitals or spaces only and are counted as different raters "
+            f"({count(len(alike), 'such name')}). If they are one person, write the name in one way."
+        )
+    return [*said, *_about_models(votes)]
+
+
+def _about_models(votes: Votes) -> list[str]:
+    """A column called `judge` may name people or models; the word alone does not tell which."""
+    if votes.rater is None:
+        return []
+    known = np.zeros(len(votes), bool) if votes.door is None else np.array([*votes.doors, ""])[votes.door] == JUDGE
+    systems = {folded_name(name) for name in votes.systems}
+    names = [folded_name(votes.raters[code]) for code in np.unique(votes.rater[~known]).tolist()]
+    if not (found := [name for name in names if name in systems or is_model_name(name)]):
+        return []
+    return [
+        f"{count(len(found), 'rater')} may be no person: {found[0]!r} is the name of a language model"
+        f"{' or of a compared system' if found[0] in systems else ''}. If it judged, its votes are no person's: keep "
+        "them in verdicts.jsonl, or say --with-judges."
+    ]
+
+
+def about_dialogues(votes: Votes) -> list[str]:
+    """That no dialogue is named, or one alone: what an interval then does not know."""
+    if groups(votes.pair) < 2:
+        return []
+    if votes.dialogue is None:
+        return [] if votes.item is not None else [NO_DIALOGUE]
+    return [ONE_DIALOGUE] if groups(votes.dialogue) == 1 else []
+
+
+def _repeated(first: Ints, second: Ints) -> int:
+    return len(first) - groups(crossed([first, second]))

@@ -1,0 +1,262 @@
+"""Answers of people to questions of next-utterance choice as columns, and what models got on the same questions.
+
+Only counted answers of raters who passed enter, unless all are asked for. An answer without a first choice counts as
+wrong; one without a second choice counts for R@2 by its first alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from analysis.stats.intervals import Interval, mean_interval
+from analysis.votes.clusters import clusters_of
+from analysis.votes.naming import Names
+from dialogue.errors import InputError
+from dialogue.files import from_json, read_records
+from dialogue.importing.naming import meanings
+from dialogue.judges import judges_beside, refusal, whose
+from dialogue.questions import check_indices, read_choices
+from dialogue.records import OptionChoice, Question, Rater
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import cell_text
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+CHOICE_FIELDS = ("question", "rater", "first", "second", "seconds", "source", "rater_status", "counted", "kind")
+SCORED = ("evaluator", "task", "model", "seed", "checkpoint", "item", "rater", "score", "condition")
+FIRST, SECOND = "R@1", "R@2"
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """One row an answer; `pair` is the question's place among the questions, as the rule of clusters calls it."""
+
+    questions: tuple[Question, ...]
+    pair: Ints
+    rater: Ints
+    raters: tuple[str, ...]
+    hits: Mapping[str, Floats]  # R@1, R@2 -> 1 or 0
+    seconds: Floats  # NaN where unknown
+    sources: tuple[str, ...]
+    notes: tuple[str, ...]
+    second: bool = True  # whether anybody gave a second choice
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    @cached_property
+    def dialogue(self) -> Ints | None:
+        """The dialogue of each answer's question; None where some question names none."""
+        names = [one.dialogue for one in self.questions]
+        if None in names or not names:
+            return None
+        return np.asarray(np.unique(np.array(names), return_inverse=True)[1][self.pair], dtype=np.int64)
+
+    @property
+    def item(self) -> None:
+        """Questions of one context may be clustered by their dialogue; a context alone is not asked for."""
+
+    def need(self, name: str, what: str) -> Any:
+        """A column, or a sentence where there is none."""
+        if (found := getattr(self, name, None)) is None:
+            raise InputError(f"{what} needs the {name} of every question, and some name none.")
+        return found
+
+    def corpus(self, name: str) -> NDArray[np.bool_]:
+        """Which answers are to questions of a corpus."""
+        return np.array([one.corpus == name for one in self.questions], dtype=bool)[self.pair]
+
+    def select(self, kept: NDArray[np.bool_]) -> Choices:
+        """Some of the answers."""
+        return replace(self, pair=self.pair[kept], rater=self.rater[kept], seconds=self.seconds[kept],
+                       hits={name: values[kept] for name, values in self.hits.items()})  # fmt: skip
+
+
+def read_answers(
+    path: Path, questions: Sequence[Question], *, columns: Names = (), first: int = 0, uncounted: bool = False
+) -> Choices:
+    """Answers from choices.jsonl, or from any table whose columns `columns` names; `first` is the first option's."""
+    ours = path.suffix == ".jsonl" and not columns and not first
+    judges = judges_beside([path])
+    found = read_choices(path, questions, judges=judges) if ours else _from_table(path, questions, columns, first)
+    return answers_given(found, questions, uncounted=uncounted)
+
+
+def answers_kept(
+    found: Sequence[OptionChoice], questions: Sequence[Question], *, uncounted: bool = False
+) -> tuple[list[OptionChoice], list[str]]:
+    """The answers that count, one of a rater to a question, and what was left out and why."""
+    place = {one.question: k for k, one in enumerate(questions)}
+    left: Counter[str] = Counter()
+    kept: dict[tuple[str, str], OptionChoice] = {}
+    for one in found:
+        if why := _why_left(one, questions[place[one.question]], uncounted):
+            left[why] += 1
+        elif (one.question, one.rater) in kept:
+            left["a second answer of one rater to one question"] += 1
+        else:
+            kept[one.question, one.rater] = one
+    return list(kept.values()), [f"Left out: {number:,}, {why}." for why, number in left.items()]
+
+
+def answers_given(found: Sequence[OptionChoice], questions: Sequence[Question], *, uncounted: bool = False) -> Choices:
+    """The answers as columns, without those that do not count."""
+    place = {one.question: k for k, one in enumerate(questions)}
+    rows, notes = answers_kept(found, questions, uncounted=uncounted)
+    raters = tuple(sorted({one.rater for one in rows}))
+    codes = {name: k for k, name in enumerate(raters)}
+    truth = [questions[place[one.question]].answer for one in rows]
+    first = np.array([float(one.first == true) for one, true in zip(rows, truth, strict=True)])
+    second = np.array([float(true in (one.first, one.second)) for one, true in zip(rows, truth, strict=True)])
+    if number := sum(one.first is None for one in rows):
+        notes.append(f"{number:,} answers choose nothing; they count as wrong.")
+    if number := sum(one.second is None and one.first is not None for one in rows):
+        notes.append(f"{number:,} answers have no second choice; for R@2 they count by the first alone.")
+    return Choices(
+        tuple(questions), np.array([place[one.question] for one in rows], dtype=np.int64),
+        np.array([codes[one.rater] for one in rows], dtype=np.int64), raters, {FIRST: first, SECOND: second},
+        np.array([np.nan if one.seconds is None else one.seconds for one in rows]),
+        tuple(sorted({one.source for one in rows})), tuple(notes), any(one.second is not None for one in rows),
+    )  # fmt: skip
+
+
+def hits_interval(part: Choices, metric: str, clusters: str = "auto") -> Interval | None:
+    """The interval of a share of hits, crossed by dialogue and rater; None for one answer or one rater.
+
+    The one rule for `choose`, `compare` and the report.
+    """
+    values = part.hits[metric]
+    if len(values) < 2 or len(np.unique(part.rater)) < 2:
+        return None
+    return mean_interval(values, by=clusters_of(part, clusters, part=True), share=True)
+
+
+def told_of_sources(sources: Sequence[str]) -> list[str]:
+    """That answers are not people's, where they are not."""
+    return ["Answers here are simulated: they say nothing about people."] if "simulated" in sources else []
+
+
+def _why_left(one: OptionChoice, question: Question, uncounted: bool) -> str:
+    if one.kind == "check" or question.kind == "check":
+        return "answers to hidden checks"
+    if not uncounted and one.rater_status != "passed":
+        return f"answers of raters who are {one.rater_status}"
+    return "" if uncounted or one.counted else "answers that do not count"
+
+
+def _from_table(path: Path, questions: Sequence[Question], columns: Names, first: int) -> list[OptionChoice]:
+    """Answers of any table; every complaint names the row."""
+    named = meanings(columns, "--columns")
+    known = {one.question: one for one in questions}
+    if unknown := [name for name in named if name not in CHOICE_FIELDS]:
+        raise InputError(f"--columns maps {unknown[0]}; an answer has {', '.join(CHOICE_FIELDS)}.")
+    judges, found = judges_beside([path]), []
+    for where, row in read_table(path).rows():
+        texts = {name: cell_text(row.get(named.get(name, name))).strip() for name in CHOICE_FIELDS}
+        if not texts["question"] or not texts["rater"]:
+            raise InputError(
+                f"{where}: no question or no rater here; the columns are {', '.join(row)}. Name them: "
+                "--columns question=...,rater=...,first=..."
+            )
+        if (question := known.get(texts["question"])) is None:
+            raise InputError(
+                f"{where}: question {texts['question']!r} is not among the questions. Give their own file."
+            )
+        values: dict[str, Any] = {name: text for name, text in texts.items() if text}
+        for name in ("first", "second"):
+            values[name] = _option(texts[name], question, first, f"{where}: {name}")
+        if "seconds" in values:
+            values["seconds"] = _seconds(texts["seconds"], where)
+        values["counted"] = texts["counted"].lower() not in ("false", "0", "no")
+        if (why := whose(texts["source"], texts["rater"], judges)) is not None:
+            raise refusal(where, why)
+        one = from_json(OptionChoice, values, where)
+        check_indices(one, question, where)
+        found.append(one)
+    return found
+
+
+def _option(text: str, question: Question, first: int, where: str) -> int | None:
+    """The index of an option from its number or its text; nothing where nothing was chosen."""
+    if not text:
+        return None
+    options = [one.text for one in question.options]
+    if text in options:
+        return options.index(text)
+    if not text.lstrip("-").isdecimal() or not 0 <= int(text) - first < len(options):
+        raise InputError(
+            f"{where} is {text[:40]!r}; the question has options {first} to {first + len(options) - 1}. If the table "
+            f"counts from {1 - first}, say --count-from {1 - first}."
+        )
+    return int(text) - first
+
+
+def _seconds(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{where}: seconds is {text!r}, which is no number.") from None
+
+
+def profiles_beside(folder: Path) -> dict[str, Mapping[str, str]]:
+    """Rater -> what they said of themselves, of a study's raters.jsonl."""
+    path = folder / "raters.jsonl"
+    return {one.rater: one.profile for one in read_records(path, Rater)} if path.exists() else {}
+
+
+@dataclass(frozen=True, eq=False)
+class ModelChoices:
+    """What one model got on every question by one rule: hits[metric] is (seeds, questions), NaN where not known."""
+
+    model: str
+    rule: str
+    seeds: tuple[int | None, ...]
+    baseline: bool
+    hits: Mapping[str, Floats]
+
+
+def read_models(path: Path, questions: Sequence[Question]) -> list[ModelChoices]:
+    """Models of nuc.parquet after training, by the mean over heads where they have several; then the simple rules."""
+    try:
+        table = pq.read_table(path, columns=list(SCORED))
+        columns = {name: table.column(name).to_pylist() for name in SCORED}
+    except (OSError, pa.ArrowInvalid, KeyError) as error:
+        raise InputError(f"{path} cannot be read ({error}). Write it again: python -m evaluators choose") from None
+    place: dict[tuple[str, str], list[int]] = {}
+    for k, one in enumerate(questions):
+        draw = int(one.extra.get("draw", 0) or 0)
+        if one.kind == "real":
+            place.setdefault((one.item, f"candidates draw {draw}" if draw else ""), []).append(k)
+    found: dict[tuple[bool, str, str], dict[tuple[int | None, str], dict[str, Floats]]] = {}  # the last: by head
+    for evaluator, task, model, seed, checkpoint, item, rater, score, condition in zip(*columns.values(), strict=True):
+        at = place.get((item, condition or ""))
+        if (
+            at is None
+            or task not in (FIRST, SECOND)
+            or evaluator not in ("nuc", "nuc_encoder", "baseline")
+            or checkpoint == "untrained"
+        ):
+            continue
+        name = model if checkpoint in ("last", "") else f"{model} {checkpoint}"
+        rule, head = ("encoder", rater) if evaluator == "nuc_encoder" else (rater, "")
+        rows = found.setdefault((evaluator == "baseline", name, rule), {}).setdefault((seed, task), {})
+        if head not in rows:
+            rows[head] = np.full(len(questions), np.nan)
+        rows[head][at] = score
+    made = []
+    for (baseline, name, rule), held in found.items():
+        seeds = tuple(dict.fromkeys(seed for seed, _ in held))
+        hits = {task: np.stack([np.mean([*held[seed, task].values()], axis=0) for seed in seeds])
+                for task in (FIRST, SECOND)}  # fmt: skip
+        made.append(ModelChoices(name, rule, seeds, baseline, hits))
+    return sorted(made, key=lambda one: one.baseline)

@@ -1,0 +1,273 @@
+"""The score files of a study: which there are, what their cards say, and what of them is not used and why.
+
+A score file is any STUDY/*.parquet, and any STUDY/conditions/NAME/*.parquet, whose metadata says `format: scores`.
+metrics.parquet and scores.parquet of version 0.2.0 say nothing: they are known by name, and built-in cards stand in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.votes.scores.summing import Batches, ByRows, Gaps, Summed, gaps_of, scale_of, summed
+from analysis.votes.scores.table import NEEDED, TEXTS, read_scores
+from analysis.votes.scores.values import Key, Value
+from dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, joined
+from dialogue.errors import InputError
+from dialogue.judges import folded_name
+
+OLD = ("metrics.parquet", "scores.parquet")  # of 0.2.0, which carry no cards; read first
+CONDITIONS = "conditions"
+BATCH = 1 << 16  # rows at once
+IMPORT = "python -m analysis import-scores"
+
+
+class Unused(NamedTuple):
+    """Something that was read and not used."""
+
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"not compared: {self.what} ({self.why})"
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Every score of a study as values, with the cards that say how to read them."""
+
+    values: Mapping[Key, Mapping[int | None, Value]]
+    cards: Mapping[str, Card]
+    unit: str  # what an error is by: `dialogue`, or `item` where no row names its dialogue
+    left_out: tuple[Unused, ...]
+    missing: tuple[str, ...]  # sentences on scores that are not there
+    conditions: frozenset[str] = frozenset()  # folders of conditions/ that scores were read from
+
+    def perturbed(self, key: Key) -> bool:
+        """Whether the scores were made under a condition that has a folder of its own."""
+        return key.condition.partition(", ")[0] in self.conditions
+
+
+class ScoreFile(NamedTuple):
+    """One score table and the condition that its folder stands for; empty for clean scores."""
+
+    name: str
+    condition: str
+    cards: Mapping[str, Card]
+    batches: Batches
+    clustered: bool
+
+
+def find_score_files(folder: Path) -> tuple[list[Path], list[Unused]]:
+    """The score files of a study folder, and other Parquet files with the reason why they are not read."""
+    here = sorted(folder.glob("*.parquet"), key=lambda path: (path.name not in OLD, path.name))
+    found, other = [], []
+    for path in [*here, *sorted(folder.glob(f"{CONDITIONS}/*/*.parquet"))]:
+        said = _metadata(path).get("format", "")
+        if said == SCORES or (not said and path.name in OLD):
+            found.append(path)
+        else:
+            why = (
+                f"it holds {said}, not scores"
+                if said
+                else f"its metadata does not say format: {SCORES}; {IMPORT} adds it"
+            )
+            other.append(Unused(str(path.relative_to(folder)), why))
+    return found, other
+
+
+def card_files(folder: Path, *, but: str) -> list[tuple[str, dict[str, Card]]]:
+    """The cards of every score file of a study but one, each with the name of its file."""
+    paths = [path for path in find_score_files(folder)[0] if path.name != but]
+    return [(str(path.relative_to(folder)), _carried(path)) for path in paths]
+
+
+def read_study_scores(folder: Path) -> Scores | None:
+    """All score files of a study folder; None where there is none."""
+    paths, other = find_score_files(folder)
+    files = [_open(path, str(path.relative_to(folder)), _condition(path, folder)) for path in paths]
+    return _read(files, other) if files else None
+
+
+def open_scores(sources: Sequence[Any], needed: Sequence[str]) -> list[ScoreFile]:
+    """Files, those of study folders, and tables in memory, to be read batch by batch; checked for `needed` columns."""
+    found = []
+    for source in sources:
+        if isinstance(source, str | Path) and Path(source).is_dir():
+            found += [
+                _open(path, str(path.relative_to(source)), _condition(path, Path(source)), needed)
+                for path in find_score_files(Path(source))[0]
+            ]
+        elif str(source).endswith(".parquet"):
+            found.append(_open(Path(source), str(source), "", needed))
+        else:
+            name = str(source) if isinstance(source, str | Path) else "the scores"
+            found.append(_whole(name, [read_scores([source], needed=needed)], {}))
+    return found
+
+
+def _whole(name: str, tables: Sequence[pa.Table], cards: Mapping[str, Card]) -> ScoreFile:
+    """Tables that are read already."""
+    names = {column for table in tables for column in table.column_names}
+
+    def batches(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        del wanted
+        return chain.from_iterable(table.to_batches(max_chunksize=BATCH) for table in tables)
+
+    return ScoreFile(name, "", cards, batches, "cluster" in names)
+
+
+def scores_of(sources: Sequence[Any]) -> Scores:
+    """The same from files or tables in memory, whose rows are taken together."""
+    tables = [read_scores([source]) for source in sources]
+    cards = joined((str(source), _carried(Path(source))) for source in sources if str(source).endswith(".parquet"))
+    return _read([_whole("the scores", tables, cards)], [])
+
+
+def _condition(path: Path, folder: Path) -> str:
+    return path.parent.name if path.parent.parent == folder / CONDITIONS else ""
+
+
+def _metadata(path: Path) -> dict[str, str]:
+    try:
+        held = pq.read_schema(path).metadata or {}
+    except FileNotFoundError as error:
+        raise InputError(f"{path} cannot be read: there is no such file.") from error
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path} cannot be read as Parquet ({error}).") from error
+    return {name.decode(): held[name].decode("utf-8", "replace") for name in held if name in (b"format", b"cards")}
+
+
+def _carried(path: Path) -> dict[str, Card]:
+    """The cards that a file carries."""
+    held = _metadata(path)
+    return cards_from(held["cards"], str(path)) if "cards" in held else {}
+
+
+def _open(path: Path, name: str, condition: str, needed: Sequence[str] = NEEDED) -> ScoreFile:
+    cards, schema = _carried(path), pq.read_schema(path)
+    if absent := [column for column in needed if column not in schema.names]:
+        raise InputError(f"{path}: column {', '.join(absent)} missing; a score table has {', '.join(needed)}.")
+    texts = [one.name for one in schema if one.name in TEXTS and pa.types.is_string(one.type)]
+
+    def batches(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            for batch in file.iter_batches(BATCH, columns=list(wanted)):
+                if "item" in batch.schema.names and (empty := batch.column("item").null_count):
+                    raise InputError(f"{path}: item is empty in {empty:,} rows or more; every score needs one.")
+                yield _under(batch, condition) if condition and "evaluator" in wanted else batch
+
+    return ScoreFile(name, condition, cards, batches, "cluster" in schema.names)
+
+
+def _under(batch: pa.RecordBatch, condition: str) -> pa.RecordBatch:
+    """The rows of conditions/NAME as rows of the condition NAME, with what else they say of it."""
+    place = batch.schema.get_field_index("condition")
+    said = [""] * len(batch) if place < 0 else batch.column(place).cast(pa.string()).fill_null("").to_pylist()
+    column = pa.array([f"{condition}, {text}" if text and text != condition else condition for text in said])
+    if place < 0:
+        return pa.RecordBatch.from_arrays([*batch.columns, column], [*batch.schema.names, "condition"])
+    return batch.set_column(place, "condition", column)
+
+
+def _read(files: Sequence[ScoreFile], other: Sequence[Unused]) -> Scores:
+    cards = {**BUILT_IN, **joined((file.name, file.cards) for file in files)}
+    gaps = _all_gaps([gaps_of(file.batches) for file in files])
+    values: ByRows = {}
+    origin: dict[tuple[Key, int | None], str] = {}
+    left = list(other)
+    for file in files:
+        found = summed(file.batches, cards, gaps)
+        left += _joined_values(values, origin, found.values, file.name)
+        left += _uncounted(found)
+    left += [Unused(_named(key, seed), "none of its scores could be made") for key, seed in gaps.alone]
+    left += [Unused(_named(scale, None), "no item has a score from every model") for scale in _emptied(gaps, values)]
+    left += _people(values)
+    unit = "dialogue" if any(file.clustered for file in files) else "item"
+    conditions = frozenset(file.condition for file in files if file.condition)
+    return Scores(values, cards, unit, tuple(left), tuple(_missing(gaps)), conditions)
+
+
+def _all_gaps(found: Sequence[Gaps]) -> Gaps:
+    """The gaps of all files: a scale may be spread over several."""
+    every = Gaps()
+    for gaps in found:
+        for of, reasons in gaps.reasons.items():
+            every.reasons.setdefault(of, Counter()).update(reasons)
+        for scale, items in gaps.items.items():
+            every.items.setdefault(scale, set()).update(items)
+        every.alone += gaps.alone
+    return every
+
+
+def _joined_values(
+    values: ByRows, origin: dict[tuple[Key, int | None], str], found: ByRows, name: str
+) -> Iterator[Unused]:
+    """Add what a file holds; scores that stand in two files are used once, and refused where the files disagree."""
+    again: Counter[str] = Counter()
+    for key, seeds in found.items():
+        for seed, value in seeds.items():
+            if (first := origin.get((key, seed))) is not None:
+                if not _same(values[key][seed], value):
+                    raise InputError(
+                        f"{first} and {name} both hold {_named(key, seed)}, and their scores differ. "
+                        f"Keep one: move the other out of the study folder."
+                    )
+                again[first] += 1
+                continue
+            origin[key, seed] = name
+            values.setdefault(key, {})[seed] = value
+    for first, number in again.items():
+        yield Unused(name, f"{number:,} of its models and tasks stand in {first} too, with the same scores")
+
+
+def _uncounted(found: Summed) -> Iterator[Unused]:
+    """A line for each task of a model whose counts are not there, whichever its seeds."""
+    seeds: dict[tuple[Key, str], list[int | None]] = {}
+    for key, seed, why in found.without:
+        seeds.setdefault((key, why), []).append(seed)
+    for (key, why), those in seeds.items():
+        yield Unused(_named(key, those[0] if len(those) == 1 else None), why)
+
+
+def _same(one: Value, other: Value) -> bool:
+    return one.examples == other.examples and bool(np.isclose(one.value, other.value, rtol=1e-9, atol=1e-12))
+
+
+def _named(key: Key, seed: int | None) -> str:
+    """`probe AllSlots of hred seed 0 last`."""
+    of = f"of {key.model}" + ("" if seed is None else f" seed {seed}") if key.model else ""
+    return " ".join(filter(None, [key.evaluator, key.task, of, key.checkpoint, key.condition]))
+
+
+def _emptied(gaps: Gaps, values: ByRows) -> list[Key]:
+    """Scales that lost every item because some model has no score for it."""
+    return sorted(set(gaps.items) - {scale_of(key) for key in values})
+
+
+def _people(values: ByRows) -> Iterator[Unused]:
+    """Rows that claim to be people's."""
+    for key in [key for key in values if folded_name(key.evaluator) in PEOPLE]:
+        del values[key]
+        yield Unused(f"{key.evaluator} {key.task} of {key.model}", "what people say is read from votes.jsonl alone")
+
+
+def _missing(gaps: Gaps) -> Iterator[str]:
+    """How many scores are not there and why, in a sentence for each task."""
+    for (evaluator, task), reasons in gaps.reasons.items():
+        number = sum(reasons.values())
+        items = set().union(*(found for scale, found in gaps.items.items() if scale[:2] == (evaluator, task)))
+        why = ", ".join(f"{reason} {n:,}" for reason, n in reasons.most_common(5))
+        were = "score is missing ({}) and enters" if number == 1 else "scores are missing ({}) and enter"
+        left = "1 item is" if len(items) == 1 else f"{len(items):,} items are"
+        yield f"{evaluator} {task}: {number:,} {were.format(why)} no mean" + (
+            f"; {left} left out for every model, so that all are compared on the same items." if items else "."
+        )

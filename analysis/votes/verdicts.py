@@ -1,0 +1,184 @@
+"""Verdicts of judges as columns beside the votes of people: what a judge says of every pair, with votes and without.
+
+A judge is a name with one prompt. Its value of a pair is the mean over orders and draws, turned so that the first
+system of the contrast counts as plus; an unusable reply counts as no opinion, for pairs with votes and without alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.stats.powered import Sample
+from analysis.votes.clusters import clusters_of
+from analysis.votes.forms import read_elsewhere
+from analysis.votes.systems import Contrast, key_of, system_names
+from analysis.votes.votes import Votes, net_scores
+from dialogue.errors import InputError
+from dialogue.files import read_records
+from dialogue.judges import VERDICTS, read_verdicts
+from dialogue.records import Pair, Verdict
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Outcome = Literal["net", "tie"]
+NET: Outcome = "net"
+TIE: Outcome = "tie"
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """One judge with one prompt: its verdicts by pair, and the pairs themselves."""
+
+    judge: str
+    prompt: str
+    verdicts: Mapping[str, tuple[Verdict, ...]]  # pair -> its verdicts, usable or not
+    pairs: Mapping[str, Pair]
+
+    @property
+    def every(self) -> Iterator[tuple[Pair, Verdict]]:
+        """Every verdict with its pair."""
+        return ((self.pairs[name], one) for name, some in self.verdicts.items() for one in some)
+
+    @property
+    def orders(self) -> str:
+        """`both`, `ab`, `ba`, or `mixed` where some pairs were asked in one order and some in both or the other."""
+        asked = {"".join(sorted({one.order for one in some})) for some in self.verdicts.values()}
+        return {"abba": "both"}.get(only := next(iter(asked)), only) if len(asked) == 1 else "mixed"
+
+    def value(self, pair: str, outcome: Outcome) -> float | None:
+        """What it says of a pair: a's side minus b's, or how far it is a tie; None where it was not asked."""
+        some = self.verdicts.get(pair)
+        if not some:
+            return None
+        parts = [shares for one in some if (shares := shares_of(one)) is not None]
+        if not parts:
+            return 0.0
+        first, second, tie = np.mean(parts, axis=0)
+        if outcome == "net":
+            return float(first - second)
+        hard = all(one.probability is None for one in some)
+        return float(tie + (min(first, second) if hard else 0.0))  # an order flip counts half
+
+    def ruling(self, pair: str) -> int | None:
+        """0 a, 1 b, 2 tie: its verdict on the whole; two orders that contradict each other are a tie."""
+        value = self.value(pair, "net")
+        usable = [one for one in self.verdicts.get(pair, ()) if one.choice != "unusable"]
+        if value is None or not usable:
+            return None
+        counts = [sum(one.choice == name for one in usable) for name in ("a", "b", "tie")]
+        best = max(counts)
+        return counts.index(best) if counts.count(best) == 1 else 2
+
+
+def shares_of(one: Verdict) -> tuple[float, float, float] | None:
+    """A verdict as shares of a, b and tie: its probabilities, or all on its choice; None for an unusable one."""
+    if one.choice == "unusable":
+        return None
+    if one.probability is not None:
+        return one.probability.get("a", 0.0), one.probability.get("b", 0.0), one.probability.get("tie", 0.0)
+    return float(one.choice == "a"), float(one.choice == "b"), float(one.choice == "tie")
+
+
+def benches(verdicts: Sequence[Verdict], pairs: Mapping[str, Pair]) -> list[Bench]:
+    """The judges of a file, each with each of its prompts apart: different prompts are different judges."""
+    found: dict[tuple[str, str], dict[str, list[Verdict]]] = {}
+    for one in verdicts:
+        found.setdefault((one.judge, one.prompt), {}).setdefault(one.pair, []).append(one)
+    return [
+        Bench(judge, prompt, {pair: tuple(some) for pair, some in by_pair.items()}, pairs)
+        for (judge, prompt), by_pair in sorted(found.items())
+    ]
+
+
+def benches_beside(study: Path, verdicts: Path | None, judges: Sequence[str] = ()) -> list[Bench]:
+    """The judges of a study folder, or of a file of verdicts on its pairs; `judges` names some of them."""
+    path = verdicts or study / VERDICTS
+    if not (study / "pairs.jsonl").exists():
+        lacking = f"{study} has no pairs.jsonl, so nobody knows what was judged. Give a study folder."
+        raise InputError(read_elsewhere(study) or lacking)
+    if not path.exists():
+        raise InputError(
+            f"{path} is not there, so no judge has ruled on this study. Ask one: python -m evaluators judge {study}"
+        )
+    pairs = {pair.pair: pair for pair in read_records(study / "pairs.jsonl", Pair)}
+    found = benches(read_verdicts(path, pairs), pairs)
+    names = sorted({one.judge for one in found})
+    if absent := [name for name in judges if name not in names]:
+        raise InputError(f"{path} has no verdicts of {absent[0]!r}; its judges are {', '.join(names)}.")
+    if not found:
+        raise InputError(f"{path} holds no verdict.")
+    return [one for one in found if not judges or one.judge in judges]
+
+
+def from_elsewhere(votes: Votes) -> bool:
+    """Whether votes did not come through our server, which hands out pairs in random order."""
+    return not votes.source or "imported" in votes.source
+
+
+def contrast_of(pair: Pair, names: Mapping[tuple[str, int | None, str], str]) -> tuple[str, str, bool]:
+    """The two systems of a pair in the order of their names, and whether a is the first; `names` by `system_names`."""
+    a, b = names[key_of(pair.a)], names[key_of(pair.b)]
+    return min(a, b), max(a, b), a <= b
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The votes on two systems beside a score of every pair, labelled by votes or not."""
+
+    sample: Sample
+    first: tuple[Pair, ...]  # the pairs with votes, in the numbering of `sample.pair`
+    others: tuple[Pair, ...]
+    left_out: int  # votes on pairs that have no score
+    straight: tuple[tuple[bool, ...], tuple[bool, ...]]  # whether a is the first system: pairs with votes, and others
+
+
+def scored_votes(
+    contrast: Contrast, pairs: Mapping[str, Pair], scores: Mapping[str, float], outcome: Outcome, clusters: str
+) -> Scored | None:
+    """Votes and scores of the pairs of two systems; scores are about a, minus b, or of a tie; None without any."""
+    votes = contrast.votes
+    known = np.array([name in scores for name in votes.pairs])
+    kept = votes.select(known[votes.pair]) if known.any() else None
+    if kept is None or len(kept) < 2:
+        return None
+    codes, place = np.unique(kept.pair, return_inverse=True)
+    voted = [pairs[kept.pairs[code]] for code in codes]
+    names = system_names(pairs.values())
+    judged = set(votes.pairs)
+    more = [
+        pair for name, pair in pairs.items()
+        if name in scores and name not in judged and pair.kind == "real"
+        and {names[key_of(pair.a)], names[key_of(pair.b)]} == {contrast.first, contrast.second}
+    ]  # fmt: skip
+    straight = [tuple(names[key_of(pair.a)] == contrast.first for pair in some) for some in (voted, more)]
+    turns = [np.where(side, 1.0, -1.0 if outcome == "net" else 1.0) for side in straight]
+    own, other = (
+        np.array([scores[pair.pair] for pair in some]) * turn for some, turn in zip((voted, more), turns, strict=True)
+    )
+    ways = clusters_of(kept, clusters, part=True)
+    wide = next((name for name in ways if name != "rater"), "pair")
+    of_pair = clusters_by_name(kept, voted, place, wide)
+    every = [*of_pair, *(cluster_name(pair, wide) for pair in more)]
+    numbered = np.unique(every, return_inverse=True)[1]
+    y = net_scores(kept.choice) if outcome == "net" else kept.tie.astype(float)
+    sample = Sample(y, own[place], ways, place, numbered[: len(voted)][place], other, numbered[len(voted) :])
+    return Scored(sample, tuple(voted), tuple(more), len(votes) - len(kept), (straight[0], straight[1]))
+
+
+def clusters_by_name(votes: Votes, voted: Sequence[Pair], place: Ints, wide: str) -> list[str]:
+    """The cluster of each voted pair by name; where the pairs do not name it, by the code that the votes have."""
+    if wide == "dialogue" and any(pair.dialogue is None for pair in voted) and votes.dialogue is not None:
+        first = np.unique(place, return_index=True)[1]
+        return [votes.dialogues[code] for code in votes.dialogue[first]]
+    return [cluster_name(pair, wide) for pair in voted]
+
+
+def cluster_name(pair: Pair, wide: str) -> str:
+    """The cluster of a pair that has no votes; one that names no dialogue stands alone."""
+    return {"dialogue": pair.dialogue or f"pair {pair.pair}", "item": pair.item}.get(wide, pair.pair)
