@@ -88,7 +88,7 @@ def command(package: str, *words: str) -> None:
 
 def vote(folder: Path, walk: Walk) -> None:
     """A rater answers a pair: from the POST to the reply that says it is saved."""
-    from crowd.hit import Hit
+    from crowd.hit.hit import Hit
     from crowd.simulation.browser import PageForm
     from crowd.study_folder import prepare_study
     from crowd.web.app import ServerConfig, create_app

@@ -24,7 +24,7 @@ import httpx
 import sqlalchemy as sa
 
 from crowd.forms.known import FORMS
-from crowd.hit import Hit, read_hit
+from crowd.hit.hit import Hit, read_hit
 from crowd.marketplaces.market import usual_entrances
 from crowd.marketplaces.prolific import calling, client, drafting
 from crowd.marketplaces.prolific.double import Prolific

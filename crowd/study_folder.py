@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from crowd.forms.known import FORMS, FormName
-from crowd.hit import Hit, read_hit
+from crowd.hit.hit import Hit, read_hit
 from crowd.rating import pool
 from crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from crowd.rating.excluding import exclude_by_rule

@@ -44,3 +44,9 @@ def unusable(error: OSError) -> str:
     """
     step = NEXT_STEP.get(error.errno or 0, "Check the path.")
     return f"{error.filename} cannot be used: {error.strerror}. {step}"
+
+
+def value_in_short(value: object) -> str:
+    """A value in a sentence."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -22,7 +22,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
-from dialogue.errors import InputError
+from dialogue.errors import InputError, value_in_short
 from dialogue.records import (
     Choice,
     Comment,
@@ -264,7 +264,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: not a JSON object ({error.msg}). The file may be cut off.") from error
     if not isinstance(value, dict):
-        raise InputError(f"{where}: found {_short(value)}; every line must be a JSON object.")
+        raise InputError(f"{where}: found {value_in_short(value)}; every line must be a JSON object.")
     if _ESCAPED_HALF.search(line):
         _refuse_halves(value, where)
     return value
@@ -367,7 +367,7 @@ def _legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
         ours = where.endswith(": choice") and set(options) == set(typing.get_args(Choice))
         hint = " If the file is from another tool, map it: --values " if ours else ""
         raise InputError(
-            f"{where} is {_short(value)}, which is not one of {', '.join(options)}."
+            f"{where} is {value_in_short(value)}, which is not one of {', '.join(options)}."
             + (f"{hint}a={value},..." if hint else "")
         )
     return value
@@ -382,9 +382,4 @@ def _plain(expected: Any, value: Any, where: str) -> Any:
         return float(value)
     # The type was compared, as True is an int in Python and would pass for a whole number.
     wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(expected, "an object")
-    raise InputError(f"{where} is {_short(value)}, which is not {wanted}.")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    raise InputError(f"{where} is {value_in_short(value)}, which is not {wanted}.")

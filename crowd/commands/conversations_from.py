@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
     """Read everything, then write once."""
     from dataclasses import replace
 
-    from crowd.hit import read_hit
+    from crowd.hit.hit import read_hit
     from dialogue.conversations.checks import conversation_checks
     from dialogue.conversations.pairing import pairs_of_systems, within_systems
     from dialogue.conversations.reading import read_conversations
@@ -83,9 +83,10 @@ def run(args: argparse.Namespace) -> None:
 
 def _hit() -> str:
     """The form, and what the report quotes, where the researcher may change it."""
-    from crowd.hit_conversations import CONVERSATIONS
+    from crowd.hit.hit import usual_hit
 
-    told = (f"{name} = {json.dumps(CONVERSATIONS[name])}" for name in ("title", "question", "lease_minutes"))
+    usual = usual_hit("conversations")
+    told = (f"{name} = {json.dumps(getattr(usual, name))}" for name in ("title", "question", "lease_minutes"))
     return "\n".join([FORM, *told, ""])
 
 

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print one line for each number of checks."""
-    from crowd.hit import read_hit
+    from crowd.hit.hit import read_hit
     from crowd.rating.gate import GateRule, pass_probability, rule_within
     from crowd.study_folder import hit_of
     from dialogue.errors import InputError

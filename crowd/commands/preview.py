@@ -17,7 +17,7 @@ from dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from crowd.forms.form import HitForm
-    from crowd.hit import Hit
+    from crowd.hit.hit import Hit
     from crowd.rating.disclosing import KnownRater
     from dialogue.records import Pair, Question, ResponseSet
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Write the pages and say where they are."""
     from crowd.forms.known import FORMS
-    from crowd.hit import hit_from, read_hit
+    from crowd.hit.hit import hit_from, read_hit
     from crowd.web import page
     from dialogue.files import atomic
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from crowd.forms.form import FormRow, Incomplete, NoAnswer, Told, context_of, decisive, talk_said
-from crowd.hit_tables import value_in_short
-from dialogue.errors import InputError
+from dialogue.errors import InputError, value_in_short
 from dialogue.files import as_json, from_json
 from dialogue.questions import read_questions, texts_hash
 from dialogue.records import Question, Utterance

@@ -15,8 +15,7 @@ from typing import ClassVar
 from crowd.forms import pairs
 from crowd.forms.form import FormRow, context_of
 from crowd.forms.pairs import Button
-from crowd.hit_tables import value_in_short
-from dialogue.errors import InputError
+from dialogue.errors import InputError, value_in_short
 from dialogue.records import Candidate, Pair, Utterance
 
 FILE = pairs.FILE

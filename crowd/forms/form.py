@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from crowd.hit_tables import value_in_short
-from dialogue.errors import InputError
+from dialogue.errors import InputError, value_in_short
 from dialogue.records import PairKind, Utterance
 
 Told = Mapping[str, int]

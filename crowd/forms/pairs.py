@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, cast
 
 from crowd.forms.form import FormRow, NoAnswer, Told, context_of, talk_said
-from crowd.hit_tables import value_in_short
-from dialogue.errors import InputError
+from dialogue.errors import InputError, value_in_short
 from dialogue.files import as_json, from_json, placed_records
 from dialogue.records import Choice, Pair, Utterance
 from dialogue.seeds import child_seed

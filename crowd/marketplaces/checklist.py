@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from crowd.forms.known import FORMS, FormName
-from crowd.hit import Hit, hit_from
+from crowd.hit.hit import Hit, hit_from
 from crowd.marketplaces.money import CENT, Price
 from crowd.store.store import Store
 from crowd.store.tables import pairs as pairs_table

@@ -23,7 +23,7 @@ from dialogue.errors import InputError
 from dialogue.records import Source
 
 if TYPE_CHECKING:
-    from crowd.hit import Hit
+    from crowd.hit.hit import Hit
     from crowd.marketplaces.checklist import Lines, Planned
     from crowd.marketplaces.ledger import Act, BulkAct, PayoutLedger, Purpose
     from crowd.marketplaces.money import Price

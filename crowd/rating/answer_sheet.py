@@ -12,8 +12,8 @@ from typing import Any
 
 from crowd.forms.form import Incomplete
 from crowd.forms.pairs import answer_of, button
-from crowd.hit_about import as_comment
-from crowd.hit_questions import AskedQuestion
+from crowd.hit.about import as_comment
+from crowd.hit.questions import AskedQuestion
 from crowd.rating.response_sheet import holds, numbers_by_place, numbers_turned, read_numbers, wrong_claim
 from dialogue.records import Pair, ResponseSet
 

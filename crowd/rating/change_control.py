@@ -2,7 +2,7 @@
 
 The store keeps the HIT that is in force. A server that starts with another one takes it up here, in one transaction:
 what follows from the changed keys (who passed, which votes count, which pairs are open) is written anew, and each key
-that changed is an event. crowd/hit.py says which key follows which rule.
+that changed is an event. crowd/hit/hit.py says which key follows which rule.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.hit import CHANGES, HIT_KEYS, PROMISED, Hit, hit_as_kept
+from crowd.hit.hit import CHANGES, HIT_KEYS, PROMISED, Hit, hit_as_kept
 from crowd.rating import standing
 from crowd.rating.deciding import tell
 from crowd.rating.doors import doors

@@ -16,8 +16,8 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.hit import Hit
-from crowd.hit_about import ToldOfRater
+from crowd.hit.about import ToldOfRater
+from crowd.hit.hit import Hit
 from crowd.rating import answering, leasing, reserving
 from crowd.rating.answer_sheet import Given
 from crowd.rating.assignment import length_of_sitting

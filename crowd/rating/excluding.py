@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from crowd.forms.form import HitForm, decisive
 from crowd.forms.known import FORMS
-from crowd.hit_tables import Exclusion
+from crowd.hit.tables import Exclusion
 from crowd.rating import standing
 from crowd.rating.deciding import tell
 from crowd.rating.gate import at_least

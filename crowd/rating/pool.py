@@ -20,7 +20,7 @@ from sqlalchemy import bindparam as param
 
 from crowd.forms.form import FormRow, HitForm
 from crowd.forms.known import FORMS
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.answer_sheet import wrong_key
 from crowd.rating.next_pair import due_by
 from crowd.store import event_log

@@ -7,7 +7,7 @@ from typing import Any
 
 from crowd.forms.form import Incomplete, NoAnswer
 from crowd.forms.responses import order_of
-from crowd.hit_questions import AskedQuestion
+from crowd.hit.questions import AskedQuestion
 from dialogue.records import ResponseSet
 from dialogue.validity import option_order
 

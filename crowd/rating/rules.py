@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.hit import Hit, hit_as_kept, hit_from_kept
+from crowd.hit.hit import Hit, hit_as_kept, hit_from_kept
 from crowd.rating.assignment import AssignmentRules
 from crowd.rating.gate import GateRule, rule_within
 from crowd.store.store import Query, fetch, put

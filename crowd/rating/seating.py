@@ -14,7 +14,7 @@ from sqlalchemy import bindparam as param
 
 from crowd.forms.form import HitForm
 from crowd.forms.known import FORMS
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.assignment import AssignmentRules, Life
 from crowd.rating.doors import ASKED_LATER
 from crowd.rating.gate import GateRule

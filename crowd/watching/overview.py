@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from crowd.forms.choice import answers
 from crowd.forms.form import decisive
 from crowd.forms.known import FORMS, FormName
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.store.clock import clocks_that_differ
 from crowd.store.store import settings
 from crowd.store.tables import leases, pairs, raters, sittings, votes

@@ -26,8 +26,8 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from crowd.forms.form import NoAnswer
-from crowd.hit import Hit
-from crowd.hit_about import LONGEST_COMMENT
+from crowd.hit.about import LONGEST_COMMENT
+from crowd.hit.hit import Hit
 from crowd.rating.desk import Desk
 from crowd.rating.seating import Refused, WrongKind
 from crowd.store.identity import cookie_key

@@ -23,7 +23,7 @@ from typing import Any
 from flask import Blueprint, abort, g, redirect, request, send_file, send_from_directory
 from werkzeug import Response
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.rules import kept_hit
 from crowd.store.event_log import iso
 from crowd.store.identity import keyed

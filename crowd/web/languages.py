@@ -15,9 +15,9 @@ from functools import cache, lru_cache, partial
 from gettext import GNUTranslations, NullTranslations
 from typing import Any
 
-from crowd.forms.known import FORMS, FormName
-from crowd.hit import OF_FORM, Hit
-from crowd.hit_languages import CATALOGUES, ENGLISH, TextsIn, texts_by_default
+from crowd.forms.known import FORMS
+from crowd.hit.hit import Hit, usual_hit
+from crowd.hit.languages import CATALOGUES, ENGLISH, TextsIn, texts_by_default
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +86,6 @@ def own_word(hit: Hit, text: str, language: str) -> str:
     if text in given:
         return given[text]
     return in_words(text, language) if text in texts_by_default(hit, usual_hit(hit.form)) else text
-
-
-@cache
-def usual_hit(form: FormName) -> Hit:
-    """The HIT of this form where hit.toml says nothing."""
-    return Hit(**OF_FORM[form])
 
 
 @cache

@@ -17,7 +17,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.rules import kept_hit
 from crowd.store.store import Store
 from crowd.store.tables import pairs, votes

@@ -20,8 +20,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from crowd.forms.form import OnPage
 from crowd.forms.known import FORMS
-from crowd.hit import Hit
-from crowd.hit_languages import ENGLISH
+from crowd.hit.hit import Hit
+from crowd.hit.languages import ENGLISH
 from crowd.rating.answer_sheet import buttons_of
 from crowd.rating.disclosing import KnownRater
 from crowd.rating.ending import Ending

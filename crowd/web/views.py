@@ -14,7 +14,7 @@ from flask import Blueprint, Response, current_app, g, jsonify, redirect, reques
 
 from crowd.forms.form import Incomplete, OnPage
 from crowd.forms.known import FORMS
-from crowd.hit_about import TooLong, told_of_rater
+from crowd.hit.about import TooLong, told_of_rater
 from crowd.rating.answer_sheet import CHOSEN, Given, read_sheet
 from crowd.rating.answering import Noticed
 from crowd.rating.leasing import ShownPair, Step

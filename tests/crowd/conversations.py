@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from crowd.hit import hit_from
+from crowd.hit.hit import hit_from
 from dialogue.records import Candidate, Utterance
 from dialogue.validity import written_out
 from tests.crowd.study import SHORT, desk_of, make_pairs

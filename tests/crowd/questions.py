@@ -6,7 +6,7 @@ from collections import Counter
 
 import sqlalchemy as sa
 
-from crowd.hit import hit_from
+from crowd.hit.hit import hit_from
 from crowd.rating import pool
 from crowd.rating.change_control import take_up
 from crowd.rating.desk import Desk

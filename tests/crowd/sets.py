@@ -4,7 +4,7 @@ from collections import Counter
 
 import sqlalchemy as sa
 
-from crowd.hit import hit_from
+from crowd.hit.hit import hit_from
 from crowd.rating.answer_sheet import read_sheet
 from crowd.store.tables import votes
 from dialogue.records import Candidate, ResponseSet, Utterance

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.forms.known import FORMS
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating import pool
 from crowd.rating.change_control import take_up
 from crowd.rating.desk import Desk

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from crowd.__main__ import COMMANDS
 from crowd.exchange import exporting
-from crowd.hit import read_hit
+from crowd.hit.hit import read_hit
 from crowd.simulation.browser import FETCH, PageForm
 from crowd.store.store import SCHEMA_VERSION, open_store, settings, sqlite_url
 from crowd.store.tables import METADATA, votes

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from crowd import study_folder
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.desk import Desk
 from crowd.simulation import browser
 from crowd.simulation.browser import PageForm, SimulatedVisit
@@ -168,7 +168,7 @@ from crowd.rating.change_control import take_up
 from crowd.rating.deciding import mend, rule_on
 from crowd.rating.excluding import exclude_by_rule
 from crowd.rating.rules import rules_in_force
-from crowd.hit_tables import Exclusion
+from crowd.hit.tables import Exclusion
 from crowd.store.store import open_store
 from crowd.store.tables import raters
 url, seed = sys.argv[1:]

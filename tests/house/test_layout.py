@@ -63,23 +63,15 @@ ROOMS = {
         "report": {*BELOW, *QUESTIONS},
     },
     "crowd": {
-        "hit_tables": set(),
-        "hit_questions": {"hit_tables"},
-        "hit_languages": {"hit_tables"},
-        "forms": {"hit_tables"},
-        "hit_about": {"hit_tables"},
-        "hit_choice": {"forms", "hit_about"},
-        "hit_conversations": {"forms"},
-        "hit_responses": {"hit_questions"},
-        "hit": {"forms", "hit_about", "hit_choice", "hit_conversations", "hit_languages", "hit_questions"}
-        | {"hit_responses", "hit_tables"},
+        "forms": set(),
+        "hit": {"forms"},
         "store": set(),
-        "rating": {"forms", "hit", "hit_about", "hit_questions", "hit_tables", "store"},
+        "rating": {"forms", "hit", "store"},
         "watching": {"forms", "hit", "store"},
         "study_folder": {"forms", "hit", "store", "rating"},
-        "web": {"forms", "hit", "hit_languages", "hit_about", "store", "rating", "watching"},
+        "web": {"forms", "hit", "store", "rating", "watching"},
         "exchange": {"forms", "store", "rating", "watching"},
-        "marketplaces": {"forms", "hit", "hit_tables", "store", "rating", "watching", "web", "study_folder"},
+        "marketplaces": {"forms", "hit", "store", "rating", "watching", "web", "study_folder"},
         "simulation": {"forms", "hit", "web"},
     },
     "generation": {
@@ -129,7 +121,7 @@ def arrows(package):
 
 
 def room_of(name):
-    """`crowd.rating.gate` is in the room `rating`, `crowd.hit` in the room `hit`."""
+    """`crowd.rating.gate` is in the room `rating`, `crowd.backups` in the room `backups`."""
     return name.split(".")[1] if "." in name else ""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from crowd.hit_tables import PanelDoor
+from crowd.hit.tables import PanelDoor
 from crowd.rating.leasing import Step
 from crowd.web.entrance import OVER, Arrival, WayOut, identifier
 

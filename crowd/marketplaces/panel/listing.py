@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crowd.hit_tables import PanelDoor
+from crowd.hit.tables import PanelDoor
 from crowd.marketplaces.settling import Listed, MarketVisit, Recorded, compare_lists, record, visits
 from crowd.rating.rules import rules_in_force
 from crowd.store.event_log import iso

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from crowd.hit_tables import PanelDoor
+from crowd.hit.tables import PanelDoor
 from crowd.marketplaces.checklist import Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
 from crowd.marketplaces.money import Price

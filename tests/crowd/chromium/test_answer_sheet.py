@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from crowd.exchange.exporting import export
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.study_folder import opened
 from crowd.web.page import Frame, Retry, SittingSoFar, message_page
 from tests.crowd.chromium.test_hit import SAMPLE, WAYS, WIDE, serve

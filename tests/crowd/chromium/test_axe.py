@@ -9,7 +9,7 @@ import matplotlib as mpl
 import pytest
 
 from crowd.commands import preview
-from crowd.hit import read_hit
+from crowd.hit.hit import read_hit
 from crowd.study_folder import prepare_study
 from crowd.web.app import ServerConfig, create_app, study_token
 from crowd.web.page import MESSAGE_KINDS

@@ -480,7 +480,7 @@ def test_a_page_with_all_it_loads_weighs_less_than_50_kb(arrive, server):
 
 
 def test_the_waiting_page_looks_again_by_itself_and_moves_only_for_something_new(arrive, server, tmp_path):
-    from crowd.hit import Hit
+    from crowd.hit.hit import Hit
     from crowd.web import page as pages
 
     page = arrive(server, "waiting")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crowd.exchange.exporting import export
-from crowd.hit import hit_from
+from crowd.hit.hit import hit_from
 from crowd.study_folder import opened, prepare_study
 from crowd.web.app import ServerConfig, create_app
 from dialogue.command_line import dispatch

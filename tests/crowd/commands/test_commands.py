@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.study_folder import prepare_study
 from crowd.web.app import ServerConfig
 from dialogue.errors import InputError

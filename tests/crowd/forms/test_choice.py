@@ -15,9 +15,9 @@ from crowd.exchange import exporting
 from crowd.exchange.exporting import export
 from crowd.forms import choice
 from crowd.forms.form import Incomplete, NoAnswer
-from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
-from crowd.hit_choice import EXAMPLES, KNOWLEDGE
-from crowd.hit_questions import questions_from
+from crowd.hit.defaults import CHOICE_EXAMPLES, KNOWLEDGE
+from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from crowd.hit.questions import questions_from
 from crowd.rating import pool
 from crowd.rating.change_control import changed_keys, refuse_changes
 from crowd.rating.deciding import mend
@@ -105,7 +105,9 @@ def test_more_than_ten_options_have_commas():
     assert choice.answer_of("3,0", rows[0]) == ",".join(rows[0].split(",")[place] for place in (3, 0))
 
 
-HIT = dataclasses.replace(PLAIN, first_checks=1, later_checks=1, max_failures=2, examples=EXAMPLES, about=(KNOWLEDGE,))
+HIT = dataclasses.replace(
+    PLAIN, first_checks=1, later_checks=1, max_failures=2, examples=CHOICE_EXAMPLES, about=(KNOWLEDGE,)
+)
 FETCH = {"X-Requested-With": "fetch"}
 HIDDEN = re.compile("secret|987654|[\"']version|answer[\"'].{0,3}[0-4]", re.IGNORECASE)
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from crowd.commands import conversations_from
 from crowd.exchange.exporting import export
 from crowd.forms import conversations, pairs
-from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from crowd.rating import pool
 from crowd.rating.change_control import changed_keys, refuse_changes
 from crowd.rating.gate import GateRule

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crowd.exchange import exporting
 from crowd.forms import responses
-from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from crowd.rating.answer_sheet import read_sheet
 from crowd.rating.deciding import mend
 from crowd.rating.forgetting import forget

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import httpx
 from werkzeug.serving import make_server
 
-from crowd.hit import read_hit
+from crowd.hit.hit import read_hit
 from crowd.marketplaces.market import usual_entrances
 from crowd.rating.doors import open_door
 from crowd.simulation.browser import FETCH, PageForm

@@ -9,8 +9,8 @@ import pytest
 from crowd import arguments
 from crowd.__main__ import COMMANDS
 from crowd.exchange.exporting import HERE
-from crowd.hit import Hit
-from crowd.hit_tables import PanelDoor
+from crowd.hit.hit import Hit
+from crowd.hit.tables import PanelDoor
 from crowd.marketplaces import market
 from crowd.marketplaces.options import LaunchOptions, option, wordings
 from crowd.rating.leasing import Step

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from crowd.__main__ import COMMANDS
-from crowd.hit import hit_from
+from crowd.hit.hit import hit_from
 from crowd.marketplaces.panel.entrance import PanelEntrance
 from crowd.marketplaces.settling import visits
 from crowd.rating.leasing import Step
@@ -232,7 +232,7 @@ def test_a_list_that_cannot_speak_of_this_study_is_refused(study):
 
 
 def test_a_server_without_the_table_does_not_pretend_to_have_the_door(tmp_path):
-    from crowd.hit import Hit
+    from crowd.hit.hit import Hit
     from crowd.marketplaces.market import usual_entrances
 
     with pytest.raises(InputError, match=r"has no \[panel\]"):

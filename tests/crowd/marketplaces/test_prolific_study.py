@@ -3,7 +3,7 @@
 import pytest
 
 from crowd.commands import verify
-from crowd.hit import read_hit
+from crowd.hit.hit import read_hit
 from crowd.store.launches import write_record
 from crowd.study_folder import opened, prepare_study
 from dialogue.errors import InputError

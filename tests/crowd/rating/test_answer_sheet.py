@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange import exporting
-from crowd.hit import hit_from
-from crowd.hit_about import TooLong
+from crowd.hit.about import TooLong
+from crowd.hit.hit import hit_from
 from crowd.rating.answer_sheet import Incomplete, buttons_of, is_failed, read_sheet, right_answers, turned_back
 from crowd.rating.deciding import mend
 from crowd.rating.disclosing import known_of

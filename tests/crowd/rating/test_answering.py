@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.simulation.browser import PageForm
 from crowd.store.sqlite import DirectPipe
 from crowd.store.tables import votes

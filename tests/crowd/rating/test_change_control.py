@@ -6,8 +6,8 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange import exporting
-from crowd.hit import CHANGES, HIT_KEYS, Hit, hit_from
-from crowd.hit_tables import Exclusion, PanelDoor
+from crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_from
+from crowd.hit.tables import Exclusion, PanelDoor
 from crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from crowd.rating.rules import kept_hit
 from crowd.rating.seating import Refused

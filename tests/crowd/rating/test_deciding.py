@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from scipy import stats
 
 from crowd.__main__ import COMMANDS
-from crowd.hit import read_hit
+from crowd.hit.hit import read_hit
 from crowd.rating.gate import at_least
 from crowd.store import event_log
 from crowd.store.tables import pairs, payments, raters, votes

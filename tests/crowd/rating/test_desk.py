@@ -7,7 +7,7 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.deciding import rule_on
 from crowd.rating.replaying import replay
 from crowd.rating.seating import Refused, Seat

@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange.exporting import export
-from crowd.hit import hit_as_kept, hit_from, hit_from_kept
-from crowd.hit_about import AboutQuestion, TooLong, told_of_rater
+from crowd.hit.about import AboutQuestion, TooLong, told_of_rater
+from crowd.hit.hit import hit_as_kept, hit_from, hit_from_kept
 from crowd.rating.forgetting import forget
 from crowd.simulation.browser import PageForm
 from crowd.store import event_log

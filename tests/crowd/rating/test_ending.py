@@ -6,7 +6,7 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.seating import Refused
 from crowd.simulation.browser import PageForm
 from crowd.store.tables import sittings, votes

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange import exporting
-from crowd.hit_tables import Exclusion
+from crowd.hit.tables import Exclusion
 from crowd.rating import excluding
 from crowd.rating.change_control import take_up
 from crowd.rating.deciding import rule_on

@@ -3,7 +3,7 @@
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.idle_visits import MOST
 from crowd.store.tables import leases
 from tests.crowd.study import check_books, database, desk_of, make_pairs, vote

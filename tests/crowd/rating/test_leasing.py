@@ -122,7 +122,7 @@ def test_a_sitting_ends_by_the_clock_with_the_question_in_hand_and_says_so(tmp_p
 
 
 def test_what_a_rater_tells_is_kept_once_apart_from_the_log_and_asked_before_anything_else(tmp_path, url):
-    from crowd.hit_choice import KNOWLEDGE
+    from crowd.hit.defaults import KNOWLEDGE
 
     hit = dataclasses.replace(PLAIN, about=(KNOWLEDGE,))
     with desk_of_questions(url, tmp_path, hit) as desk:

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange import exporting
-from crowd.hit_tables import Exclusion
+from crowd.hit.tables import Exclusion
 from crowd.marketplaces.settling import visits
 from crowd.rating import pool, standing, verifying
 from crowd.rating.change_control import take_up

@@ -6,7 +6,7 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.change_control import take_up
 from crowd.rating.deciding import rule_on
 from crowd.rating.rules import rules_in_force

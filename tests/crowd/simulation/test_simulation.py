@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 from crowd.__main__ import COMMANDS
 from crowd.forms.pairs import PairOnPage
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.simulation.browser import PageForm
 from crowd.simulation.crowd import MOST_IDLE, SimulatedCrowd
 from crowd.simulation.raters import Habits, Reader, habits, quality

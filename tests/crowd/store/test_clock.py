@@ -8,7 +8,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.desk import Desk
 from crowd.store.clock import StoreClock, clocks_that_differ, note_text, sentence
 from crowd.store.store import open_store, settings

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.watching.shared_links import shared_links
 from tests.crowd.study import database, desk_of, make_pairs, press, seated
 

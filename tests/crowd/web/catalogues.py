@@ -13,8 +13,8 @@ from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
 from crowd.forms.known import FORMS
-from crowd.hit import OF_FORM, Hit
-from crowd.hit_languages import CATALOGUES, LANGUAGES, WORDED, texts_asked
+from crowd.hit.hit import usual_hit
+from crowd.hit.languages import CATALOGUES, LANGUAGES, WORDED, texts_asked
 from crowd.web import page
 
 HEADER = """\
@@ -67,8 +67,8 @@ def in_code():
 
 def in_defaults():
     """What each form of the HIT says where hit.toml says nothing, paragraph by paragraph."""
-    for form, own in OF_FORM.items():
-        usual, found = Hit(**own), []
+    for form in FORMS:
+        usual, found = usual_hit(form), []
         for name in WORDED[:-1]:
             found += getattr(usual, name).split("\n\n")
         for example in usual.examples:

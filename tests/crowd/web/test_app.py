@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.doors import open_door
 from crowd.simulation.browser import PageForm
 from crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr

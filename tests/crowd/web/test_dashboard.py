@@ -25,7 +25,7 @@ from scipy import stats
 from crowd.commands.status import _ties as status_line
 from crowd.exchange.exporting import export
 from crowd.forms.known import FORMS
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.marketplaces.caps import set_caps
 from crowd.rating.deciding import rule_on
 from crowd.rating.desk import Desk

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.gate import GateRule
 from crowd.simulation.browser import PageForm
 from crowd.store.tables import leases, votes

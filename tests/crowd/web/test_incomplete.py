@@ -7,7 +7,7 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit import hit_from
+from crowd.hit.hit import hit_from
 from crowd.simulation.browser import FETCH, PageForm
 from crowd.store.tables import votes
 from crowd.study_folder import prepare_study

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.__main__ import COMMANDS
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.doors import open_door
 from crowd.simulation.browser import PageForm
 from crowd.store.identity import invited_id

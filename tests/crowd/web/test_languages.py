@@ -14,9 +14,9 @@ from crowd.forms.choice import OptionsOnPage
 from crowd.forms.conversations import ConversationsOnPage, Line
 from crowd.forms.known import FORMS
 from crowd.forms.responses import ResponsesOnPage
-from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
-from crowd.hit_about import AboutQuestion
-from crowd.hit_languages import LANGUAGES, texts_asked
+from crowd.hit.about import AboutQuestion
+from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from crowd.hit.languages import LANGUAGES, texts_asked
 from crowd.rating.change_control import refuse_changes
 from crowd.rating.disclosing import KnownRater, KnownVisit
 from crowd.rating.forgetting import forget

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crowd.commands.preview import _somebody
 from crowd.forms.pairs import PairOnPage
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.web import page
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError

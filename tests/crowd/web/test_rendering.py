@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crowd.forms.choice import OptionsOnPage
 from crowd.forms.pairs import PairOnPage
-from crowd.hit import Hit, hit_from
+from crowd.hit.hit import Hit, hit_from
 from crowd.simulation.browser import PageForm
 from crowd.web import page
 from crowd.web.app import ServerConfig, create_app

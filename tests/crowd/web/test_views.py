@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.exchange.exporting import export
-from crowd.hit import Hit
+from crowd.hit.hit import Hit
 from crowd.rating.change_control import take_up
 from crowd.rating.forgetting import forget
 from crowd.rating.gate import GateRule

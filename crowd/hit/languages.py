@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from crowd.hit_tables import Legal
+from crowd.hit.tables import Legal
 from dialogue.errors import InputError
 
 ENGLISH = "en"
-CATALOGUES = Path(__file__).resolve().parents[1] / "templates" / "languages"
+CATALOGUES = Path(__file__).resolve().parents[2] / "templates" / "languages"
 LANGUAGES = (ENGLISH, *sorted(path.stem for path in CATALOGUES.glob("*.po")))
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from crowd.hit import CHANGES, HIT_KEYS, Hit, hit_as_kept, hit_from, hit_from_kept, read_hit
+from crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_as_kept, hit_from, hit_from_kept, read_hit
 from dialogue.errors import InputError
 from dialogue.files import read_records
 from dialogue.records import Pair
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_without_a_file_it_is_the_hit_of_the_paper():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from crowd.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from dialogue.errors import InputError
 
 BETTER = {"name": "better", "ask": "Which one?", "strength": ["slightly", "clearly"], "tie": "split"}

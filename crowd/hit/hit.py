@@ -14,7 +14,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,13 +22,11 @@ from crowd.forms.choice import ChoiceExample
 from crowd.forms.conversations import ConversationsExample
 from crowd.forms.known import FORMS, FormName
 from crowd.forms.pairs import WorkedExample
-from crowd.hit_about import ABOUT, AboutQuestion, When, about_from
-from crowd.hit_choice import CHOICE
-from crowd.hit_conversations import CONVERSATIONS
-from crowd.hit_languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
-from crowd.hit_questions import QUESTIONS, AskedQuestion, check_kinds, questions_from, questions_from_kept
-from crowd.hit_responses import RESPONSES
-from crowd.hit_tables import (
+from crowd.hit.about import ABOUT, AboutQuestion, When, about_from
+from crowd.hit.defaults import DEFAULTS, PAIRS_CONSENT, PAIRS_EXAMPLES, PAIRS_INSTRUCTIONS
+from crowd.hit.languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
+from crowd.hit.questions import QUESTIONS, AskedQuestion, check_kinds, questions_from, questions_from_kept
+from crowd.hit.tables import (
     EXCLUDE,
     MARKET_SCRIPT,
     PANEL,
@@ -37,11 +35,9 @@ from crowd.hit_tables import (
     PanelDoor,
     exclusion_from,
     panel_from,
-    value_in_short,
     whole_number,
 )
-from dialogue.errors import InputError
-from dialogue.records import Utterance
+from dialogue.errors import InputError, value_in_short
 
 Change = Literal[
     "refused after a launch",
@@ -53,66 +49,6 @@ Change = Literal[
 ]
 
 Rendering = Literal["literal", "markdown", "code"]
-
-CONSENT = """\
-You are invited to take part in a research study about computer programs that hold a conversation. You will read short \
-conversations and say which of two responses is more relevant. We want to know what you think.
-
-We store your answers and the time each one took under a scrambled form of your worker id. The id itself is kept \
-apart from them and serves only to pay you. We store no name, no network address and nothing about your browser. The \
-answers, without your id, may be published for other researchers.
-
-Taking part is voluntary. You may stop at any time by closing this page; what you have answered until then is kept. \
-The responses were written by computer programs, and now and then one may be odd or unpleasant."""
-
-INSTRUCTIONS = """\
-You will see a conversation and two responses, A and B, that could come next. Choose the response that is more \
-relevant: the one that fits what was just said and helps the conversation along.
-
-Choose Tie when neither is more relevant than the other, whether both are good or both are poor. Ignore small slips of \
-grammar, capital letters and length. The sign <unk> stands for a word that the program did not know.
-
-Four worked examples come first. They are for practice and do not count."""
-
-
-def _talk(*texts: str) -> tuple[Utterance, ...]:
-    return tuple(Utterance(("user", "system")[i % 2], text) for i, text in enumerate(texts))
-
-
-EXAMPLES = (
-    WorkedExample(
-        _talk(
-            "Hello, I need a cheap place to eat in the north of town.",
-            "There are two, an Indian and a Chinese restaurant. Which would you like?",
-            "The Indian one, please. A table for four at 19:00.",
-        ),
-        "Your table for four at 19:00 is booked. Anything else?",
-        "The train leaves at 9:15 and costs 12 pounds.",
-        "left",
-        "A does what was asked. B speaks of a train that nobody mentioned.",
-    ),
-    WorkedExample(
-        _talk("Do you have any hobbies?", "I paint, mostly birds. And you?", "I bake bread at weekends."),
-        "I have a red car and I do not like my car.",
-        "That sounds lovely! Is sourdough hard to make?",
-        "right",
-        "B takes up what was just said. A changes the subject.",
-    ),
-    WorkedExample(
-        _talk("Is there a museum near the station?", "Yes, the toy museum is free.", "Great, how do I get there?"),
-        "It is a five minute walk from the station, straight ahead.",
-        "Just follow the main road from the station for five minutes.",
-        "tie",
-        "Both answer the question equally well. The words differ, the relevance does not.",
-    ),
-    WorkedExample(
-        _talk("I would like to cancel my taxi for tonight."),
-        "The hotel has free parking and <unk>.",
-        "What kind of food would you like?",
-        "tie",
-        "Neither has anything to do with the taxi. When both are equally poor, that is a tie as well.",
-    ),
-)
 
 
 def _text(longest: int, *, empty: bool = False) -> Legal:
@@ -150,13 +86,15 @@ class Hit:
     questions: tuple[AskedQuestion, ...] = _key(
         (), QUESTIONS, "what is asked of each pair instead of `question`, see below; leave out for the one question"
     )
-    consent_text: str = _key(CONSENT, _text(20_000), "first page; an empty line separates paragraphs")
+    consent_text: str = _key(PAIRS_CONSENT, _text(20_000), "first page; an empty line separates paragraphs")
     consent_version: str = _key(
         "1", _text(40), "recorded with each consent; must be given when `consent_text` is changed"
     )
-    instructions: str = _key(INSTRUCTIONS, _text(20_000), "second page; an empty line separates paragraphs")
+    instructions: str = _key(PAIRS_INSTRUCTIONS, _text(20_000), "second page; an empty line separates paragraphs")
     examples: tuple[WorkedExample | ChoiceExample | ConversationsExample, ...] = _key(
-        EXAMPLES, _EXAMPLES, "worked examples, answered by the rater with feedback: A, B, tie both good, tie both poor"
+        PAIRS_EXAMPLES,
+        _EXAMPLES,
+        "worked examples, answered by the rater with feedback: A, B, tie both good, tie both poor",
     )
     form: FormName = _key(  # noqa: RUF009
         "pairs",
@@ -264,12 +202,6 @@ class Hit:
         return self.pairs_per_sitting + self.first_checks + self.later_checks
 
 
-OF_FORM: Mapping[FormName, Mapping[str, Any]] = {  # defaults that differ
-    "pairs": {},
-    "choice": CHOICE,
-    "conversations": CONVERSATIONS,
-    "responses": RESPONSES,
-}
 HIT_KEYS = {key.name: key for key in dataclasses.fields(Hit)}
 # What becomes of a study under way when a server starts with another value of a key.
 PROMISED = ("pay_per_sitting", "currency", "completion_code", "screened_out_code")  # and told to a marketplace
@@ -289,6 +221,12 @@ CHANGES: Mapping[str, Change] = {
     "late_votes": "votes counted anew",
     "exclude": "votes counted anew",
 }
+
+
+@cache
+def usual_hit(form: FormName) -> Hit:
+    """The HIT of this form where hit.toml says nothing."""
+    return Hit(form=form, **DEFAULTS[form])
 
 
 def read_hit(path: Path | None) -> Hit:
@@ -311,7 +249,7 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
     form: FormName = values.get("form", "pairs")
     if "consent_text" in values and "consent_version" not in values:
         raise InputError(f'{where}: consent_text was changed, so consent_version must be given too, e.g. "2".')
-    known = {**OF_FORM[form], **values}
+    known = {**DEFAULTS[form], **values}
     if "questions" in values:
         known["questions"] = questions_from(values["questions"], where)
     if "examples" in values:
@@ -328,7 +266,7 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
         known["panel"] = panel_from(known["panel"], where)
     hit = Hit(**known)
     _check_together(hit, where)
-    check_languages(hit, Hit(**OF_FORM[form]), where)
+    check_languages(hit, usual_hit(form), where)
     return hit
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from crowd.hit_tables import Legal, value_in_short
-from dialogue.errors import InputError
+from crowd.hit.tables import Legal
+from dialogue.errors import InputError, value_in_short
 from dialogue.validity import LONGEST_ANSWER
 
 MOST = 20

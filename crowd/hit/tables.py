@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Any
 from urllib.parse import urlsplit
 
-from dialogue.errors import InputError
+from dialogue.errors import InputError, value_in_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +166,3 @@ def panel_from(values: Mapping[str, Any], where: str) -> PanelDoor:
     if panel.visit == panel.person:
         raise InputError(f"{where}: panel.visit and panel.person are the same parameter, {panel.person}.")
     return panel
-
-
-def value_in_short(value: object) -> str:
-    """A value in a sentence."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

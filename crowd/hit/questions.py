@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from crowd.hit_tables import Legal, check_keys, whole_number
+from crowd.hit.tables import Legal, check_keys, whole_number
 from dialogue.errors import InputError
 
 AskedKind = Literal["pairwise", "likert", "ranking", "comment"]

@@ -1,0 +1,1 @@
+"""hit.toml: what a rater is asked, and under which rules."""
