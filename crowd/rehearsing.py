@@ -19,6 +19,7 @@ from decimal import ROUND_UP, Decimal
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import sqlalchemy as sa
@@ -213,8 +214,7 @@ class People:
             self.tell(f"  person {self.number:<3} {what:<46} {self.prolific.submissions[name]['status'].lower()}")
 
     def _visit(self, submission: str) -> str:
-        part = self.prolific.submissions[submission]["study_id"]
-        address = {"PROLIFIC_PID": f"p{self.number}", "STUDY_ID": part, "SESSION_ID": submission}
+        address = dict(parse_qsl(urlsplit(self.prolific.address(submission)).query))
         with httpx.Client(base_url=self.url, trust_env=False, timeout=60) as browser:
             if self.number == 2:
                 return self._declines(browser, address, submission)

@@ -41,6 +41,13 @@ def write_launch(store: Store, source: str, launch: Any) -> None:
         write_record(connection, source, dataclasses.asdict(launch))
 
 
+def update_launch(store: Store, source: str, launch: Any, **values: Any) -> Any:
+    """The launch with these fields changed, in the store too; what another command has changed meanwhile stays."""
+    with store.write() as connection:
+        write_record(connection, source, (read_record(connection, source) or {}) | values)
+    return dataclasses.replace(launch, **values)
+
+
 def check_pairs(pairs: Path, launched: str) -> None:
     """A study keeps the pairs it was launched with."""
     if digest(pairs) != launched:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args
 
 import sqlalchemy as sa
 
@@ -67,7 +68,28 @@ class Payout:
 
 
 class Act(Protocol):
-    """How one purpose is carried out at one marketplace."""
+    """How one purpose is carried out at one marketplace, for as many at once as one call takes."""
+
+    @property
+    def most(self) -> int:
+        """Rows of one call."""
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it is done some time after the call, so that "not done" within the hour means "not yet"."""
+
+    def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
+        """Whatever comes before the money moves; gives the rows with their handles. Spends nothing: may be repeated."""
+
+    def send(self, rows: Sequence[Payout]) -> bool:
+        """Move the money of all of them, in one call. True: it is done. False: it is accepted and will be done."""
+
+    def ask(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
+        """By submission, whether it was done. None: the marketplace cannot say, or not yet."""
+
+
+class SingleAct(Protocol):
+    """How one purpose is carried out where a call is about one submission."""
 
     def prepare(self, row: Payout) -> str:
         """Whatever comes before the money moves; gives the handle. Spends nothing, so it may be repeated."""
@@ -79,22 +101,30 @@ class Act(Protocol):
         """Whether it was done. None: the marketplace cannot say, or not yet."""
 
 
-@runtime_checkable
-class BulkAct(Protocol):
-    """How one purpose is carried out at one marketplace for many at once."""
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """Calls about one submission each, as an act."""
 
-    @property
-    def most(self) -> int:
-        """Rows of one call."""
+    act: SingleAct
+    most: int = 1
+    is_late: bool = False
 
     def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
-        """Whatever comes before the money moves; gives the rows with their handles. Spends nothing."""
+        """Each with its handle."""
+        return [replace(row, handle=self.act.prepare(row)) for row in rows]
 
     def send(self, rows: Sequence[Payout]) -> bool:
-        """Move the money of all of them, in one call. True: it is done. False: it is accepted and will be done."""
+        """The only one."""
+        (row,) = rows
+        return self.act.send(row)
 
     def ask(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
-        """By submission, whether it was done. None: the marketplace cannot say, or not yet."""
+        """Each by a call of its own; one that fails hides no other."""
+        answers: dict[str, bool | None] = {}
+        for row in rows:
+            with suppress(NotDone, Unsure):
+                answers[row.submission] = self.act.ask(row)
+        return answers
 
 
 class PayoutLedger:
@@ -109,40 +139,13 @@ class PayoutLedger:
         with self.store.read() as connection:
             return [payout_of(row) for row in connection.execute(_ROWS.where(wanted))]
 
-    def carry_out(self, due: Payout, act: Act) -> Payout:
+    def carry_out(self, due: Payout, act: SingleAct) -> Payout:
         """Pay it, unless it was paid; what was begun and not finished is asked about first."""
-        row = self._intend(due)
-        if row.state in ("sent", "uncertain"):
-            row = self.ask(row, act)
-        if row.state != "intended":
-            return row
-        try:
-            handle = act.prepare(row)
-        except (NotDone, Unsure) as error:  # nothing has moved yet
-            return self._move(row, "refused", why=str(error), only_from="intended")
-        mine = self._claim(row, handle)
-        return self._send(mine, act) if mine else row
+        return self.carry_out_all([due], OneByOne(act))[0]
 
-    def _send(self, row: Payout, act: Act) -> Payout:
-        try:
-            done = act.send(row)
-        except NotDone as error:
-            return self._move(row, "refused", why=str(error))
-        except Unsure as error:
-            return self.ask(self._move(row, "uncertain", why=str(error), only_from="sent"), act)
-        return self._move(row, "confirmed") if done else row
-
-    def ask(self, row: Payout, act: Act) -> Payout:
-        """Ask the marketplace what became of it; `intended` again where it was certainly not done.
-
-        The answer is of the moment before: where another command has moved the row since, it says nothing.
-        """
-        try:
-            done = act.ask(row)
-        except (NotDone, Unsure):  # a question that failed says nothing about the answer
-            done = None
-        with self.store.write() as connection:
-            return self._settle(connection, row, done)
+    def ask(self, row: Payout, act: SingleAct) -> Payout:
+        """Ask the marketplace what became of it; `intended` again where it was certainly not done."""
+        return self.ask_all([row], OneByOne(act))[_key(row)]
 
     def _settle(self, connection: sa.Connection, row: Payout, done: bool | None) -> Payout:
         if done is None and row.state == "sent" and self.rests(row):
@@ -156,18 +159,16 @@ class PayoutLedger:
         """Whether it was sent so lately that the marketplace may still do it."""
         return row.sent is not None and 0 <= self.clock() - row.sent < RESTS
 
-    # Many at once
-
-    def carry_out_all(self, dues: Sequence[Payout], act: BulkAct) -> list[Payout]:
+    def carry_out_all(self, dues: Sequence[Payout], act: Act) -> list[Payout]:
         """Pay them, each unless it was paid, in as few calls as the marketplace allows."""
         rows = self._intend_all(dues)
         begun = self.ask_all([row for row in rows if row.state in ("sent", "uncertain")], act)
         rows = [begun.get(_key(row), row) for row in rows]
         fresh = [row for row in rows if row.state == "intended"]
-        done: dict[tuple[str, str], Payout] = {}
+        paid: dict[tuple[str, str], Payout] = {}
         for start in range(0, len(fresh), act.most):
-            done |= {_key(row): row for row in self._carry_out_batch(fresh[start : start + act.most], act)}
-        return [done.get(_key(row), row) for row in rows]
+            paid |= {_key(row): row for row in self._carry_out_batch(fresh[start : start + act.most], act)}
+        return [paid.get(_key(row), row) for row in rows]
 
     def _intend_all(self, dues: Sequence[Payout]) -> list[Payout]:
         """The rows, all on disk by then; one that the cap does not allow is refused, and stops no other."""
@@ -180,21 +181,21 @@ class PayoutLedger:
                     rows.append(replace(due, state="refused", why=str(error)))
         return rows
 
-    def _carry_out_batch(self, rows: Sequence[Payout], act: BulkAct) -> list[Payout]:
+    def _carry_out_batch(self, rows: Sequence[Payout], act: Act) -> list[Payout]:
         """One call; where the marketplace refuses it for one of them, the others are tried without that one."""
         try:
             prepared = act.prepare(rows)
             if not (claimed := self._claim_all(prepared)):
-                return self._now(rows)  # another command has moved one: the next `pay` goes on
+                return self.refresh(rows)  # another command has moved one: the next `pay` goes on
             return self._send_all(claimed, act)
         except (NotDone, Unsure) as error:  # Unsure of the preparation: nothing has moved yet
-            rows = self._now(rows)
+            rows = self.refresh(rows)
             if len(rows) == 1 or isinstance(error, (NotReached, Unsure)):
                 return [self._move(row, "refused", why=str(error), only_from="intended") for row in rows]
             half = len(rows) // 2
             return [*self._carry_out_batch(rows[:half], act), *self._carry_out_batch(rows[half:], act)]
 
-    def _send_all(self, rows: Sequence[Payout], act: BulkAct) -> list[Payout]:
+    def _send_all(self, rows: Sequence[Payout], act: Act) -> list[Payout]:
         try:
             done = act.send(rows)
         except NotDone:  # certainly not done: they may be sent in a smaller call
@@ -208,25 +209,28 @@ class PayoutLedger:
             return list(self.ask_all(moved, act).values())
         return [self._move(row, "confirmed") for row in rows] if done else list(rows)
 
-    def _now(self, rows: Sequence[Payout]) -> list[Payout]:
+    def refresh(self, rows: Sequence[Payout]) -> list[Payout]:
+        """The rows as they are now; one that was never written as it is given."""
         with self.store.read() as connection:
             return [_found(connection, row) or row for row in rows]
 
-    def ask_all(self, rows: Sequence[Payout], act: BulkAct) -> dict[tuple[str, str], Payout]:
-        """Ask the marketplace what became of them; each as `ask` would leave it."""
+    def ask_all(self, rows: Sequence[Payout], act: Act) -> dict[tuple[str, str], Payout]:
+        """Ask the marketplace what became of them; `intended` again where one was certainly not done.
+
+        The answers are of the moment before: where another command has moved a row since, they say nothing.
+        """
         if not rows:
             return {}
         try:
             answers = act.ask(rows)
-        except (NotDone, Unsure):
+        except (NotDone, Unsure):  # a question that failed says nothing about the answer
             answers = {}
-        # what was accepted for many at once is done later: while it rests, "not done" means "not yet"
-        answers = {row.submission: answers.get(row.submission) or self._not_done(row, answers) for row in rows}
         with self.store.write() as connection:
-            return {_key(row): self._settle(connection, row, answers[row.submission]) for row in rows}
+            return {_key(row): self._settle(connection, row, self._answer_for(row, answers, act)) for row in rows}
 
-    def _not_done(self, row: Payout, answers: Mapping[str, bool | None]) -> bool | None:
-        return None if self.rests(row) else answers.get(row.submission)
+    def _answer_for(self, row: Payout, answers: Mapping[str, bool | None], act: Act) -> bool | None:
+        is_done = answers.get(row.submission)
+        return None if is_done is False and act.is_late and self.rests(row) else is_done
 
     def decide(self, submission: str, *, paid: bool) -> list[Payout]:
         """A person has looked at the marketplace: what was uncertain about this submission was paid, or was not.
@@ -236,10 +240,10 @@ class PayoutLedger:
         """
         open_ = self.open_of(submission, refused=paid)
         if not paid and (resting := [row for row in open_ if self.rests(row)]):
-            left = max(1, round((RESTS - self.clock() + max(row.sent or 0.0 for row in resting)) / 60))
+            minutes = max(1, round((RESTS - self.clock() + max(row.sent or 0.0 for row in resting)) / 60))
             raise InputError(
                 f"{submission} was sent less than an hour ago, and a marketplace may pay that late. If it were sent "
-                f"anew, the person could be paid twice. Run this again in {left} min. Nothing was changed."
+                f"anew, the person could be paid twice. Run this again in {minutes} min. Nothing was changed."
             )
         after: State = "confirmed" if paid else "refused"
         return [self._move(row, after, why="" if paid else BY_HAND) for row in open_]
@@ -276,10 +280,11 @@ class PayoutLedger:
             now = self.clock()
             connection.execute(sa.insert(payouts), _columns(replace(due, state="confirmed", sent=now), now))
 
-    def _intend(self, due: Payout) -> Payout:
-        """The row, which is on disk by then; a cap that it would pass is said before anything is sent."""
+    def set_vat(self, rows: Sequence[Payout], shares: Sequence[Decimal]) -> None:
+        """What of the cost of each was VAT, where the marketplace says it later."""
         with self.store.write() as connection:
-            return self._intended(connection, due)
+            for row, vat in zip(rows, shares, strict=True):
+                connection.execute(sa.update(payouts).where(_same(row)).values(vat=f"{vat:f}"))
 
     def _intended(self, connection: sa.Connection, due: Payout) -> Payout:
         before = _found(connection, due)
@@ -292,10 +297,6 @@ class PayoutLedger:
             connection.execute(sa.delete(payouts).where(_same(due)))
         connection.execute(sa.insert(payouts), _columns(row, self.clock()))
         return row
-
-    def _claim(self, row: Payout, handle: str) -> Payout | None:
-        """Write `sent`, in one step for whoever is first: two commands at once must not both send it."""
-        return next(iter(self._claim_all([replace(row, handle=handle)])), None)
 
     def _claim_all(self, rows: Sequence[Payout]) -> list[Payout]:
         """All of them or none: they are sent in one call, so one that another command has claimed stops them all."""

@@ -25,7 +25,7 @@ from dialogue.records import Source
 if TYPE_CHECKING:
     from crowd.hit.hit import Hit
     from crowd.marketplaces.checklist import Lines, Planned
-    from crowd.marketplaces.ledger import Act, BulkAct, PayoutLedger, Purpose
+    from crowd.marketplaces.ledger import Act, PayoutLedger, Purpose
     from crowd.marketplaces.money import Price
     from crowd.marketplaces.self_test import Visitor
     from crowd.marketplaces.settling import LookUp
@@ -83,7 +83,7 @@ class Market(Recruiting, Protocol):
     def deadline(self) -> float:
         """Seconds after which a visit that began here has to be listed there."""
 
-    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | BulkAct | None:
+    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
         """How it pays for this; None: it pays by itself, or cannot."""
 
     def book(self, store: Store) -> list[str]:

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from crowd.marketplaces.caps import OverTheCap
 from crowd.marketplaces.holding import holds_of
-from crowd.marketplaces.ledger import ZERO, Act, BulkAct, NotDone, Payout, PayoutLedger, Purpose, State
+from crowd.marketplaces.ledger import ZERO, Payout, PayoutLedger, Purpose, State
 from crowd.marketplaces.market import launched_on
 from crowd.marketplaces.money import CENT
 from crowd.marketplaces.pay_terms import PayTerms
@@ -195,7 +194,7 @@ def pay_bill(market: Market, store: Store, bill: Bill) -> Receipt:
     paid = list(pay(market, store, bill))
     open_ = ask_about_the_rest(market, store)
     problems = [*bill.look.problems, *problems]
-    return Receipt(as_they_are(market, store, paid), open_, seen, closed, problems, booked)
+    return Receipt(refresh_sent(market, store, paid), open_, seen, closed, problems, booked)
 
 
 def pay(market: Market, store: Store, bill: Bill) -> Iterator[Due]:
@@ -208,7 +207,9 @@ def pay(market: Market, store: Store, bill: Bill) -> Iterator[Due]:
             # done by the marketplace itself, or by hand on its page
             if act is None or (purpose == "reward" and listed[due.payout.submission].state == "approved"):
                 ledger.note(due.payout)
-        yield from _carried_out(ledger, act, dues)
+        payouts = [due.payout for due in dues]
+        rows = ledger.refresh(payouts) if act is None else ledger.carry_out_all(payouts, act)
+        yield from (replace(due, payout=row) for due, row in zip(dues, rows, strict=True))
 
 
 def _together(dues: Sequence[Due], listed: Mapping[str, Listed]) -> dict[tuple[Purpose, str], list[Due]]:
@@ -219,57 +220,28 @@ def _together(dues: Sequence[Due], listed: Mapping[str, Listed]) -> dict[tuple[P
     return groups
 
 
-def _carried_out(ledger: PayoutLedger, act: Act | BulkAct | None, dues: Sequence[Due]) -> Iterator[Due]:
-    known = {(row.submission, row.purpose): row for row in ledger.rows("confirmed")}
-    noted = [due for due in dues if (due.payout.submission, due.payout.purpose) in known]
-    yield from (replace(due, payout=known[due.payout.submission, due.payout.purpose]) for due in noted)
-    rest = [due for due in dues if (due.payout.submission, due.payout.purpose) not in known]
-    if isinstance(act, BulkAct):
-        rows = ledger.carry_out_all([due.payout for due in rest], act)
-        yield from (replace(due, payout=row) for due, row in zip(rest, rows, strict=True))
-    elif act is not None:
-        for due in rest:
-            try:
-                yield replace(due, payout=ledger.carry_out(due.payout, act))
-            except (NotDone, OverTheCap) as error:
-                yield replace(due, payout=refused(due.payout, str(error)))
-
-
-def refused(payout: Payout, why: str) -> Payout:
-    """The same, not done."""
-    return replace(payout, state="refused", why=why)
-
-
 def ask_about_the_rest(market: Market, store: Store, submission: str | None = None) -> list[Payout]:
     """Ask about whatever was sent and is not settled, also what is not due any more; what is still open afterwards.
 
     With a submission, about nothing else.
     """
     ledger = PayoutLedger(store, market.source)
-    asked: dict[Purpose, list[Payout]] = defaultdict(list)
+    open_: dict[Purpose, list[Payout]] = defaultdict(list)
     for row in ledger.rows("sent", "uncertain"):
         if submission in (None, row.submission):
-            asked[row.purpose].append(row)
-    for purpose, rows in asked.items():
-        act = market.act(ledger, purpose, "")
-        if isinstance(act, BulkAct):
+            open_[row.purpose].append(row)
+    for purpose, rows in open_.items():
+        if act := market.act(ledger, purpose, ""):
             ledger.ask_all(rows, act)
-        elif act is not None:
-            for row in rows:
-                ledger.ask(row, act)
     return ledger.rows("sent", "uncertain")
 
 
-def as_they_are(market: Market, store: Store, paid: Sequence[Due]) -> list[Due]:
+def refresh_sent(market: Market, store: Store, paid: Sequence[Due]) -> list[Due]:
     """Those that were sent, as the ledger has them since the marketplace was asked."""
-    rows = PayoutLedger(store, market.source).rows()
-    now = {(row.submission, row.purpose): row for row in rows}
-
-    def told(due: Due) -> Due:
-        sent = due.payout.state == "sent"
-        return replace(due, payout=now[due.payout.submission, due.payout.purpose]) if sent else due
-
-    return [told(due) for due in paid]
+    rows = PayoutLedger(store, market.source).refresh([due.payout for due in paid])
+    return [
+        replace(due, payout=row) if due.payout.state == "sent" else due for due, row in zip(paid, rows, strict=True)
+    ]
 
 
 def shut_out(market: Market, store: Store) -> tuple[int, list[str]]:

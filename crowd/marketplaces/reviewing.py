@@ -6,12 +6,11 @@ shown with it: `pay --compensate` pays for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from crowd.marketplaces.ledger import BulkAct, NotDone, Payout, PayoutLedger, Purpose
+from crowd.marketplaces.ledger import ZERO, Payout, PayoutLedger, Purpose
 from crowd.marketplaces.settling import Listed, ListedState, visits
 from dialogue.errors import InputError
 
@@ -48,20 +47,12 @@ def to_review(market: Market, store: Store, purpose: Purpose, named: Sequence[st
 
 def send_messages(
     market: Market, store: Store, purpose: Purpose, reviewed: Sequence[Reviewed], reason: str
-) -> Iterator[Payout]:
+) -> list[Payout]:
     """Send each, one after the other; one that fails stops no other."""
     ledger = PayoutLedger(store, market.source)
-    for one in reviewed:
-        due = Payout(market.source, one.row.key, purpose, Decimal(0), Decimal(0), market.currency)
-        act = market.act(ledger, purpose, reason)
-        if act is None or isinstance(act, BulkAct):
-            continue
-        try:
-            yield ledger.carry_out(due, act)
-        except NotDone as error:
-            yield Payout(
-                market.source, one.row.key, purpose, due.amount, due.cost, due.currency, "refused", "", f"{error}"
-            )
+    rows = [Payout(market.source, message.row.key, purpose, ZERO, ZERO, market.currency) for message in reviewed]
+    act = market.act(ledger, purpose, reason)
+    return ledger.carry_out_all(rows, act) if act else []
 
 
 def all_done(rows: Sequence[Payout]) -> bool:

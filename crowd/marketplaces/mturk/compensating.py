@@ -10,15 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_UP, Decimal
 
-from crowd.marketplaces.caps import OverTheCap
-from crowd.marketplaces.ledger import ZERO, NotDone, Payout, PayoutLedger, Purpose, Unsure
+from crowd.marketplaces.ledger import ZERO, NotDone, OneByOne, Payout, PayoutLedger, Purpose, Unsure
 from crowd.marketplaces.money import CENT
 from crowd.marketplaces.mturk import client as mturk
 from crowd.marketplaces.mturk import owed
 from crowd.marketplaces.mturk.acts import MTurkApproval
 from crowd.marketplaces.mturk.connecting import explained
 from crowd.marketplaces.mturk.market import MTurkMarket
-from crowd.marketplaces.paying import refused
 from crowd.marketplaces.settling import MarketVisit, visits
 from crowd.store.store import Store
 from dialogue.errors import InputError
@@ -92,15 +90,10 @@ def check_floor(visit: MarketVisit, amount: Decimal, hourly: Decimal) -> None:
         )
 
 
-def open_hits(market: MTurkMarket, store: Store, due: Mapping[MarketVisit, Payout]) -> Iterator[Payout]:
+def open_hits(market: MTurkMarket, store: Store, due: Mapping[MarketVisit, Payout]) -> list[Payout]:
     """Open each HIT, one after the other; one that fails stops no other."""
-    ledger = PayoutLedger(store, market.source)
     act = owed.OwedHit(market.client, market.existing, {visit.key: visit.worker for visit in due})
-    for row in due.values():
-        try:
-            yield ledger.carry_out(row, act)
-        except (NotDone, OverTheCap) as error:
-            yield refused(row, str(error))
+    return PayoutLedger(store, market.source).carry_out_all(list(due.values()), OneByOne(act))
 
 
 def collect(market: MTurkMarket, store: Store, renewed: Collection[str] = ()) -> Iterator[tuple[Payout, str]]:

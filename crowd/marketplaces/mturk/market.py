@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, check_same, read_launch, write_launch
-from crowd.marketplaces.ledger import Act, PayoutLedger, Purpose, check_cap, is_extra
+from crowd.marketplaces.ledger import Act, OneByOne, PayoutLedger, Purpose, SingleAct, check_cap, is_extra
 from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.mturk import acts
 from crowd.marketplaces.mturk import client as mturk
@@ -191,6 +191,10 @@ class MTurkMarket:
 
     def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
         """How MTurk pays for this."""
+        act = self._single_act(ledger, purpose, reason)
+        return None if act is None else OneByOne(act)
+
+    def _single_act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> SingleAct | None:
         if purpose == "reward":
             return acts.MTurkApproval(self.client)
         if purpose == "places":

@@ -43,6 +43,7 @@ class Approvals:
     client: httpx.Client
     listing: Listing
     most: int = prolific.MOST_APPROVALS
+    is_late: bool = True
 
     def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
         """Nothing."""
@@ -73,6 +74,7 @@ class Bonuses:
     listing: Listing
     equal_paid: Callable[[Payout], int]  # how many bonuses of this amount the ledger knows of this submission
     most: int = prolific.MOST_BONUSES
+    is_late: bool = True
     before: Mapping[str, Submission] | None = None  # as Prolific had them before the first of these was paid
 
     def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
@@ -89,7 +91,7 @@ class Bonuses:
         plan = prolific.set_up_bonuses(self.client, study, {row.submission: row.amount for row in rows})
         _check_plan(plan, rows)
         handles = (f"{plan.name}:{equal[row.submission]}" for row in rows)
-        shares = _shares(plan.vat, [row.amount for row in rows])
+        shares = shares_of(plan.vat, [row.amount for row in rows])
         return [replace(row, handle=one, vat=vat) for row, one, vat in zip(rows, handles, shares, strict=True)]
 
     def send(self, rows: Sequence[Payout]) -> bool:
@@ -132,14 +134,14 @@ def _check_plan(plan: prolific.BonusPlan, rows: Sequence[Payout]) -> None:
         )
 
 
-def _shares(cents: int, amounts: Sequence[Decimal]) -> list[Decimal]:
+def shares_of(cents: int, amounts: Sequence[Decimal]) -> list[Decimal]:
     """An amount in cents, divided in proportion, in whole cents that add up to it.
 
-    >>> [str(share) for share in _shares(3, [Decimal("0.20"), Decimal("0.20")])]
+    >>> [str(share) for share in shares_of(3, [Decimal("0.20"), Decimal("0.20")])]
     ['0.02', '0.01']
     """
-    whole, sums = sum(amounts), itertools.accumulate(amounts)
-    ends = [(Decimal(cents) / 100 * part / whole).quantize(CENT, ROUND_HALF_UP) for part in sums]
+    total, sums = sum(amounts), itertools.accumulate(amounts)
+    ends = [(Decimal(cents) / 100 * part / total).quantize(CENT, ROUND_HALF_UP) for part in sums]
     return [end - start for start, end in itertools.pairwise([Decimal(0), *ends])]
 
 

@@ -43,6 +43,7 @@ class ProlificLaunch:
     screen_outs: int = 0  # how many of them Prolific pays before it pauses the study
     quota: bool = False  # Prolific runs such a study as several, one a group, with names of their own
     parts: tuple[str, ...] = ()  # the names of those that were met so far
+    vat_share: str = ""  # of what places cost, once Prolific has said it
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +162,12 @@ def submissions(client: httpx.Client, study: str) -> Iterator[Submission]:
 
 def _submission(row: dict[str, Any], study: str) -> Submission:
     paid = row.get("bonus_payments")
-    bonuses = None if paid is None else tuple(_cents_of(amount) for amount in paid)
+    bonuses = None if paid is None else tuple(cents_of(amount) for amount in paid)
     return Submission(str(row["id"]), str(row["participant_id"]), _status(row), row.get("study_id") or study, bonuses)
 
 
-def _cents_of(amount: Any) -> int:
+def cents_of(amount: Any) -> int:
+    """An amount in cents, as Prolific says it, as a whole number."""
     return round(Decimal(str(amount)))
 
 
@@ -192,7 +194,7 @@ def bonuses_of(client: httpx.Client, submission: str) -> list[int]:
     """The bonuses that one submission has had, in cents."""
 
     def paid(found: Any) -> list[int]:
-        return [_cents_of(amount) for amount in found["bonus_payments"] or []]
+        return [cents_of(amount) for amount in found["bonus_payments"] or []]
 
     return list(call(client, "GET", f"/submissions/{submission}/", paid))
 
@@ -267,8 +269,8 @@ def set_up_bonuses(client: httpx.Client, study: str, amounts: Mapping[str, Decim
 
     def planned(found: Any) -> BonusPlan:
         amount = found.get("amount")
-        fees, vat = (_cents_of(found.get(name) or 0) for name in ("fees", "vat"))
-        return BonusPlan(_id(found), None if amount is None else _cents_of(amount), fees, vat)
+        fees, vat = (cents_of(found.get(name) or 0) for name in ("fees", "vat"))
+        return BonusPlan(_id(found), None if amount is None else cents_of(amount), fees, vat)
 
     body = {"study_id": study, "csv_bonuses": lines}
     plan: BonusPlan = call(client, "POST", "/submissions/bonus-payments/", planned, json=body)
@@ -298,7 +300,7 @@ def places_cost(client: httpx.Client, launch: ProlificLaunch) -> StudyCost:
     """What the places of the study have cost so far, without bonuses."""
 
     def cost(found: Any) -> StudyCost:
-        return StudyCost(*(_cents_of(found["rewards"][name]["amount"]) for name in ("rewards", "fees", "tax")))
+        return StudyCost(*(cents_of(found["rewards"][name]["amount"]) for name in ("rewards", "fees", "tax")))
 
     answer: StudyCost = call(client, "GET", f"/studies/{launch.study}/cost/", cost)
     return answer

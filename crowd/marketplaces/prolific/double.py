@@ -26,6 +26,7 @@ from crowd.marketplaces.prolific.double_rules import (
     query_number,
     refuse_bad_draft,
 )
+from crowd.marketplaces.prolific.entrance import PROLIFIC_IDS
 
 Upset = Callable[[str, str], str | None]  # method and path -> how this call fails, a word of FAILURES
 FAILURES = ("busy", "stumbles", "stumbles late", "cut", "false success", "another answer")
@@ -106,6 +107,14 @@ class Prolific:
                 "bonus_payments": [],
             }
             return name
+
+    def address(self, submission: str) -> str:
+        """Where the participant is sent: the address of the draft, with their ids in it."""
+        row = self.submissions[submission]
+        url = str(self.studies[row["study_id"]]["external_study_url"])
+        for name, value in zip(PROLIFIC_IDS, (row["participant_id"], row["study_id"], submission), strict=True):
+            url = url.replace(f"{{{{%{name}%}}}}", value)
+        return url
 
     def complete(self, submission: str, code: str) -> None:
         """The participant comes back with a completion code, and its actions follow."""

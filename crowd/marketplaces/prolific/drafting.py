@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from crowd.marketplaces.prolific.client import ProlificLaunch, cents
-from crowd.marketplaces.prolific.entrance import PROLIFIC_IDS, code_for
+from crowd.marketplaces.prolific.entrance import LAUNCH, PROLIFIC_IDS, code_for
 from dialogue.errors import InputError
 
 LEAST_SCREEN_OUT = {"GBP": Decimal("0.10"), "USD": Decimal("0.14")}  # Prolific's own least pay of a screen-out
@@ -48,7 +48,7 @@ def draft(launch: ProlificLaunch, terms: ProlificTerms) -> dict[str, Any]:
         "name": terms.title,
         "internal_name": launch.key,
         "description": terms.description,
-        "external_study_url": f"{launch.public_url}/?{ids}",
+        "external_study_url": f"{launch.public_url}/?{LAUNCH}={launch.key}&{ids}",
         "prolific_id_option": "url_parameters",
         "completion_codes": _codes(launch, terms),
         "total_available_places": launch.places,

@@ -13,6 +13,7 @@ from crowd.web.entrance import OVER, Arrival, WayOut, identifier
 
 PROLIFIC_COMPLETE = "https://app.prolific.com/submissions/complete"
 PROLIFIC_IDS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+LAUNCH = "LAUNCH"  # in the address of the draft: a study with quotas sends people by names of parts, which come later
 BACK = "Back to Prolific"
 
 
@@ -34,11 +35,12 @@ class ProlificEntrance:
     screened_out: str
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
-        """By PROLIFIC_PID, STUDY_ID, SESSION_ID."""
+        """By PROLIFIC_PID, STUDY_ID, SESSION_ID, and the launch whose draft sends them."""
         if not any(name in query for name in PROLIFIC_IDS):
             return None
         worker, task, sitting = (identifier(name, query) for name in PROLIFIC_IDS)
-        return Arrival("prolific", worker=worker, sitting=sitting, task=task)
+        launch = identifier(LAUNCH, query) if LAUNCH in query else task  # drafts of earlier versions do not name it
+        return Arrival("prolific", worker=worker, sitting=sitting, task=launch)
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Prolific's own page, with the code for finished, for screened out, or for a study without a pair left."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from decimal import ROUND_UP, Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,8 +11,15 @@ from typing import TYPE_CHECKING
 import httpx
 
 from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
-from crowd.marketplaces.launch import check_pairs, check_public_url, check_same, read_launch, write_launch
-from crowd.marketplaces.ledger import ZERO, Act, BulkAct, NotDone, Payout, PayoutLedger, Purpose, check_cap, is_extra
+from crowd.marketplaces.launch import (
+    check_pairs,
+    check_public_url,
+    check_same,
+    read_launch,
+    update_launch,
+    write_launch,
+)
+from crowd.marketplaces.ledger import ZERO, Act, NotDone, OneByOne, Payout, PayoutLedger, Purpose, check_cap, is_extra
 from crowd.marketplaces.money import CENT, Price, reward_of
 from crowd.marketplaces.prolific import acts, calling, drafting
 from crowd.marketplaces.prolific import client as prolific
@@ -38,6 +44,7 @@ PROLIFIC_STATES: dict[str, ListedState] = {
     "TIMED-OUT": "timed out",
     "REJECTED": "rejected",
 }
+SHARE_PRECISION = Decimal("0.000001")
 LONGEST_VISIT = 24 * 3600.0  # seconds; Prolific times a visit out before that
 
 
@@ -205,15 +212,13 @@ class ProlificMarket:
             f"https://app.prolific.com/researcher/studies/{self.launch.study}"
         )
 
-    def tasks(self) -> list[str] | None:
-        """The study whose participants are let in; nobody's while the draft has no name.
+    def tasks(self) -> list[str]:
+        """The launch, which the draft's address names, and the study, by which drafts of earlier versions send people.
 
-        With quotas people come by the name of a part, which Prolific gives when the draft is published. So any name is
-        let in, and votes wait as always until Prolific lists their visit.
+        Not the study where it has quotas: its people come by names of parts, which nobody knows before.
         """
-        if not self.existing.study:
-            return None
-        return [] if self.existing.quota else [self.existing.study]
+        launch = self.existing
+        return [launch.key, *([launch.study] if launch.study and not launch.quota else [])]
 
     def _purchase(self, places: int, total: int) -> Payout:
         price = self.more(places)
@@ -252,8 +257,7 @@ class ProlificMarket:
             except NotDone:  # a name that somebody made up
                 continue
             if parent == self.existing.study and part not in self.existing.parts:
-                self.launch = replace(self.existing, parts=(*self.existing.parts, part))
-                write_launch(self.store, self.source, self.launch)
+                self.launch = update_launch(self.store, self.source, self.existing, parts=(*self.existing.parts, part))
                 found |= {row.submission: row for row in prolific.submissions(self.client, part)}
         return found
 
@@ -261,16 +265,16 @@ class ProlificMarket:
         """A day."""
         return LONGEST_VISIT
 
-    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | BulkAct | None:
+    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
         """How Prolific does this; a screen-out it has paid by itself, and with a payment it shows no reason."""
         if purpose == "return":
-            return acts.ReturnRequest(self.client, reason)
+            return OneByOne(acts.ReturnRequest(self.client, reason))
         if purpose == "rejection":
-            return acts.Rejection(self.client, *reason.partition(" ")[::2])
+            return OneByOne(acts.Rejection(self.client, *reason.partition(" ")[::2]))
         if purpose == "reward":
             return acts.Approvals(self.client, self.listing)
         if purpose == "places":
-            return acts.MorePlaces(self.client, self.existing, self.existing.places)
+            return OneByOne(acts.MorePlaces(self.client, self.existing, self.existing.places))
         return acts.Bonuses(self.client, self.listing, ledger.equal_paid) if is_extra(purpose) else None
 
     def book(self, store: Store) -> list[str]:
@@ -278,15 +282,22 @@ class ProlificMarket:
         ledger = PayoutLedger(store, self.source)
         before = _of_places(ledger)
         study = prolific.study_at_prolific(self.client, self.existing)
-        ended = prolific.places_cost(self.client, self.existing) if study["status"] == "COMPLETED" else None
+        has_ended = study["status"] == "COMPLETED"
+        is_asked = has_ended or (study["status"] != "UNPUBLISHED" and not self.existing.vat_share)
+        cost = prolific.places_cost(self.client, self.existing) if is_asked else None
         rows = _of_places(ledger)
         if rows != before or any(row.state not in ("confirmed", "refused") for row in rows):
             return []  # an extension is on its way: its own row says what it buys
         rows = [row for row in rows if row.state == "confirmed"]
-        if ended is not None:
-            return self._book_end(ledger, rows, ended)
+        if has_ended and cost:
+            sentences = self._book_end(ledger, rows, cost)
+        else:
+            sentences = self._book_by_hand(ledger, rows, int(study["total_available_places"]))
+        self._book_vat(store, ledger, cost, has_ended=has_ended)
+        return sentences
+
+    def _book_by_hand(self, ledger: PayoutLedger, rows: Sequence[Payout], total: int) -> list[str]:
         booked = sum(round(row.amount / self.reward) for row in rows)
-        total = int(study["total_available_places"])
         if total == booked:
             return []
         price, sign = self.more(abs(total - booked)), 1 if total > booked else -1
@@ -312,6 +323,24 @@ class ProlificMarket:
         ledger.note(row)
         return [f"The study has ended and its places cost {actual:.2f} {self.currency}: {row.cost:+.2f} booked."]
 
+    def _book_vat(
+        self, store: Store, ledger: PayoutLedger, cost: prolific.StudyCost | None, *, has_ended: bool
+    ) -> None:
+        """What of the places was VAT: by the share that Prolific says, and to the cent when the study has ended."""
+        if cost and cost.total:
+            share = (Decimal(cost.vat) / cost.total).quantize(SHARE_PRECISION)
+            if self.existing.vat_share != f"{share:f}":
+                self.launch = update_launch(store, self.source, self.existing, vat_share=f"{share:f}")
+        rows = [row for row in _of_places(ledger) if row.state == "confirmed"]
+        booked = sum((row.cost for row in rows), ZERO)
+        if not self.existing.vat_share or not booked:
+            return
+        is_billed = cost is not None and has_ended and booked * 100 == cost.total
+        vat = cost.vat if cost and is_billed else round(booked * 100 * Decimal(self.existing.vat_share))
+        shares = acts.shares_of(vat, [row.cost for row in rows])
+        if shares != [row.vat for row in rows]:
+            ledger.set_vat(rows, shares)
+
     def bonus_cost(self, amount: Decimal) -> Decimal:
         """With the account's fee."""
         return (amount * (1 + self.fee / 100)).quantize(CENT, ROUND_UP)
@@ -334,8 +363,7 @@ class ProlificMarket:
         """Raise the number of places, on disk before it is said."""
         total = self._total() + sittings
         check_cap(store, [self._purchase(sittings, total)])
-        self.launch = replace(self.existing, places=total)
-        write_launch(store, self.source, self.launch)
+        self.launch = update_launch(store, self.source, self.existing, places=total)
         self.finish_extension(store)
         return f"The study has {total} places now."
 

@@ -36,7 +36,8 @@ class Study:
     def come(self, participant, prefers="a", most=1000):
         """Take a place and work; gives the person, who has not gone back yet."""
         submission = self.prolific.join(self.study, participant)
-        person = Person(self.app, "prolific", participant, prefers, sitting=submission, task=self.study)
+        address = self.prolific.address(submission)
+        person = Person(self.app, "prolific", participant, prefers, sitting=submission, address=address)
         person.work(most)
         return person
 

@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 from werkzeug.serving import make_server
@@ -105,6 +106,7 @@ class Person:
     sitting: str = "s1"
     site: str = SITES[0]
     task: str = "H1"
+    address: str = ""  # where the marketplace sends them; made from the ids where it is empty
 
     def __post_init__(self):
         self.client, self.seen, self.form = self.new_client(), [], {}
@@ -128,7 +130,7 @@ class Person:
         self.client = self.new_client()
         words = {"WORKER": self.worker, "SITTING": self.sitting, "SITE": self.site, "TASK": self.task}
         query = {name: words.get(value, value) for name, value in ADDRESSES[self.source].items()}
-        return self.send("GET", "/", params=query)
+        return self.send("GET", "/", params=dict(parse_qsl(urlsplit(self.address).query)) or query)
 
     def look(self):
         return self.send("GET", "/task", headers=FETCH).json()

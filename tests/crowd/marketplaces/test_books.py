@@ -54,12 +54,14 @@ def test_every_payment_is_a_line_and_the_costs_are_what_left_the_account(study, 
         (name, "0.20", "0.28") for name in names
     ]
     assert [row["VAT"] for row in by["bonus"]] == ["0.02", "0.01"]  # Prolific's 3 cents, divided
+    (places,) = by["places"]  # 20 % of a third of the rewards, by the share that Prolific's own books have
+    assert [places[name] for name in ("amount", "fee", "VAT", "cost")] == ["4.50", "1.50", "0.30", "6.30"]
     assert {row["state"] for row in rows} == {"confirmed"} and {row["currency"] for row in rows} == {"GBP"}
     left = Decimal(before - study.prolific.balance) / 100
     assert sum(Decimal(row["cost"]) for row in rows) - left <= Decimal("0.02")  # each cost is rounded up to a cent
     assert all(
         Decimal(row["amount"]) + Decimal(row["fee"]) + Decimal(row["VAT"]) == Decimal(row["cost"])
-        for row in by["bonus"]
+        for row in [*by["bonus"], places]
     )
 
 
@@ -236,4 +238,8 @@ def test_a_study_that_has_ended_is_booked_as_prolific_bills_it(study, capsys):
         study.command("verify")
     assert capsys.readouterr().out.count("The study has ended and its places cost 4.20 GBP: -2.10 booked.") == 1
     study.command("payments")
-    assert capsys.readouterr().out.splitlines()[1].split()[-2:] == ["4.20", "GBP"]
+    assert capsys.readouterr().out.splitlines()[1].split()[-3:] == [
+        "0.20",
+        "4.20",
+        "GBP",
+    ]  # VAT to the cent of the bill

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
+from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, update_launch, write_launch
 from crowd.marketplaces.market import launched_on
 from crowd.marketplaces.mturk.client import new_mturk_launch
 from crowd.store.launches import write_record
@@ -56,6 +56,15 @@ def test_a_launch_record_comes_back(store):
     assert read_launch(store, "mturk", type(launch())) is None
     write_launch(store, "mturk", launch())
     assert read_launch(store, "mturk", type(launch())).public_url == "https://x.org"
+
+
+def test_a_change_of_one_field_leaves_what_another_host_has_changed_meanwhile(store):
+    """`verify` has read the record, and before it writes what it has learnt, another command extends the study."""
+    write_launch(store, "mturk", known := launch())
+    update_launch(store, "mturk", known, minutes=90)
+    assert update_launch(store, "mturk", known, reward="0.75").minutes == 60
+    kept = read_launch(store, "mturk", type(known))
+    assert (kept.minutes, kept.reward) == (90, "0.75")
 
 
 def test_a_record_of_another_version_is_not_guessed_at(store):

@@ -57,7 +57,8 @@ def test_a_launch_creates_a_draft_that_spends_nothing(client, state):
     assert study["status"] == "UNPUBLISHED" == prolific.study_at_prolific(client, launch)["status"] and not state.spent
     assert study["reward"] == 200 and study["total_available_places"] == 45
     assert study["external_study_url"] == (
-        "https://x.org/?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+        f"https://x.org/?LAUNCH={launch.key}&PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}&STUDY_ID={{{{%STUDY_ID%}}}}"
+        "&SESSION_ID={{%SESSION_ID%}}"
     )
     assert [code["code"] for code in study["completion_codes"]][:2] == ["CDONE", "COUT"]
 
