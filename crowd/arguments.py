@@ -7,15 +7,17 @@ changes nothing here. Only this file and the commands know `argparse`.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of, sites_at
 from crowd.marketplaces.options import LaunchOptions, Wording, wordings
+from dialogue.command_line import given, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
+    from crowd.marketplaces.ledger import Purpose
     from crowd.marketplaces.pay_terms import PayTerms
     from crowd.rating.gate import Ruling
     from crowd.store.store import Store
@@ -197,3 +199,38 @@ def decided_by_hand(args: argparse.Namespace, ruling: Ruling | None, why: str | 
     with opened(args.study, args.database) as store:
         done = rule_on(store, known_rater(store, args.rater), ruling, why, store.now())
     return f"This rater was {done.before}, is {done.now}.\n{done.effect.says()}"
+
+
+def add_submissions(parser: argparse.ArgumentParser, command: str, what: str) -> None:
+    """The arguments of a command that sends messages about submissions, each of which is named."""
+    add_launched(parser, command)
+    parser.add_argument("--submission", metavar="ID", action="append", required=True, help=f"{what}; may be repeated")
+
+
+def send_by_hand(
+    args: argparse.Namespace, purpose: Purpose, reason: str, own: Mapping[str, str], tell: Callable[[str], None]
+) -> int:
+    """Show the named submissions that a message is about; with --yes send it to each. The exit code.
+
+    `own` are the command's own options, of which the last is what the person reads.
+    """
+    from crowd.marketplaces.money_lock import money_lock
+    from crowd.marketplaces.reviewing import COMMANDS, DONE, send_messages, to_review
+    from crowd.study_folder import opened
+
+    with money_lock(args.study, args.database, needed=args.yes), opened(args.study, args.database) as store:
+        market = market_of(args, store)
+        reviewed = to_review(market, store, purpose, args.submission)
+        for submission in reviewed:
+            tell(f"  {submission.facts}")
+        if not args.yes:
+            tell(f"Nothing was sent. They would read: {list(own.values())[-1]!r}. Add --yes to send it.")
+            names = [word for name in args.submission for word in ("--submission", name)]
+            tell_next(f"python -m crowd {COMMANDS[purpose]}", *again(args, **dict.fromkeys(own)), *names, "--yes")
+            return 0
+        rows = send_messages(market, store, purpose, reviewed, reason)
+    for row in rows:
+        word = {"confirmed": DONE[purpose], "refused": "refused"}.get(row.state, "uncertain")
+        tell(f"  {word}  {row.submission}{f': {row.why}' if row.why else ''}")
+    tell_next("python -m crowd verify", args.study, *given(args, "database"))
+    return 0 if all(row.state == "confirmed" for row in rows) else 1

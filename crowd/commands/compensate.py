@@ -83,11 +83,10 @@ def _due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping
     from crowd.arguments import options_of
     from crowd.marketplaces.caps import set_caps
     from crowd.marketplaces.ledger import check_cap
-    from crowd.marketplaces.money import money
+    from crowd.marketplaces.money import check_budget, money
     from crowd.marketplaces.mturk.compensating import check_floor, to_compensate
     from crowd.marketplaces.options import LaunchOptions
     from crowd.marketplaces.receipt import visit_facts
-    from dialogue.errors import InputError
 
     if not args.worker:
         return {}
@@ -98,8 +97,7 @@ def _due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping
         check_floor(visit, row.amount, hourly)
         print(f"  {visit_facts(visit)}: {row.amount:.2f} {row.currency}, {row.cost:.2f} with the fee")
     cost = sum((row.cost for row in due.values()), Decimal(0))
-    if options.budget is not None and cost > options.budget:
-        raise InputError(f"the budget is {options.budget} {market.currency}, but this may cost {cost:.2f}.")
+    check_budget(cost, market.currency, options.budget)
     if args.yes:
         set_caps(store, options.cap, options.month_cap)
     if args.yes or options.cap is None:

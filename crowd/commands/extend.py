@@ -61,7 +61,7 @@ def _run(args: argparse.Namespace) -> None:
             tell_next("python -m crowd pay", args.study, *given(args, "database"))
             return
         price = market.more(sittings)
-        check_budget(price, options_of(args, LaunchOptions).budget)
+        check_budget(price.total, price.currency, options_of(args, LaunchOptions).budget)
         print(f"{market.title}: {price}")
         if args.yes:
             _extend(args, store, market, sittings)

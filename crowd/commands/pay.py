@@ -111,8 +111,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _say(args: argparse.Namespace, market: Market, store: Store) -> None:
-    from crowd.marketplaces.by_hand import settle_by_hand
     from crowd.marketplaces.holding import hold_visit, release_visit
+    from crowd.marketplaces.paying import settle_by_hand
 
     if args.hold:
         print(hold_visit(store, market.source, args.hold, args.why.strip(), time.time()))
@@ -128,11 +128,10 @@ def _check(args: argparse.Namespace, store: Store, bill: Bill, market: Market) -
     from crowd.arguments import options_of
     from crowd.marketplaces.caps import set_caps
     from crowd.marketplaces.ledger import check_cap
+    from crowd.marketplaces.money import check_budget
     from crowd.marketplaces.options import LaunchOptions
-    from dialogue.errors import InputError
 
     options = options_of(args, LaunchOptions)
     set_caps(store, options.cap, options.month_cap)
-    if options.budget is not None and bill.cost > options.budget:
-        raise InputError(f"the budget is {options.budget} {market.currency}, but this may cost {bill.cost:.2f}.")
+    check_budget(bill.cost, market.currency, options.budget)
     check_cap(store, [due.payout for due in bill.dues])

@@ -7,8 +7,9 @@ nothing twice. It is never guessed at: a record with other fields, or pairs that
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from crowd.store.launches import read_record, write_record
@@ -16,7 +17,21 @@ from crowd.store.store import Store
 from dialogue.errors import InputError
 from dialogue.files import digest
 
+Launch = TypeVar("Launch")
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def stands_in(variable: str) -> bool:
+    """Whether the environment names something on this machine that stands in for a marketplace."""
+    return urlsplit(os.environ.get(variable, "")).hostname in LOOPBACK
+
+
+def check_endpoint(variable: str, title: str, own: str) -> None:
+    """A variable of the environment must not be enough to send keys, money and people's ids to a stranger."""
+    endpoint = os.environ.get(variable, "")
+    host = urlsplit(endpoint).hostname or ""
+    if endpoint and not stands_in(variable) and host != own and not host.endswith(f".{own}"):
+        raise InputError(f"{variable} is neither {title} nor this machine. Unset it.")
 
 
 def read_launch(store: Store, source: str, kind: type[Any]) -> Any:
@@ -35,6 +50,13 @@ def read_launch(store: Store, source: str, kind: type[Any]) -> Any:
     return kind(**value)
 
 
+def existing_launch(launch: Launch | None, title: str) -> Launch:
+    """The launch, which must exist by now."""
+    if launch is None:
+        raise InputError(f"This study has no launch on {title} yet: launch it there first.")
+    return launch
+
+
 def write_launch(store: Store, source: str, launch: Any) -> None:
     """Write the record whole or not at all."""
     with store.write() as connection:
@@ -44,7 +66,7 @@ def write_launch(store: Store, source: str, launch: Any) -> None:
 def update_launch(store: Store, source: str, launch: Any, **values: Any) -> Any:
     """The launch with these fields changed, in the store too; what another command has changed meanwhile stays."""
     with store.write() as connection:
-        write_record(connection, source, (read_record(connection, source) or {}) | values)
+        write_record(connection, source, {**(read_record(connection, source) or {}), **values})
     return dataclasses.replace(launch, **values)
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crowd.marketplaces.mephisto.options import MephistoOptions
 from crowd.marketplaces.mturk.options import MTurkOptions
 from crowd.marketplaces.options import LaunchOptions
-from crowd.marketplaces.panel.options import PanelOptions
 from crowd.marketplaces.prolific.options import ProlificOptions
 from dialogue.command_line import next_command
 from dialogue.errors import InputError
@@ -175,7 +174,7 @@ def _prolific_entrance(hit: Hit, _submit_to: str) -> Entrance:
     return ProlificEntrance(hit.completion_code, hit.screened_out_code)
 
 
-def _panel(options: PanelOptions, store: Store) -> Launchable:
+def _panel(options: LaunchOptions, store: Store) -> Launchable:
     from crowd.marketplaces.panel.market import PanelMarket
 
     return PanelMarket(options, store)
@@ -219,7 +218,7 @@ MARKETPLACES = (
         "panel",
         "the panel",
         "the door of [panel] in hit.toml: SONA, Cint, CloudResearch Connect, a list of your own",
-        PanelOptions,
+        LaunchOptions,  # the rest is the table [panel] of hit.toml
         launch=_panel,
         entrance=_panel_entrance,
         trial=True,

@@ -62,12 +62,12 @@ def _decimal(text: str) -> Decimal | None:
     return Decimal(text) if re.fullmatch(r"\d{0,3}\.?\d{1,6}", text) else None
 
 
-def check_budget(price: Price, budget: Decimal | None) -> None:
+def check_budget(cost: Decimal, currency: str, budget: Decimal | None) -> None:
     """Refuse what may cost more than the researcher allows."""
-    if budget is not None and budget < price.total:
+    if budget is not None and budget < cost:
         raise InputError(
-            f"the budget is {budget} {price.currency}, but this may cost {price.total}. Nothing was created. "
-            "Raise --budget, or lower pay_per_sitting, votes_per_pair or the number of pairs."
+            f"the budget is {budget} {currency}, but this may cost {cost:.2f}. Nothing was created or paid. Raise "
+            "--budget, or ask for less."
         )
 
 

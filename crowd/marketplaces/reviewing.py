@@ -6,7 +6,7 @@ shown with it: `pay --compensate` pays for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from crowd.store.store import Store
 
 SUBJECT_TO: dict[Purpose, list[ListedState]] = {"return": ["waiting", "open"], "rejection": ["waiting"]}
-DONE = {"return": "returned", "rejection": "rejected"}
+DONE: Mapping[Purpose, str] = {"return": "asked", "rejection": "rejected"}
+REFUSED: Mapping[Purpose, str] = {"return": "returned", "rejection": "rejected"}
+COMMANDS: Mapping[Purpose, str] = {"return": "request-return", "rejection": "reject"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,12 @@ class Reviewed:
 
     row: Listed
     answers: int
+
+    @property
+    def facts(self) -> str:
+        """As the list for people has it."""
+        work = f"{self.answers} answers here: pay --compensate pays for them" if self.answers else "no answer here"
+        return f"{self.row.key}  {self.row.state}, {work}"
 
 
 def to_review(market: Market, store: Store, purpose: Purpose, named: Sequence[str]) -> list[Reviewed]:
@@ -41,7 +49,7 @@ def to_review(market: Market, store: Store, purpose: Purpose, named: Sequence[st
         if (row := listed.get(name)) is None:
             raise InputError(f"{name} is no submission of this study on {market.title}. Nothing was sent.")
         if row.state not in SUBJECT_TO[purpose]:
-            raise InputError(f"{name} is {row.state}, so it cannot be {DONE[purpose]} any more. Nothing was sent.")
+            raise InputError(f"{name} is {row.state}, so it cannot be {REFUSED[purpose]} any more. Nothing was sent.")
     return [Reviewed(listed[name], answers.get((name, listed[name].worker), 0)) for name in dict.fromkeys(named)]
 
 
@@ -53,8 +61,3 @@ def send_messages(
     rows = [Payout(market.source, message.row.key, purpose, ZERO, ZERO, market.currency) for message in reviewed]
     act = market.act(ledger, purpose, reason)
     return ledger.carry_out_all(rows, act) if act else []
-
-
-def all_done(rows: Sequence[Payout]) -> bool:
-    """Whether every message went out."""
-    return all(row.state == "confirmed" for row in rows)

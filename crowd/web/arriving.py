@@ -34,7 +34,7 @@ from crowd.web.at_hand import (
     wants_json,
     way_out,
 )
-from crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut
+from crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
 from crowd.web.visit import PageVisit
 from dialogue.errors import InputError
 from dialogue.records import Source
@@ -84,7 +84,8 @@ def way_back_unworked() -> WayOut | None:
 def ask_consent() -> str:
     """The first page."""
     desk = the_desk()
-    return page.consent_page(desk.hit, frame_at_hand(), desk.first_sitting, _way_to_decline())
+    decline = way_to_decline(current_app.extensions["entrances"], facts_of_visit())
+    return page.consent_page(desk.hit, frame_at_hand(), desk.first_sitting, decline)
 
 
 def sit(source: Source, worker: str, sitting: str, task: str = "", *, proven: bool = False) -> None:
@@ -139,8 +140,7 @@ def _self_test(arrival: Arrival, proof: str) -> PageReply:
     if LAST_PAGE not in request.args:
         return page.consent_page(desk.hit, frame_at_hand(), desk.first_sitting)
     visit = {"source": arrival.source, "worker": arrival.worker, "sitting": arrival.sitting}
-    ways = (entrance.leave(visit, Step("done", done=1)) for entrance in current_app.extensions["entrances"])
-    out = next((way for way in ways if way), None)
+    out = way_back(current_app.extensions["entrances"], visit, Step("done", done=1))
     return page.message_page(desk.hit, frame_at_hand(), "done", page.SittingSoFar(1, "", out))
 
 
@@ -159,13 +159,6 @@ def _arrival() -> Arrival | None:
     except InputError as error:
         raise Refused(str(error)) from error
     return None
-
-
-def _way_to_decline() -> WayOut | None:
-    """The way back of somebody who does not consent, where the marketplace has one."""
-    facts, entrances = facts_of_visit(), current_app.extensions["entrances"]
-    ways = (entrance.decline(facts) for entrance in entrances if hasattr(entrance, "decline"))
-    return next((way for way in ways if way), None)
 
 
 def _source(claimed: str | None) -> Source:

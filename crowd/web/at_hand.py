@@ -15,7 +15,7 @@ from crowd.rating.desk import Desk
 from crowd.rating.leasing import Step
 from crowd.rating.seating import Refused, Seat
 from crowd.web import languages, page
-from crowd.web.entrance import WayOut
+from crowd.web.entrance import WayOut, way_back
 from crowd.web.invitations import InvitationEntrance
 from crowd.web.visit import COOKIE_LIFE, LIFE, TOKEN, PageVisit, visit_of
 
@@ -122,9 +122,7 @@ def facts_of_visit() -> Mapping[str, Any]:
 
 def way_out(step: Step) -> WayOut | None:
     """The way back to where they came from, once there is one."""
-    facts = facts_of_visit()
-    ways = (entrance.leave(facts, step) for entrance in current_app.extensions["entrances"])
-    return next((way for way in ways if way), None)
+    return way_back(current_app.extensions["entrances"], facts_of_visit(), step)
 
 
 def language_at_hand() -> str:

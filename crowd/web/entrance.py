@@ -8,9 +8,9 @@ opened, so payment is held against the marketplace's own list later (`crowd pay`
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, get_args
+from typing import Any, ClassVar, Protocol, get_args
 from urllib.parse import urlsplit
 
 from crowd.rating.ending import Ending
@@ -56,11 +56,30 @@ class WayOut:
 class Entrance(Protocol):
     """How the people of one marketplace arrive and leave."""
 
+    source: ClassVar[Source]
+
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """Who this marketplace sends, or None for anybody else; InputError for an address that it cannot have sent."""
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
-        """The way back for a visit (worker, sitting, source) of this marketplace that is over, else None."""
+        """The way back for a visit (worker, sitting) of this marketplace that is over, where there is one."""
+
+    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+        """The way back of somebody who does not consent, where there is one."""
+
+
+def way_back(entrances: Iterable[Entrance], visit: Mapping[str, Any], step: Step) -> WayOut | None:
+    """The way back by the entrance that they came by, once the visit is over."""
+    if step.stage not in OVER:
+        return None
+    ways = (entrance.leave(visit, step) for entrance in entrances if entrance.source == visit["source"])
+    return next((way for way in ways if way), None)
+
+
+def way_to_decline(entrances: Iterable[Entrance], visit: Mapping[str, Any]) -> WayOut | None:
+    """The way back of somebody who does not consent, by the entrance that they came by."""
+    ways = (entrance.decline(visit) for entrance in entrances if entrance.source == visit["source"])
+    return next((way for way in ways if way), None)
 
 
 def identifier(name: str, query: Mapping[str, str]) -> str:

@@ -12,13 +12,14 @@ import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from crowd.rating.desk import Desk
 from crowd.rating.leasing import Step
 from crowd.store.identity import expiring_proof, invitation_proof, invited_id
 from crowd.web.entrance import Arrival, WayOut
+from dialogue.records import Source
 
 PARAMETER = "invite"
 
@@ -28,6 +29,7 @@ class InvitationEntrance:
     """People who come by a link of `crowd invite`."""
 
     desk: Desk
+    source: ClassVar[Source] = "local"
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """Who the link names, if the study has signed it; one that was altered or cut off names nobody."""
@@ -42,6 +44,11 @@ class InvitationEntrance:
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Nobody sends them, so nobody takes them back."""
         del visit, step
+        return None
+
+    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+        """Nor here."""
+        del visit
         return None
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from crowd.marketplaces.mephisto.copies import as_stored, finished_sitting
 from crowd.marketplaces.mturk.entrance import MTurkEntrance
 from crowd.rating.leasing import Step
 from crowd.rating.seating import Seat
-from crowd.web.entrance import OVER, Arrival, WayOut, identifier
+from crowd.web.entrance import Arrival, WayOut, identifier
+from dialogue.records import Source
 
 if TYPE_CHECKING:
     from crowd.marketplaces.mephisto.task import MephistoRun, Reception
@@ -27,6 +28,7 @@ class MephistoEntrance:
     desk: Desk | None = None
     run: MephistoRun | None = None
     _handed_in: set[tuple[str, str]] = field(default_factory=set)
+    source: ClassVar[Source] = "mephisto"
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """By worker_id and assignment_id (mock), or as from MTurk; there must be a unit for them."""
@@ -39,11 +41,11 @@ class MephistoEntrance:
     def _announced(self, query: Mapping[str, str]) -> Arrival | None:
         if self.submit_to:
             found = MTurkEntrance(self.submit_to).arrive(query)
-            return replace(found, source="mephisto") if found else None
+            return replace(found, source=self.source) if found else None
         if "worker_id" not in query:
             return None
         worker, sitting = identifier("worker_id", query), identifier("assignment_id", query)
-        return Arrival("mephisto", worker=worker, sitting=sitting, task="")
+        return Arrival(self.source, worker=worker, sitting=sitting, task="")
 
     def _unit(self, worker: str, sitting: str, hit: str = "") -> Any:
         provider = {"hit_id": hit, "provider_type": "mturk"} if self.submit_to else {"provider_type": "mock"}
@@ -51,14 +53,17 @@ class MephistoEntrance:
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Hand the sitting to Mephisto once it is over; a worker for whom there is no more is closed there too."""
-        if visit["source"] != "mephisto" or step.stage not in OVER:
-            return None
         if step.done and (visit["worker"], visit["sitting"]) not in self._handed_in:
             self._hand_in(visit, blocked=step.stage == "no_more")
         if self.submit_to:
-            return MTurkEntrance(self.submit_to).leave({**visit, "source": "mturk"}, step)
+            return MTurkEntrance(self.submit_to).leave(visit, step)
         said = "Your work was handed in." if step.done else "Nothing was asked of you."
         return WayOut(said, then="You may close this page.")
+
+    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+        """They close the page; their unit is offered again."""
+        del visit
+        return None
 
     def _hand_in(self, visit: Mapping[str, Any], *, blocked: bool) -> None:
         assert self.desk is not None and self.run is not None

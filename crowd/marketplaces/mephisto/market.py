@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import importlib
-import os
 import socket
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned, read_planned
-from crowd.marketplaces.launch import check_public_url
+from crowd.marketplaces.launch import check_public_url, stands_in
 from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.options import MephistoOptions
 from crowd.marketplaces.money import Price, reward_of
-from crowd.marketplaces.mturk.entrance import mturk_sites
+from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT, mturk_sites
 from crowd.store.store import Store, sqlite_url
 from crowd.study_folder import hit_of
 from crowd.web.app import ServerConfig, create_app, log_to_stderr
 from crowd.web.serving import in_background
 from dialogue.errors import InputError
-
-
-def _stands_in() -> bool:
-    """Whether the marketplace's address is this machine: a stand-in for tests, where nobody is paid."""
-    host = urlsplit(os.environ.get("AWS_ENDPOINT_URL_MTURK", "")).hostname
-    return host in ("127.0.0.1", "localhost", "::1")
 
 
 class MephistoMarket:
@@ -43,7 +35,7 @@ class MephistoMarket:
         self.sites = mturk_sites("sandbox" if options.provider == "mturk_sandbox" else "live") if self.paid else ()
         self.port = options.port or free_port(options.host)
         here = None if self.paid else f"http://{options.host}:{self.port}"
-        self.url = check_public_url(options.public_url or here, rehearsal=not options.live or _stands_in())
+        self.url = check_public_url(options.public_url or here, rehearsal=not options.live or stands_in(MTURK_ENDPOINT))
 
     def plan(self, study: Planned) -> tuple[Lines, Price]:
         """What the run will do. The AWS profile is checked here; Mephisto itself would ask for keys on its terminal."""

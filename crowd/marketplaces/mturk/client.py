@@ -12,7 +12,7 @@ import hashlib
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_UP, Decimal
 from typing import Any
@@ -30,11 +30,11 @@ CLOSED_OUT = "Held by workers for whom one study has no further tasks. It says n
 QUESTION_SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MTurkLaunch:
     """What a launch created, and what it takes to repeat it without creating anything twice."""
 
-    key: str  # random; every request token follows from it
+    key: str = field(default_factory=lambda: secrets.token_hex(12))  # every request token follows from it
     sandbox: bool
     public_url: str
     pairs: str  # SHA-256 of pairs.jsonl
@@ -107,20 +107,9 @@ def requirements(qualification: str, terms: MTurkTerms) -> list[dict[str, Any]]:
     return [{**one, "ActionsGuarded": "DiscoverPreviewAndAccept"} for one in asked]
 
 
-def new_mturk_launch(
-    *, sandbox: bool, public_url: str, pairs: str, reward: Decimal, minutes: int, sittings: int
-) -> MTurkLaunch:
-    """The record of a launch in which nothing exists yet."""
-    hits = tuple({"places": n, "hit": ""} for n in places(sittings))
-    return MTurkLaunch(
-        key=secrets.token_hex(12),
-        sandbox=sandbox,
-        public_url=public_url,
-        pairs=pairs,
-        reward=f"{reward:.2f}",
-        minutes=minutes,
-        hits=hits,
-    )
+def planned_hits(sittings: int) -> tuple[Mapping[str, Any], ...]:
+    """The record of HITs that do not exist yet."""
+    return tuple({"places": number, "hit": ""} for number in places(sittings))
 
 
 def balance(client: Client) -> Decimal:

@@ -24,6 +24,7 @@ from botocore.exceptions import (
     ProfileNotFound,
 )
 
+from crowd.marketplaces.launch import check_endpoint
 from crowd.marketplaces.ledger import NotDone, Unsure
 from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT
 
@@ -39,7 +40,8 @@ class FalseSuccess(BotoCoreError):
 
 
 def connect_to_mturk(*, sandbox: bool) -> Client:
-    """A client for the sandbox or the real place; AWS_ENDPOINT_URL_MTURK overrides both."""
+    """A client for the sandbox or the real place; AWS_ENDPOINT_URL_MTURK may name this machine instead."""
+    check_endpoint(MTURK_ENDPOINT, "Amazon", "amazonaws.com")
     options: dict[str, Any] = {"region_name": REGION, "config": Config(retries={"mode": "standard", "max_attempts": 6})}
     if sandbox and not os.environ.get(MTURK_ENDPOINT):
         options["endpoint_url"] = SANDBOX

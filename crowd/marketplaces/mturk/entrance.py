@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, ClassVar
 
-from crowd.marketplaces.launch import LOOPBACK
+from crowd.marketplaces.launch import stands_in
 from crowd.rating.leasing import Step
-from crowd.web.entrance import OVER, Arrival, WayOut, identifier, origin
+from crowd.web.entrance import Arrival, WayOut, identifier, origin
 from dialogue.errors import InputError
+from dialogue.records import Source
 
 MTURK_ENDPOINT = "AWS_ENDPOINT_URL_MTURK"
 MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk writes for the assignment before a worker has accepted it
@@ -27,13 +27,7 @@ def mturk_sites(place: str) -> tuple[str, ...]:
     An endpoint on this machine that stands in for MTurk stands in for these too. One elsewhere does not: an environment
     variable must not be enough to send workers' forms to a stranger.
     """
-    endpoint = os.environ.get(MTURK_ENDPOINT, "")
-    return (origin(endpoint),) if urlsplit(endpoint).hostname in LOOPBACK else MTURK_SITES[place]
-
-
-def mturk_stands_in() -> bool:
-    """Whether something on this machine stands in for MTurk."""
-    return urlsplit(os.environ.get(MTURK_ENDPOINT, "")).hostname in LOOPBACK
+    return (origin(os.environ[MTURK_ENDPOINT]),) if stands_in(MTURK_ENDPOINT) else MTURK_SITES[place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +35,23 @@ class MTurkEntrance:
     """Assignments of Mechanical Turk; `submit_to` is the one origin that finished forms may go to."""
 
     submit_to: str
+    source: ClassVar[Source] = "mturk"
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """By assignmentId, hitId, workerId; a preview has no worker."""
         if "assignmentId" not in query:
             return None
         if query["assignmentId"] == MTURK_PREVIEW:
-            return Arrival("mturk", worker="", sitting="", task="", preview=True)
+            return Arrival(self.source, worker="", sitting="", task="", preview=True)
         # The worker's browser names the site it came from. Sending forms there unchecked would let any page collect
         # submissions, and would let sandbox workers into a live study.
         if not self.submit_to or origin(query.get("turkSubmitTo", "")) != self.submit_to:
             raise InputError("turkSubmitTo is not the marketplace of this study. Open the task from the marketplace.")
         worker, sitting, task = (identifier(name, query) for name in ("workerId", "assignmentId", "hitId"))
-        return Arrival("mturk", worker=worker, sitting=sitting, task=task)
+        return Arrival(self.source, worker=worker, sitting=sitting, task=task)
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """A form that hands the assignment in, if anything was done in it."""
-        if visit["source"] != "mturk" or step.stage not in OVER:
-            return None
         if not step.done:
             # Submitting it would ask for pay without work; returning it costs a worker nothing.
             return WayOut("Nothing was asked of you in this HIT, so please return it; that does not harm your record.")
@@ -66,3 +59,8 @@ class MTurkEntrance:
         # MTurk wants at least one field beside the assignment, or it refuses the form.
         fields = {"assignmentId": visit["sitting"], "answers": str(step.done)}
         return WayOut("Hand the HIT in now, so that you are paid.", "Submit the HIT", url, fields)
+
+    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+        """They close the HIT, which returns it."""
+        del visit
+        return None

@@ -9,13 +9,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
-from crowd.marketplaces.launch import check_pairs, check_public_url, check_same, read_launch, write_launch
+from crowd.marketplaces.launch import (
+    check_pairs,
+    check_public_url,
+    check_same,
+    existing_launch,
+    read_launch,
+    stands_in,
+    write_launch,
+)
 from crowd.marketplaces.ledger import Act, OneByOne, PayoutLedger, Purpose, SingleAct, check_cap, is_extra
 from crowd.marketplaces.money import Price, reward_of
 from crowd.marketplaces.mturk import acts
 from crowd.marketplaces.mturk import client as mturk
 from crowd.marketplaces.mturk.connecting import Client, connect_to_mturk
-from crowd.marketplaces.mturk.entrance import mturk_sites, mturk_stands_in
+from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT, mturk_sites
 from crowd.marketplaces.mturk.options import MTurkOptions, read_locales
 from crowd.marketplaces.mturk.owed import OwedHit
 from crowd.marketplaces.settling import Listed, ListedState, LookUp
@@ -64,9 +72,7 @@ class MTurkMarket:
     @property
     def existing(self) -> mturk.MTurkLaunch:
         """The launch, which must exist by now."""
-        if self.launch is None:
-            raise InputError("This study has no launch on Mechanical Turk yet: launch it there first.")
-        return self.launch
+        return existing_launch(self.launch, self.title)
 
     # Launch
 
@@ -75,13 +81,13 @@ class MTurkMarket:
         hit = study.hit
         url = self.page()
         reward = reward_of(hit.pay_per_sitting, hit.currency, ("USD",), self.title)
-        fresh = mturk.new_mturk_launch(
+        fresh = mturk.MTurkLaunch(
             sandbox=self.sandbox,
             public_url=url,
             pairs=study.digest,
-            reward=reward,
+            reward=f"{reward:.2f}",
             minutes=self._limit(),
-            sittings=study.sittings,
+            hits=mturk.planned_hits(study.sittings),
         )
         self.launch = self.launch or fresh
         check_same(self.launch, fresh, "sandbox", "public_url", "reward")
@@ -102,7 +108,7 @@ class MTurkMarket:
 
     def page(self) -> str:
         """Https, or this machine where no real worker comes."""
-        return check_public_url(self.options.public_url, rehearsal=self.sandbox or mturk_stands_in())
+        return check_public_url(self.options.public_url, rehearsal=self.sandbox or stands_in(MTURK_ENDPOINT))
 
     def visitor(self) -> Visitor:
         """How a worker arrives and leaves, for the self-test."""
@@ -242,7 +248,7 @@ class MTurkMarket:
 
     def extend(self, store: Store, sittings: int) -> str:
         """HITs of the same type; those there are keep their number of places, and so their fee."""
-        hits = tuple({"places": n, "hit": ""} for n in mturk.places(sittings))
+        hits = mturk.planned_hits(sittings)
         self._balance(self.more(sittings))
         self._carry_out(store, replace(self.existing, hits=(*self.existing.hits, *hits)))
         return f"{len(hits)} HITs with {sittings} places were added."

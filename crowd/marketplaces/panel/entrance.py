@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from crowd.hit.tables import PanelDoor
 from crowd.rating.leasing import Step
-from crowd.web.entrance import OVER, Arrival, WayOut, identifier
+from crowd.web.entrance import Arrival, WayOut, identifier
+from dialogue.records import Source
 
 ONLY_VISIT = "1"  # the visit of a person where the panel names none
 
@@ -19,18 +20,17 @@ class PanelEntrance:
     """People of the panel that `[panel]` of hit.toml describes."""
 
     panel: PanelDoor
+    source: ClassVar[Source] = "panel"
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """By the parameter of the person, and that of the visit where there is one."""
         if self.panel.person not in query:
             return None
         visit = identifier(self.panel.visit, query) if self.panel.visit else ONLY_VISIT
-        return Arrival("panel", worker=identifier(self.panel.person, query), sitting=visit, task="")
+        return Arrival(self.source, worker=identifier(self.panel.person, query), sitting=visit, task="")
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Back for who has worked, for who was screened out, or for who found nothing left."""
-        if visit["source"] != "panel" or step.stage not in OVER:
-            return None
         if step.stage == "no_more":
             return self._back(self.panel.screened_out or self.panel.complete, visit, "Your part in this study is over.")
         if step.done:
@@ -40,9 +40,7 @@ class PanelEntrance:
     def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
         """For who does not consent."""
         way = self.panel.declined or self.panel.full
-        if visit["source"] != "panel" or not way:
-            return None
-        return self._back(way, visit, "If you do not agree, you may leave.")
+        return self._back(way, visit, "If you do not agree, you may leave.") if way else None
 
     def _back(self, way: str, visit: Mapping[str, Any], words: str) -> WayOut:
         if not way:

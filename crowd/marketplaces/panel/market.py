@@ -12,8 +12,8 @@ from crowd.hit.tables import PanelDoor
 from crowd.marketplaces.checklist import Lines, Planned
 from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
 from crowd.marketplaces.money import Price
+from crowd.marketplaces.options import LaunchOptions
 from crowd.marketplaces.panel.entrance import PanelEntrance
-from crowd.marketplaces.panel.options import PanelOptions
 from crowd.rating.leasing import Step
 from crowd.study_folder import hit_of
 from dialogue.errors import InputError
@@ -49,7 +49,7 @@ class PanelMarket:
     title = "The panel"
     least_hourly: Mapping[str, Decimal] = {}  # each panel has its own; some pay no money: --least-hourly
 
-    def __init__(self, options: PanelOptions, store: Store) -> None:
+    def __init__(self, options: LaunchOptions, store: Store) -> None:
         self.options = options
         self.panel = panel_of(hit_of(options.study, None).panel)
         self.title = self.panel.name[0].upper() + self.panel.name[1:]

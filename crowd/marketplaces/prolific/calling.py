@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
-from crowd.marketplaces.launch import LOOPBACK
+from crowd.marketplaces.launch import check_endpoint
 from crowd.marketplaces.ledger import NotDone, NotReached, Unsure
 from dialogue.errors import InputError
 
@@ -32,15 +31,9 @@ def connect_to_prolific() -> httpx.Client:
             f"{TOKEN} is not set. Make a token on Prolific (Settings, API tokens) and export it; see docs/prolific.md. "
             "Nothing was created."
         )
-    if urlsplit(url).hostname not in LOOPBACK | {urlsplit(API).hostname}:
-        raise InputError(f"{ENDPOINT} is neither Prolific nor this machine. Unset it.")
+    check_endpoint(ENDPOINT, "Prolific", "api.prolific.com")
     nothing_kept = httpx.Limits(max_keepalive_connections=0)  # a command makes a few calls and ends
     return httpx.Client(base_url=url, headers={"Authorization": f"Token {token}"}, timeout=30, limits=nothing_kept)
-
-
-def prolific_stands_in() -> bool:
-    """Whether something on this machine stands in for Prolific."""
-    return urlsplit(os.environ.get(ENDPOINT, "")).hostname in LOOPBACK
 
 
 def _whole(reply: Any) -> Any:

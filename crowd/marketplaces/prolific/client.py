@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -28,11 +28,12 @@ HUNDRED = Decimal(100)
 FEE_PRECISION = Decimal("0.0001")  # per cent: what a calculator that rounds to cents can tell
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProlificLaunch:
-    """What a launch created."""
+    """What a launch created, and before that what it will."""
 
-    key: str  # random; the study's internal name at Prolific, by which an interrupted launch finds it again
+    # random; the study's internal name at Prolific, by which an interrupted launch finds it again
+    key: str = field(default_factory=lambda: f"seedvote-{secrets.token_hex(8)}")
     public_url: str
     pairs: str  # SHA-256 of pairs.jsonl
     reward: str
@@ -77,31 +78,6 @@ def fee_percent(client: httpx.Client, reward: Decimal) -> Decimal:
 def cents(amount: Decimal) -> int:
     """An amount in the unit of Prolific's interface."""
     return int((amount * HUNDRED).to_integral_exact())
-
-
-def new_prolific_launch(
-    *,
-    public_url: str,
-    pairs: str,
-    reward: Decimal,
-    currency: str,
-    places: int,
-    screen_out: Decimal = Decimal(0),
-    screen_outs: int = 0,
-    quota: bool = False,
-) -> ProlificLaunch:
-    """The record of a launch in which nothing exists yet."""
-    return ProlificLaunch(
-        f"seedvote-{secrets.token_hex(8)}",
-        public_url,
-        pairs,
-        f"{reward:.2f}",
-        currency,
-        places,
-        screen_out=f"{screen_out:.2f}",
-        screen_outs=screen_outs,
-        quota=quota,
-    )
 
 
 def create_draft(client: httpx.Client, launch: ProlificLaunch, body: dict[str, Any]) -> ProlificLaunch:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from crowd.rating.leasing import Step
-from crowd.web.entrance import OVER, Arrival, WayOut, identifier
+from crowd.web.entrance import Arrival, WayOut, identifier
+from dialogue.records import Source
 
 PROLIFIC_COMPLETE = "https://app.prolific.com/submissions/complete"
 PROLIFIC_IDS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
@@ -33,6 +34,7 @@ class ProlificEntrance:
 
     completed: str
     screened_out: str
+    source: ClassVar[Source] = "prolific"
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """By PROLIFIC_PID, STUDY_ID, SESSION_ID, and the launch whose draft sends them."""
@@ -40,12 +42,11 @@ class ProlificEntrance:
             return None
         worker, task, sitting = (identifier(name, query) for name in PROLIFIC_IDS)
         launch = identifier(LAUNCH, query) if LAUNCH in query else task  # drafts of earlier versions do not name it
-        return Arrival("prolific", worker=worker, sitting=sitting, task=launch)
+        return Arrival(self.source, worker=worker, sitting=sitting, task=launch)
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Prolific's own page, with the code for finished, for screened out, or for a study without a pair left."""
-        if visit["source"] != "prolific" or step.stage not in OVER:
-            return None
+        del visit
         if not step.done and step.stage != "no_more":
             words = "Go back to Prolific now. It will ask you to return your place, which does not harm your record."
             return way_back(code_for("full", self.completed), words)
@@ -54,6 +55,5 @@ class ProlificEntrance:
 
     def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
         """For who does not consent."""
-        if visit["source"] != "prolific":
-            return None
+        del visit
         return way_back(code_for("no consent", self.completed), "If you do not agree, go back to Prolific.")

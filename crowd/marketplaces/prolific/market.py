@@ -15,7 +15,9 @@ from crowd.marketplaces.launch import (
     check_pairs,
     check_public_url,
     check_same,
+    existing_launch,
     read_launch,
+    stands_in,
     update_launch,
     write_launch,
 )
@@ -72,9 +74,7 @@ class ProlificMarket:
     @property
     def existing(self) -> prolific.ProlificLaunch:
         """The launch, which must exist by now."""
-        if self.launch is None:
-            raise InputError("This study has no launch on Prolific yet: launch it there first.")
-        return self.launch
+        return existing_launch(self.launch, self.title)
 
     @property
     def reward(self) -> Decimal:
@@ -101,13 +101,13 @@ class ProlificMarket:
         drafting.check_codes(hit.completion_code, hit.screened_out_code)
         self._account()
         self.filters = self._filters()
-        fresh = prolific.new_prolific_launch(
+        fresh = prolific.ProlificLaunch(
             public_url=url,
             pairs=study.digest,
-            reward=reward,
+            reward=f"{reward:.2f}",
             currency=hit.currency,
             places=study.sittings,
-            screen_out=self._screen_out(reward, hit.currency),
+            screen_out=f"{self._screen_out(reward, hit.currency):.2f}",
             screen_outs=math.ceil(study.sittings * (1 / study.pass_rate - 1)) + 1 if self.options.screen_out_pay else 0,
             quota=drafting.has_quota(self.filters),
         )
@@ -181,7 +181,7 @@ class ProlificMarket:
 
     def page(self) -> str:
         """Https, or this machine where it stands in for Prolific."""
-        return check_public_url(self.options.public_url, rehearsal=calling.prolific_stands_in())
+        return check_public_url(self.options.public_url, rehearsal=stands_in(calling.ENDPOINT))
 
     def visitor(self) -> Visitor:
         """How a participant arrives and leaves, for the self-test."""

@@ -198,7 +198,7 @@ def test_a_rejection_has_prolifics_reasons_and_goes_out_once(study, capsys):
     study.command(*words)
     assert (
         study.prolific.submissions[first]["status"] == "AWAITING REVIEW"
-        and "Nobody was rejected" in capsys.readouterr().out
+        and "Nothing was sent" in capsys.readouterr().out
     )
     assert study.command(*words, "--yes") == 0
     assert study.prolific.submissions[first]["status"] == "REJECTED"

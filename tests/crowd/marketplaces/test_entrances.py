@@ -5,7 +5,7 @@ import pytest
 from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW, MTurkEntrance, mturk_sites
 from crowd.marketplaces.prolific.entrance import ProlificEntrance, code_for
 from crowd.rating.leasing import Step
-from crowd.web.entrance import OVER, identifier, origin
+from crowd.web.entrance import OVER, identifier, origin, way_back, way_to_decline
 from dialogue.errors import InputError
 
 LIVE = "https://www.mturk.com"
@@ -67,9 +67,12 @@ def test_a_hit_in_which_nothing_was_done_is_returned_not_submitted():
 
 
 def test_nobody_leaves_in_the_middle_or_through_another_entrance():
-    assert MTurkEntrance(LIVE).leave(VISIT, Step("wait", done=4)) is None
-    assert MTurkEntrance(LIVE).leave({**VISIT, "source": "local"}, Step("done", done=4)) is None
-    assert ProlificEntrance("C", "S").leave(VISIT, Step("done", done=4)) is None
+    doors, over = (MTurkEntrance(LIVE), ProlificEntrance("C", "S")), Step("done", done=4)
+    assert way_back(doors, VISIT, Step("wait", done=4)) is None
+    assert way_back(doors, {**VISIT, "source": "local"}, over) is None
+    assert way_back(doors[1:], VISIT, over) is None and way_back(doors, VISIT, over).fields
+    assert way_to_decline(doors, VISIT) is None
+    assert "cc=" in way_to_decline(doors, {**VISIT, "source": "prolific"}).url
 
 
 def test_a_prolific_arrival_names_person_study_and_submission():

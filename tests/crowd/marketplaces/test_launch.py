@@ -2,13 +2,12 @@
 
 import dataclasses
 import json
-from decimal import Decimal
 
 import pytest
 
 from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, update_launch, write_launch
 from crowd.marketplaces.market import launched_on
-from crowd.marketplaces.mturk.client import new_mturk_launch
+from crowd.marketplaces.mturk.client import MTurkLaunch
 from crowd.store.launches import write_record
 from crowd.store.store import open_store, sqlite_url
 from crowd.study_folder import opened
@@ -21,11 +20,10 @@ def launch(**changes):
         "sandbox": True,
         "public_url": "https://x.org",
         "pairs": "0",
-        "reward": Decimal("0.50"),
+        "reward": "0.50",
         "minutes": 60,
-        "sittings": 20,
     }
-    return new_mturk_launch(**{**values, **changes})
+    return MTurkLaunch(**{**values, **changes})
 
 
 @pytest.mark.parametrize("url", ["https://x.org", "https://x.org/study/", "http://localhost:8000", "http://127.0.0.1"])

@@ -16,6 +16,7 @@ from crowd.marketplaces.options import LaunchOptions, option, wordings
 from crowd.rating.leasing import Step
 from crowd.store.launches import write_record
 from crowd.study_folder import opened
+from crowd.web.entrance import way_back
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.records import Source
@@ -49,10 +50,15 @@ class Fair:
 
 
 class FairEntrance:
+    source = "fair"
+
     def arrive(self, query):
         return None
 
     def leave(self, visit, place):
+        return None
+
+    def decline(self, visit):
         return None
 
 
@@ -154,7 +160,8 @@ def test_entrances_leave_each_others_visitors_alone():
         if row.entrance:
             entrance = row.entrance(Hit(panel=PanelDoor("C")), "https://www.mturk.com")
             assert entrance.arrive({"rater": "r"}) is None
-            assert entrance.leave({"source": "local", "sitting": "1", "worker": "r"}, Step("done", done=1)) is None
+            visit = {"source": "local", "sitting": "1", "worker": "r"}
+            assert entrance.source == row.source and way_back([entrance], visit, Step("done", done=1)) is None
 
 
 def test_a_marketplace_that_pays_by_itself_says_so(tmp_path):

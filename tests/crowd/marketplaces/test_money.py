@@ -15,10 +15,10 @@ def test_a_total_is_never_rounded_down():
 
 def test_a_budget_below_the_price_stops_the_launch():
     price = Price(10, Decimal("1.00"), Decimal("0.20"), "USD")
-    check_budget(price, Decimal("12.00"))
-    check_budget(price, None)
+    check_budget(price.total, "USD", Decimal("12.00"))
+    check_budget(price.total, "USD", None)
     with pytest.raises(InputError, match=r"budget is 11.99 USD, but this may cost 12.00\. Nothing was created"):
-        check_budget(price, Decimal("11.99"))
+        check_budget(price.total, "USD", Decimal("11.99"))
 
 
 @pytest.mark.parametrize("text", ["-1", "1.234", "1e3", "NaN", "", "12 USD"])

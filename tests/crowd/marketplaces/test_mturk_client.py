@@ -40,8 +40,9 @@ def client(endpoint):
 
 
 def planned(sittings=20, reward="0.60"):
-    return mturk.new_mturk_launch(
-        sandbox=True, public_url="https://x.org/a&b", pairs="0", reward=Decimal(reward), minutes=60, sittings=sittings
+    hits = mturk.planned_hits(sittings)
+    return mturk.MTurkLaunch(
+        sandbox=True, public_url="https://x.org/a&b", pairs="0", reward=reward, minutes=60, hits=hits
     )
 
 
@@ -257,3 +258,10 @@ def test_without_an_endpoint_of_our_own_the_sandbox_is_the_sandbox(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
     assert "sandbox" in connect_to_mturk(sandbox=True).meta.endpoint_url
     assert connect_to_mturk(sandbox=False).meta.endpoint_url == "https://mturk-requester.us-east-1.amazonaws.com"
+
+
+def test_no_endpoint_but_amazons_and_this_machine_is_sent_money_or_ids(monkeypatch):
+    for url in ("https://mturk.example.org", "https://amazonaws.com.example.org", "http://xamazonaws.com"):
+        monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", url)
+        with pytest.raises(InputError, match="is neither Amazon nor this machine"):
+            connect_to_mturk(sandbox=True)

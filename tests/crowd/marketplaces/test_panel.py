@@ -13,6 +13,7 @@ from crowd.marketplaces.settling import visits
 from crowd.rating.leasing import Step
 from crowd.study_folder import opened
 from crowd.watching.progress import progress, set_state
+from crowd.web.entrance import way_back
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from tests.crowd.marketplaces.study import Person, make_study, served
@@ -158,7 +159,7 @@ def test_a_code_is_shown_where_there_is_no_address_and_nothing_where_there_is_no
     assert (
         PanelEntrance(panel).arrive({"person": "w"}).sitting == "1" and PanelEntrance(panel).arrive({"x": "1"}) is None
     )
-    assert PanelEntrance(panel).leave({**visit, "source": "prolific"}, Step("done", done=3)) is None
+    assert way_back([PanelEntrance(panel)], {**visit, "source": "prolific"}, Step("done", done=3)) is None
 
 
 def test_a_code_stands_on_the_page(tmp_path):

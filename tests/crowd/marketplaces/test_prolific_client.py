@@ -36,9 +36,7 @@ def client(endpoint):
 
 
 def planned():
-    return prolific.new_prolific_launch(
-        public_url="https://x.org", pairs="0", reward=Decimal("2.00"), currency="GBP", places=45
-    )
+    return prolific.ProlificLaunch(public_url="https://x.org", pairs="0", reward="2.00", currency="GBP", places=45)
 
 
 def create_draft(client, launch):

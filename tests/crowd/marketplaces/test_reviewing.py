@@ -26,7 +26,7 @@ def test_it_is_shown_first_then_sent_once_and_kept_in_the_ledger(study, capsys):
     ask(study, worked, idle, yes=False)
     said = capsys.readouterr().out
     assert "answers here: pay --compensate pays for them" in said
-    assert "no answer here" in said and "Nobody was asked" in said and said.endswith("--yes\n")
+    assert "no answer here" in said and "Nothing was sent" in said and said.endswith("--yes\n")
     assert study.prolific.messages == []
     for _ in range(3):
         ask(study, worked, idle, idle)
