@@ -54,7 +54,7 @@ def _add_options(parser: argparse.ArgumentParser, command: str, yes: str) -> Non
         _add_option(parser, name, default, wording)
     parser.add_argument("--yes", action="store_true", help=yes)
     for row in MARKETPLACES:
-        own = {name: one for name, one in _asked(row.options, command).items() if name not in shared}
+        own = {name: entry for name, entry in _asked(row.options, command).items() if name not in shared}
         group = parser.add_argument_group(row.title) if own else parser
         for name, (default, wording) in own.items():
             _add_option(group, name, default, wording)
@@ -71,7 +71,7 @@ def _add_option(group: argparse._ActionsContainer, name: str, default: Any, word
 
 
 def _asked(kind: type[LaunchOptions], command: str) -> Mapping[str, tuple[Any, Wording]]:
-    return {name: one for name, one in wordings(kind).items() if command in one[1].commands}
+    return {name: entry for name, entry in wordings(kind).items() if command in entry[1].commands}
 
 
 def chosen(args: argparse.Namespace) -> list[Marketplace]:
@@ -129,12 +129,12 @@ def pay_terms_of(args: argparse.Namespace) -> PayTerms:
         raise InputError(f"--min-answers is {args.min_answers}; it must be a whole number, 1 or more.")
     if bool(args.hold) != bool((args.why or "").strip()):
         raise InputError("--hold ID and --why TEXT go together: whoever pays later must know what to look at.")
-    bonus, each, lost = (money(text) if text else ZERO for text in (args.bonus, args.per_answer, args.compensate))
+    bonus, per_answer, lost = (money(text) if text else ZERO for text in (args.bonus, args.per_answer, args.compensate))
     return PayTerms(
         bonus=bonus,
         bonuses=read_bonuses(Path(args.bonuses)) if args.bonuses else {},
         bonus_name=args.bonus_name.strip(),
-        per_answer=each,
+        per_answer=per_answer,
         compensation=lost,
         least_hourly=options_of(args, LaunchOptions).least_hourly,
         top_up=args.top_up,

@@ -143,8 +143,8 @@ def _take_time(folder: Path, minutes: int) -> None:
         query = sa.select(sittings.c.rater, sittings.c.begun).where(sittings.c.finished.is_not(None))
         for n, row in enumerate(connection.execute(query.order_by(sittings.c.begun)).all()):
             took = 60 * minutes * (0.8 + 0.1 * (n % 6))
-            mine = sittings.c.rater == row.rater
-            connection.execute(sa.update(sittings).where(mine).values(finished=row.begun + took))
+            is_of_rater = sittings.c.rater == row.rater
+            connection.execute(sa.update(sittings).where(is_of_rater).values(finished=row.begun + took))
         connection.execute(sa.update(leases).where(HOLDS_PLACE).values(expires=0.0))
 
 

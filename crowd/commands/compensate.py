@@ -54,17 +54,17 @@ def _run(args: argparse.Namespace) -> None:
     from crowd.study_folder import opened
     from dialogue.errors import InputError
 
-    named = args.worker or []
+    names = args.worker or []
     with opened(args.study, args.database) as store:
         market = market_of(args, store)
         if not isinstance(market, MTurkMarket):
             raise InputError(f"{market.title} pays people who could not hand in by `crowd pay --compensate AMOUNT`.")
-        if bool(named) != bool(args.amount):
+        if bool(names) != bool(args.amount):
             raise InputError("give --worker and --amount together, or neither: then what came in is approved.")
         due = _due(args, market, store)
         if not args.yes:
             print("Nothing was opened or paid. Add --yes to do it.")
-            words = [word for name in named for word in ("--worker", name)]
+            words = [word for name in names for word in ("--worker", name)]
             tell_next("python -m crowd compensate", *again(args, amount=None), *words, "--yes")
             return
         for row in open_hits(market, store, due):

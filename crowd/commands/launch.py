@@ -80,8 +80,8 @@ def _run(args: argparse.Namespace, row: Marketplace) -> None:
         lines += [*tried, *(pay_lines(study, options.minutes) if row.kept else [])]
         lines += [*common_points(study), *cost_lines(study, price, getattr(market, "screen_out", price.reward * 0))]
         print(f"{market.title}:")
-        for name, found in lines:
-            print(f"  {name:<9} {found}")
+        for name, fact in lines:
+            print(f"  {name:<9} {fact}")
         sys.stdout.flush()  # Mephisto serves from here on: who waits for the address must not wait for a full buffer
         if args.yes and (row.trial or options.live):
             _create(store, row.source, market, study, options)

@@ -102,11 +102,11 @@ def _by_list(args: argparse.Namespace) -> None:
             )
         panel = panel_of(hit_in_force(store, args.study).panel)
         if args.list:
-            found = read_panel_list(args.list, panel, _columns(args.columns))
-            done = vouch(store, found, store.now(), final=args.final)
-            print(f"{args.list}: {len(found.rows)} listed, {done.recorded.confirmed} visits newly confirmed.")
-            if found.empty:
-                print(f"{found.empty} lines name nobody.")
+            panel_list = read_panel_list(args.list, panel, _columns(args.columns))
+            done = vouch(store, panel_list, store.now(), final=args.final)
+            print(f"{args.list}: {len(panel_list.rows)} listed, {done.recorded.confirmed} visits newly confirmed.")
+            if panel_list.empty:
+                print(f"{panel_list.empty} lines name nobody.")
             if done.strangers:
                 names = ", ".join(" ".join(filter(None, (row.person, row.visit))) for row in done.strangers[:FEW])
                 more = f" and {len(done.strangers) - FEW} more" if len(done.strangers) > FEW else ""
@@ -119,13 +119,13 @@ def _by_list(args: argparse.Namespace) -> None:
 
 
 def _columns(text: str | None) -> dict[str, str]:
-    found = {}
+    columns = {}
     for part in filter(None, (text or "").split(",")):
         name, equals, column = (piece.strip() for piece in part.partition("="))
         if name not in ("person", "visit") or not equals or not column:
             raise InputError(f"--columns: {part!r} is not person=NAME or visit=NAME.")
-        found[name] = column
-    return found
+        columns[name] = column
+    return columns
 
 
 def _tell_votes(args: argparse.Namespace, store: Store, title: str) -> None:

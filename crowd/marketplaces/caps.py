@@ -21,15 +21,15 @@ class OverTheCap(InputError):
 
 def cap_of(connection: sa.Connection, name: str = CAP) -> Decimal | None:
     """What the study may cost in all, or in a month; None where nobody has said."""
-    kept = settings(connection).get(name)
-    return None if kept is None else Decimal(kept)
+    text = settings(connection).get(name)
+    return None if text is None else Decimal(text)
 
 
-def set_caps(store: Store, whole: Decimal | None = None, month: Decimal | None = None) -> None:
+def set_caps(store: Store, total: Decimal | None = None, month: Decimal | None = None) -> None:
     """Say what the study may cost, in all and in a month, through every marketplace and command. None: as before."""
     with store.write() as connection:
         for name, amount, spent in (
-            (CAP, whole, spent_of(connection)),
+            (CAP, total, spent_of(connection)),
             (MONTH_CAP, month, spent_of(connection, month_of(time.time()))),
         ):
             if amount is None:
@@ -67,10 +67,10 @@ def over_the_cap(store: Store) -> list[str]:
 
 def check_currency(connection: sa.Connection, currency: str) -> None:
     """A study pays in one currency: no cap could be held against the sum of two."""
-    others = connection.scalars(sa.select(payouts.c.currency).where(payouts.c.currency != currency)).first()
-    if others is not None:
+    other_currency = connection.scalars(sa.select(payouts.c.currency).where(payouts.c.currency != currency)).first()
+    if other_currency is not None:
         raise InputError(
-            f"this study has paid in {others} before, and this would be in {currency}: nobody could hold both "
+            f"this study has paid in {other_currency} before, and this would be in {currency}: nobody could hold both "
             "against one cap. Launch it from a study folder of its own. Nothing was paid."
         )
 

@@ -58,7 +58,7 @@ def read_planned(store: Store, folder: Path, hit: Hit, pass_rate: Decimal | None
         taken = connection.scalars(sa.select(votes.c.seconds).where(votes.c.source != "simulated")).all()
     if not pairs.exists():
         raise InputError(f"{pairs} does not exist, so nobody could check later what was launched. Put the file there.")
-    known = [one for one in taken if one is not None]
+    known = [second for second in taken if second is not None]
     return Planned(
         folder,
         pairs,
@@ -114,17 +114,17 @@ def expected_cost(study: Planned, price: Price, screen_out: Decimal = Decimal(0)
     """
     failing = study.sittings * (1 / study.pass_rate - 1)
     share = (screen_out / price.reward) if screen_out and price.reward else Decimal(1)
-    each = price.reward + price.fee
-    return ((study.sittings + Decimal(failing) * share) * each).quantize(CENT, ROUND_UP)
+    cost_of_place = price.reward + price.fee
+    return ((study.sittings + Decimal(failing) * share) * cost_of_place).quantize(CENT, ROUND_UP)
 
 
 def cost_lines(study: Planned, price: Price, screen_out: Decimal = Decimal(0)) -> Lines:
     """The price of the places, and what the whole will cost."""
-    whole = expected_cost(study, price, screen_out)
+    expected = expected_cost(study, price, screen_out)
     rate = f"{study.pass_rate:.0%} of raters pass the checks ({study.pass_from}); who fails is paid too"
     return [
         ("cost", str(price)),
-        ("expected", f"about {whole} {price.currency} until every pair has its votes: {rate}"),
+        ("expected", f"about {expected} {price.currency} until every pair has its votes: {rate}"),
     ]
 
 
@@ -140,9 +140,9 @@ def pay_lines(study: Planned, minutes: int) -> Lines:
     lines = [("pay", f"{hit.pay_per_sitting:.2f} {hit.currency} a sitting, {hourly(hit.pay_per_sitting, minutes)}")]
     if study.seconds:
         measured = study.seconds * hit.shown_per_sitting / 60
-        found = f"{study.seconds:.1f} s a judgement so far, {hit.shown_per_sitting} a sitting: {measured:.1f} minutes"
+        pace = f"{study.seconds:.1f} s a judgement so far, {hit.shown_per_sitting} a sitting: {measured:.1f} minutes"
         lines.append(
-            ("measured", f"{found}, {hit.pay_per_sitting * 60 / measured:.2f} an hour, instructions not counted")
+            ("measured", f"{pace}, {hit.pay_per_sitting * 60 / measured:.2f} an hour, instructions not counted")
         )
     return lines
 

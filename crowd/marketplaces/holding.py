@@ -31,7 +31,7 @@ def hold_visit(store: Store, market: Source, submission: str, why: str, now: flo
 def release_visit(store: Store, market: Source, submission: str) -> str:
     """Let it be paid again; a sentence about it."""
     with store.write() as connection:
-        mine = sa.and_(holds.c.market == market, holds.c.submission == submission)
-        if not connection.execute(sa.delete(holds).where(mine)).rowcount:
+        is_held = sa.and_(holds.c.market == market, holds.c.submission == submission)
+        if not connection.execute(sa.delete(holds).where(is_held)).rowcount:
             raise InputError(f"{submission} is not held. `crowd pay` lists those that are.")
     return f"{submission} is paid again."

@@ -250,8 +250,8 @@ class PayoutLedger:
 
     def open_of(self, submission: str, *, refused: bool = False) -> list[Payout]:
         """What is not settled about a submission; `refused`: also what a person said was not paid."""
-        mine = [row for row in self.rows("sent", "uncertain", "refused") if row.submission == submission]
-        open_ = [row for row in mine if row.state != "refused" or (refused and row.why == BY_HAND)]
+        rows = [row for row in self.rows("sent", "uncertain", "refused") if row.submission == submission]
+        open_ = [row for row in rows if row.state != "refused" or (refused and row.why == BY_HAND)]
         if not open_:
             raise InputError(
                 f"{submission} has no payout that is uncertain. `crowd pay` lists those that are, by their ids."
@@ -261,9 +261,9 @@ class PayoutLedger:
     def equal_paid(self, row: Payout, handle: str | None = None) -> int:
         """How many extra payments of this very amount (and handle) the submission has had for other purposes."""
         return sum(
-            other.amount == row.amount and other.purpose != row.purpose and _is_bonus_there(other)
-            for other in self.rows("confirmed")
-            if other.submission == row.submission and handle in (None, other.handle)
+            payout.amount == row.amount and payout.purpose != row.purpose and _is_bonus_there(payout)
+            for payout in self.rows("confirmed")
+            if payout.submission == row.submission and handle in (None, payout.handle)
         )
 
     def note(self, due: Payout) -> None:
@@ -280,10 +280,10 @@ class PayoutLedger:
             now = self.clock()
             connection.execute(sa.insert(payouts), _columns(replace(due, state="confirmed", sent=now), now))
 
-    def set_vat(self, rows: Sequence[Payout], shares: Sequence[Decimal]) -> None:
+    def set_vat(self, rows: Sequence[Payout], vats: Sequence[Decimal]) -> None:
         """What of the cost of each was VAT, where the marketplace says it later."""
         with self.store.write() as connection:
-            for row, vat in zip(rows, shares, strict=True):
+            for row, vat in zip(rows, vats, strict=True):
                 connection.execute(sa.update(payouts).where(_same(row)).values(vat=f"{vat:f}"))
 
     def _intended(self, connection: sa.Connection, due: Payout) -> Payout:
@@ -304,7 +304,7 @@ class PayoutLedger:
         claimed = [replace(row, state="sent", why="", at=now, sent=now) for row in rows]
         with self.store.write() as connection:
             for row in rows:
-                if (found := _found(connection, row)) is None or found.state != "intended":
+                if (stored := _found(connection, row)) is None or stored.state != "intended":
                     return []
             for row in claimed:
                 connection.execute(sa.update(payouts).where(_same(row)).values(_columns(row, now)))
@@ -318,11 +318,11 @@ class PayoutLedger:
     def _moved(
         self, connection: sa.Connection, row: Payout, state: State, *, why: str = "", only_from: State | None = None
     ) -> Payout:
-        here = sa.and_(_same(row), payouts.c.state != "confirmed")
+        is_movable = sa.and_(_same(row), payouts.c.state != "confirmed")
         if only_from is not None:
-            here = sa.and_(here, payouts.c.state == only_from, payouts.c.handle == row.handle)
+            is_movable = sa.and_(is_movable, payouts.c.state == only_from, payouts.c.handle == row.handle)
         values = {"state": state, "handle": row.handle, "why": why, "at": self.clock()}
-        connection.execute(sa.update(payouts).where(here).values(values))
+        connection.execute(sa.update(payouts).where(is_movable).values(values))
         return _found(connection, row) or replace(row, state=state, why=why)
 
 
@@ -360,19 +360,19 @@ def _key(row: Payout) -> tuple[str, str]:
 
 
 def _same(row: Payout) -> sa.ColumnElement[bool]:
-    named = sa.and_(payouts.c.market == row.market, payouts.c.submission == row.submission)
-    return sa.and_(named, payouts.c.purpose == row.purpose)
+    is_named = sa.and_(payouts.c.market == row.market, payouts.c.submission == row.submission)
+    return sa.and_(is_named, payouts.c.purpose == row.purpose)
 
 
 def _found(connection: sa.Connection, row: Payout) -> Payout | None:
-    found = connection.execute(_ROWS.where(_same(row))).first()
-    return None if found is None else payout_of(found)
+    stored = connection.execute(_ROWS.where(_same(row))).first()
+    return None if stored is None else payout_of(stored)
 
 
 def _check_equal(connection: sa.Connection, due: Payout) -> None:
     """Two equal extra payments of one submission at once: the marketplace's list could not say which was made."""
-    others = sa.and_(payouts.c.market == due.market, payouts.c.submission == due.submission)
-    open_ = sa.and_(others, payouts.c.purpose != due.purpose, payouts.c.state.in_(("sent", "uncertain")))
+    is_of_visit = sa.and_(payouts.c.market == due.market, payouts.c.submission == due.submission)
+    open_ = sa.and_(is_of_visit, payouts.c.purpose != due.purpose, payouts.c.state.in_(("sent", "uncertain")))
     rows = map(payout_of, connection.execute(_ROWS.where(open_)).all())
     if is_extra(due.purpose) and any(is_extra(row.purpose) and row.amount == due.amount for row in rows):
         raise NotDone("an equal payment of this submission is not settled yet. Run the same command again later.")
@@ -384,11 +384,11 @@ def check_cap(store: Store, dues: Iterable[Payout]) -> None:
     with store.read() as connection:
         for due in dues:
             check_currency(connection, due.currency)
-        fresh = [due for due in dues if (found := _found(connection, due)) is None or found.state == "refused"]
+        fresh = [due for due in dues if (stored := _found(connection, due)) is None or stored.state == "refused"]
         refuse_above(connection, sum((due.cost for due in fresh), Decimal(0)))
 
 
 def _check_cap(connection: sa.Connection, due: Payout) -> None:
     before = _found(connection, due)
-    held = before.cost if before is not None and before.state == "intended" else Decimal(0)
-    refuse_above(connection, due.cost - held)
+    promised = before.cost if before is not None and before.state == "intended" else Decimal(0)
+    refuse_above(connection, due.cost - promised)

@@ -136,10 +136,10 @@ class Marketplace:
     def launched(self, options: LaunchOptions, store: Store) -> Market:
         """The market of an existing launch."""
         if self.market is None:
-            rest = " Whom it should pay, and whose votes count: `crowd verify --worked FILE --list FILE`."
+            advice = " Whom it should pay, and whose votes count: `crowd verify --worked FILE --list FILE`."
             raise InputError(
                 f"{self.title} pays its workers by itself; there is nothing to do for this command."
-                f"{rest if self.entrance else ''}"
+                f"{advice if self.entrance else ''}"
             )
         return self.market(options, store)
 
@@ -243,30 +243,30 @@ def usual_entrances(hit: Hit, submit_to: str, doors: Collection[str] | None = No
     rows = [row for row in MARKETPLACES if doors is None or row.places or row.source in doors]
     # a panel first: its person's parameter is its own, while CloudResearch Connect's visit is named as MTurk's
     rows.sort(key=lambda row: row.source != "panel")
-    found = (row.entrance(hit, submit_to) for row in rows if row.entrance)
+    entrances = (row.entrance(hit, submit_to) for row in rows if row.entrance)
     if doors is not None and "panel" in doors and hit.panel is None:
         raise InputError("hit.toml has no [panel], so nobody can come by --panel. Write it; see docs/panels.md.")
-    return tuple(entrance for entrance in found if entrance)
+    return tuple(entrance for entrance in entrances if entrance)
 
 
 def sites_at(places: Mapping[Source, str]) -> tuple[str, ...]:
     """The sites of these places: the first takes finished forms, all may frame the page."""
-    named = [(row, places.get(row.source)) for row in MARKETPLACES]
-    return tuple(site for row, place in named if row.sites and place for site in row.sites(place))
+    rows = [(row, places.get(row.source)) for row in MARKETPLACES]
+    return tuple(site for row, place in rows if row.sites and place for site in row.sites(place))
 
 
-def doors_in_environment(read: Callable[[str, str], str]) -> dict[Source, str]:
+def doors_in_environment(read_variable: Callable[[str, str], str]) -> dict[Source, str]:
     """The doors that SEEDVOTE_MTURK=live, SEEDVOTE_PROLIFIC=1, ... name, as the options of `crowd serve` do."""
-    found: dict[Source, str] = {}
+    named_doors: dict[Source, str] = {}
     for row in MARKETPLACES:
-        name, value = f"SEEDVOTE_{row.source.upper()}", read(f"SEEDVOTE_{row.source.upper()}", "")
+        name, value = f"SEEDVOTE_{row.source.upper()}", read_variable(f"SEEDVOTE_{row.source.upper()}", "")
         legal = row.places or ("1",)
         if value in ("", "0") or not row.entrance:
             continue
         if value not in legal:
             raise InputError(f"{name} is {value!r}; it may be {' or '.join(legal)}.")
-        found[row.source] = value
-    return found
+        named_doors[row.source] = value
+    return named_doors
 
 
 def adopt_launches(store: Store, folder: Path) -> None:
@@ -289,10 +289,10 @@ def refuse_walk_in(store: Store, *, walk_in: bool) -> None:
     from crowd.rating.doors import doors
 
     with store.read() as connection:
-        there = [row.title for row in MARKETPLACES if row.source in doors(connection)]
-    if walk_in and there:
+        titles = [row.title for row in MARKETPLACES if row.source in doors(connection)]
+    if walk_in and titles:
         raise InputError(
-            f"This study was launched on {' and '.join(there)}, so nobody may walk in: they would take the places of "
+            f"This study was launched on {' and '.join(titles)}, so nobody may walk in: they would take the places of "
             "those who are paid. Serve it without --walk-in (SEEDVOTE_WALK_IN)."
         )
 
@@ -302,15 +302,15 @@ def launched_on(store: Store) -> list[Marketplace]:
     from crowd.store.launches import launched_sources
 
     with store.read() as connection:
-        there = launched_sources(connection)
-    return [row for row in MARKETPLACES if row.kept and row.source in there]
+        sources = launched_sources(connection)
+    return [row for row in MARKETPLACES if row.kept and row.source in sources]
 
 
-def launch_of(store: Store, folder: Path, named: Collection[str]) -> Marketplace:
+def launch_of(store: Store, folder: Path, sources: Collection[str]) -> Marketplace:
     """The marketplace that is named, or the only one on which the study was launched."""
-    kept = launched_on(store)
-    there = [row for row in kept if row.market or row.source in named] or kept
-    chosen = [row for row in there if row.source in named] or there
+    launches = launched_on(store)
+    candidates = [row for row in launches if row.market or row.source in sources] or launches
+    chosen = [row for row in candidates if row.source in sources] or candidates
     if not chosen and (folder / "mephisto").is_dir():
         raise InputError(
             f"{folder} was launched through Mephisto, which keeps its own books: review and pay its units there (see "

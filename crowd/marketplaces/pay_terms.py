@@ -55,10 +55,10 @@ def read_bonuses(path: Path) -> Mapping[str, Decimal]:
     if len(table.names) != 2:
         raise InputError(f"{path} has {len(table.names)} columns; it must have two: whom, and the amount.")
     whom, amounts = (table.columns[name] for name in table.names)
-    found: dict[str, Decimal] = {}
+    bonuses: dict[str, Decimal] = {}
     for cell, amount in zip(whom, amounts, strict=True):
         name = cell_text(cell).strip()
-        if name in found:
+        if name in bonuses:
             raise InputError(f"{path} names {name} twice. Give each visit one amount.")
-        found[name] = money(cell_text(amount).strip())
-    return found
+        bonuses[name] = money(cell_text(amount).strip())
+    return bonuses

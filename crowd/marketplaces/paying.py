@@ -70,13 +70,13 @@ class Bill:
     """What paying at this moment would do."""
 
     look: LookUp
-    found: Settlement
+    settlement: Settlement
     dues: Sequence[Due]
     short: Sequence[MarketVisit]  # handed in with fewer answers than asked: left to the researcher
     unable: Sequence[MarketVisit]  # worked, and could not hand in: compensation
     overdue: Sequence[MarketVisit]  # never listed although their time is over
     before: int  # payments that would be due and are confirmed already
-    held: Mapping[MarketVisit, str]  # would be due, and somebody wants to look first: why
+    on_hold: Mapping[MarketVisit, str]  # would be due, and somebody wants to look first: why
     pace: Pace | None  # of the visits that were finished
     floor: Decimal  # the least pay an hour that is usual there
     terms: PayTerms
@@ -96,41 +96,42 @@ class Bill:
 def bill_of(market: Market, store: Store, terms: PayTerms, now: float) -> Bill:
     """Hold the marketplace's list against ours."""
     with store.read() as connection:
-        here = visits(connection, market.source)
+        arrived = visits(connection, market.source)
     look = market.look_up()
-    found = compare_lists(here, look.rows)
-    worked = [(visit, row) for visit, row in found.verified if visit.answers]
+    settlement = compare_lists(arrived, look.rows)
+    worked = [(visit, row) for visit, row in settlement.verified if visit.answers]
     enough = [(visit, row) for visit, row in worked if visit.answers >= terms.min_answers]
     _check_known(terms, worked, market.title)
-    kept = {(row.submission, row.purpose): row.state for row in PayoutLedger(store, market.source).rows()}
+    states = {(row.submission, row.purpose): row.state for row in PayoutLedger(store, market.source).rows()}
     pace = pace_of((visit for visit, _ in worked), market.reward)
     usual = market.least_hourly.get(market.currency, ZERO)
     floor = usual if terms.least_hourly is None else terms.least_hourly
     lacking = pace.top_up_to(floor) if pace and terms.top_up else ZERO
-    all_due = [due for pair in enough for due in _due(market, *pair, terms, lacking, kept)]
-    open_ = [due for due in all_due if _state(kept, due.payout) != "confirmed"]
-    held = holds_of(store, market.source)
-    dues = [due for due in open_ if due.visit.key not in held]
+    all_due = [due for pair in enough for due in _due(market, *pair, terms, lacking, states)]
+    open_ = [due for due in all_due if _state(states, due.payout) != "confirmed"]
+    reasons = holds_of(store, market.source)
+    dues = [due for due in open_ if due.visit.key not in reasons]
     short = [v for v, row in worked if v.answers < terms.min_answers and row.state == "waiting"]
     unable = [v for v, row in worked if row.state in ("returned", "timed out")]
     # Where a question failed, silence says nothing about anybody.
-    overdue = [] if look.problems else [v for v in found.unlisted if _overdue(v, market, now)]
-    waiting = {due.visit: held[due.visit.key] for due in open_ if due.visit.key in held}
-    return Bill(look, found, dues, short, unable, overdue, len(all_due) - len(open_), waiting, pace, floor, terms, now)
+    overdue = [] if look.problems else [v for v in settlement.unlisted if _overdue(v, market, now)]
+    on_hold = {due.visit: reasons[due.visit.key] for due in open_ if due.visit.key in reasons}
+    before = len(all_due) - len(open_)
+    return Bill(look, settlement, dues, short, unable, overdue, before, on_hold, pace, floor, terms, now)
 
 
 def _check_known(terms: PayTerms, worked: Sequence[tuple[MarketVisit, Listed]], title: str) -> None:
     """A name that is nobody's may be a slip that leaves somebody unpaid."""
     keys = {visit.key for visit, _ in worked}
     names = keys | {visit.worker for visit, _ in worked}
-    asked = {*terms.only, *terms.without} - keys | set(terms.bonuses) - names
-    if asked:
-        few = ", ".join(sorted(asked)[:5])
+    unknown = {*terms.only, *terms.without} - keys | set(terms.bonuses) - names
+    if unknown:
+        few = ", ".join(sorted(unknown)[:5])
         raise InputError(f"{few}: no visit with answers that {title} lists has this name. Nothing was paid.")
 
 
-def _state(kept: Kept, payout: Payout) -> State | None:
-    return kept.get((payout.submission, payout.purpose))
+def _state(states: Kept, payout: Payout) -> State | None:
+    return states.get((payout.submission, payout.purpose))
 
 
 def _overdue(visit: MarketVisit, market: Market, now: float) -> bool:
@@ -138,18 +139,18 @@ def _overdue(visit: MarketVisit, market: Market, now: float) -> bool:
 
 
 def _due(
-    market: Market, visit: MarketVisit, row: Listed, terms: PayTerms, lacking: Decimal, kept: Kept
+    market: Market, visit: MarketVisit, row: Listed, terms: PayTerms, lacking: Decimal, states: Kept
 ) -> Iterator[Due]:
     """What one visit is due; `lacking`: what its reward lacks of the pay that everybody is raised to."""
 
     def due(purpose: Purpose, amount: Decimal, cost: Decimal) -> Due:
         payout = Payout(market.source, row.key, purpose, amount, cost, market.currency)
-        return Due(visit, payout, begun=_state(kept, payout) in ("sent", "uncertain"))
+        return Due(visit, payout, begun=_state(states, payout) in ("sent", "uncertain"))
 
     if not terms.takes(visit.key):
         return
     reward = due("reward", market.reward, ZERO)
-    if row.state == "waiting" or (row.state == "approved" and _state(kept, reward.payout) != "confirmed"):
+    if row.state == "waiting" or (row.state == "approved" and _state(states, reward.payout) != "confirmed"):
         yield reward
     if row.state == "screened":
         yield due("screen-out", market.screen_out, ZERO)
@@ -170,7 +171,7 @@ def _due(
 def record_look(store: Store, bill: Bill) -> Recorded:
     """Write which visits the marketplace confirms, and which it has taken back."""
     with store.write() as connection:
-        return record(connection, rules_in_force(connection), bill.found, bill.overdue, bill.at)
+        return record(connection, rules_in_force(connection), bill.settlement, bill.overdue, bill.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ class Receipt:
 
     paid: Sequence[Due]
     open: Sequence[Payout]  # sent or uncertain, whatever bill they were on
-    seen: Recorded
+    recorded: Recorded
     closed: int  # workers who are offered no further work from now on
     problems: Sequence[str]
     booked: Sequence[str]  # sentences of what the marketplace did without these commands
@@ -188,13 +189,13 @@ class Receipt:
 def pay_bill(market: Market, store: Store, bill: Bill) -> Receipt:
     """Book, record, pay and ask, in this order: what is settled by then stands in nobody's way."""
     booked = market.book(store)
-    seen = record_look(store, bill)
+    recorded = record_look(store, bill)
     closed, problems = shut_out(market, store)
     ask_about_the_rest(market, store)
     paid = list(pay(market, store, bill))
     open_ = ask_about_the_rest(market, store)
     problems = [*bill.look.problems, *problems]
-    return Receipt(refresh_sent(market, store, paid), open_, seen, closed, problems, booked)
+    return Receipt(refresh_sent(market, store, paid), open_, recorded, closed, problems, booked)
 
 
 def pay(market: Market, store: Store, bill: Bill) -> Iterator[Due]:
@@ -250,23 +251,23 @@ def shut_out(market: Market, store: Store) -> tuple[int, list[str]]:
     Our page refuses them in any case. It is done before work is added, so that they do not accept it in vain.
     """
     with store.read() as connection:
-        here = visits(connection, market.source)
-    blocked = {v.worker for v in here if v.blocked and v.listed and v.withdrawn is None}
+        arrived = visits(connection, market.source)
+    blocked = {v.worker for v in arrived if v.blocked and v.listed and v.withdrawn is None}
     return market.close_to(blocked) if blocked else (0, [])
 
 
 def unsettled_payments(store: Store, rater: str) -> list[str]:
     """The marketplaces' ids of this person's visits for which something was sent and may have been paid."""
     with store.read() as connection:
-        mine = {
+        own_visits = {
             (row.source, row.key) for row in connection.execute(sa.select(payments).where(payments.c.rater == rater))
         }
     rows = [
         row
-        for source in {source for source, _ in mine}
+        for source in {source for source, _ in own_visits}
         for row in PayoutLedger(store, source).rows("sent", "uncertain")
     ]
-    return sorted({row.submission for row in rows if (row.market, row.submission) in mine})
+    return sorted({row.submission for row in rows if (row.market, row.submission) in own_visits})
 
 
 def unpaid_visits(store: Store, rater: str) -> list[str]:
@@ -275,10 +276,11 @@ def unpaid_visits(store: Store, rater: str) -> list[str]:
     for row in launched_on(store):
         if row.market is None:
             continue
-        paid = {one.submission for one in PayoutLedger(store, row.source).rows("confirmed") if one.purpose in SETTLES}
+        confirmed = PayoutLedger(store, row.source).rows("confirmed")
+        paid = {payout.submission for payout in confirmed if payout.purpose in SETTLES}
         with store.read() as connection:
-            mine = [visit for visit in visits(connection, row.source) if visit.rater == rater]
-        owed += [v.key for v in mine if v.answers and v.withdrawn is None and v.key not in paid]
+            own_visits = [visit for visit in visits(connection, row.source) if visit.rater == rater]
+        owed += [v.key for v in own_visits if v.answers and v.withdrawn is None and v.key not in paid]
     return owed
 
 

@@ -16,8 +16,8 @@ STATES = {"refused": "refused", "sent": "on its way"}
 
 def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
     """Whom it would pay what, and what is left to the researcher."""
-    found = bill.found
-    yield f"  confirmed  {len(found.verified)} visits: the marketplace lists them for the worker who came"
+    settlement = bill.settlement
+    yield f"  confirmed  {len(settlement.verified)} visits: the marketplace lists them for the worker who came"
     for purpose, number in sorted(Counter(due.payout.purpose for due in bill.fresh).items()):
         amounts = sum((due.payout.amount for due in bill.fresh if due.payout.purpose == purpose), Decimal(0))
         yield f"  {purpose:<10} {number} x, {amounts:.2f} {currency}"
@@ -28,13 +28,13 @@ def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
     yield f"  to spend   {bill.cost:.2f} {currency} with fees, beyond the places that are bought"
     if bill.pace:
         yield _pace_line(bill, currency)
-    for visit, why in bill.held.items():
+    for visit, why in bill.on_hold.items():
         yield f"  held       {visit.key}: {why} (pay --release {visit.key})"
     yield from _named("short", "handed in with fewer answers than --min-answers: left to you", bill.short)
     yield from _named("could not", "worked and could not hand in: --compensate AMOUNT, for each answer", bill.unable)
-    yield f"  foreign    {len(found.foreign)} were handed in without an answer here: check them yourself"
-    yield from (f"    {row.key}" for row in found.foreign)
-    yield f"  unlisted   {len(found.unlisted)} have answers here but are not listed by the marketplace"
+    yield f"  foreign    {len(settlement.foreign)} were handed in without an answer here: check them yourself"
+    yield from (f"    {row.key}" for row in settlement.foreign)
+    yield f"  unlisted   {len(settlement.unlisted)} have answers here but are not listed by the marketplace"
     yield f"  overdue    {len(bill.overdue)} of those are overdue: their votes will be set aside"
     due = sorted({due.visit for due in bill.fresh}, key=lambda visit: visit.begun)
     yield from _named("due", "are due something" if len(due) != 1 else "is due something", due)
@@ -56,8 +56,8 @@ def _named(name: str, words: str, visits: Sequence[MarketVisit]) -> Iterator[str
 def visit_facts(visit: MarketVisit) -> str:
     """One visit: id, answers, checks, seconds."""
     checks = f"{visit.failed} of {visit.checks} checks failed"
-    each = f"{visit.seconds / visit.answers:.1f} s each" if visit.answers else "-"
-    return f"{visit.key}  {visit.answers} answers, {checks}, {each}{', blocked' if visit.blocked else ''}"
+    pace = f"{visit.seconds / visit.answers:.1f} s each" if visit.answers else "-"
+    return f"{visit.key}  {visit.answers} answers, {checks}, {pace}{', blocked' if visit.blocked else ''}"
 
 
 def paid_lines(paid: Sequence[Due], open_: Sequence[Payout]) -> Iterator[str]:
@@ -88,13 +88,14 @@ def failures(receipt: Receipt) -> str:
 def receipt_lines(receipt: Receipt) -> Iterator[str]:
     """What became of each payment, and what else has changed."""
     yield from paid_lines(receipt.paid, receipt.open)
-    yield from look_lines(receipt.seen, receipt.closed, receipt.problems)
+    yield from look_lines(receipt.recorded, receipt.closed, receipt.problems)
     yield from (f"  {line}" for line in receipt.booked)
 
 
-def look_lines(seen: Recorded, closed: int, problems: Sequence[str]) -> Iterator[str]:
+def look_lines(recorded: Recorded, closed: int, problems: Sequence[str]) -> Iterator[str]:
     """What the marketplace's list has changed, and what could not be done."""
-    yield f"  {seen.confirmed} visits newly confirmed, {seen.withdrawn} taken back, {seen.overdue} never listed."
+    withdrawn, overdue = recorded.withdrawn, recorded.overdue
+    yield f"  {recorded.confirmed} visits newly confirmed, {withdrawn} taken back, {overdue} never listed."
     if closed:
         yield f"  {closed} workers who failed the checks are offered no further work."
     yield from (f"  skipped    {problem}" for problem in problems)

@@ -38,19 +38,19 @@ class Reviewed:
         return f"{self.row.key}  {self.row.state}, {work}"
 
 
-def to_review(market: Market, store: Store, purpose: Purpose, named: Sequence[str]) -> list[Reviewed]:
+def to_review(market: Market, store: Store, purpose: Purpose, names: Sequence[str]) -> list[Reviewed]:
     """Those that the marketplace lists for this study, each once; a sentence about any other."""
     if market.act(PayoutLedger(store, market.source), purpose, "") is None:
         raise InputError(f"{market.title} knows no such request. Nothing was sent.")
     listed = {row.key: row for row in market.look_up().rows}
     with store.read() as connection:
         answers = {(visit.key, visit.worker): visit.answers for visit in visits(connection, market.source)}
-    for name in named:
+    for name in names:
         if (row := listed.get(name)) is None:
             raise InputError(f"{name} is no submission of this study on {market.title}. Nothing was sent.")
         if row.state not in SUBJECT_TO[purpose]:
             raise InputError(f"{name} is {row.state}, so it cannot be {REFUSED[purpose]} any more. Nothing was sent.")
-    return [Reviewed(listed[name], answers.get((name, listed[name].worker), 0)) for name in dict.fromkeys(named)]
+    return [Reviewed(listed[name], answers.get((name, listed[name].worker), 0)) for name in dict.fromkeys(names)]
 
 
 def send_messages(

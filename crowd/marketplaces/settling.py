@@ -72,10 +72,10 @@ class Settlement:
 
 def visits(connection: sa.Connection, source: Source) -> list[MarketVisit]:
     """Every visit from one marketplace, with what was done in it."""
-    here = sa.and_(leases.c.rater == payments.c.rater, leases.c.sitting == payments.c.sitting)
-    answered = sa.select(sa.func.count()).where(here, leases.c.state == "answered").scalar_subquery()
+    is_of_sitting = sa.and_(leases.c.rater == payments.c.rater, leases.c.sitting == payments.c.sitting)
+    answered = sa.select(sa.func.count()).where(is_of_sitting, leases.c.state == "answered").scalar_subquery()
     cast = sa.select(sa.func.count(votes.c.failed), sa.func.sum(votes.c.failed), sa.func.sum(votes.c.seconds))
-    done = cast.join_from(votes, leases, votes.c.lease == leases.c.lease).where(here).correlate(payments)
+    done = cast.join_from(votes, leases, votes.c.lease == leases.c.lease).where(is_of_sitting).correlate(payments)
     parts = [
         done.with_only_columns(column).scalar_subquery().label(name)
         for name, column in zip(("checks", "failed", "seconds"), done.selected_columns, strict=True)
@@ -104,15 +104,15 @@ def _visit(row: sa.Row[tuple[object, ...]]) -> MarketVisit:
     )
 
 
-def compare_lists(here: Sequence[MarketVisit], there: Iterable[Listed]) -> Settlement:
+def compare_lists(arrived: Sequence[MarketVisit], listing: Iterable[Listed]) -> Settlement:
     """Compare the two lists; a visit matches when key and worker both do."""
     # The key alone would pay a worker for an assignment that somebody else opened under that key.
-    known = {(visit.key, visit.worker): visit for visit in here}
-    listed = {(row.key, row.worker): row for row in there}
+    known = {(visit.key, visit.worker): visit for visit in arrived}
+    listed = {(row.key, row.worker): row for row in listing}
     return Settlement(
         verified=tuple((known[name], row) for name, row in listed.items() if name in known),
         foreign=tuple(row for name, row in listed.items() if name not in known and row.state == "waiting"),
-        unlisted=tuple(v for v in here if v.answers and not v.listed and (v.key, v.worker) not in listed),
+        unlisted=tuple(v for v in arrived if v.answers and not v.listed and (v.key, v.worker) not in listed),
     )
 
 
@@ -126,12 +126,12 @@ class Recorded:
 
 
 def record(
-    connection: sa.Connection, rules: StudyRules, found: Settlement, overdue: Sequence[MarketVisit], now: float
+    connection: sa.Connection, rules: StudyRules, settlement: Settlement, overdue: Sequence[MarketVisit], now: float
 ) -> Recorded:
     """Write what the list says of each visit; a visit that was paid or confirmed is never un-counted by silence."""
-    kept = [visit for visit, row in found.verified if row.state not in WITHDRAWN]
-    gone = [(visit, row.state) for visit, row in found.verified if row.state in WITHDRAWN]
-    confirmed = [verifying.confirm_visit(connection, rules, v.rater, v.sitting, now) for v in kept]
+    standing = [visit for visit, row in settlement.verified if row.state not in WITHDRAWN]
+    gone = [(visit, row.state) for visit, row in settlement.verified if row.state in WITHDRAWN]
+    confirmed = [verifying.confirm_visit(connection, rules, v.rater, v.sitting, now) for v in standing]
     withdrawn = [verifying.withdraw_visit(connection, rules, v.rater, v.sitting, state, now) for v, state in gone]
     late = [verifying.withdraw_visit(connection, rules, v.rater, v.sitting, "not listed", now) for v in overdue]
     return Recorded(sum(confirmed), sum(withdrawn), sum(late))

@@ -55,24 +55,24 @@ def finished_sitting(connection: sa.Connection, rater: str, number: int) -> Kept
     rows = connection.execute(query).all()
     status = connection.execute(sa.select(raters.c.status).where(raters.c.rater == rater)).scalar_one()
     checks = [row.failed for row in rows if row.failed is not None]
-    kept = [
+    kept_votes = [
         KeptVote(row.pair, row.choice, row.left, row.seconds, iso(row.submitted), row.kind, _sheet(row.answers))
         for row in rows
         if row.failed is None
     ]
-    return KeptSitting(rater, number, status, len(checks), sum(checks), kept)
+    return KeptSitting(rater, number, status, len(checks), sum(checks), kept_votes)
 
 
 def _sheet(answers: str | None) -> dict[str, dict[str, Any]] | None:
-    kept = json.loads(answers) if answers else {}
-    return {name: answer for name, answer in kept.items() if "text" not in answer} if answers else None
+    sheet = json.loads(answers) if answers else {}
+    return {name: answer for name, answer in sheet.items() if "text" not in answer} if answers else None
 
 
 def as_stored(sitting: KeptSitting) -> dict[str, Any]:
     """As Mephisto stores it; a vote on one question has no key for several."""
-    kept = asdict(sitting)
-    kept["votes"] = [{k: v for k, v in vote.items() if k != "answers" or v is not None} for vote in kept["votes"]]
-    return kept
+    outputs = asdict(sitting)
+    outputs["votes"] = [{k: v for k, v in vote.items() if k != "answers" or v is not None} for vote in outputs["votes"]]
+    return outputs
 
 
 def restored(
@@ -83,36 +83,37 @@ def restored(
     Rounds follow time. Earlier versions called everybody incomplete in a study without first checks.
     """
     sittings = list(outputs)
-    told: dict[str, set[str]] = defaultdict(set)
+    statuses: dict[str, set[str]] = defaultdict(set)
     for unit in sittings:
-        told[unit["rater"]].add(unit["rater_status"])
-    status = {rater: _final(found, first_checks) for rater, found in told.items()}
+        statuses[unit["rater"]].add(unit["rater_status"])
+    status = {rater: _final(reported, first_checks) for rater, reported in statuses.items()}
     rows = [(vote["submitted"], unit["rater"], vote) for unit in sittings for vote in unit["votes"]]
     number: dict[str, int] = defaultdict(int)
-    found: list[Any] = []
+    records: list[Any] = []
     for _, rater, vote in sorted(rows, key=lambda row: row[:2]):
         counted = status[rater] == "passed" and number[vote["pair"]] < votes_per_pair
         number[vote["pair"]] += counted
         known = {**vote, "rater": rater, "rater_status": status[rater], "counted": counted, "source": "mephisto"}
         known["round"] = number[vote["pair"]] if counted else 0
         answers = known.pop("answers", {}) or {"": {}}
-        said = ({**known, "question": name, **answer} for name, answer in answers.items())
-        made = [_as_option(known)] if form == "choice" else said
-        found += [from_json(OptionChoice if form == "choice" else Vote, one, "Mephisto's data store") for one in made]
-    return found
+        answered = ({**known, "question": name, **answer} for name, answer in answers.items())
+        rows_of_vote = [_as_option(known)] if form == "choice" else answered
+        kind = OptionChoice if form == "choice" else Vote
+        records += [from_json(kind, record, "Mephisto's data store") for record in rows_of_vote]
+    return records
 
 
 def _as_option(known: dict[str, Any]) -> dict[str, Any]:
     """An answer to a question of several options, which stand where a vote has its choice and its side."""
     first, second = (*map(int, known.pop("choice").split(",")), None)[:2]
-    named = {"question": known.pop("pair"), "shown": known.pop("left"), "first": first, "second": second}
-    return {**known, **named}
+    names = {"question": known.pop("pair"), "shown": known.pop("left"), "first": first, "second": second}
+    return {**known, **names}
 
 
-def _final(told: Collection[str], first_checks: int) -> RaterStatus:
+def _final(statuses: Collection[str], first_checks: int) -> RaterStatus:
     """The status of a rater in the end, of those that their sittings were handed in with."""
     order: tuple[RaterStatus, ...] = ("blocked", "excluded", "passed")
     for status in order:
-        if status in told:
+        if status in statuses:
             return status
     return "incomplete" if first_checks else "passed"

@@ -40,8 +40,8 @@ class MephistoEntrance:
 
     def _announced(self, query: Mapping[str, str]) -> Arrival | None:
         if self.submit_to:
-            found = MTurkEntrance(self.submit_to).arrive(query)
-            return replace(found, source=self.source) if found else None
+            arrival = MTurkEntrance(self.submit_to).arrive(query)
+            return replace(arrival, source=self.source) if arrival else None
         if "worker_id" not in query:
             return None
         worker, sitting = identifier("worker_id", query), identifier("assignment_id", query)
@@ -57,8 +57,8 @@ class MephistoEntrance:
             self._hand_in(visit, blocked=step.stage == "no_more")
         if self.submit_to:
             return MTurkEntrance(self.submit_to).leave(visit, step)
-        said = "Your work was handed in." if step.done else "Nothing was asked of you."
-        return WayOut(said, then="You may close this page.")
+        words = "Your work was handed in." if step.done else "Nothing was asked of you."
+        return WayOut(words, then="You may close this page.")
 
     def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
         """They close the page; their unit is offered again."""
@@ -71,9 +71,9 @@ class MephistoEntrance:
         if agent is None:
             return
         with self.desk.store.read() as connection:
-            kept = finished_sitting(connection, *visit["seat"])
+            finished = finished_sitting(connection, *visit["seat"])
         self.desk.settle(Seat(*visit["seat"]))
-        self.reception.hand_in(agent, as_stored(kept))
+        self.reception.hand_in(agent, as_stored(finished))
         self._handed_in.add((visit["worker"], visit["sitting"]))
         if blocked:
             self.run.close_to(agent)

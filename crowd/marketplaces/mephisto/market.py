@@ -34,8 +34,9 @@ class MephistoMarket:
             )
         self.sites = mturk_sites("sandbox" if options.provider == "mturk_sandbox" else "live") if self.paid else ()
         self.port = options.port or free_port(options.host)
-        here = None if self.paid else f"http://{options.host}:{self.port}"
-        self.url = check_public_url(options.public_url or here, rehearsal=not options.live or stands_in(MTURK_ENDPOINT))
+        own_url = None if self.paid else f"http://{options.host}:{self.port}"
+        is_rehearsal = not options.live or stands_in(MTURK_ENDPOINT)
+        self.url = check_public_url(options.public_url or own_url, rehearsal=is_rehearsal)
 
     def plan(self, study: Planned) -> tuple[Lines, Price]:
         """What the run will do. The AWS profile is checked here; Mephisto itself would ask for keys on its terminal."""

@@ -94,12 +94,12 @@ def _lenient_dataclasses() -> Iterator[None]:
     strict: Callable[..., Any] = dataclasses.dataclass
 
     def lenient(cls: type | None = None, /, **options: Any) -> Any:
-        def decorate(made: type) -> Any:
-            for name in inspect.get_annotations(made):
-                default = made.__dict__.get(name)
+        def decorate(decorated: type) -> Any:
+            for name in inspect.get_annotations(decorated):
+                default = decorated.__dict__.get(name)
                 if dataclasses.is_dataclass(default) and type(default).__hash__ is None:
-                    setattr(made, name, dataclasses.field(default_factory=partial(copy.deepcopy, default)))
-            return strict(made, **options)
+                    setattr(decorated, name, dataclasses.field(default_factory=partial(copy.deepcopy, default)))
+            return strict(decorated, **options)
 
         return decorate if cls is None else decorate(cls)
 

@@ -108,8 +108,8 @@ class Reception(Channel):  # type: ignore[misc]
         who = {"worker_name": worker, "assignment_id": sitting, "agent_registration_id": f"{sitting}-{worker}"}
         data = {"request_id": request, "provider_data": {**who, **provider_data}}
         self.on_message(self.channel_id, Packet(PACKET_TYPE_REGISTER_AGENT, NAME, data))
-        found = answer.result(UNIT_PATIENCE)
-        return Unit(found.get("agent_id"), str(found.get("failure_reason") or ""))
+        reply = answer.result(UNIT_PATIENCE)
+        return Unit(reply.get("agent_id"), str(reply.get("failure_reason") or ""))
 
     def hand_in(self, agent: str, work: Mapping[str, Any]) -> None:
         """Give the finished sitting to Mephisto, which stores it and tells the provider."""

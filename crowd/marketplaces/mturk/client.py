@@ -96,15 +96,16 @@ def external_question(url: str) -> str:
 
 def requirements(qualification: str, terms: MTurkTerms) -> list[dict[str, Any]]:
     """Who may see the HITs: workers without our qualification, as the researcher asks for them."""
-    asked: list[dict[str, Any]] = [{"QualificationTypeId": qualification, "Comparator": "DoesNotExist"}]
+    conditions: list[dict[str, Any]] = [{"QualificationTypeId": qualification, "Comparator": "DoesNotExist"}]
     if terms.locales:
         lands = [dict(zip(("Country", "Subdivision"), name.split("-"), strict=False)) for name in terms.locales]
-        asked.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": lands})
+        conditions.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": lands})
     for kind, least in ((APPROVED, terms.approval_rate), (COMPLETED, terms.approved_hits)):
         if least:
-            asked.append({"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]})
+            at_least = {"Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]}
+            conditions.append({"QualificationTypeId": kind, **at_least})
     # The default guards accepting only: a closed-out worker would still see HITs that refuse them.
-    return [{**one, "ActionsGuarded": "DiscoverPreviewAndAccept"} for one in asked]
+    return [{**condition, "ActionsGuarded": "DiscoverPreviewAndAccept"} for condition in conditions]
 
 
 def planned_hits(sittings: int) -> tuple[Mapping[str, Any], ...]:
@@ -143,19 +144,19 @@ def own_qualification(client: Client, name: str, about: str) -> str:
     """The qualification type of this name: the one that an earlier attempt made, or a new one."""
     if known := find_qualification(client, name):
         return known
-    made = client.create_qualification_type(Name=name, Description=about, QualificationTypeStatus="Active")
-    return str(made["QualificationType"]["QualificationTypeId"])
+    reply = client.create_qualification_type(Name=name, Description=about, QualificationTypeStatus="Active")
+    return str(reply["QualificationType"]["QualificationTypeId"])
 
 
 def find_qualification(client: Client, name: str) -> str:
     """The qualification type of this name, or nothing."""
-    found = client.list_qualification_types(Query=name, MustBeRequestable=False, MustBeOwnedByCaller=True)
+    reply = client.list_qualification_types(Query=name, MustBeRequestable=False, MustBeOwnedByCaller=True)
     # Query finds similar names as well
-    return next((str(kind["QualificationTypeId"]) for kind in found["QualificationTypes"] if kind["Name"] == name), "")
+    return next((str(kind["QualificationTypeId"]) for kind in reply["QualificationTypes"] if kind["Name"] == name), "")
 
 
 def _hit_type(client: Client, launch: MTurkLaunch, terms: MTurkTerms) -> str:
-    made = client.create_hit_type(
+    reply = client.create_hit_type(
         Title=terms.title,
         Description=terms.description,
         Keywords=terms.keywords,
@@ -164,7 +165,7 @@ def _hit_type(client: Client, launch: MTurkLaunch, terms: MTurkTerms) -> str:
         AutoApprovalDelayInSeconds=terms.approve_days * 86_400,
         QualificationRequirements=requirements(launch.qualification, terms),
     )
-    return str(made["HITTypeId"])
+    return str(reply["HITTypeId"])
 
 
 def create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assignments: int, question: str = "") -> str:
@@ -175,7 +176,7 @@ def create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assig
 
 def _create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assignments: int, question: str) -> str:
     try:
-        made = client.create_hit_with_hit_type(
+        reply = client.create_hit_with_hit_type(
             HITTypeId=launch.hit_type,
             MaxAssignments=assignments,
             LifetimeInSeconds=days * 86_400,
@@ -189,7 +190,7 @@ def _create_hit(client: Client, launch: MTurkLaunch, days: int, token: str, assi
         if turk_code(error).lower() == "hitalreadyexists" and known:
             return known[0]
         raise
-    return str(made["HIT"]["HITId"])
+    return str(reply["HIT"]["HITId"])
 
 
 def find_hit(client: Client, launch: MTurkLaunch, token: str) -> str:
@@ -207,12 +208,12 @@ def look_up_hit(client: Client, hit: str) -> Mapping[str, Any] | None:
     """One HIT, or None where it was deleted by hand."""
     with explained():
         try:
-            found: Mapping[str, Any] = client.get_hit(HITId=hit)["HIT"]
+            hit_at_mturk: Mapping[str, Any] = client.get_hit(HITId=hit)["HIT"]
         except ClientError as error:
             if turk_code(error) == "HITDoesNotExist":
                 return None
             raise
-    return None if found["HITStatus"] == "Disposed" else found
+    return None if hit_at_mturk["HITStatus"] == "Disposed" else hit_at_mturk
 
 
 def hits_of(launch: MTurkLaunch) -> list[str]:
@@ -241,8 +242,8 @@ def assignment_status(client: Client, assignment: str) -> str:
 
 def open_places(client: Client, launch: MTurkLaunch) -> int:
     """Assignments that are free or at work, in HITs that were not deleted."""
-    found = [hit for name in hits_of(launch) if (hit := look_up_hit(client, name))]
-    return sum(hit["NumberOfAssignmentsAvailable"] + hit["NumberOfAssignmentsPending"] for hit in found)
+    hits = [hit for name in hits_of(launch) if (hit := look_up_hit(client, name))]
+    return sum(hit["NumberOfAssignmentsAvailable"] + hit["NumberOfAssignmentsPending"] for hit in hits)
 
 
 def set_expiry(client: Client, launch: MTurkLaunch, when: datetime) -> int:
@@ -273,8 +274,8 @@ def closed_to(client: Client, launch: MTurkLaunch) -> set[str]:
     """Workers who hold the qualification already."""
     with explained():
         pages = client.get_paginator("list_workers_with_qualification_type")
-        kept = pages.paginate(QualificationTypeId=launch.qualification, Status="Granted")
-        return {str(row["WorkerId"]) for page in kept for row in page["Qualifications"]}
+        qualified = pages.paginate(QualificationTypeId=launch.qualification, Status="Granted")
+        return {str(row["WorkerId"]) for page in qualified for row in page["Qualifications"]}
 
 
 def approve_assignment(client: Client, assignment: str) -> None:

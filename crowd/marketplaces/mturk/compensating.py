@@ -25,18 +25,18 @@ WhyNot = Callable[[MarketVisit], str]  # why a visit is not compensated; empty: 
 
 
 def to_compensate(
-    market: MTurkMarket, store: Store, named: Sequence[str], amount: Decimal, now: float
+    market: MTurkMarket, store: Store, names: Sequence[str], amount: Decimal, now: float
 ) -> dict[MarketVisit, Payout]:
     """What each worker (or assignment) that is named would get; a sentence where one cannot, or it is not clear why."""
     with store.read() as connection:
-        here = visits(connection, market.source)
-    why_not = _rule(market, store, here, now)
-    chosen = [_visit_of(name, here, why_not) for name in named]
+        arrived = visits(connection, market.source)
+    why_not = _rule(market, store, arrived, now)
+    chosen = [_visit_of(name, arrived, why_not) for name in names]
     cost = mturk.mturk_price(1, amount).total
     return {visit: Payout(market.source, visit.key, "compensation", amount, cost, market.currency) for visit in chosen}
 
 
-def _rule(market: MTurkMarket, store: Store, here: Sequence[MarketVisit], now: float) -> WhyNot:
+def _rule(market: MTurkMarket, store: Store, arrived: Sequence[MarketVisit], now: float) -> WhyNot:
     look = market.look_up()
     gone = [hit for hit in mturk.hits_of(market.existing) if mturk.look_up_hit(market.client, hit) is None]
     if look.problems or gone:
@@ -51,7 +51,7 @@ def _rule(market: MTurkMarket, store: Store, here: Sequence[MarketVisit], now: f
             return "was handed in: `crowd pay` pays for it"
         if not visit.answers:
             return "has no answer here"
-        if len({other.worker for other in here if other.key == visit.key}) > 1:
+        if len({namesake.worker for namesake in arrived if namesake.key == visit.key}) > 1:
             return "was opened under several worker ids: look at MTurk whose it was, and pay by hand"
         if (until := visit.begun + market.deadline()) > now and visit.key not in begun:
             return f"may still be handed in, until {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"

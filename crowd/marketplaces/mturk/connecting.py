@@ -57,10 +57,10 @@ def _refuse_false_success(response_dict: Mapping[str, Any], **_: Any) -> None:
     if response_dict["status_code"] >= 300 or not body:
         return
     try:
-        said = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
-        said = None
-    if not isinstance(said, dict) or {"__type", "TurkErrorCode"} & set(said):
+        answer = None
+    if not isinstance(answer, dict) or {"__type", "TurkErrorCode"} & set(answer):
         raise FalseSuccess
 
 
@@ -74,8 +74,8 @@ def explained() -> Iterator[None]:
         yield
     except (NoCredentialsError, PartialCredentialsError) as error:
         raise NotDone(
-            "no AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; "
-            "docs/mturk.md shows how to get them. Nothing was created or spent."
+            "no AWS credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE. "
+            "Nothing was created or spent."
         ) from error
     except ProfileNotFound as error:
         raise NotDone(
@@ -103,8 +103,8 @@ def _status(error: ClientError) -> int:
 def turk_code(error: ClientError) -> str:
     """MTurk's own name for an error, e.g. InsufficientFunds, else that of AWS."""
     code = str(error.response.get("TurkErrorCode") or "")
-    found = re.search(r"AWS\.MechanicalTurk\.(\w+)|AWS\.(\w+)", code or str(error))
-    return (found[1] or found[2]) if found else str(error.response["Error"]["Code"])
+    match = re.search(r"AWS\.MechanicalTurk\.(\w+)|AWS\.(\w+)", code or str(error))
+    return (match[1] or match[2]) if match else str(error.response["Error"]["Code"])
 
 
 def _sentence(error: ClientError) -> str:
@@ -117,4 +117,4 @@ def _sentence(error: ClientError) -> str:
         return f"AWS does not accept these credentials for MTurk ({code}). Check the keys and the link to MTurk."
     if re.search("Throttl|TooManyRequests|ServiceFault|ServiceUnavailable|Internal", code):
         return f"MTurk is busy ({code} on {operation}). Run the same command again: it goes on where it stopped."
-    return f"MTurk refused {operation} ({code}). Nothing else was done; look at docs/mturk.md for the checklist."
+    return f"MTurk refused {operation} ({code}). Nothing else was done."

@@ -141,7 +141,7 @@ class MTurkMarket:
         )
         ledger, reward = PayoutLedger(store, self.source), Decimal(launch.reward)
         bought = [acts.purchase(f"{launch.key}-{n}", hit["places"], reward) for n, hit in enumerate(launch.hits)]
-        check_cap(store, [one for one, hit in zip(bought, launch.hits, strict=True) if not hit["hit"]])
+        check_cap(store, [payout for payout, hit in zip(bought, launch.hits, strict=True) if not hit["hit"]])
 
         def buy(known: mturk.MTurkLaunch, token: str, places: int) -> str:
             act = acts.BoughtHit(self.client, known, options.days, places)
@@ -165,16 +165,16 @@ class MTurkMarket:
 
     def _asked(self) -> str:
         options = self.options
-        asked = [" or ".join(self._locales())] if options.locale else []
-        asked += [f"{options.approval_rate} % approved"] if options.approval_rate else []
-        asked += [f"{options.approved_hits} HITs approved"] if options.approved_hits else []
-        return ", ".join(asked) or "anybody (to narrow it: --locale, --approval-rate, --approved-hits)"
+        conditions = [" or ".join(self._locales())] if options.locale else []
+        conditions += [f"{options.approval_rate} % approved"] if options.approval_rate else []
+        conditions += [f"{options.approved_hits} HITs approved"] if options.approved_hits else []
+        return ", ".join(conditions) or "anybody (to narrow it: --locale, --approval-rate, --approved-hits)"
 
     def _balance(self, price: Price) -> Decimal:
-        held = mturk.balance(self.client)
-        if held < price.total:
-            raise InputError(f"The account holds {held} USD, but this may cost {price.total}. Nothing was created.")
-        return held
+        balance = mturk.balance(self.client)
+        if balance < price.total:
+            raise InputError(f"The account holds {balance} USD, but this may cost {price.total}. Nothing was created.")
+        return balance
 
     # While it runs
 
@@ -183,11 +183,11 @@ class MTurkMarket:
         rows, problems = [], []
         for hit in mturk.hits_of(self.existing):
             try:
-                found = mturk.assignments(self.client, hit)
+                submitted = mturk.assignments(self.client, hit)
             except InputError as error:
                 problems.append(str(error))
                 continue
-            rows += [Listed(one.assignment, one.worker, MTURK_STATES.get(one.status, "other"), hit) for one in found]
+            rows += [_listed(row) for row in submitted]
         self.workers = {row.key: row.worker for row in rows}
         return LookUp(rows, problems)
 
@@ -267,3 +267,7 @@ class MTurkMarket:
         """Give every HIT a new expiry."""
         days = self.options.days
         return f"{mturk.set_expiry(self.client, self.existing, mturk.in_days(days))} HITs are open for {days} days."
+
+
+def _listed(row: mturk.Assignment) -> Listed:
+    return Listed(row.assignment, row.worker, MTURK_STATES.get(row.status, "other"), row.hit)

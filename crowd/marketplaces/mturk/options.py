@@ -26,12 +26,12 @@ def read_locales(text: str) -> tuple[str, ...]:
     >>> read_locales("us,GB,US-CA")
     ('US', 'GB', 'US-CA')
     """
-    found = tuple(part.strip() for part in text.upper().split(",") if part.strip())
-    for name in found:
+    locales = tuple(part.strip() for part in text.upper().split(",") if part.strip())
+    for name in locales:
         if name.partition("-")[0] not in COUNTRIES.split() or not re.fullmatch(r"[A-Z]{2}(-[A-Z]{2})?", name):
             hint = " The United Kingdom is GB." if name in ("UK", "ENGLAND") else ""
             raise InputError(f"--locale names {name!r}; a country has two letters: --locale US,GB.{hint}")
-    return found
+    return locales
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class OwedHit:
             return f"{name} {self._hit_type(row, name)}"
 
     def _hit_type(self, row: Payout, qualification: str) -> str:
-        made = self.client.create_hit_type(
+        reply = self.client.create_hit_type(
             Title=OWED_TITLE,
             Description=OWED_TEXT,
             Keywords="payment, compensation",
@@ -84,7 +84,7 @@ class OwedHit:
                 }
             ],
         )
-        return str(made["HITTypeId"])
+        return str(reply["HITTypeId"])
 
     def send(self, row: Payout) -> bool:
         """Open it, unless it is there: the token says so for a day only, MTurk's list for as long as the HIT is."""

@@ -64,35 +64,35 @@ def read_panel_list(path: Path, panel: PanelDoor, columns: Mapping[str, str]) ->
         PanelRow(cell_text(who).strip(), cell_text(which).strip())
         for who, which in zip(table.columns[person], visits_, strict=True)
     ]
-    kept = [row for row in dict.fromkeys(rows) if row.person]
-    return PanelList(kept, sum(not row.person for row in rows))
+    named_rows = [row for row in dict.fromkeys(rows) if row.person]
+    return PanelList(named_rows, sum(not row.person for row in rows))
 
 
-def _column(path: Path, names: Sequence[str], said: str | None, usual: Sequence[str]) -> str | None:
-    if said is not None and said not in names:
-        raise InputError(f"{path} has no column {said}. It has: {', '.join(names)}.")
+def _column(path: Path, names: Sequence[str], chosen: str | None, usual: Sequence[str]) -> str | None:
+    if chosen is not None and chosen not in names:
+        raise InputError(f"{path} has no column {chosen}. It has: {', '.join(names)}.")
     folded = {name.casefold(): name for name in names}
-    return said or next((folded[name.casefold()] for name in usual if name.casefold() in folded), None)
+    return chosen or next((folded[name.casefold()] for name in usual if name.casefold() in folded), None)
 
 
-def vouch(store: Store, found: PanelList, now: float, *, final: bool) -> Vouched:
+def vouch(store: Store, panel_list: PanelList, now: float, *, final: bool) -> Vouched:
     """Take the list's word: who is named counts. `final`: who is not, and was never confirmed, does not."""
     with store.write() as connection:
-        here = visits(connection, "panel")
-        mine: dict[str, list[MarketVisit]] = defaultdict(list)
-        for visit in here:
-            mine[visit.worker].append(visit)
+        arrived = visits(connection, "panel")
+        visits_of: dict[str, list[MarketVisit]] = defaultdict(list)
+        for visit in arrived:
+            visits_of[visit.worker].append(visit)
         listed = [
             Listed(visit.key, row.person, "approved", "")
-            for row in found.rows
-            for visit in mine[row.person]
+            for row in panel_list.rows
+            for visit in visits_of[row.person]
             if row.visit in ("", visit.key)
         ]
-        compared = compare_lists(here, listed)
+        compared = compare_lists(arrived, listed)
         overdue = [visit for visit in compared.unlisted if visit.withdrawn is None] if final else []
         recorded = record(connection, rules_in_force(connection), compared, overdue, now)
-    came = {(visit.worker, name) for visit in here for name in ("", visit.key)}
-    strangers = [row for row in found.rows if (row.person, row.visit) not in came]
+    came = {(visit.worker, name) for visit in arrived for name in ("", visit.key)}
+    strangers = [row for row in panel_list.rows if (row.person, row.visit) not in came]
     return Vouched(recorded, strangers, len(compared.unlisted))
 
 
@@ -112,4 +112,4 @@ def _row(visit: MarketVisit) -> list[object]:
     seconds, verified = round(visit.seconds, 1), visit.listed and visit.withdrawn is None
     done = "yes" if visit.finished else "no"
     facts = [iso(visit.begun), done, visit.answers, visit.checks, visit.failed, seconds]
-    return [visit.worker, visit.key, *facts, *("yes" if one else "no" for one in (visit.blocked, verified))]
+    return [visit.worker, visit.key, *facts, *("yes" if flag else "no" for flag in (visit.blocked, verified))]

@@ -63,8 +63,8 @@ class PanelMarket:
         """How one of its people arrives and leaves, for the self-test."""
         from crowd.marketplaces.self_test import Visitor
 
-        there = {"source": "panel", "worker": TESTER, "sitting": TESTER if self.panel.visit else "1"}
-        out = PanelEntrance(self.panel).leave(there, Step("done", done=1))
+        visit = {"source": "panel", "worker": TESTER, "sitting": TESTER if self.panel.visit else "1"}
+        out = PanelEntrance(self.panel).leave(visit, Step("done", done=1))
         assert out is not None
         ids = [name for name in (self.panel.person, self.panel.visit) if name]
         return Visitor(dict.fromkeys(ids, TESTER), out.url or out.code, "--panel")

@@ -92,7 +92,7 @@ class Bonuses:
         _check_plan(plan, rows)
         handles = (f"{plan.name}:{equal[row.submission]}" for row in rows)
         shares = shares_of(plan.vat, [row.amount for row in rows])
-        return [replace(row, handle=one, vat=vat) for row, one, vat in zip(rows, handles, shares, strict=True)]
+        return [replace(row, handle=handle, vat=vat) for row, handle, vat in zip(rows, handles, shares, strict=True)]
 
     def send(self, rows: Sequence[Payout]) -> bool:
         """Pay them; Prolific does so later."""
@@ -127,9 +127,9 @@ def _check_plan(plan: prolific.BonusPlan, rows: Sequence[Payout]) -> None:
     most = sum(prolific.cents(row.cost) for row in rows) + len(rows)  # each cost is rounded by less than a cent
     if plan.amount is not None and plan.amount != amount:
         raise NotDone(f"Prolific understood {plan.amount} cents where {amount} were meant. Nothing was paid.")
-    if (asked := amount + plan.fees + plan.vat) > most:
+    if (cost := amount + plan.fees + plan.vat) > most:
         raise NotDone(
-            f"Prolific asks {asked / 100:.2f} for this, more than the {most / 100:.2f} of the fee that was given. "
+            f"Prolific asks {cost / 100:.2f} for this, more than the {most / 100:.2f} of the fee that was given. "
             "Nothing was paid: give the right one with --fee-percent, or leave it out."
         )
 

@@ -40,7 +40,7 @@ def _whole(reply: Any) -> Any:
     return reply
 
 
-def call(client: httpx.Client, method: str, path: str, read: Callable[[Any], Any] = _whole, **options: Any) -> Any:
+def call(client: httpx.Client, method: str, path: str, parse: Callable[[Any], Any] = _whole, **options: Any) -> Any:
     """One request, and what `read` takes from the answer. What was certainly not done, and reading, is tried again.
 
     NotDone: it was not done. Unsure: nobody knows, also where the answer says done and is not what it should be.
@@ -48,7 +48,7 @@ def call(client: httpx.Client, method: str, path: str, read: Callable[[Any], Any
     for attempt in range(ATTEMPTS):
         asked_wait = 0.0
         try:
-            return _answered(client.request(method, path, **options), read)
+            return _answered(client.request(method, path, **options), parse)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing has left this machine
             problem: InputError = NotReached(f"Prolific could not be reached ({type(error).__name__}).")
         except httpx.TransportError as error:
@@ -63,13 +63,13 @@ def call(client: httpx.Client, method: str, path: str, read: Callable[[Any], Any
     raise problem
 
 
-def wait_before(attempt: int, asked: float, draw: random.Random) -> float:
+def wait_before(attempt: int, least: float, draw: random.Random) -> float:
     """Seconds before the next attempt: twice as long each time, at random, and never less than Prolific asks for.
 
     >>> [round(wait_before(attempt, 0.0, random.Random(1)), 2) for attempt in range(4)]
     [0.57, 1.13, 2.27, 4.54]
     """
-    return max(asked, 2.0**attempt * (0.5 + 0.5 * draw.random()))
+    return max(least, 2.0**attempt * (0.5 + 0.5 * draw.random()))
 
 
 class Busy(NotReached):
@@ -91,7 +91,7 @@ def _asked_wait(reply: httpx.Response) -> float:
     return 0.0
 
 
-def _answered(reply: httpx.Response, read: Callable[[Any], Any]) -> Any:
+def _answered(reply: httpx.Response, parse: Callable[[Any], Any]) -> Any:
     if reply.status_code == 429:
         raise Busy(_asked_wait(reply))
     if reply.status_code >= 500:
@@ -105,7 +105,7 @@ def _answered(reply: httpx.Response, read: Callable[[Any], Any]) -> Any:
     if isinstance(answer, dict) and answer.get("error"):
         raise Unsure(f"Prolific says {reply.status_code} and an error in one.")
     try:
-        return read(answer)
+        return parse(answer)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise Unsure("Prolific's answer was not what it should be.") from error
 

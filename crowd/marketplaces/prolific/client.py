@@ -70,7 +70,7 @@ def fee_percent(client: httpx.Client, reward: Decimal) -> Decimal:
     """What this account pays on top of rewards, with VAT, by Prolific's own calculator."""
     places = 1000  # so many that rounding to a cent does not show
     body = {"reward": cents(reward), "total_available_places": places}
-    total = call(client, "POST", "/study-cost-calculator/", lambda found: Decimal(str(found["total_cost"])), json=body)
+    total = call(client, "POST", "/study-cost-calculator/", lambda reply: Decimal(str(reply["total_cost"])), json=body)
     share: Decimal = total / (cents(reward) * places) - 1
     return (share * HUNDRED).quantize(FEE_PRECISION, ROUND_HALF_UP)
 
@@ -84,23 +84,23 @@ def create_draft(client: httpx.Client, launch: ProlificLaunch, body: dict[str, A
     """Create the draft, unless it exists already; it spends nothing."""
     if launch.study:
         return launch
-    if there := _draft_named(client, launch.key):
-        return replace(launch, study=there)
+    if name := _draft_named(client, launch.key):
+        return replace(launch, study=name)
     try:
         return replace(launch, study=call(client, "POST", "/studies/", _id, json=body))
     except Unsure:
-        if there := _draft_named(client, launch.key):  # the reply was lost, the draft was made
-            return replace(launch, study=there)
+        if name := _draft_named(client, launch.key):  # the reply was lost, the draft was made
+            return replace(launch, study=name)
         raise
 
 
 def _draft_named(client: httpx.Client, key: str) -> str:
-    drafts = _pages(client, "/studies/", lambda found: found["results"], {"state": "UNPUBLISHED"})
+    drafts = _pages(client, "/studies/", lambda reply: reply["results"], {"state": "UNPUBLISHED"})
     return next((str(draft["id"]) for draft in drafts if draft.get("internal_name") == key), "")
 
 
-def _id(found: Any) -> str:
-    return str(found["id"])
+def _id(reply: Any) -> str:
+    return str(reply["id"])
 
 
 def _pages(
@@ -113,7 +113,7 @@ def _pages(
             client,
             "GET",
             following,
-            lambda found: (rows(found), _next(found)),
+            lambda reply: (rows(reply), _next(reply)),
             params=query if following == path else None,
         )
         yield from page
@@ -122,9 +122,9 @@ def _pages(
             return
 
 
-def _next(found: Any) -> str | None:
+def _next(reply: Any) -> str | None:
     """Where the next page is."""
-    return ((found.get("_links") or {}).get("next") or {}).get("href")
+    return ((reply.get("_links") or {}).get("next") or {}).get("href")
 
 
 # While the study runs
@@ -133,7 +133,7 @@ def _next(found: Any) -> str | None:
 def submissions(client: httpx.Client, study: str) -> Iterator[Submission]:
     """Every visit that Prolific lists."""
     path = f"/studies/{study}/submissions/"
-    return _pages(client, path, lambda found: [_submission(row, study) for row in found["results"]], {"limit": PAGE})
+    return _pages(client, path, lambda reply: [_submission(row, study) for row in reply["results"]], {"limit": PAGE})
 
 
 def _submission(row: dict[str, Any], study: str) -> Submission:
@@ -154,8 +154,8 @@ def _status(row: dict[str, Any]) -> str:
 def parts_of(client: httpx.Client, submission: str) -> tuple[str, str]:
     """The study of one submission, and the study that it is a part of; the latter may be nothing."""
 
-    def named(found: Any) -> tuple[str, str]:
-        return str(found["study_id"]), str(found.get("parent_study_id") or "")
+    def named(reply: Any) -> tuple[str, str]:
+        return str(reply["study_id"]), str(reply.get("parent_study_id") or "")
 
     answer: tuple[str, str] = call(client, "GET", f"/submissions/{submission}/", named)
     return answer
@@ -169,8 +169,8 @@ def submission_status(client: httpx.Client, submission: str) -> str:
 def bonuses_of(client: httpx.Client, submission: str) -> list[int]:
     """The bonuses that one submission has had, in cents."""
 
-    def paid(found: Any) -> list[int]:
-        return [cents_of(amount) for amount in found["bonus_payments"] or []]
+    def paid(reply: Any) -> list[int]:
+        return [cents_of(amount) for amount in reply["bonus_payments"] or []]
 
     return list(call(client, "GET", f"/submissions/{submission}/", paid))
 
@@ -184,12 +184,12 @@ SHORTEST_REJECTION = 100  # letters of the message, by Prolific's documentation
 
 def study_at_prolific(client: httpx.Client, launch: ProlificLaunch) -> dict[str, Any]:
     """The study as Prolific has it: its status is UNPUBLISHED, ACTIVE, PAUSED, AWAITING REVIEW or COMPLETED."""
-    found: dict[str, Any] = call(client, "GET", f"/studies/{launch.study}/", lambda found: {**found, **_places(found)})
-    return found
+    reply: dict[str, Any] = call(client, "GET", f"/studies/{launch.study}/", lambda reply: {**reply, **_places(reply)})
+    return reply
 
 
-def _places(found: Any) -> dict[str, int]:
-    return {"total_available_places": int(found["total_available_places"])}
+def _places(reply: Any) -> dict[str, int]:
+    return {"total_available_places": int(reply["total_available_places"])}
 
 
 def transition(client: httpx.Client, launch: ProlificLaunch, action: str) -> None:
@@ -199,9 +199,9 @@ def transition(client: httpx.Client, launch: ProlificLaunch, action: str) -> Non
 
 def set_places(client: httpx.Client, launch: ProlificLaunch, places: int) -> None:
     """So many places in all: said twice it is the same. It spends money once the study is published."""
-    said = call(client, "PATCH", f"/studies/{launch.study}/", _places, json={"total_available_places": places})
-    if said["total_available_places"] < places:
-        raise Unsure(f"Prolific was asked for {places} places and shows {said['total_available_places']}.")
+    reply = call(client, "PATCH", f"/studies/{launch.study}/", _places, json={"total_available_places": places})
+    if reply["total_available_places"] < places:
+        raise Unsure(f"Prolific was asked for {places} places and shows {reply['total_available_places']}.")
 
 
 def approve_all(client: httpx.Client, submissions: Sequence[str]) -> None:
@@ -223,8 +223,8 @@ def request_return(client: httpx.Client, submission: str, reason: str) -> None:
 def return_requested(client: httpx.Client, submission: str) -> bool:
     """Whether this submission was asked back, or is returned."""
 
-    def requested(found: Any) -> bool:
-        return bool(found.get("return_requested")) or _status(found) == "RETURNED"
+    def requested(reply: Any) -> bool:
+        return bool(reply.get("return_requested")) or _status(reply) == "RETURNED"
 
     return bool(call(client, "GET", f"/submissions/{submission}/", requested))
 
@@ -243,10 +243,10 @@ def set_up_bonuses(client: httpx.Client, study: str, amounts: Mapping[str, Decim
     """Set bonuses up, one for each submission of this study, which pays nothing yet."""
     lines = "\n".join(f"{submission},{amount:.2f}" for submission, amount in amounts.items())
 
-    def planned(found: Any) -> BonusPlan:
-        amount = found.get("amount")
-        fees, vat = (cents_of(found.get(name) or 0) for name in ("fees", "vat"))
-        return BonusPlan(_id(found), None if amount is None else cents_of(amount), fees, vat)
+    def planned(reply: Any) -> BonusPlan:
+        amount = reply.get("amount")
+        fees, vat = (cents_of(reply.get(name) or 0) for name in ("fees", "vat"))
+        return BonusPlan(_id(reply), None if amount is None else cents_of(amount), fees, vat)
 
     body = {"study_id": study, "csv_bonuses": lines}
     plan: BonusPlan = call(client, "POST", "/submissions/bonus-payments/", planned, json=body)
@@ -275,8 +275,8 @@ class StudyCost:
 def places_cost(client: httpx.Client, launch: ProlificLaunch) -> StudyCost:
     """What the places of the study have cost so far, without bonuses."""
 
-    def cost(found: Any) -> StudyCost:
-        return StudyCost(*(cents_of(found["rewards"][name]["amount"]) for name in ("rewards", "fees", "tax")))
+    def cost(reply: Any) -> StudyCost:
+        return StudyCost(*(cents_of(reply["rewards"][name]["amount"]) for name in ("rewards", "fees", "tax")))
 
     answer: StudyCost = call(client, "GET", f"/studies/{launch.study}/cost/", cost)
     return answer
@@ -285,8 +285,8 @@ def places_cost(client: httpx.Client, launch: ProlificLaunch) -> StudyCost:
 def workspace_balance(client: httpx.Client, workspace: str) -> tuple[Decimal, str] | None:
     """What the workspace may still spend, and its currency; None where the token sees several and none was named."""
 
-    def names(found: Any) -> list[str]:
-        return [_id(row) for row in found["results"]]
+    def names(reply: Any) -> list[str]:
+        return [_id(row) for row in reply["results"]]
 
     if not workspace:
         known = call(client, "GET", "/workspaces/", names)
@@ -294,8 +294,8 @@ def workspace_balance(client: httpx.Client, workspace: str) -> tuple[Decimal, st
             return None
         workspace = known[0]
 
-    def available(found: Any) -> tuple[Decimal, str]:
-        return Decimal(int(found["available_balance"])) / HUNDRED, str(found["currency_code"])
+    def available(reply: Any) -> tuple[Decimal, str]:
+        return Decimal(int(reply["available_balance"])) / HUNDRED, str(reply["currency_code"])
 
     answer: tuple[Decimal, str] = call(client, "GET", f"/workspaces/{workspace}/balance/", available)
     return answer

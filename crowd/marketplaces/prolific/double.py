@@ -81,15 +81,15 @@ class Prolific:
 
     def taken(self, study: str) -> int:
         """Places that somebody has."""
-        mine = self._with_parts(study)
-        return sum(row["study_id"] in mine and row["status"] not in GONE for row in self.submissions.values())
+        names = self._with_parts(study)
+        return sum(row["study_id"] in names and row["status"] not in GONE for row in self.submissions.values())
 
     def join(self, study: str, participant: str) -> str | None:
         """A participant takes a place; gives the submission, which is the SESSION_ID of the address."""
         with self.lock:
-            found, mine = self.studies[study], self._with_parts(study)
+            found, names = self.studies[study], self._with_parts(study)
             came = participant in [
-                row["participant_id"] for row in self.submissions.values() if row["study_id"] in mine
+                row["participant_id"] for row in self.submissions.values() if row["study_id"] in names
             ]
             if found["status"] != "ACTIVE" or came or self.taken(study) >= found["total_available_places"]:
                 return None
@@ -121,7 +121,7 @@ class Prolific:
         with self.lock:
             row = self.submissions[submission]
             study = self.studies[row["parent_study_id"] or row["study_id"]]
-            codes = {one["code"]: one["actions"] for one in study["completion_codes"]}
+            codes = {option["code"]: option["actions"] for option in study["completion_codes"]}
             row.update(status="AWAITING REVIEW", study_code=code if code in codes else "NOCODE", completed_at=_now())
             for action in codes.get(code, []):
                 if action["action"] == "FIXED_SCREEN_OUT_PAYMENT":
@@ -160,8 +160,8 @@ class Prolific:
 
     def _publish_parts(self, study: Row) -> None:
         """A study with quotas becomes one study a group, each with a name of its own."""
-        weighted = [one["weightings"] for one in study["filters"] if "weightings" in one]
-        for weights in itertools.product(*(one.values() for one in weighted)):
+        weighted = [entry["weightings"] for entry in study["filters"] if "weightings" in entry]
+        for weights in itertools.product(*(entry.values() for entry in weighted)):
             part = {**study, "id": self.new(), "status": "ACTIVE", "study_type": "SINGLE"}
             part["weight"] = math.prod(weights)
             part["total_available_places"] = 0
@@ -212,8 +212,8 @@ class Prolific:
 
     def _study_cost(self, study: str) -> Row:
         """By what was approved, screened out or is still at work, as Prolific bills it."""
-        found, mine = self.studies[study], self._with_parts(study)
-        rows = [row for row in self.submissions.values() if row["study_id"] in mine]
+        found, names = self.studies[study], self._with_parts(study)
+        rows = [row for row in self.submissions.values() if row["study_id"] in names]
         gone = ("RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT")
         rewards = found["reward"] * sum(row["status"] not in gone for row in rows)
         rewards += sum(row["bonus_payments"][0] for row in rows if row["status"] == "SCREENED OUT")
@@ -251,9 +251,9 @@ class Prolific:
 
     def _draft(self, body: Row) -> Row:
         refuse_bad_draft(body)
-        made = {"id": self.new(), "status": "UNPUBLISHED", "study_type": "SINGLE", "filters": [], **body}
-        self.studies[made["id"]] = made
-        return made
+        study = {"id": self.new(), "status": "UNPUBLISHED", "study_type": "SINGLE", "filters": [], **body}
+        self.studies[study["id"]] = study
+        return study
 
     def _update(self, study: Row, body: Row) -> Row:
         places = body.get("total_available_places")
@@ -292,10 +292,10 @@ class Prolific:
 
     def _list(self, study: str, query: Mapping[str, str]) -> Row:
         rows = [row for row in self.submissions.values() if row["study_id"] == study]
-        told = ["id", "participant_id", "status", "started_at", "completed_at", "study_code"]
-        told += ["bonus_payments"] if self.lists_bonuses else []
-        shown = [{name: row[name] for name in told} for row in rows]
-        return self._paged(shown, f"/studies/{study}/submissions/", query, {})
+        fields = ["id", "participant_id", "status", "started_at", "completed_at", "study_code"]
+        fields += ["bonus_payments"] if self.lists_bonuses else []
+        results = [{name: row[name] for name in fields} for row in rows]
+        return self._paged(results, f"/studies/{study}/submissions/", query, {})
 
     def _review(self, name: str, body: Row) -> Row:
         row, action = self.submissions[name], body.get("action")
@@ -344,17 +344,17 @@ class Prolific:
         if len(lines) > MOST_BONUSES:
             raise RefusedCall(400, "Error", f"at most {MOST_BONUSES} bonuses in one payment")
         names = [line.split(",")[0] for line in lines]
-        there = {name for name, row in self.submissions.items() if row["study_id"] == body["study_id"]}
-        if unknown := [name for name in names if name not in there]:
+        members = {name for name, row in self.submissions.items() if row["study_id"] == body["study_id"]}
+        if unknown := [name for name in names if name not in members]:
             raise RefusedCall(400, "Error", f"not in this study: {', '.join(unknown)}")
         if len(set(names)) < len(names):
             raise RefusedCall(400, "Error", "a submission is named twice")
-        made = self.new()
-        self.set_up[made] = lines
+        plan = self.new()
+        self.set_up[plan] = lines
         amount = sum(round(float(line.split(",")[1]) * 100) for line in lines)
         fees, vat = round(amount * self.fee, 2), round(amount * self.fee * self.vat, 2)
         money = {"amount": amount, "fees": fees, "vat": vat, "total_amount": amount + fees + vat}
-        return {"id": made, "study": body["study_id"], **money}
+        return {"id": plan, "study": body["study_id"], **money}
 
     def _pay(self, name: str) -> str:
         if name not in self.set_up:

@@ -71,21 +71,21 @@ def _complaints(body: Row) -> Iterator[str]:
             yield f"{name} is below 1"
     yield from _code_complaints(body.get("completion_codes", []), body.get("reward", 0))
     filters = body.get("filters", [])
-    yield from (complaint for one in filters for complaint in _filter_complaints(one))
-    if any("weightings" in one for one in filters) != (body.get("study_type", "SINGLE") == "QUOTA"):
+    yield from (complaint for entry in filters for complaint in _filter_complaints(entry))
+    if any("weightings" in entry for entry in filters) != (body.get("study_type", "SINGLE") == "QUOTA"):
         yield "weightings and study_type QUOTA go together"
     if body.get("study_type", "SINGLE") not in ("SINGLE", "QUOTA", "UK_REP_SAMPLE", "US_REP_SAMPLE"):
         yield "study_type is not known"
 
 
 def _code_complaints(codes: Sequence[Row], reward: int) -> Iterator[str]:
-    if not codes or len({one.get("code") for one in codes}) < len(codes):
+    if not codes or len({code.get("code") for code in codes}) < len(codes):
         yield "completion_codes must differ, and there must be one"
-    actions = [action for one in codes for action in one.get("actions", [])]
+    actions = [action for code in codes for action in code.get("actions", [])]
     if sum(action.get("action") == "FIXED_SCREEN_OUT_PAYMENT" for action in actions) > 1:
         yield "one code may screen out"
-    for one in codes:
-        if set(one) != {"code", "code_type", "actions"} or one["code_type"] not in CODE_TYPES or not one["actions"]:
+    for code in codes:
+        if set(code) != {"code", "code_type", "actions"} or code["code_type"] not in CODE_TYPES or not code["actions"]:
             yield "a completion code has code, code_type and actions"
     for action in actions:
         needed = ACTIONS.get(action.get("action", ""))
@@ -95,14 +95,14 @@ def _code_complaints(codes: Sequence[Row], reward: int) -> Iterator[str]:
             yield "the screen-out reward must be below the reward"
 
 
-def _filter_complaints(one: Row) -> Iterator[str]:
-    ends, values = one.get("selected_range"), one.get("selected_values")
-    if not is_filled(one.get("filter_id")) or (ends is None) == (values is None):
+def _filter_complaints(entry: Row) -> Iterator[str]:
+    ends, values = entry.get("selected_range"), entry.get("selected_values")
+    if not is_filled(entry.get("filter_id")) or (ends is None) == (values is None):
         yield "a filter has filter_id, and selected_values or selected_range"
     elif ends is not None and not all(name in ("lower", "upper") and is_whole(end, 0) for name, end in ends.items()):
         yield "selected_range has whole numbers"
     elif values is not None and (not values or not all(map(is_filled, values))):
         yield "selected_values has texts"
-    weights = one.get("weightings")
+    weights = entry.get("weightings")
     if weights is not None and (set(weights) != set(values or ()) or not all(is_whole(n, 1) for n in weights.values())):
         yield "weightings are whole numbers, one for each selected value"

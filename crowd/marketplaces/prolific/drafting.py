@@ -55,7 +55,7 @@ def draft(launch: ProlificLaunch, terms: ProlificTerms) -> dict[str, Any]:
         "estimated_completion_time": terms.minutes,
         "reward": cents(Decimal(launch.reward)),
         "device_compatibility": ["desktop", "tablet", "mobile"],
-        "filters": [dict(one) for one in terms.filters],
+        "filters": [dict(entry) for entry in terms.filters],
         **({"study_type": "QUOTA"} if launch.quota else {}),
         "submissions_config": {"max_submissions_per_participant": 1},
     }
@@ -92,21 +92,21 @@ def _returned(reason: str) -> dict[str, Any]:
 
 def read_filters(text: str, known: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """`age=18..65; sex=Male:1,Female:1` in the words of Prolific's own list of filters."""
-    named = {str(one["filter_id"]): one for one in known}
-    found = []
+    filters = {str(entry["filter_id"]): entry for entry in known}
+    bodies = []
     for part in filter(None, (part.strip() for part in text.split(";"))):
         name, equals, wanted = (piece.strip() for piece in part.partition("="))
-        if not equals or name not in named:
-            near = ", ".join(sorted(named)[:40])
+        if not equals or name not in filters:
+            near = ", ".join(sorted(filters)[:40])
             raise InputError(f"--filters: {part!r} is not FILTER=VALUES with a filter of Prolific's. They are: {near}.")
-        is_range = named[name].get("type") == "range"
-        found.append({"filter_id": name, **(_range(name, wanted) if is_range else _selected(named[name], wanted))})
-    return found
+        is_range = filters[name].get("type") == "range"
+        bodies.append({"filter_id": name, **(_range(name, wanted) if is_range else _selected(filters[name], wanted))})
+    return bodies
 
 
 def has_quota(filters: Sequence[Mapping[str, Any]]) -> bool:
     """Whether places are divided among choices."""
-    return any("weightings" in one for one in filters)
+    return any("weightings" in entry for entry in filters)
 
 
 def _range(name: str, wanted: str) -> dict[str, Any]:

@@ -128,11 +128,9 @@ class ProlificMarket:
         """What may be spent, and whether it is enough to publish."""
         if (known := prolific.workspace_balance(self.client, self.options.workspace)) is None:
             return "its balance is not known: it has several workspaces (--workspace ID)"
-        held, currency = known
-        short = (
-            "" if held >= price.total else f", less than these places cost ({price.total}): top up before you publish"
-        )
-        return f"its workspace holds {held:.2f} {currency}{short}"
+        balance, currency = known
+        short = f", less than these places cost ({price.total}): top up before you publish"
+        return f"its workspace holds {balance:.2f} {currency}{'' if balance >= price.total else short}"
 
     def _screen_out(self, reward: Decimal, currency: str) -> Decimal:
         pay, least = self.options.screen_out_pay, drafting.LEAST_SCREEN_OUT[currency]
@@ -151,16 +149,18 @@ class ProlificMarket:
             ("participant_group_allowlist", self.options.only_group),
             ("participant_group_blocklist", self.options.not_group),
         )
-        extra: list[dict[str, object]] = [{"filter_id": name, "selected_values": [one]} for name, one in groups if one]
+        extra: list[dict[str, object]] = [
+            {"filter_id": name, "selected_values": [group]} for name, group in groups if group
+        ]
         if not self.options.filters:
             return extra
-        known = calling.call(self.client, "GET", "/filters/", lambda found: list(found["results"]))
+        known = calling.call(self.client, "GET", "/filters/", lambda reply: list(reply["results"]))
         return [*drafting.read_filters(self.options.filters, known), *extra]
 
     def _asked(self) -> str:
         if not self.filters:
             return "anybody on Prolific (to narrow it: --filters, --only-group, --not-group)"
-        return f"{len(self.filters)} filters: {', '.join(str(one['filter_id']) for one in self.filters)}"
+        return f"{len(self.filters)} filters: {', '.join(str(entry['filter_id']) for entry in self.filters)}"
 
     @cached_property
     def fee(self) -> Decimal:
@@ -247,10 +247,10 @@ class ProlificMarket:
     def _unlisted_parts(self, listed: Mapping[str, prolific.Submission]) -> dict[str, prolific.Submission]:
         """Submissions of the parts of a study with quotas: a visit that is not listed tells the name of its part."""
         with self.store.read() as connection:
-            here = [visit for visit in visits(connection, self.source) if visit.answers and visit.withdrawn is None]
-        found: dict[str, prolific.Submission] = {}
-        for visit in here:
-            if visit.key in listed or visit.key in found:
+            arrived = visits(connection, self.source)
+        submissions: dict[str, prolific.Submission] = {}
+        for visit in arrived:
+            if not visit.answers or visit.withdrawn or visit.key in listed or visit.key in submissions:
                 continue
             try:
                 part, parent = prolific.parts_of(self.client, visit.key)
@@ -258,8 +258,8 @@ class ProlificMarket:
                 continue
             if parent == self.existing.study and part not in self.existing.parts:
                 self.launch = update_launch(self.store, self.source, self.existing, parts=(*self.existing.parts, part))
-                found |= {row.submission: row for row in prolific.submissions(self.client, part)}
-        return found
+                submissions |= {row.submission: row for row in prolific.submissions(self.client, part)}
+        return submissions
 
     def deadline(self) -> float:
         """A day."""

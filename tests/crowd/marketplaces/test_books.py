@@ -216,7 +216,7 @@ def test_a_rejection_has_prolifics_reasons_and_goes_out_once(study, capsys):
 def test_places_bought_on_prolifics_page_are_booked_and_count_against_the_cap(study, capsys):
     worked(study)
     with opened(study.folder, None) as store:
-        set_caps(store, whole=Decimal("7.00"))
+        set_caps(store, total=Decimal("7.00"))
     study.prolific.studies[study.study]["total_available_places"] = 5
     capsys.readouterr()
     for _ in range(2):
