@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of, sites_at
 from crowd.marketplaces.options import LaunchOptions, Wording, wordings
-from dialogue.command_line import given, tell_next
+from dialogue.command_line import given
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -209,8 +209,8 @@ def add_submissions(parser: argparse.ArgumentParser, command: str, what: str) ->
 
 def send_by_hand(
     args: argparse.Namespace, purpose: Purpose, reason: str, own: Mapping[str, str], tell: Callable[[str], None]
-) -> int:
-    """Show the named submissions that a message is about; with --yes send it to each. The exit code.
+) -> tuple[int, list[str]]:
+    """Show the named submissions that a message is about; with --yes send it to each. The exit code, and what is next.
 
     `own` are the command's own options, of which the last is what the person reads.
     """
@@ -226,11 +226,10 @@ def send_by_hand(
         if not args.yes:
             tell(f"Nothing was sent. They would read: {list(own.values())[-1]!r}. Add --yes to send it.")
             names = [word for name in args.submission for word in ("--submission", name)]
-            tell_next(f"python -m crowd {COMMANDS[purpose]}", *again(args, **dict.fromkeys(own)), *names, "--yes")
-            return 0
+            return 0, [f"python -m crowd {COMMANDS[purpose]}", *again(args, **dict.fromkeys(own)), *names, "--yes"]
         rows = send_messages(market, store, purpose, reviewed, reason)
     for row in rows:
         word = {"confirmed": DONE[purpose], "refused": "refused"}.get(row.state, "uncertain")
         tell(f"  {word}  {row.submission}{f': {row.why}' if row.why else ''}")
-    tell_next("python -m crowd verify", args.study, *given(args, "database"))
-    return 0 if all(row.state == "confirmed" for row in rows) else 1
+    following = ["python -m crowd verify", str(args.study), *given(args, "database")]
+    return 0 if all(row.state == "confirmed" for row in rows) else 1, following

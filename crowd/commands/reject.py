@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 
+from dialogue.command_line import tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch, whom, and why."""
@@ -25,7 +27,9 @@ def run(args: argparse.Namespace) -> int:
     message = args.message.strip()
     _check(args.category, message)
     own = {"category": args.category, "message": message}
-    return send_by_hand(args, "rejection", f"{args.category} {message}", own, print)
+    code, words = send_by_hand(args, "rejection", f"{args.category} {message}", own, print)
+    tell_next(*words)
+    return code
 
 
 def _check(category: str, message: str) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 
+from dialogue.command_line import tell_next
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch, whom, and why."""
@@ -26,4 +28,6 @@ def run(args: argparse.Namespace) -> int:
     reason = args.reason.strip()
     if not reason:
         raise InputError("--reason is empty; the person must be told why.")
-    return send_by_hand(args, "return", reason, {"reason": reason}, print)
+    code, words = send_by_hand(args, "return", reason, {"reason": reason}, print)
+    tell_next(*words)
+    return code
