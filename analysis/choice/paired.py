@@ -1,8 +1,8 @@
 """People less a model on the same questions: paired by question, with an error for dialogues, raters and seeds.
 
 Each answer counts as the person's hit less the model's mean over seeds on that question. Its mean has the error of
-votes, crossed by dialogue and rater; to it comes what the spread between training seeds has beyond the noise of the
-questions that all seeds share, each with its own t, as in `stats/mean_over_seeds.py`.
+votes, crossed by dialogue and rater, and the whole variance between training seeds over their number, taken together
+as in `stats/mean_over_seeds.py`. Interval and p are of one t distribution, so they never disagree.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.special import stdtr, stdtrit
 
 from analysis.stats.intervals import mean_interval
 from analysis.stats.mean_over_seeds import replicates_by_dialogue
-from analysis.stats.reruns import between
+from analysis.stats.reruns import between, both_levels, wider
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,23 +44,23 @@ def people_less_model(hits: Floats, model: Floats, ways: Mapping[str, Ints], wid
     hits, model, wide = hits[whole], model[:, whole], np.unique(wide[whole], return_inverse=True)[1]
     by = {name: np.unique(codes[whole], return_inverse=True)[1] for name, codes in ways.items()}
     by = {name: codes for name, codes in by.items() if codes.max() > 0}
-    found = mean_interval(hits - model.mean(0), by=by)
-    variance, squared = found.se**2, (float(stdtrit(found.df, 0.975)) * found.se) ** 2
-    seeds = len(model)
+    difference = mean_interval(hits - model.mean(0), by=by)
+    value, seeds = difference.value, len(model)
+    variance, freedom = difference.se**2, difference.df
     if seeds > 1 and wide.max() > 0:
-        beyond = _beyond(model, wide) / seeds
-        variance += beyond
-        squared += float(stdtrit(seeds - 1, 0.975)) ** 2 * beyond
-    reach = math.sqrt(squared)
-    low, high = max(found.value - reach, -1.0), min(found.value + reach, 1.0)
+        observed, noise = _variance_between_seeds(model, wide)
+        shared = max(variance - noise / seeds, 0.0)  # what the dialogues do to each seed alone is in `observed`
+        with_seeds = both_levels((shared, freedom), (observed / seeds, seeds - 1.0))
+        variance, freedom = wider((variance, freedom), with_seeds)
     se = math.sqrt(variance)
-    p = 2 * float(stdtr(found.df, -abs(found.value) / se)) if se else float(found.value == 0)
-    return PeopleLessModel(found.value, low, high, p, float(hits.mean()), float(model.mean()), int(whole.sum()))
+    reach = float(stdtrit(freedom, 0.975)) * se if se else 0.0
+    low, high = max(value - reach, -1.0), min(value + reach, 1.0)
+    p = 2 * float(stdtr(freedom, -abs(value) / se)) if se else float(value == 0)
+    return PeopleLessModel(value, low, high, p, float(hits.mean()), float(model.mean()), int(whole.sum()))
 
 
-def _beyond(model: Floats, wide: Ints) -> float:
-    """The variance between seeds beyond the noise of the dialogues."""
+def _variance_between_seeds(model: Floats, wide: Ints) -> tuple[float, float]:
+    """The sample variance of the seeds' means, and what of it the dialogues would make if all seeds were alike."""
     means = model.mean(1)
     parts = np.stack([np.bincount(wide, row - mean) / model.shape[1] for row, mean in zip(model, means, strict=True)])
-    observed, noise = between(replicates_by_dialogue(means, parts), np.arange(len(model)))
-    return max(observed - noise, 0.0)
+    return between(replicates_by_dialogue(means, parts), np.arange(len(model)))

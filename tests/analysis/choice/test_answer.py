@@ -71,6 +71,20 @@ def test_a_model_that_answers_as_people_do_differs_by_nothing_and_seeds_widen():
     assert reach[1] > 2 * reach[0]
 
 
+def test_p_and_interval_are_of_one_law():
+    generator = np.random.default_rng(5)
+    wide = np.arange(120) // 4
+    ways = {"dialogue": wide, "rater": np.arange(120) % 6}
+    significant = 0
+    for centre in np.linspace(0.3, 0.9, 40):
+        hits = (generator.random(120) < centre).astype(float)
+        model = (generator.random((3, 120)) < np.array([[0.4], [0.6], [0.5]])).astype(float)
+        difference = people_less_model(hits, model, ways, wide)
+        assert (difference.p < 0.05) == (difference.low > 0 or difference.high < 0)
+        significant += difference.p < 0.05
+    assert 0 < significant < 40
+
+
 def test_questions_that_a_model_did_not_answer_are_left_out_of_its_pairs():
     questions = made_questions(20)
     given = answers_given(made_answers(questions), questions)

@@ -2,12 +2,11 @@
 
 SIMULATED = {  # class and fields -> the test that draws studies whose truth is known, below tests/analysis
     "choice.answer.ShareCell: low high": "choice/test_answer.py::test_the_intervals_hold_the_truth",
-    "choice.paired.PeopleLessModel: low high p": "choice/test_answer.py::test_the_intervals_hold_the_truth",
     "comparison.choosing_people.ChoosingPeople: low high": "choice/test_answer.py::test_the_intervals_hold_the_truth",
     "comparison.orders.Generalisability: low high": "stats/test_reruns.py::test_what_is_printed_of_seeds_covers",
     "planning.stopping.Bet: e low high": "stats/test_sequential.py::test_the_betting_interval_covers_at_all_times",
     "preference.careful.Credible: low high": "stats/paired/test_bayes_davidson.py::test_coverage_with_five_to_ten",
-    "reading.discriminated.Told: low high": "../evaluators/detection/test_answer.py::test_in_forty_studies",
+    "votes.discriminated.Told: low high": "../evaluators/detection/test_answer.py::test_in_forty_studies",
     "stats.between_raters.agreement.Coefficient: low high": "stats/between_raters/test_agreement.py::test_the_coverage",
     "stats.components.Component: low high": "stats/test_components.py::test_the_interval_of_the_seed_component_covers",
     "stats.disparity.Disparity: low high p": "choice/test_answer.py::test_the_intervals_hold_the_truth",
@@ -38,9 +37,9 @@ CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by
 NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialogues or seeds
     "agreement.answer.Habit: low high": "quartiles of these raters",
     "judge.habits.LengthTaste: low high": "describes these verdicts",
-    "judge.labelling.Drift: p": "a warning, by an exact test of these pairs",
+    "judge.labelling.Drift: p p_holm unsure_p": "a warning, by an exact test of these pairs",
     "ranks.answer.Concordance: p": "Friedman's test, given for independent rankings alone",
-    "reading.discriminated.ToldApart: best": "the name of a discriminator",
+    "votes.discriminated.ToldApart: best": "the name of a discriminator",
     "robustness.answer.DoseStep: low high": "two doses",
     "showing.page.Axis: low high": "ends of an axis",
     "showing.plots.ForestRow: low high": "draws another's interval",
