@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.judge.estimates import HelpedEstimate, estimate
+from analysis.judge.estimates import HelpedEstimate, estimate, scores_of
 from analysis.judge.habits import JudgeHabits, Share, habits_of, judge_title, judges_agree
-from analysis.judge.labelling import Labelling, labels_from
+from analysis.judge.labelling import Labelling, labels_from, refuse_drift
 from analysis.judge.meeting import Met, meet
 from analysis.showing.words import count
 from analysis.stats.powered import FEW
+from analysis.stats.sign_tests import holm_where
 from analysis.votes.systems import Matches, contrasts, key_of
 from analysis.votes.verdicts import NET, TIE, Bench
 from analysis.votes.voters import Voters, judges_in_recipe, voters
@@ -69,7 +70,6 @@ def answer(
     """
     if not benches:
         raise InputError("There is no judge to look at.")
-    known = benches[0].pairs
     matches = None if matches is None else _held_out(matches, tuned_on)
     waiting = matches is not None and _unvoted(benches, matches)
     way = labels_from(labels, imported=imported and waiting)
@@ -81,10 +81,16 @@ def answer(
         if habits.constant:  # nothing to hold against people: its agreement is that of a stopped clock
             found.append(JudgeFound(title, bench.judge, bench.prompt, habits, None, ()))
             continue
-        rows = [estimate(bench, one, known, outcome, way, clusters, generator) for one in every for outcome in OUTCOMES]
+        scores = {outcome: scores_of(bench, outcome) for outcome in OUTCOMES}
+        rows = [
+            estimate(bench, contrast, scores[outcome], outcome, way, clusters, generator)
+            for contrast in every for outcome in OUTCOMES
+        ]  # fmt: skip
         met = None if matches is None else meet(bench, matches.votes, clusters)
-        kept = tuple(row for row in rows if row is not None)
-        found.append(JudgeFound(title, bench.judge, bench.prompt, habits, met, kept))
+        estimates = _with_drift_corrected([row for row in rows if row is not None], way)
+        if way.assumed:
+            refuse_drift(bench.judge, [(row.first, row.second) for row in estimates], [row.drift for row in estimates])
+        found.append(JudgeFound(title, bench.judge, bench.prompt, habits, met, estimates))
     cast = None if matches is None else voters(matches.votes)
     recipe = signature(
         judges=",".join(one.title.replace(" ", "_") for one in found),
@@ -95,6 +101,17 @@ def answer(
     )  # fmt: skip
     warnings = [*(() if matches is None else matches.votes.warnings), *_cautions(found, way, tuned_on, waiting)]
     return JudgeAnswer(tuple(found), tuple(judges_agree([*benches])), way, clusters, cast, tuple(warnings), recipe)
+
+
+def _with_drift_corrected(rows: Sequence[HelpedEstimate], labels: Labelling) -> tuple[HelpedEstimate, ...]:
+    """The drift of each estimate with Holm's p over all; none where pairs are stated to have unequal chances."""
+    if labels.stated:
+        return tuple(replace(row, drift=None) for row in rows)
+    adjusted = holm_where([None if row.drift is None else row.drift.p for row in rows])
+    return tuple(
+        row if row.drift is None or p is None else replace(row, drift=replace(row.drift, p_holm=p))
+        for row, p in zip(rows, adjusted, strict=True)
+    )
 
 
 def _held_out(matches: Matches, tuned_on: Sequence[str]) -> Matches | None:

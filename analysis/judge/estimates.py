@@ -61,22 +61,25 @@ class HelpedEstimate:
         return _as_rate(self.people), _as_rate(self.tuned.interval)
 
 
+def scores_of(bench: Bench, outcome: Outcome) -> dict[str, float]:
+    """What the judge says of every pair that it ruled on."""
+    return {name: value for name in bench.verdicts if (value := bench.value(name, outcome)) is not None}
+
+
 def _as_rate(net: Interval) -> Interval:
     value, low, high = ((1 + part) / 2 for part in (net.value, net.low, net.high))
     return replace(net, value=value, se=net.se / 2, low=low, high=high)
 
 
 def estimate(
-    bench: Bench, contrast: Contrast, pairs: Mapping[str, Pair], outcome: Outcome, labels: Labelling, clusters: str,
+    bench: Bench, contrast: Contrast, scores: Mapping[str, float], outcome: Outcome, labels: Labelling, clusters: str,
     generator: np.random.Generator,
 ) -> HelpedEstimate | None:  # fmt: skip
-    """One judge on one contrast; None where fewer than two votes, or those of one cluster alone, have verdicts."""
-    scores = {name: value for name in bench.verdicts if (value := bench.value(name, outcome)) is not None}
-    met = scored_votes(contrast, pairs, scores, outcome, clusters)
+    """One judge on one contrast, `scores` its values of all pairs; None without two votes of two clusters on them."""
+    met = scored_votes(contrast, bench.pairs, scores, outcome, clusters)
     if met is None or any(len(np.unique(codes)) < 2 for codes in met.sample.by.values()):
         return None
     sample, share = met.sample, outcome == "tie"
-    drift = labels.check(bench, contrast, met, drift_of(met))
     tuned = labels.estimate(met, generator, share)
     known = _strata(bench, met)
     stratum, other_stratum, joined = ppi.joined_strata(known[0], sample.pair, known[1])
@@ -104,7 +107,7 @@ def estimate(
         ceiling=gains.ceiling(rho, part),
         folds=sample.pairs < ppi.FEW,
         joined=joined,
-        drift=drift,
+        drift=drift_of(bench, met),
         left_out=met.left_out,
     )
 

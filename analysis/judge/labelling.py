@@ -7,6 +7,7 @@ are compared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,7 +18,6 @@ from scipy.special import stdtr
 
 from analysis.stats import powered as ppi
 from analysis.stats.intervals import Interval
-from analysis.votes.systems import Contrast
 from analysis.votes.verdicts import Bench, Scored
 from dialogue.errors import InputError
 from dialogue.records import Pair
@@ -34,11 +34,19 @@ STATE = (
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Whether the judge sees the pairs with votes as it sees the others; `p` of no difference."""
+    """Whether the judge sees the pairs with votes as it sees the others; `p` of no difference.
+
+    `unsure_voted` and `unsure_others` are the shares of pairs on which it is not decided, `unsure_p` of a random sample
+    that holds so many of them. `p_holm` allows for every contrast that was looked at.
+    """
 
     voted: float
     others: float
     p: float
+    unsure_voted: float
+    unsure_others: float
+    unsure_p: float
+    p_holm: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +91,6 @@ class Labelling:
             joined = ppi.joined_strata(own[met.sample.pair], met.sample.pair, others)
             return ppi.stratified(blind, joined[0], joined[1], share, known=True).interval
         return ppi.people(met.sample, share)
-
-    def check(self, bench: Bench, contrast: Contrast, met: Scored, drift: Drift | None) -> Drift | None:
-        """The test of drift; refused where pairs said to be drawn at random are plainly not."""
-        if self.stated or drift is None:
-            return drift
-        unsure = [np.array([not _decided(bench, pair) for pair in some]) for some in (met.first, met.others)]
-        far = unsure[0].mean() - unsure[1].mean()
-        spread = np.sqrt(sum(part.var() / len(part) for part in unsure) + 1e-12)
-        if far > 0.2 and unsure[0].mean() > 0.9 and far / spread > 5:
-            raise InputError(
-                f"{contrast.first} and {contrast.second}: people voted almost only where {bench.judge} was unsure "
-                f"({unsure[0].mean():.0%} of the pairs with votes, {unsure[1].mean():.0%} of the others), so these "
-                "pairs are no random sample. Give each pair's chance of being voted on: --labels weights COLUMN."
-            )
-        if drift.p < REFUSED:
-            raise InputError(
-                f"{contrast.first} and {contrast.second}: {bench.judge} sees the pairs with votes otherwise than the "
-                f"others (mean {drift.voted:+z.3f} and {drift.others:+z.3f}), so they are no random sample. {STATE}"
-            )
-        return drift
 
     def _strata(self, met: Scored) -> tuple[Ints, Ints]:
         names = [str(_field(pair, self.column)) for pair in (*met.first, *met.others)]
@@ -150,8 +138,29 @@ def _chance(pair: Pair, column: str) -> float:
     return float(found)
 
 
-def drift_of(met: Scored) -> Drift | None:
-    """A t test of the judge's mean on pairs with and without votes, by clusters."""
+def refuse_drift(judge: str, names: Sequence[tuple[str, str]], drifts: Sequence[Drift | None]) -> None:
+    """Refuse pairs that nobody stated to be a random sample and that plainly are none, over all contrasts at once."""
+    tested = [(name, drift) for name, drift in zip(names, drifts, strict=True) if drift is not None]
+    for (first, second), drift in tested:
+        is_far = drift.unsure_voted > 0.9 and drift.unsure_voted - drift.unsure_others > 0.2
+        if is_far and drift.unsure_p * len(tested) < REFUSED:
+            raise InputError(
+                f"{first} and {second}: people voted almost only where {judge} was unsure "
+                f"({drift.unsure_voted:.0%} of the pairs with votes, {drift.unsure_others:.0%} of the others), so they "
+                "are no random sample. Give each pair's chance of being voted on: --labels weights COLUMN."
+            )
+        if drift.p * len(tested) < REFUSED:
+            raise InputError(
+                f"{first} and {second}: {judge} sees the pairs with votes otherwise than the others (mean "
+                f"{drift.voted:+z.3f} and {drift.others:+z.3f}), so they are no random sample. {STATE}"
+            )
+
+
+def drift_of(bench: Bench, met: Scored) -> Drift | None:
+    """A t test of the judge's mean on pairs with and without votes, by clusters, and an exact one of where it is sure.
+
+    Means that do not vary on either side have no t: then p is the chance of a random sample that splits them so.
+    """
     sample = met.sample
     if len(sample.other) < 2 or sample.pairs < 2:
         return None
@@ -162,10 +171,22 @@ def drift_of(met: Scored) -> Drift | None:
         + ppi.covariance_between(sample.other, sample.other_wide, sample.other, sample.other_wide)
         - 2 * ppi.covariance_between(own, wide, sample.other, sample.other_wide)
     )
-    apart = float(own.mean() - sample.other.mean())
+    difference = float(own.mean() - sample.other.mean())
+    voted_clusters, other_clusters = len(np.unique(wide)), len(np.unique(sample.other_wide))
     if variance <= 0:
-        p = 1.0 if apart == 0 else 0.0
+        splits = math.comb(voted_clusters + other_clusters, voted_clusters)
+        p = 1.0 if difference == 0 else min(2 / splits, 1.0)
     else:
-        freedom = max(min(len(np.unique(wide)), len(np.unique(sample.other_wide))) - 1, 1)
-        p = 2 * float(stdtr(freedom, -abs(apart) / np.sqrt(variance)))
-    return Drift(float(own.mean()), float(sample.other.mean()), p)
+        freedom = max(min(voted_clusters, other_clusters) - 1, 1)
+        p = 2 * float(stdtr(freedom, -abs(difference) / np.sqrt(variance)))
+    unsure, others = (sum(not _decided(bench, pair) for pair in pairs) for pairs in (met.first, met.others))
+    return Drift(
+        float(own.mean()), float(sample.other.mean()), p, unsure / len(met.first), others / len(met.others),
+        _chance_of_so_many(unsure, len(met.first), unsure + others, len(met.first) + len(met.others)),
+    )  # fmt: skip
+
+
+def _chance_of_so_many(drawn_unsure: int, drawn: int, unsure: int, pairs: int) -> float:
+    """The hypergeometric chance that a random sample of `drawn` pairs holds so many unsure ones, or more."""
+    ways = range(drawn_unsure, min(drawn, unsure) + 1)
+    return sum(math.comb(unsure, k) * math.comb(pairs - unsure, drawn - k) for k in ways) / math.comb(pairs, drawn)

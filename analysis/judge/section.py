@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.judge.answer import JudgeAnswer
 from analysis.judge.estimates import NAMES, HelpedEstimate
-from analysis.judge.text import habits_said, parts, told_of
+from analysis.judge.text import MANY, habits_said, overview_sentence, parts, told_of
 from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import Table
 from analysis.showing.words import percent
@@ -23,14 +23,17 @@ def section(answer: JudgeAnswer | None, refused: str = "") -> Section | None:
         return Section("judge", TITLE, (refused,)) if refused else None
     tables = tuple(part for part in parts(answer) if isinstance(part, Table))
     said = [habits_said(one) for one in answer.judges]
-    said += [next(iter(told_of(row, one.title))) for one in answer.judges for row in one.estimates]
+    for one in answer.judges:
+        many = len(one.estimates) > MANY
+        said += [overview_sentence(one)] if many else [next(iter(told_of(row, one.title))) for row in one.estimates]
     return Section("judge", TITLE, (WHAT,), tuple(_figures(answer)), items=tuple(said), tables=tables,
                    notes=answer.warnings)  # fmt: skip
 
 
 def _figures(answer: JudgeAnswer) -> list[RowFigure]:
     """The part of the votes that each judge could spare, with its interval."""
-    drawn = [(one.title, row) for one in answer.judges for row in one.estimates if row.others]
+    few = [one for one in answer.judges if len(one.estimates) <= MANY]
+    drawn = [(one.title, row) for one in few for row in one.estimates if row.others]
     if not drawn:
         return []
     axis = Axis(0.0, 100 * max(0.1, *(row.gain.saved(1)[2] for _, row in drawn)))

@@ -16,6 +16,7 @@ from analysis.showing.words import count, number, order_said, p_equals, percent,
 from analysis.stats.intervals import Interval
 from analysis.votes.voters import marked_parts, not_people
 
+MANY = 12  # estimates, two a contrast, beyond which a table takes the place of their sentences
 ORDERS = {"both": "in both orders", "ab": "in ONE order", "ba": "in ONE order", "mixed": "some in one order only"}
 _HEAD = ("", "people alone", "with the judge", "judge alone", "corr.", "lambda", "gain (95 %)", "votes saved (95 %)",
          "ceiling")  # fmt: skip
@@ -84,6 +85,9 @@ def parts(found: JudgeAnswer) -> list[Table | str]:
         shown += [_opening(one), _habits_table(one), *filter(None, [_of_length(one.habits)])]
         if one.met is not None:
             shown += [*_meeting(one, one.met)]
+        if len(one.estimates) > MANY:
+            shown += [*_overview(one)]
+            continue
         for row in one.estimates:
             if row.outcome == "net":
                 both = [other for other in one.estimates if _same(other, row)]
@@ -94,6 +98,28 @@ def parts(found: JudgeAnswer) -> list[Table | str]:
         for first, second, share in found.alike if share.whole
     ]  # fmt: skip
     return [*marked_parts(shown, found.voters), *not_people(found.voters), *found.warnings, found.signature]
+
+
+def _overview(one: JudgeFound) -> Iterator[Table | str]:
+    """Many contrasts in one table, those with the most votes first, and one sentence on all."""
+    rows = sorted(one.estimates, key=lambda row: -row.votes)
+    cells = [
+        (f"{row.first} and {row.second}", NAMES[row.outcome], f"{row.votes:,}", _whole(row.people),
+         _whole(row.tuned.interval), f"{max(round(row.gain.saved(row.votes)[0]), 0):,}" if row.helps else "-")
+        for row in rows
+    ]  # fmt: skip
+    head = ("systems", "", "votes", "people", "with the judge", "votes it is worth")
+    yield from in_short(Table(head, cells, f"People's estimates with {one.title}"), "estimates", "with the most votes")[
+        :1
+    ]
+    yield overview_sentence(one)
+
+
+def overview_sentence(one: JudgeFound) -> str:
+    """On how many of many contrasts the judge helps."""
+    helped, total = sum(row.helps for row in one.estimates), f"{len(one.estimates):,}"
+    where = f"worth votes on {helped:,} of {total}" if helped else f"worth a vote on none of {total}"
+    return f"{one.title} is {where} numbers, as far as is shown: each two systems are estimated from their own votes."
 
 
 def _same(one: HelpedEstimate, other: HelpedEstimate) -> bool:
@@ -272,10 +298,10 @@ def _comparisons(row: HelpedEstimate) -> Iterator[str]:
         )
     if row.outcome == "net" and row.judge * row.tuned.interval.value < 0 and row.judge * row.people.value < 0:
         yield "The judge alone puts the preference on the other side."
-    if row.drift is not None and row.drift.p < DOUBTED:
+    if row.drift is not None and row.drift.p_holm < DOUBTED:
         yield (
             f"The judge's mean is {row.drift.voted:+z.3f} on pairs with votes and {row.drift.others:+z.3f} on the "
-            f"others ({p_equals(row.drift.p)}): make sure that the pairs with votes are a random part."
+            f"others ({p_equals(row.drift.p_holm)}, Holm): make sure that the pairs with votes are a random part."
         )
 
 

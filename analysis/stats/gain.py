@@ -140,6 +140,7 @@ def _correlations(sample: Sample, votes: Floats, others: Floats, endless: bool) 
         variance = np.maximum(variance + people - single, np.maximum(variance, people))
     if not endless:
         count = others.sum(axis=1, keepdims=True)
+        count = np.maximum(count, 1)  # a part that holds all of these pairs leaves none, which add no spread
         apart = others * (sample.other - (others @ sample.other)[:, None] / count)
         spread = spread + (_sums(apart, sample.other_wide) ** 2).sum(axis=1) / count[:, 0] ** 2
     shared = (of_y * of_f).sum(axis=1) / total[:, 0] ** 2

@@ -74,11 +74,36 @@ def study_folder(folder, *, pairs=60, voted=30, raters=12, agreement=0.5, seed=0
             for rank, rater in enumerate(generator.choice(raters, 3, replace=False), 1):
                 choice = _letter(latent[n] + NOISE * generator.standard_normal(), CUT, swapped)
                 given.append(Vote(f"p{n}", f"r{rater}", choice, rank, source=door, dialogue=f"d{n // 2}"))
+    return _written(folder, made, said, given if votes else [])
+
+
+def many_systems_folder(folder, *, systems=20, items=40, pairs_an_item=10, voted=0.25, raters=15, seed=0):
+    """A study of many systems on disk, of which a random quarter of the pairs has votes: a few for each two systems."""
+    generator = np.random.default_rng(seed)
+    strength = np.linspace(-0.8, 0.8, systems)
+    pairs, verdicts, votes = [], [], []
+    for n in range(items * pairs_an_item):
+        x, y = generator.choice(systems, 2, replace=False)
+        name, item = f"p{n}", n // pairs_an_item
+        a, b = (Candidate(f"text {k} to {item}", f"m{k:02d}", 0) for k in (x, y))
+        pairs.append(Pair(name, f"d{item}:1", [Utterance("user", "hello")], a, b, dialogue=f"d{item}"))
+        latent = strength[x] - strength[y] + 0.7 * generator.standard_normal()
+        for order in ("ab", "ba"):
+            choice = _letter(latent + 0.3 * generator.standard_normal(), 0.1, swapped=False)
+            verdicts.append(Verdict(name, "gpt-x", order, choice, prompt="3f1c"))
+        if generator.random() < voted:
+            for rank, rater in enumerate(generator.choice(raters, 3, replace=False), 1):
+                choice = _letter(latent + NOISE * generator.standard_normal(), 0.4, swapped=False)
+                votes.append(Vote(name, f"r{rater}", choice, rank, source="local", dialogue=f"d{item}"))
+    return _written(folder, pairs, verdicts, votes)
+
+
+def _written(folder, pairs, verdicts, votes):
     folder.mkdir(parents=True, exist_ok=True)
-    write_records(folder / "pairs.jsonl", made, signature="s", kind=Pair)
-    write_records(folder / "verdicts.jsonl", said, signature="s", kind=Verdict)
+    write_records(folder / "pairs.jsonl", pairs, signature="s", kind=Pair)
+    write_records(folder / "verdicts.jsonl", verdicts, signature="s", kind=Verdict)
     if votes:
-        write_records(folder / "votes.jsonl", given, signature="s", kind=Vote)
+        write_records(folder / "votes.jsonl", votes, signature="s", kind=Vote)
     return folder
 
 

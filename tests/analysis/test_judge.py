@@ -4,13 +4,15 @@ import json
 from dataclasses import replace
 
 import pytest
+from scipy.stats import hypergeom
 
+from analysis.judge.labelling import _chance_of_so_many
 from analysis.notebook import preference
 from analysis.notebook_judges import judged
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
-from tests.analysis.judge_crowd import study_folder
+from tests.analysis.judge_crowd import many_systems_folder, study_folder
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +153,23 @@ def test_people_who_voted_only_where_the_judge_was_unsure_are_no_random_sample(f
 
     with pytest.raises(InputError, match=r"only where gpt-x was unsure .* --labels weights COLUMN"):
         judged(rewritten(folder, tmp_path / "s", Verdict, sure))
+
+    stated = rewritten(folder, tmp_path / "stated", Verdict, sure)
+    assert judged(stated, labels="random").document["labels"] == "random"  # a stated design is taken at its word
+
+
+@pytest.mark.parametrize("seed", range(3, 6))
+def test_a_random_sample_of_many_systems_is_never_refused(tmp_path, seed):
+    """Two votes a contrast, on which the judge says one thing and on the rest another, are chance, not a choice."""
+    text = repr(judged(many_systems_folder(tmp_path / "s", seed=seed)))
+    assert "gpt-x is worth" in text and "Shown are the 30 estimates with the most votes" in text
+    assert "make sure that the pairs with votes are a random part" not in text
+
+
+def test_the_chance_of_so_many_unsure_pairs_is_hypergeometric():
+    for unsure_drawn, drawn, unsure, pairs in ((3, 5, 10, 40), (0, 5, 3, 9), (5, 5, 5, 30)):
+        expected = hypergeom.sf(unsure_drawn - 1, pairs, unsure, drawn)
+        assert _chance_of_so_many(unsure_drawn, drawn, unsure, pairs) == pytest.approx(expected)
 
 
 def test_strata_and_chances_come_from_fields_of_the_pairs(folder, tmp_path):
