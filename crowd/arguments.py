@@ -7,7 +7,8 @@ changes nothing here. Only this file and the commands know `argparse`.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,9 @@ from dialogue.command_line import given
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.ledger import Purpose
+    from decimal import Decimal
+
+    from crowd.marketplaces.ledger import Payout, Purpose
     from crowd.marketplaces.pay_terms import PayTerms
     from crowd.rating.gate import Ruling
     from crowd.store.store import Store
@@ -103,6 +106,32 @@ def market_of(args: argparse.Namespace, store: Store) -> Market:
     """The launch that the command is about."""
     row = launch_of(store, args.study, [row.source for row in chosen(args)])
     return row.launched(options_of(args, row.options), store)
+
+
+@contextmanager
+def launched_market(args: argparse.Namespace, *, moves_money: object = False) -> Iterator[tuple[Store, Market]]:
+    """The store and the launch that the command is about; where it moves money, no other command does so meanwhile."""
+    from crowd.marketplaces.money_lock import money_lock
+    from crowd.study_folder import opened
+
+    with money_lock(args.study, args.database, needed=moves_money), opened(args.study, args.database) as store:
+        yield store, market_of(args, store)
+
+
+def allow_spending(
+    args: argparse.Namespace, store: Store, currency: str, cost: Decimal, dues: Collection[Payout] = ()
+) -> None:
+    """Refuse what is above the budget or the caps. With --yes new caps are kept; without, they change nothing."""
+    from crowd.marketplaces.caps import set_caps
+    from crowd.marketplaces.ledger import check_cap
+    from crowd.marketplaces.money import check_budget
+
+    options = options_of(args, LaunchOptions)
+    check_budget(cost, currency, options.budget)
+    if args.yes:
+        set_caps(store, options.cap, options.month_cap)
+    if args.yes or options.cap is None:
+        check_cap(store, dues)
 
 
 def again(args: argparse.Namespace, **others: Any) -> list[str]:
@@ -214,12 +243,9 @@ def send_by_hand(
 
     `own` are the command's own options, of which the last is what the person reads.
     """
-    from crowd.marketplaces.money_lock import money_lock
     from crowd.marketplaces.reviewing import COMMANDS, DONE, send_messages, to_review
-    from crowd.study_folder import opened
 
-    with money_lock(args.study, args.database, needed=args.yes), opened(args.study, args.database) as store:
-        market = market_of(args, store)
+    with launched_market(args, moves_money=args.yes) as (store, market):
         reviewed = to_review(market, store, purpose, args.submission)
         for submission in reviewed:
             tell(f"  {submission.facts}")

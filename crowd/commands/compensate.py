@@ -39,24 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--amount", metavar="AMOUNT", help="reward of each HIT; MTurk's fee comes on top")
 
 
-def run(args: argparse.Namespace) -> None:
-    """Print whom; with --yes, open the HITs and settle those that came in."""
-    from crowd.marketplaces.money_lock import money_lock
-
-    with money_lock(args.study, args.database, needed=args.yes):
-        _run(args)
-
-
-def _run(args: argparse.Namespace) -> None:
-    from crowd.arguments import again, market_of
+def run(args: argparse.Namespace) -> int:
+    """Print whom; with --yes, open the HITs and settle those that came in. 1 where one was not opened."""
+    from crowd.arguments import again, launched_market
     from crowd.marketplaces.mturk.compensating import collect, open_hits
     from crowd.marketplaces.mturk.market import MTurkMarket
-    from crowd.study_folder import opened
     from dialogue.errors import InputError
 
     names = args.worker or []
-    with opened(args.study, args.database) as store:
-        market = market_of(args, store)
+    with launched_market(args, moves_money=args.yes) as (store, market):
         if not isinstance(market, MTurkMarket):
             raise InputError(f"{market.title} pays people who could not hand in by `crowd pay --compensate AMOUNT`.")
         if bool(names) != bool(args.amount):
@@ -66,12 +57,14 @@ def _run(args: argparse.Namespace) -> None:
             print("Nothing was opened or paid. Add --yes to do it.")
             words = [word for name in names for word in ("--worker", name)]
             tell_next("python -m crowd compensate", *again(args, amount=None), *words, "--yes")
-            return
-        for row in open_hits(market, store, due):
+            return 0
+        rows = open_hits(market, store, due)
+        for row in rows:
             print(f"  {SAID.get(row.state, 'uncertain')}  {row.submission}  {row.amount:.2f}{_why(row)}")
         for row, word in collect(market, store, [visit.key for visit in due]):
             print(f"  {row.submission}  {row.amount:.2f}  {word}")
     tell_next("python -m crowd compensate", args.study, *given(args, "database"), "--yes")
+    return 0 if all(row.state == "confirmed" for row in rows) else 1
 
 
 def _why(row: Payout) -> str:
@@ -80,26 +73,20 @@ def _why(row: Payout) -> str:
 
 def _due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping[MarketVisit, Payout]:
     """Whom, with the floor, the budget and the cap, before anything moves."""
-    from crowd.arguments import options_of
-    from crowd.marketplaces.caps import set_caps
-    from crowd.marketplaces.ledger import check_cap
-    from crowd.marketplaces.money import check_budget, money
+    from crowd.arguments import allow_spending, options_of
+    from crowd.marketplaces.money import money
     from crowd.marketplaces.mturk.compensating import check_floor, to_compensate
     from crowd.marketplaces.options import LaunchOptions
     from crowd.marketplaces.receipt import visit_facts
 
     if not args.worker:
         return {}
-    options = options_of(args, LaunchOptions)
-    hourly = market.least_hourly[market.currency] if options.least_hourly is None else options.least_hourly
+    floor = options_of(args, LaunchOptions).least_hourly
+    hourly = market.least_hourly[market.currency] if floor is None else floor
     due = to_compensate(market, store, args.worker, money(args.amount), time.time())
     for visit, row in due.items():
         check_floor(visit, row.amount, hourly)
         print(f"  {visit_facts(visit)}: {row.amount:.2f} {row.currency}, {row.cost:.2f} with the fee")
     cost = sum((row.cost for row in due.values()), Decimal(0))
-    check_budget(cost, market.currency, options.budget)
-    if args.yes:
-        set_caps(store, options.cap, options.month_cap)
-    if args.yes or options.cap is None:
-        check_cap(store, due.values())
+    allow_spending(args, store, market.currency, cost, due.values())
     return due

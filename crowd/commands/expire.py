@@ -16,11 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Close it; without --yes, only say so."""
-    from crowd.arguments import again, market_of
-    from crowd.study_folder import opened
+    from crowd.arguments import again, launched_market
 
-    with opened(args.study, args.database) as store:
-        market = market_of(args, store)
+    with launched_market(args) as (_, market):
         if args.yes:
             print(market.close())
             tell_next("python -m crowd pay", args.study, *given(args, "database"))

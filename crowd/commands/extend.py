@@ -7,13 +7,8 @@ interrupted is finished first. Without --yes it prints the price and adds nothin
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from dialogue.command_line import given, tell_next
-
-if TYPE_CHECKING:
-    from crowd.marketplaces.market import Market
-    from crowd.store.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,24 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print what it costs; with --yes, add."""
-    from crowd.marketplaces.money_lock import money_lock
-
-    with money_lock(args.study, args.database, needed=args.yes):
-        _run(args)
-
-
-def _run(args: argparse.Namespace) -> None:
-    from crowd.arguments import again, market_of, options_of
+    from crowd.arguments import again, allow_spending, launched_market
     from crowd.marketplaces.checklist import read_planned
-    from crowd.marketplaces.money import check_budget
-    from crowd.marketplaces.options import LaunchOptions
-    from crowd.study_folder import hit_of, opened
+    from crowd.marketplaces.paying import shut_out
+    from crowd.study_folder import hit_of
     from dialogue.errors import InputError
 
     if args.sittings is not None and args.sittings < 1:
         raise InputError(f"--sittings is {args.sittings}; it must be a whole number, 1 or more.")
-    with opened(args.study, args.database) as store:
-        market = market_of(args, store)
+    with launched_market(args, moves_money=args.yes) as (store, market):
         study = read_planned(store, args.study, hit_of(args.study, None))
         # what an interrupted command has planned comes before another plan
         if args.yes and (finished := market.finish_extension(store)):
@@ -61,25 +47,13 @@ def _run(args: argparse.Namespace) -> None:
             tell_next("python -m crowd pay", args.study, *given(args, "database"))
             return
         price = market.more(sittings)
-        check_budget(price.total, price.currency, options_of(args, LaunchOptions).budget)
+        allow_spending(args, store, price.currency, price.total)
         print(f"{market.title}: {price}")
         if args.yes:
-            _extend(args, store, market, sittings)
+            for problem in shut_out(market, store)[1]:  # the blocked first: they would accept the new work in vain
+                print(f"skipped: {problem}")
+            print(market.extend(store, sittings))
             tell_next("python -m crowd status", args.study, *given(args, "database"))
         else:
             print("Nothing was added. Add --yes to do it.")
             tell_next("python -m crowd extend", *again(args, sittings=None), "--yes")
-
-
-def _extend(args: argparse.Namespace, store: Store, market: Market, sittings: int) -> None:
-    """Close out the blocked first: they would accept the new work in vain."""
-    from crowd.arguments import options_of
-    from crowd.marketplaces.caps import set_caps
-    from crowd.marketplaces.options import LaunchOptions
-    from crowd.marketplaces.paying import shut_out
-
-    options = options_of(args, LaunchOptions)
-    set_caps(store, options.cap, options.month_cap)
-    for problem in shut_out(market, store)[1]:
-        print(f"skipped: {problem}")
-    print(market.extend(store, sittings))

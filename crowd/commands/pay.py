@@ -18,7 +18,6 @@ from dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
     from crowd.marketplaces.market import Market
-    from crowd.marketplaces.paying import Bill
     from crowd.store.store import Store
 
 REASON = "Thank you for your careful work."
@@ -68,27 +67,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Hold the two lists together, print what is due, and with --yes pay it."""
-    from crowd.marketplaces.money_lock import money_lock
-
-    with money_lock(args.study, args.database, needed=args.yes or _decides(args)):
-        return _run(args)
-
-
-def _decides(args: argparse.Namespace) -> bool:
-    """Whether a person says something of one payment, instead of paying."""
-    return bool(args.confirm or args.not_paid or args.hold or args.release)
-
-
-def _run(args: argparse.Namespace) -> int:
-    from crowd.arguments import again, market_of, pay_terms_of
+    from crowd.arguments import again, allow_spending, launched_market, pay_terms_of
     from crowd.marketplaces.paying import bill_of, pay_bill
     from crowd.marketplaces.receipt import bill_lines, failures, receipt_lines
-    from crowd.study_folder import opened
 
     terms = pay_terms_of(args)
-    with opened(args.study, args.database) as store:
-        market = market_of(args, store)
-        if _decides(args):
+    decides = args.confirm or args.not_paid or args.hold or args.release  # a person says something of one payment
+    with launched_market(args, moves_money=args.yes or decides) as (store, market):
+        if decides:
             _say(args, market, store)
             return 0
         bill = bill_of(market, store, terms, time.time())
@@ -98,7 +84,7 @@ def _run(args: argparse.Namespace) -> int:
             print("Nothing was paid or changed. Add --yes to do it.")
             tell_next("python -m crowd pay", *again(args, **OWN), "--yes")
             return 0
-        _check(args, store, bill, market)
+        allow_spending(args, store, market.currency, bill.cost, [due.payout for due in bill.dues])
         receipt = pay_bill(market, store, bill)
     print("\n".join(receipt_lines(receipt)))
     if undone := failures(receipt):
@@ -121,17 +107,3 @@ def _say(args: argparse.Namespace, market: Market, store: Store) -> None:
     else:
         print("\n".join(settle_by_hand(market, store, args.confirm or args.not_paid, paid=bool(args.confirm))))
     tell_next("python -m crowd pay", args.study, *given(args, "database"))
-
-
-def _check(args: argparse.Namespace, store: Store, bill: Bill, market: Market) -> None:
-    """The cap and the budget, before anything moves."""
-    from crowd.arguments import options_of
-    from crowd.marketplaces.caps import set_caps
-    from crowd.marketplaces.ledger import check_cap
-    from crowd.marketplaces.money import check_budget
-    from crowd.marketplaces.options import LaunchOptions
-
-    options = options_of(args, LaunchOptions)
-    set_caps(store, options.cap, options.month_cap)
-    check_budget(bill.cost, market.currency, options.budget)
-    check_cap(store, [due.payout for due in bill.dues])

@@ -66,14 +66,12 @@ def _ask_and_go_on(args: argparse.Namespace) -> None:
 
 
 def _ask(args: argparse.Namespace) -> None:
-    from crowd.arguments import market_of
+    from crowd.arguments import launched_market
     from crowd.marketplaces.caps import over_the_cap
     from crowd.marketplaces.pay_terms import PayTerms
     from crowd.marketplaces.paying import bill_of, record_look
-    from crowd.study_folder import opened
 
-    with opened(args.study, args.database) as store:
-        market = market_of(args, store)
+    with launched_market(args) as (store, market):
         bill = bill_of(market, store, PayTerms(), time.time())
         seen = record_look(store, bill)
         booked = market.book(store)

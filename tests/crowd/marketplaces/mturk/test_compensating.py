@@ -52,7 +52,7 @@ class Unable:
         self.write("DELETE FROM payouts", "DELETE FROM study WHERE key = 'cap'")
 
     def command(self, *names, **options):
-        self.study.command("compensate", *self.words(*names, **options))
+        return self.study.command("compensate", *self.words(*names, **options))
 
     def makes_up(self, worker, digit):
         """An address of an assignment that there never was, with one answer."""
@@ -217,7 +217,7 @@ def test_a_call_that_is_lost_or_fails_is_made_good_by_typing_it_again(unable, op
 
 def test_prepaid_money_that_ends_and_a_busy_market_are_said_and_made_good(unable, capsys):
     unable.turk.available = Decimal("0.59")
-    unable.command("AW1")
+    assert unable.command("AW1") == 1
     assert "refused" in capsys.readouterr().out and not unable.open()
     unable.turk.available = Decimal(100)
     unable.command("AW1")
