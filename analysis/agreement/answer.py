@@ -195,7 +195,6 @@ def _crowd(raters: Sequence[RaterHabits]) -> tuple[Habit, ...]:
         ("says tie", [one.tie_rate for one in raters]),
         ("agrees with the other votes", [one.with_rest for one in raters]),
         ("chooses the left side", [one.left_rate for one in raters]),
-        ("spams, by MACE's model", [one.spam for one in raters]),
     )
     known = [(name, sorted(rate for rate in rates if np.isfinite(rate))) for name, rates in habits]
     return tuple(

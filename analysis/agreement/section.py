@@ -11,7 +11,6 @@ from math import isfinite
 import numpy as np
 
 from analysis.agreement.answer import AgreementAnswer, Habit
-from analysis.agreement.text import spam_sentence
 from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import MINUS, count, number, signed
@@ -29,8 +28,6 @@ def section(answer: AgreementAnswer | None, study: Study) -> Section | None:
         figures.append(_agreement_figure(answer))
     if answer is not None and len(answer.raters) > 1:
         figures.append(_crowd_figure(answer.crowd, len(answer.raters)))
-        if answer.spamming is not None:
-            text.append(spam_sentence(answer.spamming, len(answer.raters)))
     if study.raters:
         text.append(gate_sentence(study))
     notes = () if answer is None else answer.warnings

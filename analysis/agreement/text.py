@@ -68,9 +68,7 @@ def parts(answer: AgreementAnswer) -> list[Table | str]:
     if answer.truth:
         shown.append("Dawid and Skene's model: " + _hidden(answer.truth, answer.labels))
     if answer.spamming:
-        shown.append(
-            spam_sentence(answer.spamming, len(answer.raters)) + " It gives " + _hidden(answer.spamming, answer.labels)
-        )
+        shown.append(spam_sentence(answer.spamming) + " It gives " + _hidden(answer.spamming, answer.labels))
     shown = [*marked_parts(shown, answer.voters), *not_people(answer.voters)]
     return [*shown, *answer.warnings, answer.signature]
 
@@ -125,11 +123,9 @@ def _hidden(found: HiddenTruth | Spamming, labels: Sequence[str]) -> str:
     )
 
 
-def spam_sentence(found: Spamming, raters: int) -> str:
+def spam_sentence(found: Spamming) -> str:
     """What MACE says, and how not to read it."""
-    some = "no rater" if not found.spammers else f"{found.spammers:,} of {count(raters, 'rater')}"
     return (
-        "MACE's model, for which every vote either tells the pair's true label or is spam, takes "
-        f"{chance(found.spam)} of the votes for spam; {some} {'spams' if found.spammers < 2 else 'spam'} more often "
-        "than not. Close calls and another taste look like spam to it: compare raters by it, and block nobody for it."
+        f"MACE's model attributes {chance(found.spam)} of the votes to guessing. On close pairs it also counts honest "
+        "disagreement as guessing, so it can compare raters and is no ground to block one."
     )

@@ -6,9 +6,7 @@ Its policy lets in the one script and the one style sheet of this file, by their
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from analysis.browse.answer import BrowseAnswer, CastVote, PairShown, SliceNet
 from analysis.browse.questions import QuestionShown, QuestionsToBrowse
 from analysis.browse.sets import SetShown, SetsToBrowse
 from analysis.browse.text import AGREEMENT, slices_table
+from analysis.showing.page import hash_source
 from analysis.votes.voters import not_people
 from dialogue.signature import VERSION
 
@@ -89,8 +88,8 @@ def _page(template: str, what: str, **values: object) -> str:
     script, style = (_file(name) for name in ("browse.js", "browse.css"))
     made = _templates().get_template(template).render(
         **{"places": {}, "not_people": [], **values}, what=what, version=VERSION, script=script, style=style,
-        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
-        "form-action 'none'",
+        policy=f"default-src 'none'; script-src '{hash_source(script)}'; style-src '{hash_source(style)}'; "
+        "base-uri 'none'; form-action 'none'",
     )  # fmt: skip
     return made.encode("utf-8", "replace").decode()
 
@@ -106,10 +105,6 @@ def address_of(facets: Mapping[str, str], page: str = "") -> str:
 
 def _file(name: str) -> str:
     return (TEMPLATES / "browse" / name).read_text(encoding="utf-8")
-
-
-def _hash(content: str) -> str:
-    return f"sha256-{b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
 
 
 def _facets(answer: BrowseAnswer) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:

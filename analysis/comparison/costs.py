@@ -22,6 +22,7 @@ from analysis.votes.scores.panel import PEOPLE, Method
 from analysis.votes.study import Study
 
 SEEDS_TRIED = 100_000
+PAIRS_A_SITTING = 20  # the default of hit.toml
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,12 @@ def seconds_a_vote(study: Study) -> float | None:
     if seconds is None or not np.isfinite(seconds).any():
         return None
     return float(np.nanmedian(seconds))  # the median: a rater who leaves the page open would rule a mean
+
+
+def pay_of_a_vote(study: Study) -> float | None:
+    """What hit.toml pays for a vote on a real pair; None where it names no pay."""
+    pay = float(study.hit.get("pay_per_sitting", 0))
+    return pay / int(study.hit.get("pairs_per_sitting", PAIRS_A_SITTING)) if pay else None
 
 
 def training_seconds(folder: Path) -> Mapping[str, float]:

@@ -19,6 +19,7 @@ from analysis.comparison.untrained import sentences_above, table_above
 from analysis.comparison.verdicts import verdicts
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import p_value, plain
+from analysis.votes.scores.files import by_reason
 from analysis.votes.scores.panel import Panel
 from analysis.votes.voters import marked_parts, not_people
 
@@ -58,7 +59,7 @@ def parts(answer: ComparisonAnswer) -> list[Table | str]:
 
 def notes(answer: ComparisonAnswer) -> list[str]:
     """Scores that are missing, evaluators without a card, and all that is not compared."""
-    return [*answer.missing, *map(str, answer.not_compared)]
+    return [*answer.missing, *map(str, by_reason(answer.not_compared))]
 
 
 def caption_of_methods(answer: ComparisonAnswer) -> str:

@@ -166,27 +166,34 @@ def _row(one: AboveUntrained) -> tuple[str, ...]:
 
 
 def sentences_above(found: Sequence[AboveUntrained]) -> Iterator[str]:
-    """What may be claimed of new seeds, then of the encoders as trained; nothing where no task was asked."""
+    """What may be claimed of new seeds, how many it takes, then what may be claimed of the encoders as trained."""
     tested = [task for task in found if task.here is not None]
-    if not tested:
-        return
-    tasks, rest = count(len(found), "probe task"), _rivals(tested[0])
-    shown, trained = [t.task for t in found if t.shown], [t.task for t in found if t.shown_as_trained]
+    if tested:
+        yield from (*_with_new_seeds(found, tested), *_seeds_wanting(tested), *_as_trained(found))
+
+
+def claims_above(found: Sequence[AboveUntrained]) -> Iterator[str]:
+    """The claims alone: of new seeds, and of the encoders as trained; nothing where no task was asked."""
+    tested = [task for task in found if task.here is not None]
+    if tested:
+        yield from (*_with_new_seeds(found, tested), *_as_trained(found))
+
+
+def _with_new_seeds(found: Sequence[AboveUntrained], tested: Sequence[AboveUntrained]) -> Iterator[str]:
+    tasks, rivals, shown = count(len(found), "probe task"), _rivals(tested[0]), [t.task for t in found if t.shown]
     if shown:
         yield (
-            f"On {len(shown)} of {tasks} ({', '.join(shown)}) more than half of all trainings of an encoder beat "
-            f"everything untrained ({rest})."
+            f"With new seeds, a trained encoder beats {rivals} on {len(shown)} of {tasks} ({', '.join(shown)}): more "
+            "than half of its trainings do."
         )
     elif any(task.seeds > 1 for task in tested):
-        yield f"With new seeds, on none of {tasks} is a trained encoder shown to beat everything untrained ({rest})."
-    yield from _seeds_wanting(tested)
-    if trained:
-        yield (
-            f"As trained, an encoder beats everything untrained on other dialogues on {len(trained)} of {tasks} "
-            f"({', '.join(trained)})."
-        )
-    else:
-        yield f"As trained, on none of {tasks} is an encoder shown to beat everything untrained on other dialogues."
+        yield f"With new seeds, a trained encoder is shown to beat {rivals} on none of {tasks}."
+
+
+def _as_trained(found: Sequence[AboveUntrained]) -> Iterator[str]:
+    shown = [task.task for task in found if task.shown_as_trained]
+    names = f" ({', '.join(shown)})" if shown else ""
+    yield f"With the same seeds on new dialogues, that is shown on {len(shown) or 'none'} of the tasks{names}."
 
 
 def _seeds_wanting(tested: Sequence[AboveUntrained]) -> Iterator[str]:
@@ -194,12 +201,13 @@ def _seeds_wanting(tested: Sequence[AboveUntrained]) -> Iterator[str]:
     cells = min(task.here.cells for task in tested if task.here)
     seeds, wanted = max(task.seeds for task in tested), seeds_to_claim(cells)
     if seeds < wanted:
-        yield f"{count(seeds, 'seed')} cannot show it: with {count(cells, 'cell')} it takes {wanted} seeds."
+        need = "needs" if cells == 1 else "need"
+        yield f"{count(seeds, 'seed')} cannot show it: {count(cells, 'trained encoder')} {need} {wanted} seeds."
 
 
 def _rivals(one: AboveUntrained) -> str:
     """What had to be beaten, and what was not there to be."""
     encoders = one.here.rivals - one.baselines if one.here else 0
     if not one.baselines:
-        return "every untrained encoder; there are no baselines here"
-    return "every baseline and untrained encoder" if encoders else "every baseline; no untrained encoder was probed"
+        return "every untrained encoder (there are no baselines)"
+    return "every baseline and untrained encoder" if encoders else "every baseline (no untrained encoder was probed)"

@@ -44,12 +44,12 @@ def _against(ranking: SpreadRanking) -> str:
 def _told_apart(lower: int, higher: int, total: int) -> str:
     """How many of the other methods' SDs lie surely below or above people's, each tested by itself."""
     if not lower + higher:
-        return "no method's SD can be told apart from people's"
+        return "no method's SD is shown to differ from it"
     if lower + higher == 1:
         side = "lower" if lower else "higher"
-        return f"{'only one' if total > 1 else 'it'} can be told apart, and {'it ' if total > 1 else ''}is {side}"
+        return f"{'one method' if total > 1 else 'that'} is shown to be {side}"
     sides = [f"{n} {word}" for n, word in ((lower, "lower"), (higher, "higher")) if n]
-    return f"{lower + higher} of them can be told apart, each tested by itself: {' and '.join(sides)}"
+    return f"{lower + higher} of them are shown to differ, each tested by itself: {' and '.join(sides)}"
 
 
 def _apart(answer: ComparisonAnswer) -> Iterator[str]:
@@ -62,13 +62,13 @@ def _apart(answer: ComparisonAnswer) -> Iterator[str]:
                  and math.isfinite(one.reliability.value)]  # fmt: skip
         apart = sum(share.low > 0 for _, share in cases)
         if len(cases) == 1:
-            ((method, share),), can = cases, "can" if apart else "cannot"
+            ((method, share),), differ = cases, "differ" if apart else "are not shown to differ"
             ends = f"{share.value:.2f}, 95 % interval {share.low:.2f} to {share.high:.2f}"
-            yield f"By {name}, the seeds of {method.model} {can} be told apart (E rho^2 {ends})."
+            yield f"By {name}, the seeds of {method.model} {differ} (E rho^2 {ends})."
         elif cases:
             yield (
-                f"By {name}, seeds can be told apart in {apart:,} of {len(cases):,} cases, each {case} (the 95 % "
-                "interval of E rho^2 is above 0; each tested by itself)."
+                f"By {name}, seeds differ in {apart:,} of {len(cases):,} cases, each {case} (95 % interval of E rho^2 "
+                "above 0, not corrected)."
             )
 
 
@@ -140,9 +140,9 @@ def _shaky(orders: Sequence[Order], name: str) -> str:
     by_raters = people or any(one.flips.get("raters") is not None for one, _ in told)
     by = "" if people else f" by {order.scale.title}"
     return (
-        f"By {name}, {shaky:,} of {count(len(told), 'order')} of two architectures would be reversed with a chance "
-        f"above 10 % in a re-run with new {'seeds, items and raters' if by_raters else 'seeds and items'}. The least "
-        f"certain is {worst.first} over {worst.second}{by} ({chance(worst.p)})."
+        f"By {name}, {shaky:,} of {count(len(told), 'order')} of two architectures could flip in a re-run with new "
+        f"{'seeds, items and raters' if by_raters else 'seeds and items'} (chance above 10 %). The least certain is "
+        f"{worst.first} over {worst.second}{by} ({chance(worst.p)})."
     )
 
 

@@ -7,7 +7,6 @@ import math
 from analysis.erasure.answer import OPEN, UNUSED, USED, ErasedTask, ErasureAnswer
 from analysis.erasure.text import SAYS, erasure_notes, erasure_table, said_cost, said_verdicts
 from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
-from analysis.showing.words import MINUS
 
 ASKED = (
     "A probe that reads a fact from an encoder's states does not show that the model uses it. Here each task was "
@@ -40,9 +39,8 @@ def _figure(answer: ErasureAnswer) -> RowFigure | None:
     for model in dict.fromkeys(f"{one.model} {one.checkpoint}" for one in answer.rows):
         of = [one for one in answer.rows if f"{one.model} {one.checkpoint}" == model]
         rows += [Row(model), *(_row(one, axis, several=several) for one in of)]
-    ticks = tuple((axis.at(value), f"{value:g}".replace("-", MINUS)) for value in round_steps(axis.low, axis.high))
     return RowFigure(
-        "What erasing a task costs beyond a random eraser", tuple(rows), ticks,
+        "What erasing a task costs beyond a random eraser", tuple(rows), axis.ticks(round_steps(axis.low, axis.high)),
         "nats a token of the reference", ((axis.at(0), "as random"),),
         tuple(("dot", COLOURS[verdict], f"the decoder: {said}") for verdict, said in SAYS.items()),
         note_head="cost (95 % interval)",

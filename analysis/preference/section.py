@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import ceil, isfinite
+from math import ceil
 
 from analysis.preference.answer import Preference, PreferenceAnswer, TieShare
 from analysis.preference.careful_text import careful_points, careful_sentences, careful_tables
@@ -15,6 +15,7 @@ from analysis.preference.text import (
     RANKING_HEAD,
     differing,
     equivalent_of_many,
+    index_in_words,
     most_voted,
     rank_range,
     ranking_rows,
@@ -26,7 +27,6 @@ from analysis.preference.text import (
 from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, p_equals, p_value, percent, signed
-from analysis.stats.sign_tests import TieIndex
 from analysis.votes.study import Study
 from analysis.votes.systems import DIFFERENT, SAME
 
@@ -36,6 +36,7 @@ PAIR_KINDS = {
     DIFFERENT: "reference against a random response",
     "reference-model": "reference against a model's response",
 }
+FEW_SYSTEMS = 3
 _HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p", "p (Holm)",
          "p as if votes were independent")  # fmt: skip
 
@@ -51,11 +52,13 @@ def section(answer: PreferenceAnswer | None, study: Study) -> Section | None:
     )
     ranking = answer.ranking if len(answer.matches.systems) > 2 else None
     drawn = [*_rank_figure(ranking), *_net_figure(answer.led)]
+    if len(answer.matches.systems) <= FEW_SYSTEMS:  # few comparisons say more than ranks do
+        drawn.reverse()
     if study.controls is not None and len(answer.shares) > 1:
         drawn.append(_controls_figure(answer.shares))
     told = () if ranking is None else told_of_ranking(ranking)
     raters = [*differing(answer), *fixed_parts(answer.fixed), *mean_parts(answer.over_raters)]
-    items = (*told, *alike(answer.led), *_index(answer.index), *_checks(answer), *unverified_in_words(answer))
+    items = (*told, *alike(answer.led), *index_in_words(answer.index), *_checks(answer), *unverified_in_words(answer))
     items += tuple(part for part in raters if isinstance(part, str))
     tables = (*_ranking_table(ranking), *_table(answer), *(part for part in raters if isinstance(part, Table)))
     if answer.careful is not None:
@@ -158,16 +161,6 @@ def _controls_figure(shares: Sequence[TieShare]) -> RowFigure:
     )  # fmt: skip
     return RowFigure("Ties on control pairs, beside the real ones", made,
                   axis.ticks(QUARTERS, "{:.0%}"), "share of ties", ((axis.at(1 / 3), "chance 33 %"),))  # fmt: skip
-
-
-def _index(index: TieIndex | None) -> Iterator[str]:
-    if index is not None:
-        bounded = all(map(isfinite, (index.low, index.high)))
-        reach = f"{index.low:.2f} to {index.high:.2f}" if bounded else "no bound"
-        yield (
-            f"Tie index {index.value:.2f} ({reach}): 0 is the tie share of clearly different pairs "
-            f"({percent(index.different)}), 1 that of one seed against itself ({percent(index.same)})."
-        )
 
 
 def _checks(answer: PreferenceAnswer) -> Iterator[str]:

@@ -16,6 +16,7 @@ from analysis.showing.tables import MOST_ROWS, Table, in_short
 from analysis.showing.words import count, number, p_equals, p_value, percent, plain
 from analysis.stats.equivalence import Equivalence
 from analysis.stats.round_drift import RoundDrift
+from analysis.stats.sign_tests import TieIndex
 from analysis.votes.voters import marked_parts, not_people
 
 MODELS = {"davidson": "Davidson's model", "rao-kupper": "Rao and Kupper's model"}
@@ -128,11 +129,7 @@ def parts(answer: PreferenceAnswer) -> list[Table | str]:
     if answer.mixed is not None:
         shown += mixed_parts(answer.mixed)
     shown += unverified_in_words(answer)
-    if index := answer.index:
-        shown.append(
-            f"Tie index {number(index.value)} ({_reach(index)}): 0 is the tie share of clearly different pairs "
-            f"({number(index.different)}), 1 that of one system against itself ({number(index.same)})."
-        )
+    shown += index_in_words(answer.index)
     shown = [*marked_parts(shown, answer.voters), *not_people(answer.voters)]
     return [*shown, *answer.warnings, answer.signature]
 
@@ -149,6 +146,17 @@ def differing(answer: PreferenceAnswer) -> Iterator[str]:
             f"By their own votes (p, Holm) a preference between {_named(names)} would be shown, by the ranks of all "
             "systems at once not. A preference counts as shown only where both agree."
         )
+
+
+def index_in_words(index: TieIndex | None) -> Iterator[str]:
+    """The tie index, whose interval says nothing where it leaves 0 to 1."""
+    if index is None or not (index.low >= 0 and index.high <= 1):
+        return
+    yield (
+        f"Tie index {index.value:.2f} (95 % interval {index.low:.2f} to {index.high:.2f}): 0 is the tie share of "
+        f"clearly different pairs ({percent(index.different)}), 1 that of one system against itself "
+        f"({percent(index.same)})."
+    )
 
 
 def _reach(found: Bounded) -> str:

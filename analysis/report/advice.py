@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.comparison.costs import seconds_a_vote
+from analysis.comparison.costs import pay_of_a_vote, seconds_a_vote
 from analysis.comparison.orders import Order
 from analysis.preference.answer import PreferenceAnswer
 from analysis.showing.words import count
@@ -50,26 +50,26 @@ def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
         return ["All votes of a comparison are the same, so there is no spread to plan with."]
     largest = max(spread, key=lambda one: one.net.n)
     reach = smallest_shown(largest.net)
+    crowd = ", from proportionally more raters" if "rater" in largest.net.clusters else ""
     sentences = [
-        f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} are worth "
-        f"{count(max(round(largest.net.worth), 1), 'independent vote')}, {_shown(reach)}. Showing "
-        f"{50 * min(reach, 1):.0f} points takes {_more(study, largest.net, min(reach, 1) / 2)}."
+        f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} can show {_shown(reach)}. "
+        f"Showing {50 * min(reach, 1):.0f} points takes {_more(study, largest.net, min(reach, 1) / 2)}{crowd}."
     ]
     if open_ones:
         one = max(open_ones, key=lambda one: one.net.value / one.net.se)
         more = votes_to_show(one.net, one.net.value)
         if more:
             sentences.append(
-                f"If {one.first} is truly {100 * one.net.value:.1f} points ahead of {one.second}, as in these votes, "
-                f"showing it with power .80 takes {_more(study, one.net, one.net.value)}."
+                f"Showing that {one.first} is {100 * one.net.value:.1f} points ahead of {one.second}, as in these "
+                f"votes, takes {_more(study, one.net, one.net.value)}."
             )
     return sentences
 
 
 def _shown(reach: float) -> str:
     if reach >= 1:  # no net preference is larger than 100 points
-        return "too few to show any net preference with power .80"
-    return f"enough to show a net preference of {100 * reach:.0f} points with power .80"
+        return "no net preference with power .80"
+    return f"a net preference of {100 * reach:.0f} points with power .80"
 
 
 def _more(study: Study, net: Interval, difference: float) -> str:
@@ -77,13 +77,15 @@ def _more(study: Study, net: Interval, difference: float) -> str:
     if more is None:
         return f"more than {MOST_TIMES} times the votes"
     rounded = round(more, -1) if more > 100 else more
-    crowd = ", from proportionally more raters" if "rater" in net.clusters else ""
-    return f"{rounded:,} more votes{crowd}{_hours(study, rounded)}"
+    return f"{rounded:,} more votes{_cost(study, rounded)}"
 
 
-def _hours(study: Study, votes: int) -> str:
-    seconds = seconds_a_vote(study)
-    return "" if seconds is None else f" (about {count(max(round(votes * seconds / 3600), 1), 'hour')} of rating)"
+def _cost(study: Study, votes: int) -> str:
+    """Hours of rating and pay, as far as the study's files tell them."""
+    seconds, pay = seconds_a_vote(study), pay_of_a_vote(study)
+    hours = "" if seconds is None else f"{count(max(round(votes * seconds / 3600), 1), 'hour')} of rating"
+    money = "" if pay is None else f"{max(round(votes * pay), 1):,} {study.hit.get('currency', 'USD')} of pay"
+    return f" (about {', '.join(filter(None, (hours, money)))})" if hours or money else ""
 
 
 def _either(panel: Panel, study: Study) -> list[str]:
@@ -96,8 +98,8 @@ def _either(panel: Panel, study: Study) -> list[str]:
         observed, noise = between(panel.replicates, at)
         if not observed > noise > 0:
             sentences.append(
-                f"People's preference varies over {count(len(at), 'seed')} of {model} no more than items and raters "
-                f"explain, so there is no variance over seeds to plan with."
+                f"Items and raters explain how people's preference varies over {count(len(at), 'seed')} of {model}, so "
+                "there is no variance of seeds to plan with."
             )
             continue
         sentences += _in_words(
@@ -120,14 +122,11 @@ def _in_words(found: Either, model: str, seeds: int, votes: int) -> list[str]:
     ways = []
     if found.votes is not None and votes:
         more = f"{round((found.votes - 1) * votes, -1):,.0f} more votes"
-        ways.append(f"{more}, on proportionally more items and from proportionally more raters")
+        ways.append(f"{more} on more items and from more raters")
     if found.seeds is not None:
         ways.append(f"{count(found.seeds - seeds, 'more seed')}, each with as many votes")
     how = " or ".join(ways) if ways else f"more than {MOST_TIMES} times the votes or seeds"
-    return [
-        f"If the effect of {model}'s seed on people is as large as estimated, showing it with power .80 takes {how} "
-        f"(power now {found.power:.2f})."
-    ]
+    return [f"Showing that the seed of {model} matters to people takes {how} (power now {found.power:.2f})."]
 
 
 def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
@@ -138,8 +137,8 @@ def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
         shaky = [found for pair in mine if (found := _shaky(*pair)) is not None]
         if told := _ways_out([_way_out(*one) for one in shaky]):
             sentences.append(
-                f"By {name}, a re-run may well reverse {len(shaky)} of {count(len(mine), 'order')} of two "
-                f"architectures. With the errors seen here, power .80 takes {told}."
+                f"By {name}, {len(shaky)} of {count(len(mine), 'order')} of two architectures could flip in a re-run. "
+                f"{told}"
             )
     return sentences
 
@@ -174,20 +173,24 @@ def _way_out(difference: float, error: DifferenceError, seeds: int) -> tuple[int
 
 
 def _ways_out(found: Sequence[tuple[int | None, float | None]]) -> str:
-    """More seeds are named only where they are enough: what all seeds share of the items they cannot shrink."""
+    """What it takes for power .80; seeds are named only where they are enough: all of them share the items."""
     seeds = sorted(n for n, _ in found if n is not None)
     items = sorted(times for _, times in found if times is not None)
     ways = []
     if seeds:
-        ways.append(f"{_from_to(seeds)} seeds per architecture for {len(seeds)} of them")
+        ways.append(f"{_needs(len(seeds))} {_from_to(seeds)} seeds per architecture.")
     if items:
         ways.append(
-            f"{_from_to(items)} times the items for {len(items)}, where more seeds would not do, since all seeds "
-            f"share the items"
+            f"{_needs(len(items))} {_from_to(items)} times the items: more seeds would not help, because all seeds "
+            "share the items."
         )
     if rest := len(found) - len(seeds) - len(items):
-        ways.append(f"more than {MOST_TIMES} times the seeds or the items, or more of both, for {rest}")
-    return "; ".join(ways)
+        ways.append(f"{_needs(rest)} more than {MOST_TIMES} times the seeds or items.")
+    return " ".join(ways)
+
+
+def _needs(orders: int) -> str:
+    return f"{orders} {'needs' if orders == 1 else 'need'}"
 
 
 def _from_to(values: Sequence[float]) -> str:
@@ -202,6 +205,6 @@ def _spread(trained: Sequence[Panel]) -> list[str]:
     if sizes[0] >= wanted:
         return []
     return [
-        f"With {wanted} seeds, the 95 % interval of an SD ends below twice the SD; that is {wanted - sizes[0]} more "
-        f"seeds than {'here' if len(sizes) == 1 else 'the smallest number here'}."
+        f"{count(wanted - sizes[0], 'more seed')}{'' if len(sizes) == 1 else ' where they are fewest'} would bring the "
+        "95 % interval of an SD below twice the SD."
     ]

@@ -1,8 +1,11 @@
 """The report of a study as a page, as Markdown and as LaTeX: what was found, the pictures, the numbers, the recipes.
 
 Every question is asked of its own room, with the defaults of its command: no statistic is computed here, so the report
-and the commands cannot disagree. The page needs no script and no outside file; model text is escaped. report.json
-holds the same facts, and each room's numbers under the keys of its command's `--json`.
+and the commands cannot disagree. The page needs no outside file, and all but its comforts works without script; model
+text is escaped. report.json holds the same facts, and each room's numbers under the keys of its command's `--json`.
+
+The first screen holds the verdict, the figure that answers the study's question, the findings, what would make them
+more certain (`LEADING`) and what they cannot tell; every other section is folded under its question.
 
 To add a section: a function that returns a `Section` or None (of a question in its room's section.py, else in a file
 here), and its place in the list of `report`. A question to the votes is asked in answers.py.
@@ -57,7 +60,7 @@ from analysis.report.paper.kit import KitSource, paper_section
 from analysis.report.probes import probe_table, probes_section
 from analysis.robustness import section as robustness
 from analysis.robustness.text import document as robustness_document
-from analysis.showing.page import RowFigure, Section
+from analysis.showing.page import RowFigure, Section, hash_source
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
 from analysis.ties import section as ties
@@ -73,7 +76,11 @@ from dialogue.signature import VERSION
 from dialogue.wording import as_typed
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
-SAMPLES = 3
+SAMPLES = 1
+FINDINGS = 6  # the verdict and five more
+ANSWERING = ("preferred", "rated", "ranked", "ties", "probes", "compare", "choice", "leaderboard")  # in this order
+LEADING = ("advice", "limits")  # sections of the first screen
+UNSHOWN = ("dictionary",)  # in Markdown and in the papers' kit alone
 ON_VOTES = ("preferred", "ties", "raters", "variance", "compare", "judge", "worth")
 IN_PAPER = (
     "preferred",
@@ -105,9 +112,24 @@ class Report:
     answers: VotesAnswers
 
     @property
-    def tables(self) -> tuple[Table, ...]:
-        """The tables that stand at the end of the page."""
-        return tuple(table for section in self.sections for table in section.tables)
+    def verdict(self) -> str:
+        """The answer to the study's question, in a sentence."""
+        return self.findings[0]
+
+    @property
+    def more(self) -> tuple[str, ...]:
+        """The other findings of the first screen."""
+        return self.findings[1:]
+
+    @property
+    def leading(self) -> tuple[Section, ...]:
+        """What would make the answer more certain, and what it cannot tell."""
+        return tuple(section for key in LEADING for section in self.sections if section.key == key)
+
+    @property
+    def folded(self) -> tuple[Section, ...]:
+        """All that is read on demand, a question each."""
+        return tuple(section for section in self.sections if section.key not in (*LEADING, *UNSHOWN))
 
     @property
     def figures(self) -> tuple[RowFigure, ...]:
@@ -150,6 +172,7 @@ def report(
         sentences += order_verdicts([order for _, order in pairs], beside.trained if beside else ())
     apart = read_discriminated(study.folder)
     sentences += discriminators_finding(apart)
+    sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
     shown, probed = comparison.section(beside), probes_section(table, panels, above)
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
@@ -161,7 +184,9 @@ def report(
     rated, ranked = ratings.section(votes.ratings), ranks.section(votes.ranks)
     (ruled, why_not), worths = judge_of(study, clusters), worth_of(study, clusters)
     asked += asked_of_judges(ruled)
-    sections = [
+    parts = [
+        Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
+        Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
         preference.section(votes.preference, study),
         rated,
         ranked,
@@ -178,14 +203,10 @@ def report(
         agreement.section(votes.agreement, study),
         judge.section(ruled, why_not),
         worth.section(worths),
-        Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
-        Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
         done_section(study, panels),
         reviewers_section(asked),
         dictionary_section(study),
     ]
-    drawn = [figure for one in (rated, ranked, probed, shown) if one for figure in one.figures]
-    picture = ties.sets_figure(votes.ties) if votes.ties else drawn[0] if drawn else None
     document = {
         "title": title or title_of(study, votes),
         "findings": sentences, "limitations": limits, "advice": planned,
@@ -200,13 +221,14 @@ def report(
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],
     }  # fmt: skip
+    sections = _typed(_marked(without_repeats([one for one in parts if one is not None], told(study)), study))
     found = Report(
         title=document["title"],
         study=study,
         findings=tuple(sentences),
-        picture=_footnoted(picture, study) if picture and votes.ties else picture,
+        picture=answering_figure(sections),
         facts=tuple(facts(study, panels)),
-        sections=_typed(_marked(without_repeats([one for one in sections if one is not None], told(study)), study)),
+        sections=sections,
         samples=_samples(study),
         document=plain(document),
         answers=votes,
@@ -214,6 +236,12 @@ def report(
     if browse:
         found = replace(found, sections=with_pairs_behind(found.sections, votes, browse))
     return _with_kit(found, paper) if paper else found
+
+
+def answering_figure(sections: Sequence[Section]) -> RowFigure | None:
+    """The figure that answers the study's question: the first one of the first of these sections that has any."""
+    figures = {section.key: section.figures[0] for section in sections if section.figures}
+    return next((figures[key] for key in ANSWERING if key in figures), None)
 
 
 def _with_kit(found: Report, folder: str) -> Report:
@@ -302,10 +330,16 @@ def _templates() -> jinja2.Environment:
 
 def page(found: Report) -> str:
     """The self-contained HTML page."""
-    study = found.study
+    study, numbers, first = found.study, {}, 1
+    for section in found.folded:
+        numbers[section.key], first = first, first + len(section.tables)
+    style, script = ((TEMPLATES / "report" / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     return _templates().get_template("report/report.html").render(
-        report=found, all_simulated=_all_simulated(study), not_people=_not_people(study),
-        version=VERSION, folder=study.name,
+        report=found, all_simulated=_all_simulated(study), not_people=_not_people(study), numbers=numbers,
+        version=VERSION, folder=study.name, style=style, script=script,
+        # Places within figures are styles of their elements, which no hash can name.
+        policy=f"default-src 'none'; script-src '{hash_source(script)}'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
     )  # fmt: skip
 
 
@@ -313,7 +347,7 @@ def as_markdown(found: Report) -> str:
     """The same without pictures: their numbers stand in the tables."""
     parts = [f"# {markdown_text(found.title)}", ", ".join(f"{number} {noun}" for number, noun in found.facts)]
     parts += [f"**{sentence}**" for sentence in _not_people(found.study)]
-    parts += ["## What was found", _bullets(found.findings)]
+    parts += [f"**{markdown_text(found.verdict)}**", "## What was found", _bullets(found.more)]
     for section in found.sections:
         parts += [f"## {markdown_text(section.title)}", *map(markdown_text, section.text)]
         parts += [_bullets(section.items)] if section.items else []

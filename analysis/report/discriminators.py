@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from analysis.showing.page import Axis, Mark, Picture, Row, RowFigure, Section, round_steps
 from analysis.showing.tables import Table, in_short
-from analysis.showing.words import MINUS
+from analysis.showing.words import MINUS, percent
 from analysis.votes.discriminated import AGAIN, Discriminated, Told, ToldApart
 
 WHAT = (
-    "{reader} says whether a person or the model wrote it. What it tells beyond {simple} is the number to look at; "
-    "both nulls should hold .50."
+    "{reader} says whether a person or the model wrote it. The number to look at is its accuracy beyond {simple}. "
+    "Both nulls should hold .50."
 )
 READER = {
     "lstm": "A discriminator reads a context and a reply and",
@@ -49,22 +49,22 @@ def _short(table: Table) -> tuple[Table, ...]:
 
 
 def discriminators_finding(found: Discriminated | None) -> list[str]:
-    """One sentence on all models."""
+    """One sentence on the model that a classifier recognises most often, and one on all of them."""
     if found is None:
         return []
-    simple, many = BEYOND[found.models[0].by], len(found.models)
-    told = [one for one in found.models if one.accuracy.low > 0.5]
-    beyond = sum(one.beyond.low > 0 for one in told)
-    best = max(found.models, key=lambda one: one.accuracy.value)
-    right = f"{told_interval(best.accuracy)} of its replies and people's are told right"
-    if many == 1:
-        verb = "is" if told else "is not shown to be"
-        more = f", {'more' if beyond else 'not shown to be more'} than by {simple}" if told else ""
-        return [f"{best.name} {verb} told from people by a discriminator: {right}{more}."]
-    return [
-        f"{len(told)} of {many} models and decodings {'is' if len(told) == 1 else 'are'} told from people by a "
-        f"discriminator, {beyond or 'none'} of them beyond {simple}; best told is {best.name}: {right}."
-    ]
+    simple, models = BEYOND[found.models[0].by], found.models
+    shown = [one for one in models if one.accuracy.low > 0.5]
+    beyond = [one for one in shown if one.beyond.low > 0]
+    best = max(models, key=lambda one: one.accuracy.value)
+    share, low, high = (percent(end, 0) for end in (best.accuracy.value, best.accuracy.low, best.accuracy.high))
+    if not shown:
+        text = f"No model is shown to be recognised by a classifier: at most in {share} of replies ({low} to {high})."
+        return [text]
+    more = f"better than {simple} alone" if best in beyond else f"no better than {simple} alone"
+    text = f"A classifier tells {best.name} from people in {share} of replies ({low} to {high}), {more}."
+    if len(models) > 1:
+        text += f" It recognises {len(shown)} of {len(models)} models, {len(beyond) or 'none'} better than {simple}."
+    return [text]
 
 
 def told_share(value: float) -> str:
@@ -99,7 +99,7 @@ def _figures(models: Sequence[ToldApart]) -> tuple[RowFigure, ...]:
             Mark("tick", axis.at(one.length.value), 0, -1, "grey"),
             *((Mark("ring", axis.at(one.bag.value), 0, 0, "ink"),) if words else ()),
             *axis.interval(*_ends(one.accuracy)),
-        ), described=f"told right {told_interval(one.accuracy)}, by length {told_share(one.length.value)}, by a bag "
+        ), described=f"accuracy {told_interval(one.accuracy)}, by length {told_share(one.length.value)}, by a bag "
                      f"of words {told_share(one.bag.value)}")
         for one in models
     )  # fmt: skip
@@ -115,10 +115,10 @@ def _figures(models: Sequence[ToldApart]) -> tuple[RowFigure, ...]:
         for one in models
     )
     return (
-        RowFigure("Replies told right, people's and the model's", rows, axis.ticks(round_steps(axis.low, axis.high)),
-                  "share of replies", ((axis.at(0.5), "chance"),),
+        RowFigure("Accuracy of the discriminator on people's and the model's replies", rows,
+                  axis.ticks(round_steps(axis.low, axis.high)), "share of replies", ((axis.at(0.5), "chance"),),
                   (("dot", "people", "by the discriminator, with its 95 % interval"), *simple), "95 % interval"),
-        RowFigure(f"Told right beyond {BEYOND[models[0].by]}", over,
+        RowFigure(f"Accuracy beyond {BEYOND[models[0].by]}", over,
                   further.ticks(round_steps(further.low, further.high)), "share of replies",
                   ((further.at(0), "nothing more"),), note_head="95 % interval"),
     )  # fmt: skip
@@ -129,13 +129,13 @@ def _ends(one: Told) -> tuple[float, float, float]:
 
 
 def _accuracies(models: Sequence[ToldApart]) -> Table:
-    head = ("model", "replies", "told right", "length", "bag of words", "null A", "null B", "beyond the best")
+    head = ("model", "replies", "accuracy", "length", "bag of words", "null A", "null B", "beyond the best")
     rows = tuple(
         (one.name, f"{one.replies:,}", told_interval(one.accuracy), told_interval(one.length), told_interval(one.bag),
          told_interval(one.null_a), told_interval(one.null_b), _difference(one.beyond))
         for one in models
     )  # fmt: skip
-    caption = "Replies told right by discriminators, with 95 % intervals over dialogues and discriminators' seeds"
+    caption = "Accuracy of discriminators, with 95 % intervals over dialogues and discriminators' seeds"
     return Table(head, rows, caption)
 
 

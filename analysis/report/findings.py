@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.section import reach
 from analysis.comparison.answer import median_spread
-from analysis.comparison.untrained import AboveUntrained, sentences_above
+from analysis.comparison.untrained import AboveUntrained, claims_above
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
 from analysis.ranks.section import ranked_findings
@@ -18,7 +18,7 @@ from analysis.showing.words import count, percent
 from analysis.stats.between_raters.agreement import landis_koch
 from analysis.stats.intervals import Interval
 from analysis.ties.answer import TiesAnswer
-from analysis.ties.text import RESAMPLED, against_chance
+from analysis.ties.text import against_chance
 from analysis.votes.rated import RatingsTable
 from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
 from analysis.votes.study import Study
@@ -29,21 +29,20 @@ POOR = 0.2  # below it Landis and Koch say "slight"
 
 
 def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveUntrained]) -> list[str]:
-    """The findings, most important first."""
+    """The findings, the verdict on the study's question first."""
     if votes.ratings is not None:
         return rated_findings(votes.ratings)
     if votes.ranks is not None:
         return ranked_findings(votes.ranks)
     parts = [
         best_of(votes.preference),
-        preferred(votes.preference),
+        *preferred(votes.preference),
         _ties(votes.ties),
-        _chance(votes.ties),
         _agreed(votes.agreement),
         _seeds(methods),
-        *sentences_above(above),
+        " ".join(claims_above(above)),
     ]
-    return [part for part in parts if part] or ["Nothing yet: the study holds too little data."]
+    return [part for part in parts if part]
 
 
 def best_of(answer: PreferenceAnswer | None) -> str:
@@ -63,42 +62,43 @@ def best_of(answer: PreferenceAnswer | None) -> str:
     )
 
 
-def preferred(answer: PreferenceAnswer | None) -> str:
-    """Whether any difference was shown, and the largest one seen."""
+def preferred(answer: PreferenceAnswer | None) -> list[str]:
+    """Whether any difference was shown, then the largest one seen."""
     if answer is None:
-        return ""
+        return []
     if not answer.led:
-        return "No two systems were compared often enough for an interval."
+        return ["No two systems were compared often enough for an interval."]
     shown = [one for one, is_shown in zip(answer.led, answer.shown, strict=True) if is_shown]
     largest = max(shown or answer.led, key=lambda one: one.net.value)
-    text = _largest(answer, largest, len(shown)) if largest.net.value else _balanced(answer, largest)
-    return f"{text}{_of_these_raters(answer)}"
+    sentences = _largest(answer, largest, len(shown)) if largest.net.value else [_balanced(answer, largest)]
+    return [*sentences, *_of_these_raters(answer)]
 
 
-def _largest(answer: PreferenceAnswer, largest: Preference, shown: int) -> str:
-    size, interval = f"{100 * largest.net.value:.1f} points", points(largest.net.low, largest.net.high)
+def _largest(answer: PreferenceAnswer, largest: Preference, shown: int) -> list[str]:
+    interval = f"95 % interval {points(largest.net.low, largest.net.high)}"
+    size = f"{100 * largest.net.value:.1f} points of net preference"
     if len(answer.led) == 1:
-        led = f"by {size} of net preference (95 % interval {interval})"
         if shown:
-            return f"People preferred {largest.first} to {largest.second}, {led}."
-        return f"No preference between {largest.first} and {largest.second} was shown: {largest.first} leads {led}."
-    total = f"{len(answer.led)} comparisons of two systems (Holm's correction, and ranks all at once)"
-    most = f"{size} for {largest.first} over {largest.second} (95 % interval {interval}, not corrected)"
+            return [f"People preferred {largest.first} to {largest.second}, by {size} ({interval})."]
+        names = f"{largest.first} and {largest.second}"
+        return [f"No preference between {names} was shown: {largest.first} leads by {size} ({interval})."]
+    total = f"{len(answer.led)} comparisons of two systems"
+    detail = f"The largest difference is {size}, {largest.first} over {largest.second} ({interval}, not corrected)."
     if not shown:
-        return f"No preference was shown in any of {total}; the largest was {most}."
-    return f"A preference was shown in {shown} of {total}; the largest was {most}."
+        return [f"No preference was shown in any of {total}.", detail]
+    most = f"the largest for {largest.first} over {largest.second}"
+    return [f"A preference was shown in {shown} of {total}{f', {most}' if shown > 1 else f': {most[12:]}'}.", detail]
 
 
-def _of_these_raters(answer: PreferenceAnswer) -> str:
+def _of_these_raters(answer: PreferenceAnswer) -> Iterator[str]:
     """What these few raters alone prefer, which says nothing of others."""
     nets = answer.fixed
     shown = sum(net.p_holm < 0.05 for net in nets)
     if not nets or shown <= sum(answer.shown):
-        return ""
+        return
     raters = count(max(net.raters for net in nets), "rater")
-    if len(nets) == 1:
-        return f" These {raters} themselves do prefer it, on new pairs; whether others would is not shown."
-    return f" These {raters} themselves have a preference in {shown} of them; whether others share it is not shown."
+    where = "" if len(nets) == 1 else f" in {shown} of {count(len(nets), 'comparison')}"
+    yield f"These {raters} have a preference{where}, also on new pairs. Whether other raters share it is not shown."
 
 
 def _balanced(answer: PreferenceAnswer, one: Preference) -> str:
@@ -116,33 +116,30 @@ def _ties(ties: TiesAnswer | None) -> str:
         return ""
     pooled, alone = ties.pooled, next((one.interval for one in ties.units if one.unit == "vote"), None)
     was = "was a tie" if pooled.ties == 1 else "were ties"
-    text = f"{pooled.ties:,} of {count(pooled.votes, 'vote')} {was} ({percent(pooled.share)}"
-    if (found := pooled.interval) and found.clusters and alone:
-        text += f"; 95 % interval {_span(found)} from resampling {RESAMPLED[found.unit]}"
-        text += f", {_span(alone)} if votes were independent"
-    return text + ")."
+    share = percent(pooled.share)
+    if (interval := pooled.interval) is None:
+        return f"{pooled.ties:,} of {count(pooled.votes, 'vote')} {was} ({share})."
+    text = f"{pooled.ties:,} of {count(pooled.votes, 'vote')} {was} ({share}; 95 % interval {_span(interval)})."
+    if interval.clusters and alone:
+        text += f" If votes were independent, the interval would be {_span(alone)}."
+    return f"{text} {against_chance(pooled)}"
 
 
 def _span(found: Interval) -> str:
     return f"{percent(found.low)} to {percent(found.high)}"
 
 
-def _chance(ties: TiesAnswer | None) -> str:
-    if ties is None or ties.pooled.interval is None:
-        return ""
-    verdict = against_chance(ties.pooled)
-    rest = "So the share of ties alone does not rule out random clicking."
-    return verdict if ties.pooled.chance.told_apart else f"{verdict} {rest}"
-
-
 def _agreed(answer: AgreementAnswer | None) -> str:
     if answer is None or not math.isfinite(answer.found.fleiss_kappa.value):
         return ""
     kappa = answer.found.fleiss_kappa
-    ends = reach(kappa, 2).replace("(", "(95 % interval ", 1) if math.isfinite(kappa.low) else reach(kappa, 2)
-    is_weak = kappa.value < POOR and math.isfinite(kappa.low)
-    weak = ": people hardly agree on which pairs are ties and which response is better" if is_weak else ""
-    return f"Raters of the same pair agree with Fleiss' kappa {ends}, {landis_koch(kappa.value)}{weak}."
+    if not math.isfinite(kappa.low):
+        return f"Fleiss' kappa between raters of the same pair is {reach(kappa, 2)}."
+    ends = reach(kappa, 2).replace("(", "(95 % interval ", 1)
+    text = f"Fleiss' kappa between raters of the same pair is {ends}"
+    if kappa.value < POOR:
+        return f"{text}: they hardly agree on which response is better, or whether any is."
+    return f"{text}: {landis_koch(kappa.value)} agreement."
 
 
 def _seeds(methods: Sequence[Method]) -> str:
@@ -157,16 +154,13 @@ def _seeds(methods: Sequence[Method]) -> str:
     over, mine = person.over_seeds, [m for m in others if m.model == person.model]
     text = (
         f"Over {count(len(person.seeds), 'seed')} of {person.model}, the SD of people's preference is {over.sd:.1f} "
-        f"points (95 % interval {over.low:.1f} to {over.high:.1f}; {person.sd_if_alike:.1f} if the seeds were alike)"
+        f"points (95 % interval {over.low:.1f} to {over.high:.1f}); equal seeds would give {person.sd_if_alike:.1f}."
     )
     if not mine:  # other architectures' scores tell nothing about the seeds of this one
-        return f"{text}. {_without_people(others)}"
-    told = [(name, median_spread(some)) for name, some in _by_group(mine)]
-    text += "; that of " + ", of ".join(
-        f"{name} is {median.sd:.1f} points (median of {count(median.names, 'task')})" for name, median in told[:NAMED]
-    )
-    text += _further(len(told) - NAMED)
-    return text + (". There are too few seeds to rank these SDs." if over.few else ".")
+        return f"{text} {_without_people(others)}"
+    medians = ", ".join(f"{median_spread(some).sd:.1f} for {name}" for name, some in _by_group(mine)[:NAMED])
+    text += f" The median SD is {medians}{_further(len(_by_group(mine)) - NAMED)}."
+    return text + (" These are too few seeds to rank the SDs." if over.few else "")
 
 
 def _by_group(found: Sequence[Method]) -> list[tuple[str, list[Method]]]:
@@ -178,18 +172,17 @@ def _by_group(found: Sequence[Method]) -> list[tuple[str, list[Method]]]:
 
 
 def _without_people(found: Sequence[Method]) -> str:
-    told = [(name, median_spread(some)) for name, some in _by_group(found)]
-    text = ", of ".join(
-        f"{name} is {median.sd:.1f} points (median over {count(median.names, 'task')} and "
-        f"{count(median.models, 'architecture')}; {median.sd_if_alike:.1f} if the seeds were alike)"
-        for name, median in told[:NAMED]
+    spreads = [(name, median_spread(some)) for name, some in _by_group(found)]
+    text = ", ".join(
+        f"{median.sd:.1f} points for {name} ({median.sd_if_alike:.1f} if the seeds were equal)"
+        for name, median in spreads[:NAMED]
     )
-    return f"Over training seeds, the SD of {text}{_further(len(told) - NAMED)}."
+    return f"The median SD over training seeds is {text}{_further(len(spreads) - NAMED)}."
 
 
 def _further(ways: int) -> str:
-    """That other ways of judging are not in the sentence."""
-    return "" if ways < 1 else f"; {count(ways, 'other way')} of judging {'is' if ways == 1 else 'are'} in the table"
+    """That other evaluators are not in the sentence."""
+    return "" if ways < 1 else f"; {count(ways, 'more evaluator')} {'is' if ways == 1 else 'are'} in the table"
 
 
 def limitations(study: Study, methods: Sequence[Method]) -> list[str]:

@@ -6,8 +6,10 @@ and keep its words readable on a phone.
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,12 +52,19 @@ class RowFigure:
 
     title: str
     rows: tuple[Row, ...]
-    ticks: tuple[tuple[float, str], ...]
+    ticks: Ticks
     unit: str
     across: tuple[tuple[float, str], ...] = ()
     legend: tuple[tuple[str, str, str], ...] = ()  # shape, colour, meaning
     note_head: str = ""
     caption: str = ""
+
+    def value_of(self, row: Row, mark: Mark) -> str:
+        """What a mark shows, as the page says it where somebody points there: `seq2seq: 12.5`."""
+        meanings = {(shape, colour): meaning for shape, colour, meaning in self.legend}
+        name = meanings.get((mark.shape, mark.colour), row.label)
+        ends = (mark.at, mark.to) if mark.shape in ("bar", "block") else (mark.at,)
+        return f"{name}: {' to '.join(map(self.ticks.value_at, ends))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One heading with what belongs to it; `tables` are gathered at the end of the page, and stand here in Markdown."""
+    """One heading with what belongs to it; `tables` hold the numbers that its sentences and figures show."""
 
     key: str
     title: str
@@ -109,12 +118,50 @@ class Axis:
             return ()
         return Mark("bar", self.at(low), self.at(high), 0, colour), Mark("dot", self.at(value), 0, 0, colour)
 
-    def ticks(self, values: Sequence[float], form: str = "{:g}") -> tuple[tuple[float, str], ...]:
+    def value(self, place: float) -> float:
+        """The value at a place: the inverse of `at`.
+
+        >>> Axis(0, 50).value(25.0), round(Axis(1, 16, logarithmic=True).value(50.0), 6)
+        (12.5, 4.0)
+        """
+        if self.logarithmic:
+            return float(self.low * (self.high / self.low) ** (place / 100))
+        return self.low + (self.high - self.low) * place / 100
+
+    def ticks(self, values: Sequence[float], form: str = "{:g}") -> Ticks:
         """Named places of the values that lie within the axis."""
-        return tuple(
-            (self.at(value), form.format(value).replace("-", MINUS).replace("%", " %")) for value in values
-            if self.low - 1e-9 <= value <= self.high + 1e-9
-        )  # fmt: skip
+        inside = (value for value in values if self.low - 1e-9 <= value <= self.high + 1e-9)
+        return Ticks(self, tuple((self.at(value), _spelt(form.format(value))) for value in inside), form)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """Named places of an axis, in percent of its width, and how its values are spelt."""
+
+    axis: Axis
+    places: tuple[tuple[float, str], ...]
+    form: str
+
+    def __iter__(self) -> Iterator[tuple[float, str]]:
+        return iter(self.places)
+
+    def value_at(self, place: float) -> str:
+        """The value at a place, spelt as the axis spells it and a little finer.
+
+        >>> Axis(-10, 10).ticks([0]).value_at(25), Axis(0, 1).ticks([0], "{:.0%}").value_at(34.5)
+        ('−5', '34.5 %')
+        """
+        value = self.axis.value(place)
+        return _spelt(f"{value:.1%}" if "%" in self.form else f"{float(f'{value:.3g}') + 0.0:g}")
+
+
+def _spelt(number: str) -> str:
+    return number.replace("-", MINUS).replace("%", " %")
+
+
+def hash_source(content: str) -> str:
+    """What a page's policy calls its own script or style by."""
+    return f"sha256-{b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
 
 
 def round_steps(low: float, high: float, most: int = 6) -> list[float]:

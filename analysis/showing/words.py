@@ -152,8 +152,8 @@ def told_of_few_seeds(spreads: Iterable[SeedRange | None]) -> Iterator[str]:
     if fewest is None or fewest.seeds >= ENOUGH_SEEDS:
         return
     yield (
-        f"{fewest.seeds} seeds cannot rule out that {unseen_collapse(fewest.seeds):.0%} of trainings collapse. If one "
-        "in ten does, 95 % intervals over 3 to 20 seeds hold in .71 to .88 of studies."
+        f"{fewest.seeds} seeds cannot rule out that {percent(unseen_collapse(fewest.seeds), 0)} of trainings collapse. "
+        "If one in ten does, 95 % intervals over 3 to 20 seeds hold in .71 to .88 of studies."
     )
-    held = f"in {fewest.level:.0%} of studies"
+    held = f"in {percent(fewest.level, 0)} of studies"
     yield f"Under any law, the range of {fewest.seeds} seeds holds the median training {held}."

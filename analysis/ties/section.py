@@ -37,7 +37,7 @@ def section(answer: TiesAnswer | None, study: Study) -> Section | None:
             f"HumanExp-k holds the k-th vote of every pair. The {rounds} experiments share their pairs, so they are "
             "rounds of one study, not replications."
         )
-    drawn = (units_figure(answer),) if len(answer.units) > 1 else ()
+    drawn = (sets_figure(answer), *((units_figure(answer),) if len(answer.units) > 1 else ()))
     return Section("ties", "How many ties, and with what certainty", tuple(text), drawn, tables=_tables(answer),
                    notes=answer.warnings)  # fmt: skip
 

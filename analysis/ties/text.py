@@ -182,9 +182,10 @@ def _found(answer: TiesAnswer) -> str:
 
 def against_chance(curve: Curve) -> str:
     """Whether the share of ties differs from that of random clicking, for the terminal and the report alike."""
-    verb = "differs significantly from" if curve.chance.told_apart else "does not differ significantly from"
-    p = p_equals(curve.chance.p_shown)
-    return f"Random clicking among three answers gives 33.3 % ties; {percent(curve.share)} {verb} that ({p})."
+    share, chance = percent(curve.share), f"(33.3 %; {p_equals(curve.chance.p_shown)})"
+    if curve.chance.told_apart:
+        return f"The tie share ({share}) differs from that of random clicking {chance}."
+    return f"Random clicking {chance} could give this tie share ({share}), so it cannot show that raters read."
 
 
 def _raters(answer: TiesAnswer) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from analysis.votes.long_tables import LongTable, long_from_choices, long_from_votes
-from analysis.votes.scores.files import Unused
+from analysis.votes.scores.files import Unused, by_reason
 from analysis.votes.scores.panel import OPTION_DRAWS, PEOPLE, UNSEEN, Floats, Panel
 from analysis.votes.study import Study
 from analysis.votes.systems import fixed_sides, match
@@ -94,14 +94,14 @@ def not_used(study: Study, panels: Sequence[Panel], left: Sequence[Unused], tabl
     used = [
         one for one in left if one.why == OPTION_DRAWS and any(one.what.startswith(f"{name} of ") for name in drawn)
     ]
-    shown, found = {table.title for table in tables}, [str(one) for one in left if one not in used]
+    shown, found = {table.title for table in tables}, [one for one in left if one not in used]
     for panel in panels:
         if panel.kind == PEOPLE:
             continue
         title = f"{panel.shown.label}" + ("" if panel.checkpoint == "last" else f", {panel.checkpoint}")
         if title not in shown:
-            found.append(str(Unused(title, _why_none(panel))))
-    return [*(study.scores.missing if study.scores else ()), *dict.fromkeys(found)]
+            found.append(Unused(title, _why_none(panel)))
+    return [*(study.scores.missing if study.scores else ()), *map(str, by_reason(found))]
 
 
 def _why_none(panel: Panel) -> str:

@@ -8,8 +8,8 @@ from analysis.worth.text import OF, percent_worth, shown_worth, worth_tables
 
 WHAT = (
     "An evaluator that scores both responses of a pair can stand in for votes on pairs that nobody voted on. Its worth "
-    "is the part of the votes that could be spared for the same error if it scored pairs without end; where the range "
-    "begins at 0, the votes do not show any."
+    "is the part of the votes that could be spared for the same error if it scored pairs without end. A range that "
+    "begins at 0 shows no worth."
 )
 
 

@@ -7,7 +7,7 @@ metrics.parquet and scores.parquet of version 0.2.0 say nothing: they are known 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -38,6 +38,19 @@ class Unused(NamedTuple):
 
     def __str__(self) -> str:
         return f"not compared: {self.what} ({self.why})"
+
+
+def by_reason(unused: Iterable[Unused]) -> list[Unused]:
+    """What was not used, one line a reason.
+
+    >>> print(*by_reason([Unused("a", "ranks"), Unused("b", "no seeds"), Unused("c", "ranks")]), sep="\n")
+    not compared: a; c (ranks)
+    not compared: b (no seeds)
+    """
+    reasons: dict[str, dict[str, None]] = {}
+    for one in unused:
+        reasons.setdefault(one.why, {})[one.what] = None
+    return [Unused("; ".join(names), why) for why, names in reasons.items()]
 
 
 @dataclass(frozen=True, eq=False)

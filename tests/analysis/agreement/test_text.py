@@ -117,7 +117,7 @@ def test_the_table_for_people_shows_raters_and_the_recipe(tmp_path, agreement):
         "votes:120|pairs:40|clusters:pair+rater|interval",
         "95 % intervals draw 40 pairs and 13 raters anew",
         "MACE's model",
-        "block nobody for it",
+        "no ground to block one",
     ):
         assert words in shown
 

@@ -51,8 +51,8 @@ def test_a_claim_names_the_tasks_where_it_holds_and_the_rival_that_came_nearest(
         assert margin.difference == pytest.approx(37, abs=12)
     assert bad.here.difference < 0
     anew, trained = sentences_above(found)
-    assert anew.startswith("On 1 of 2 probe tasks (A) more than half of all trainings of an encoder beat everything")
-    assert trained == "As trained, an encoder beats everything untrained on other dialogues on 1 of 2 probe tasks (A)."
+    assert anew.startswith("With new seeds, a trained encoder beats every baseline and untrained encoder on 1 of 2")
+    assert trained == "With the same seeds on new dialogues, that is shown on 1 of the tasks (A)."
     assert [row[0] for row in table_above(found).rows] == ["A", "B"]
 
 
@@ -60,9 +60,9 @@ def test_three_seeds_say_how_many_it_takes(tmp_path):
     (task,) = found = above_untrained(scores(tmp_path, [("A", 0.97, 0.6)]))
     assert task.shown_as_trained and not task.shown and task.anew.p > 0.125
     anew, wanting, trained = sentences_above(found)
-    assert anew.startswith("With new seeds, on none of 1 probe task is a trained encoder shown to beat everything")
-    assert wanting == "3 seeds cannot show it: with 1 cell it takes 5 seeds."
-    assert trained.startswith("As trained, an encoder beats everything untrained")
+    assert anew.startswith("With new seeds, a trained encoder is shown to beat") and "on none of 1 probe task" in anew
+    assert wanting == "3 seeds cannot show it: 1 trained encoder needs 5 seeds."
+    assert trained.startswith("With the same seeds on new dialogues, that is shown on 1 of")
 
 
 def test_a_baseline_may_be_shown_to_beat_all_that_was_trained(tmp_path):
@@ -105,15 +105,12 @@ def test_the_best_mean_alone_is_no_claim(tmp_path):
     found = above_untrained(scores(tmp_path, [("A", 0.52, 0.5)]))
     assert not found[0].shown and not found[0].shown_as_trained
     *_, sentence = sentences_above(found)
-    assert (
-        sentence == "As trained, on none of 1 probe task is an encoder shown to beat everything untrained on other "
-        "dialogues."
-    )
+    assert sentence == "With the same seeds on new dialogues, that is shown on none of the tasks."
 
 
 def test_one_seed_says_nothing_of_others(tmp_path):
     (task,) = found = above_untrained(scores(tmp_path, [("A", 0.99, 0.1)], seeds=1))
     assert task.anew is None and not task.shown and task.shown_as_trained
     wanting, trained = sentences_above(found)
-    assert wanting == "1 seed cannot show it: with 1 cell it takes 5 seeds." and trained.startswith("As trained, an")
+    assert wanting == "1 seed cannot show it: 1 trained encoder needs 5 seeds." and trained.startswith("With the same")
     assert list(sentences_above(())) == []

@@ -35,7 +35,7 @@ def test_systems_stand_in_order_with_ranks_that_say_what_is_not_known(study):
     assert far["anew"]["high"] - far["anew"]["low"] > far["trained"]["high"] - far["trained"]["low"]
     assert lone["anew"] is lone["over_seeds"] is lone["step"] is None
     assert "One seed: lone. So nothing is known of other trainings of them." in str(found)
-    assert "3 seeds cannot rule out that 63% of trainings collapse." in str(found)
+    assert "3 seeds cannot rule out that 63 % of trainings collapse." in str(found)
     assert (far["over_seeds"]["level"], far["over_seeds"]["seeds"]) == (0.75, 3)
 
 

@@ -60,12 +60,12 @@ def test_seeds_are_told_apart_where_their_reliability_is_surely_above_zero():
 
     def said(*compared):
         answer = ComparisonAnswer((), compared, (), (), (), (), (), (), 2.0, None, (), False, (), (), "methods")
-        return [sentence for sentence in verdicts(answer) if "told apart" in sentence]
+        return [sentence for sentence in verdicts(answer) if "differ" in sentence]
 
     (alone,) = said(one("people", "net preference", 0.0))
-    assert alone == "By people, the seeds of hred cannot be told apart (E rho^2 0.80, 95 % interval 0.00 to 0.90)."
+    assert alone == "By people, the seeds of hred are not shown to differ (E rho^2 0.80, 95 % interval 0.00 to 0.90)."
     (two,) = said(one("probe", "A", 0.2), one("probe", "B", 0.0))
-    assert two.startswith("By probe, seeds can be told apart in 1 of 2 cases, each a task on an architecture")
+    assert two.startswith("By probe, seeds differ in 1 of 2 cases, each a task on an architecture")
     assert (
         said(ComparedMethod(None, method("probe", "A", (1.0, 1.0)), Generalisability(np.nan, 0, 1, np.nan, (1, 9))))
         == []
@@ -76,26 +76,35 @@ def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_on
     person, near = method("people", "net preference", (0.0, 3.0, 6.0)), method("probe", "A", (0.0, 1.0, 2.0))
     said = verdicts(answered(person, near))
     assert said[0].startswith("Over 3 seeds of hred, people's SD is 3 times the SD of 1 other method (95 % interval")
-    assert said[0].endswith("no method's SD can be told apart from people's.")
+    assert said[0].endswith("no method's SD is shown to differ from it.")
     assert f"{3 / np.sqrt(f.ppf(0.975, 2, 2)):.2g} to {3 * np.sqrt(f.ppf(0.975, 2, 2)):.2g}" in said[0]
     assert "the true SD may be 0.5 to 6.3 times as large" in said[1]
     far = method("probe", "B", (0.0, 0.01, 0.02))
-    assert verdicts(answered(person, far))[0].endswith("; it can be told apart, and is lower.")
+    assert verdicts(answered(person, far))[0].endswith("; that is shown to be lower.")
     (three,) = rankings([person, far, near, method("probe", "C", (0.0, 1.5, 3.0))])
     assert three.median == sd_ratio(person.over_seeds, near.over_seeds)
     said = verdicts(answered(person, far, near, method("probe", "C", (0.0, 1.5, 3.0))))[0]
     assert "people's SD is 3 times the median of 3 other methods" in said
-    assert said.endswith("; only one can be told apart, and it is lower.")
+    assert said.endswith("; one method is shown to be lower.")
     wide = method("probe", "D", (0.0, 900.0, 1800.0))
     said = verdicts(answered(person, far, near, wide))[0]
-    assert said.endswith("; 2 of them can be told apart, each tested by itself: 1 lower and 1 higher.")
+    assert said.endswith("; 2 of them are shown to differ, each tested by itself: 1 lower and 1 higher.")
 
 
 def test_advice_names_votes_seeds_and_hours(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
     said = advice(study, votes_answers(study, None, "auto").preference, panels_of(study), ordered(panels_of(study)))
-    assert "are worth 7 independent votes, too few to show any net preference" in said[0] and "of rating" in said[0]
-    assert any("With 9 seeds, the 95 % interval of an SD ends below twice the SD; that is 6 more" in s for s in said)
+    assert "can show no net preference with power .80" in said[0] and "of rating" in said[0]
+    assert any("6 more seeds would bring the 95 % interval of an SD below twice the SD." in s for s in said)
+
+
+def test_advice_names_the_pay_where_hit_toml_does(tmp_path):
+    study = add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred"))
+    (study / "hit.toml").write_text('pay_per_sitting = 10\npairs_per_sitting = 10\ncurrency = "GBP"\n')
+    read = read_study(study)
+    assert "takes 61 more votes (about 1 hour of rating, 61 GBP of pay)" in advice(
+        read, votes_answers(read, None, "auto").preference, [], []
+    )[0]  # fmt: skip
 
 
 def test_a_study_of_scores_with_one_seed_gets_no_advice_that_it_cannot_bear(tmp_path):
@@ -139,11 +148,11 @@ def advised(tmp_path, seed_sd, item_sd):
 
 def test_more_seeds_are_not_advised_where_the_doubt_comes_from_items(tmp_path):
     said = advised(tmp_path, seed_sd=0.05, item_sd=5.0)
-    assert "By probe, a re-run may well reverse 1 of 1 order of two architectures." in said
-    assert "times the items for 1, where more seeds would not do, since all seeds share the items" in said
+    assert "By probe, 1 of 1 order of two architectures could flip in a re-run." in said
+    assert "1 needs 8.2 times the items: more seeds would not help, because all seeds share the items." in said
     assert "seeds per architecture" not in said
 
 
 def test_seeds_are_advised_where_they_are_enough(tmp_path):
     said = advised(tmp_path, seed_sd=1.0, item_sd=0.05)
-    assert "seeds per architecture for 1 of them." in said and "items" not in said
+    assert "1 needs 17 seeds per architecture." in said and "items" not in said

@@ -85,9 +85,9 @@ def test_every_number_of_the_report_is_the_commands(study, report):
 
 
 def test_the_page_has_figures_the_curves_and_a_finding(study, report):
-    assert "Replies told right, people's and the model's" in html.unescape(report["html"])
+    assert "Accuracy of the discriminator on people's and the model's replies" in html.unescape(report["html"])
     assert f'src="data:image/png;base64,{base64.b64encode(CURVES).decode()}"' in report["html"]
-    assert "2 of 4 models and decodings are told from people by a discriminator" in report["html"]
+    assert "It recognises 2 of 4 models" in report["html"]
     assert "marker" in report["html"]
 
 

@@ -40,12 +40,14 @@ def test_the_page_states_the_published_shares_and_that_nothing_was_simulated(sha
     write_records(tmp_path / "votes.jsonl", votes(shared), signature="marco", kind=Vote)
     found = report(read_study(tmp_path), title="MarCo against HDSA, completion")
     written = page(found)
-    preferred, ties, chance, agreed = found.findings
+    preferred, ties, agreed = found.findings
     assert preferred.startswith("People preferred a to b, by 10.2 points of net preference (95 % interval +2.8")
     assert ties.startswith("1,520 of 2,226 votes were ties (68.3 %")
-    assert "68.3 % differs significantly from that (p = " in chance and "kappa 0.45" in agreed
+    assert "The tie share (68.3 %) differs from that of random clicking (33.3 %; p" in ties and "is 0.45" in agreed
     assert "simulated: programs cast" not in written
-    assert [name for _, name in found.picture.across] == ["chance 33 %"]  # no room for "half" beside it
+    assert found.picture.title == "Net preference with its 95 % interval"
+    (sets,) = [figure for figure in found.figures if figure.title.startswith("Share of ties in sets")]
+    assert [name for _, name in sets.across] == ["chance 33 %"]  # no room for "half" beside it
     assert "0.451" in written  # nominal alpha, as published
 
 

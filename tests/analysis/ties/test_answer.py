@@ -74,7 +74,9 @@ def test_a_p_next_to_nothing_is_not_called_zero():
     table = {"pair": np.arange(3000), "rater": np.arange(3000) % 500}
     found = answer(votes_from_columns({**table, "choice": np.where(np.arange(3000) % 10, "tie", "a")}), size=100)
     assert found.pooled.chance.p < 1e-20
-    assert any(sentence.endswith("differs significantly from that (p < .0001).") for sentence in sentences(found))
+    assert any(
+        sentence.endswith("differs from that of random clicking (33.3 %; p < .0001).") for sentence in sentences(found)
+    )
 
 
 def at_chance(crowd):
