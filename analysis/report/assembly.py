@@ -316,8 +316,9 @@ def title_of(study: Study, votes: VotesAnswers) -> str:
 
 
 def _together(value: Any) -> Any:
-    """Numbers and their per cent on one line."""
-    return value.replace(" %", "\N{NO-BREAK SPACE}%") if isinstance(value, str) else value
+    """Numbers and their per cent on one line; what is markup already, such as the script, stays to the letter."""
+    is_text = isinstance(value, str) and not hasattr(value, "__html__")
+    return value.replace(" %", "\N{NO-BREAK SPACE}%") if is_text else value
 
 
 @functools.cache  # compiled once, however many reports a program writes

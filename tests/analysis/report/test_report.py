@@ -301,3 +301,41 @@ def test_two_models_whose_names_end_in_numbers_are_no_seeds_of_one(folder):
     pairs = [replace(p, a=renamed(p.a), b=renamed(p.b)) for p in read_records(folder / "pairs.jsonl", Pair)]
     write_records(folder / "pairs.jsonl", pairs, signature="named|v:0", kind=Pair)
     assert made(folder)[1]["title"] == "Which of 3 systems is preferred?"
+
+
+@pytest.mark.browser
+def test_a_click_unfolds_sorts_and_a_pointer_tells_the_value(chromium, folder):
+    path = folder / "report.html"
+    path.write_text(made(add_scores(folder))[0], encoding="utf-8")
+    view = chromium.new_page(viewport={"width": 1280, "height": 900})
+    view.goto(path.as_uri())
+    strip = view.locator(".answering .strip").first
+    strip.hover()
+    assert view.locator("#value").inner_text().startswith("bilstm_attn-0 over bilstm_attn-1: ")
+    assert view.locator("details[open]").count() == 0
+    view.click("#unfold")
+    assert view.locator("details:not([open])").count() == 0
+    column = "rows => rows.map(row => row.cells[0].textContent)"
+    rows = view.locator("#preferred tbody").nth(1).locator("tr")
+    before = rows.evaluate_all(column)
+    head = view.locator("#preferred thead").nth(1).locator("th").first
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "ascending" and rows.evaluate_all(column) == sorted(before)
+    head.locator("button").click()
+    assert rows.evaluate_all(column) == sorted(before, reverse=True)
+    assert barriers(view, "dark", 1280) == []
+    view.close()
+
+
+@pytest.mark.browser
+def test_a_link_and_print_open_what_is_folded(chromium, folder):
+    path = folder / "report.html"
+    path.write_text(made(folder)[0], encoding="utf-8")
+    view = chromium.new_page(viewport={"width": 1280, "height": 900})
+    view.goto(f"{path.as_uri()}#ties")
+    assert view.locator("details[open]").evaluate_all("all => all.map(one => one.id)") == ["ties"]
+    view.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert view.locator("details:not([open])").count() == 0
+    view.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert view.locator("details[open]").count() == 1
+    view.close()
