@@ -20,8 +20,8 @@ from analysis.notebook_tasks import robustness as robustness
 from analysis.showing.result import Result
 from analysis.votes.cautions import reading_of, told_of_reading
 from analysis.votes.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, unverified_apart, votes_of
-from analysis.votes.naming import Names
 from dialogue.errors import InputError
+from dialogue.importing.naming import Names
 
 if TYPE_CHECKING:
     from analysis.votes.keeping import Unverified

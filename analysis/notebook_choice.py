@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from analysis.showing.result import Result
-from analysis.votes.naming import Names
+from dialogue.importing.naming import Names
 
 
 def choice(

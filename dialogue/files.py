@@ -236,13 +236,21 @@ def placed_records(path: str | Path, kind: type[R]) -> Iterator[tuple[str, R]]:
 
 
 def read_field(path: str | Path, kind: type, name: str) -> Iterator[Any]:
-    """One field of every record, which is all that is checked: for a glance at a large file."""
+    """One field of every record that has it, which is all that is checked: for a glance at a large file."""
+    return (value for (value,) in read_fields(path, kind, (name,), required=False))
+
+
+def read_fields(path: str | Path, kind: type, names: Sequence[str], *, required: bool = True) -> Iterator[list[Any]]:
+    """Some fields of every record, which are all that is checked; records that lack one are refused or left out."""
+    checks = [(name, _check_of(_fields(kind)[name][0])) for name in names]
     for number, value in _lines(Path(path)):
         where = f"{path}:{number}"
         if number == 1 and "format" in value and "version" in value:
             _check_header(value, kind, where)
-        elif name in value:
-            yield _check_of(_fields(kind)[name][0])(value[name], f"{where}: {name}")
+        elif not (absent := [name for name in names if name not in value]):
+            yield [check(value[name], f"{where}: {name}") for name, check in checks]
+        elif required:
+            raise InputError(f"{where}: {', '.join(absent)} missing; a {singular(kind)} needs it. See docs/format.md.")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

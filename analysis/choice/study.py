@@ -11,8 +11,8 @@ from pathlib import Path
 from analysis.choice.answer import ChoiceAnswer, answer
 from analysis.votes.choices import Choices, profiles_beside, read_answers, read_models
 from analysis.votes.forms import read_elsewhere
-from analysis.votes.naming import Names
 from dialogue.errors import InputError
+from dialogue.importing.naming import Names
 from dialogue.importing.people import NOT_GIVEN, groups_of_people
 from dialogue.questions import read_questions
 

@@ -9,19 +9,22 @@ and new training seeds. Random erasers are drawn anew for each seed, so that the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from analysis.stats.reruns import both_levels
 from analysis.stats.sign_tests import holm
-from analysis.votes.erased import ErasedCheckpoint, ErasedReplies, read_erased
 from dialogue.errors import InputError
+from dialogue.files import digest, read_json
 from dialogue.signature import signature
 
 Floats = NDArray[np.float64]
@@ -29,6 +32,8 @@ MARGIN = 0.01  # nats a token
 SURE = 0.05
 USED, UNUSED, OPEN = "used", "not used", "open"
 MEASURES = {"nats": "nats a token", "changed": "replies changed", "unlike": "unlike", "acts": "other acts"}
+
+ERASERS = "erasers"  # the folder of a study
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +220,82 @@ def _judged(row: ErasedTask, p: float, margin: float) -> ErasedTask:
     inside = -margin < found.low and found.high < margin < row.whole
     verdict = USED if p < SURE and found.value > 0 else UNUSED if inside else OPEN
     return replace(row, p_holm=p, verdict=verdict)
+
+
+@dataclass(frozen=True, eq=False)
+class ErasedReplies:
+    """One eraser of one checkpoint, or none: what the model then says, a row a context."""
+
+    told: Mapping[str, Any]  # its entry in erasers.json; empty where nothing is erased
+    nll: NDArray[np.float64]
+    tokens: NDArray[np.float64]
+    changed: NDArray[np.float64]
+    bleu2: NDArray[np.float64]
+    acts: NDArray[np.str_] | None
+
+
+@dataclass(frozen=True, eq=False)
+class ErasedCheckpoint:
+    """One model, seed and checkpoint with all of its erasers; `clusters` has a number for the dialogue of each row."""
+
+    model: str
+    seed: int | None
+    checkpoint: str
+    items: tuple[str, ...]
+    clusters: NDArray[np.int64]
+    plain: ErasedReplies
+    erased: tuple[ErasedReplies, ...]
+    left_out: Mapping[str, str]  # task -> why it has no eraser
+
+
+def read_erased(study: Path) -> list[ErasedCheckpoint]:
+    """Every checkpoint that was decoded behind its erasers."""
+    found = [_checkpoint(study, told) for told in sorted((study / ERASERS).glob("*/erasers.json"))]
+    if not found:
+        raise InputError(
+            f"{study} has no erasers. Make them: python -m generation encode {study} --pooling decoder --checkpoints "
+            f"last, then python -m probes erase {study}, then python -m generation erased {study}."
+        )
+    if len({one.items for one in found}) > 1:
+        raise InputError(f"The models of {study} answered different contexts: python -m generation erased {study}.")
+    return found
+
+
+def _checkpoint(study: Path, told: Path) -> ErasedCheckpoint:
+    about, folder = read_json(told), study / "erased" / told.parent.name
+    if any("flat" not in one for one in about["erasers"] if "file" in one):
+        raise InputError(
+            f"{told} is of an earlier version, whose erasers left directions that hardly vary as they were. Make them "
+            f"anew: python -m probes erase {study}, then python -m generation erased {study}."
+        )
+    plain, items, clusters = _replies(folder / "none.parquet", {}, None)
+    erased = []
+    for one in about["erasers"]:
+        if "file" in one:
+            path = folder / f"{Path(one['file']).stem}.parquet"
+            replies, others, _ = _replies(path, one, digest(told.parent / one["file"]))
+            if others != items:
+                raise InputError(f"{path} has other contexts than none.parquet: python -m generation erased {study}.")
+            erased.append(replies)
+    left = {one["task"]: one["left_out"] for one in about["erasers"] if "left_out" in one}
+    seed = about["seed"]
+    codes = np.unique(np.array(clusters), return_inverse=True)[1].astype(np.int64)
+    return ErasedCheckpoint(
+        str(about["model"]), None if seed is None else int(seed), str(about["checkpoint"]), items, codes, plain,
+        tuple(erased), left,
+    )  # fmt: skip
+
+
+def _replies(
+    path: Path, told: Mapping[str, Any], eraser: str | None
+) -> tuple[ErasedReplies, tuple[str, ...], list[str]]:
+    again = f"Decode again: python -m generation erased {path.parents[2]}."
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} is not there, or not whole. {again}") from error
+    if eraser is not None and (table.schema.metadata or {}).get(b"eraser") != eraser.encode():
+        raise InputError(f"{path} was made with another eraser than is there now. {again}")
+    numbers = {name: np.asarray(table[name].to_numpy(), np.float64) for name in ("nll", "tokens", "changed", "bleu2")}
+    acts = None if table["acts"].null_count else np.array(table["acts"].to_pylist(), str)
+    return ErasedReplies(told, **numbers, acts=acts), tuple(table["item"].to_pylist()), table["cluster"].to_pylist()

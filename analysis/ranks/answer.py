@@ -24,7 +24,7 @@ from analysis.stats.paired.plackett_luce import Group, Ranking, equal_strength_p
 from analysis.stats.sign_tests import holm_where
 from analysis.votes.cautions import cautions
 from analysis.votes.clusters import Ways, clusters_of
-from analysis.votes.rated import RatingsTable
+from analysis.votes.ratings import RatingsTable
 from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 from dialogue.signature import signature

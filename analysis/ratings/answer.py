@@ -20,7 +20,7 @@ from analysis.stats.ordinal import ProportionalOdds, proportional_odds
 from analysis.stats.sign_tests import holm
 from analysis.votes.cautions import cautions
 from analysis.votes.clusters import clusters_of
-from analysis.votes.rated import Rated, RatingsTable
+from analysis.votes.ratings import Rated, RatingsTable
 from analysis.votes.votes import Votes, net_scores
 from dialogue.signature import signature
 

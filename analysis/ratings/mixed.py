@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from analysis.stats.crossed_linear import CrossedLinear, fits_of, widest_contrast
 from analysis.stats.intervals import Interval, crossed, groups
 from analysis.votes.clusters import Ways, ways_within
-from analysis.votes.rated import RatingsTable, Rows
+from analysis.votes.ratings import RatingsTable, Rows
 from dialogue.errors import InputError
 
 Floats = NDArray[np.float64]

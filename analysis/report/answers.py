@@ -12,7 +12,7 @@ from analysis.agreement.answer import answer as ask_agreement
 from analysis.agreement.text import document as agreement_document
 from analysis.choice.answer import ChoiceAnswer
 from analysis.choice.study import choice_answer
-from analysis.erasure.answer import ErasureAnswer
+from analysis.erasure.answer import ERASERS, ErasureAnswer
 from analysis.erasure.answer import answer as ask_erasure
 from analysis.judge.answer import JudgeAnswer
 from analysis.judge.answer import answer as ask_judge
@@ -37,9 +37,8 @@ from analysis.variance.answer import VarianceAnswer
 from analysis.variance.answer import answer as ask_variance
 from analysis.variance.tables import not_used, study_tables
 from analysis.votes.cautions import reading_of
-from analysis.votes.erased import ERASERS
 from analysis.votes.inputs import JUDGED, matches_of, unverified_apart, with_items
-from analysis.votes.rated import RatingsTable
+from analysis.votes.ratings import RatingsTable
 from analysis.votes.scores.files import Unused
 from analysis.votes.scores.paired import side_differences
 from analysis.votes.scores.panel import Panel

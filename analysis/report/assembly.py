@@ -55,7 +55,7 @@ from analysis.report.answers import (
 from analysis.report.behind import with_pairs_behind
 from analysis.report.checklist import asked_of_judges, checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
-from analysis.report.discriminators import discriminators_finding, discriminators_section
+from analysis.report.discriminators import discriminators_finding, discriminators_section, read_discriminated
 from analysis.report.paper.kit import KitSource, paper_section
 from analysis.report.probes import probe_table, probes_section
 from analysis.robustness import section as robustness
@@ -67,7 +67,6 @@ from analysis.ties import section as ties
 from analysis.variance import section as variance
 from analysis.variance.text import document as variance_document
 from analysis.votes.cautions import reading_of
-from analysis.votes.discriminated import read_discriminated
 from analysis.votes.study import Study
 from analysis.votes.voters import judges_caption, marked_table, not_people
 from analysis.worth import section as worth

@@ -25,7 +25,7 @@ from analysis.ratings.section import new_units
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count, percent
 from analysis.stats.power import smallest_shown
-from analysis.votes.rated import RatingsTable
+from analysis.votes.ratings import RatingsTable
 from analysis.votes.scores.panel import UNSEEN, Panel
 from analysis.votes.study import Study
 from analysis.votes.votes import Votes

@@ -19,7 +19,7 @@ from analysis.stats.between_raters.agreement import landis_koch
 from analysis.stats.intervals import Interval
 from analysis.ties.answer import TiesAnswer
 from analysis.ties.text import against_chance
-from analysis.votes.rated import RatingsTable
+from analysis.votes.ratings import RatingsTable
 from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
 from analysis.votes.study import Study
 

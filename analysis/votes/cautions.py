@@ -23,8 +23,8 @@ ONE_DIALOGUE = "All votes are on one dialogue, so no interval shows how other di
 
 def cautions(votes: Votes) -> list[str]:
     """One sentence for each thing to know before quoting a number."""
-    said = [*_about_rounds(votes), *_about_raters(votes), *about_dialogues(votes)]
-    return [*said, "One vote has no interval."] if len(votes) == 1 else said
+    sentences = [*_about_rounds(votes), *_about_raters(votes), *about_dialogues(votes)]
+    return [*sentences, "One vote has no interval."] if len(votes) == 1 else sentences
 
 
 def told_of_reading(votes: Votes, *, alone: bool = False) -> list[str]:
@@ -36,17 +36,17 @@ def told_of_reading(votes: Votes, *, alone: bool = False) -> list[str]:
         return []
     counts = np.bincount(votes.choice, minlength=len(votes.labels)).tolist()
     ties = counts[votes.labels.index("tie")] if "tie" in votes.labels else None
-    shown = [f"{label} {number:,}" for label, number in zip(votes.labels, counts, strict=True) if label != "tie"]
+    tallies = [f"{label} {number:,}" for label, number in zip(votes.labels, counts, strict=True) if label != "tie"]
     if votes.systems:
-        shown = _wins(votes)
-    told = ", ".join([*shown, *([] if ties is None else [count(ties, "tie")])])
+        tallies = _wins(votes)
+    tally = ", ".join([*tallies, *([] if ties is None else [count(ties, "tie")])])
     people = f" of {count(groups(votes.rater), 'rater')}" if votes.rater is not None else ""
-    held = f"{count(len(votes), 'vote')}{people} on {count(groups(votes.pair), 'pair')}: {told}."
-    apart = [said for said in votes.warnings if said.startswith(VERIFIED)] if alone else []
+    contents = f"{count(len(votes), 'vote')}{people} on {count(groups(votes.pair), 'pair')}: {tally}."
+    verified = [warning for warning in votes.warnings if warning.startswith(VERIFIED)] if alone else []
     return [
         votes.ledger.line,
-        f"Read: {count(votes.ledger.read, 'row')}, {held} {_lost(votes, alone)}".rstrip(),
-        *apart,
+        f"Read: {count(votes.ledger.read, 'row')}, {contents} {_lost(votes, alone)}".rstrip(),
+        *verified,
     ]
 
 
@@ -93,12 +93,14 @@ def _wins(votes: Votes) -> list[str]:
 def _about_rounds(votes: Votes) -> list[str]:
     if votes.round is None:
         return ["The votes have no round column, so HumanExp-1, 2, ... cannot be told apart: only pooled results."]
-    said, counted = [], votes.in_round
+    sentences, counted = [], votes.in_round
     if len(set(np.unique(votes.round[counted], return_counts=True)[1].tolist())) > 1:
-        said.append("The experiments have different numbers of votes.")
+        sentences.append("The experiments have different numbers of votes.")
     if twice := _repeated(votes.pair[counted], votes.round[counted]):
-        said.append(f"HumanExp-k should hold one vote per pair; some rounds have more ({count(twice, 'extra vote')}).")
-    return said
+        sentences.append(
+            f"HumanExp-k should hold one vote per pair; some rounds have more ({count(twice, 'extra vote')})."
+        )
+    return sentences
 
 
 def _about_raters(votes: Votes) -> list[str]:
@@ -115,18 +117,18 @@ def about_names(votes: Votes) -> list[str]:
     """Votes that one person may have given twice, and raters who bear the name of a model."""
     if votes.rater is None:
         return []
-    said, met = [], dict[str, list[str]]()
+    sentences, met = [], dict[str, list[str]]()
     if twice := _repeated(votes.pair, votes.rater):
-        said.append(f"Some raters voted on the same pair more than once ({count(twice, 'repeated vote')}).")
+        sentences.append(f"Some raters voted on the same pair more than once ({count(twice, 'repeated vote')}).")
     for code in np.unique(votes.rater).tolist():
         met.setdefault(folded_name(votes.raters[code]), []).append(votes.raters[code])
-    if alike := [names for names in met.values() if len(names) > 1]:
-        shown = " and ".join(repr(name) for name in alike[0][:2])
-        said.append(
-            f"{shown} differ in capitals or spaces only and are counted as different raters "
-            f"({count(len(alike), 'such name')}). If they are one person, write the name in one way."
+    if spellings := [names for names in met.values() if len(names) > 1]:
+        examples = " and ".join(repr(name) for name in spellings[0][:2])
+        sentences.append(
+            f"{examples} differ in capitals or spaces only and are counted as different raters "
+            f"({count(len(spellings), 'such name')}). If they are one person, write the name in one way."
         )
-    return [*said, *_about_models(votes)]
+    return [*sentences, *_about_models(votes)]
 
 
 def _about_models(votes: Votes) -> list[str]:
@@ -136,11 +138,11 @@ def _about_models(votes: Votes) -> list[str]:
     known = np.zeros(len(votes), bool) if votes.door is None else np.array([*votes.doors, ""])[votes.door] == JUDGE
     systems = {folded_name(name) for name in votes.systems}
     names = [folded_name(votes.raters[code]) for code in np.unique(votes.rater[~known]).tolist()]
-    if not (found := [name for name in names if name in systems or is_model_name(name)]):
+    if not (models := [name for name in names if name in systems or is_model_name(name)]):
         return []
     return [
-        f"{count(len(found), 'rater')} may be no person: {found[0]!r} is the name of a language model"
-        f"{' or of a compared system' if found[0] in systems else ''}. If it judged, its votes are no person's: keep "
+        f"{count(len(models), 'rater')} may be no person: {models[0]!r} is the name of a language model"
+        f"{' or of a compared system' if models[0] in systems else ''}. If it judged, its votes are no person's: keep "
         "them in verdicts.jsonl, or say --with-judges."
     ]
 

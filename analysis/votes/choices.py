@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from analysis.stats.intervals import Interval, mean_interval
 from analysis.votes.clusters import clusters_of
-from analysis.votes.naming import Names
 from dialogue.errors import InputError
 from dialogue.files import from_json, read_records
-from dialogue.importing.naming import meanings
+from dialogue.importing.naming import Names, meanings
 from dialogue.judges import judges_beside, refusal, whose
 from dialogue.questions import check_indices, read_choices
 from dialogue.records import OptionChoice, Question, Rater
@@ -57,7 +56,7 @@ class Choices:
     @cached_property
     def dialogue(self) -> Ints | None:
         """The dialogue of each answer's question; None where some question names none."""
-        names = [one.dialogue for one in self.questions]
+        names = [question.dialogue for question in self.questions]
         if None in names or not names:
             return None
         return np.asarray(np.unique(np.array(names), return_inverse=True)[1][self.pair], dtype=np.int64)
@@ -68,18 +67,18 @@ class Choices:
 
     def need(self, name: str, what: str) -> Any:
         """A column, or a sentence where there is none."""
-        if (found := getattr(self, name, None)) is None:
+        if (column := getattr(self, name, None)) is None:
             raise InputError(f"{what} needs the {name} of every question, and some name none.")
-        return found
+        return column
 
     def corpus(self, name: str) -> NDArray[np.bool_]:
         """Which answers are to questions of a corpus."""
-        return np.array([one.corpus == name for one in self.questions], dtype=bool)[self.pair]
+        return np.array([question.corpus == name for question in self.questions], dtype=bool)[self.pair]
 
-    def select(self, kept: NDArray[np.bool_]) -> Choices:
+    def select(self, mask: NDArray[np.bool_]) -> Choices:
         """Some of the answers."""
-        return replace(self, pair=self.pair[kept], rater=self.rater[kept], seconds=self.seconds[kept],
-                       hits={name: values[kept] for name, values in self.hits.items()})  # fmt: skip
+        return replace(self, pair=self.pair[mask], rater=self.rater[mask], seconds=self.seconds[mask],
+                       hits={name: values[mask] for name, values in self.hits.items()})  # fmt: skip
 
 
 def read_answers(
@@ -88,45 +87,48 @@ def read_answers(
     """Answers from choices.jsonl, or from any table whose columns `columns` names; `first` is the first option's."""
     ours = path.suffix == ".jsonl" and not columns and not first
     judges = judges_beside([path])
-    found = read_choices(path, questions, judges=judges) if ours else _from_table(path, questions, columns, first)
-    return answers_given(found, questions, uncounted=uncounted)
+    answers = read_choices(path, questions, judges=judges) if ours else _from_table(path, questions, columns, first)
+    return answers_given(answers, questions, uncounted=uncounted)
 
 
 def answers_kept(
-    found: Sequence[OptionChoice], questions: Sequence[Question], *, uncounted: bool = False
+    answers: Sequence[OptionChoice], questions: Sequence[Question], *, uncounted: bool = False
 ) -> tuple[list[OptionChoice], list[str]]:
     """The answers that count, one of a rater to a question, and what was left out and why."""
-    place = {one.question: k for k, one in enumerate(questions)}
-    left: Counter[str] = Counter()
-    kept: dict[tuple[str, str], OptionChoice] = {}
-    for one in found:
-        if why := _why_left(one, questions[place[one.question]], uncounted):
-            left[why] += 1
-        elif (one.question, one.rater) in kept:
-            left["a second answer of one rater to one question"] += 1
+    place = {question.question: k for k, question in enumerate(questions)}
+    reasons: Counter[str] = Counter()
+    counted: dict[tuple[str, str], OptionChoice] = {}
+    for answer in answers:
+        if why := _why_left(answer, questions[place[answer.question]], uncounted):
+            reasons[why] += 1
+        elif (answer.question, answer.rater) in counted:
+            reasons["a second answer of one rater to one question"] += 1
         else:
-            kept[one.question, one.rater] = one
-    return list(kept.values()), [f"Left out: {number:,}, {why}." for why, number in left.items()]
+            counted[answer.question, answer.rater] = answer
+    return list(counted.values()), [f"Left out: {number:,}, {why}." for why, number in reasons.items()]
 
 
-def answers_given(found: Sequence[OptionChoice], questions: Sequence[Question], *, uncounted: bool = False) -> Choices:
+def answers_given(
+    answers: Sequence[OptionChoice], questions: Sequence[Question], *, uncounted: bool = False
+) -> Choices:
     """The answers as columns, without those that do not count."""
-    place = {one.question: k for k, one in enumerate(questions)}
-    rows, notes = answers_kept(found, questions, uncounted=uncounted)
-    raters = tuple(sorted({one.rater for one in rows}))
+    place = {question.question: k for k, question in enumerate(questions)}
+    rows, notes = answers_kept(answers, questions, uncounted=uncounted)
+    raters = tuple(sorted({answer.rater for answer in rows}))
     codes = {name: k for k, name in enumerate(raters)}
-    truth = [questions[place[one.question]].answer for one in rows]
-    first = np.array([float(one.first == true) for one, true in zip(rows, truth, strict=True)])
-    second = np.array([float(true in (one.first, one.second)) for one, true in zip(rows, truth, strict=True)])
-    if number := sum(one.first is None for one in rows):
+    truth = [questions[place[answer.question]].answer for answer in rows]
+    first = np.array([float(answer.first == true) for answer, true in zip(rows, truth, strict=True)])
+    second = np.array([float(true in (answer.first, answer.second)) for answer, true in zip(rows, truth, strict=True)])
+    if number := sum(answer.first is None for answer in rows):
         notes.append(f"{number:,} answers choose nothing; they count as wrong.")
-    if number := sum(one.second is None and one.first is not None for one in rows):
+    if number := sum(answer.second is None and answer.first is not None for answer in rows):
         notes.append(f"{number:,} answers have no second choice; for R@2 they count by the first alone.")
     return Choices(
-        tuple(questions), np.array([place[one.question] for one in rows], dtype=np.int64),
-        np.array([codes[one.rater] for one in rows], dtype=np.int64), raters, {FIRST: first, SECOND: second},
-        np.array([np.nan if one.seconds is None else one.seconds for one in rows]),
-        tuple(sorted({one.source for one in rows})), tuple(notes), any(one.second is not None for one in rows),
+        tuple(questions), np.array([place[answer.question] for answer in rows], dtype=np.int64),
+        np.array([codes[answer.rater] for answer in rows], dtype=np.int64), raters, {FIRST: first, SECOND: second},
+        np.array([np.nan if answer.seconds is None else answer.seconds for answer in rows]),
+        tuple(sorted({answer.source for answer in rows})), tuple(notes),
+        any(answer.second is not None for answer in rows),
     )  # fmt: skip
 
 
@@ -146,23 +148,23 @@ def told_of_sources(sources: Sequence[str]) -> list[str]:
     return ["Answers here are simulated: they say nothing about people."] if "simulated" in sources else []
 
 
-def _why_left(one: OptionChoice, question: Question, uncounted: bool) -> str:
-    if one.kind == "check" or question.kind == "check":
+def _why_left(answer: OptionChoice, question: Question, uncounted: bool) -> str:
+    if answer.kind == "check" or question.kind == "check":
         return "answers to hidden checks"
-    if not uncounted and one.rater_status != "passed":
-        return f"answers of raters who are {one.rater_status}"
-    return "" if uncounted or one.counted else "answers that do not count"
+    if not uncounted and answer.rater_status != "passed":
+        return f"answers of raters who are {answer.rater_status}"
+    return "" if uncounted or answer.counted else "answers that do not count"
 
 
 def _from_table(path: Path, questions: Sequence[Question], columns: Names, first: int) -> list[OptionChoice]:
     """Answers of any table; every complaint names the row."""
-    named = meanings(columns, "--columns")
-    known = {one.question: one for one in questions}
-    if unknown := [name for name in named if name not in CHOICE_FIELDS]:
+    names = meanings(columns, "--columns")
+    known = {question.question: question for question in questions}
+    if unknown := [name for name in names if name not in CHOICE_FIELDS]:
         raise InputError(f"--columns maps {unknown[0]}; an answer has {', '.join(CHOICE_FIELDS)}.")
-    judges, found = judges_beside([path]), []
+    judges, answers = judges_beside([path]), []
     for where, row in read_table(path).rows():
-        texts = {name: cell_text(row.get(named.get(name, name))).strip() for name in CHOICE_FIELDS}
+        texts = {name: cell_text(row.get(names.get(name, name))).strip() for name in CHOICE_FIELDS}
         if not texts["question"] or not texts["rater"]:
             raise InputError(
                 f"{where}: no question or no rater here; the columns are {', '.join(row)}. Name them: "
@@ -180,17 +182,17 @@ def _from_table(path: Path, questions: Sequence[Question], columns: Names, first
         values["counted"] = texts["counted"].lower() not in ("false", "0", "no")
         if (why := whose(texts["source"], texts["rater"], judges)) is not None:
             raise refusal(where, why)
-        one = from_json(OptionChoice, values, where)
-        check_indices(one, question, where)
-        found.append(one)
-    return found
+        answer = from_json(OptionChoice, values, where)
+        check_indices(answer, question, where)
+        answers.append(answer)
+    return answers
 
 
 def _option(text: str, question: Question, first: int, where: str) -> int | None:
     """The index of an option from its number or its text; nothing where nothing was chosen."""
     if not text:
         return None
-    options = [one.text for one in question.options]
+    options = [option.text for option in question.options]
     if text in options:
         return options.index(text)
     if not text.lstrip("-").isdecimal() or not 0 <= int(text) - first < len(options):
@@ -211,7 +213,7 @@ def _seconds(text: str, where: str) -> float:
 def profiles_beside(folder: Path) -> dict[str, Mapping[str, str]]:
     """Rater -> what they said of themselves, of a study's raters.jsonl."""
     path = folder / "raters.jsonl"
-    return {one.rater: one.profile for one in read_records(path, Rater)} if path.exists() else {}
+    return {rater.rater: rater.profile for rater in read_records(path, Rater)} if path.exists() else {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,11 +235,11 @@ def read_models(path: Path, questions: Sequence[Question]) -> list[ModelChoices]
     except (OSError, pa.ArrowInvalid, KeyError) as error:
         raise InputError(f"{path} cannot be read ({error}). Write it again: python -m evaluators choose") from None
     place: dict[tuple[str, str], list[int]] = {}
-    for k, one in enumerate(questions):
-        draw = int(one.extra.get("draw", 0) or 0)
-        if one.kind == "real":
-            place.setdefault((one.item, f"candidates draw {draw}" if draw else ""), []).append(k)
-    found: dict[tuple[bool, str, str], dict[tuple[int | None, str], dict[str, Floats]]] = {}  # the last: by head
+    for k, question in enumerate(questions):
+        draw = int(question.extra.get("draw", 0) or 0)
+        if question.kind == "real":
+            place.setdefault((question.item, f"candidates draw {draw}" if draw else ""), []).append(k)
+    scores: dict[tuple[bool, str, str], dict[tuple[int | None, str], dict[str, Floats]]] = {}  # the last: by head
     for evaluator, task, model, seed, checkpoint, item, rater, score, condition in zip(*columns.values(), strict=True):
         at = place.get((item, condition or ""))
         if (
@@ -249,14 +251,14 @@ def read_models(path: Path, questions: Sequence[Question]) -> list[ModelChoices]
             continue
         name = model if checkpoint in ("last", "") else f"{model} {checkpoint}"
         rule, head = ("encoder", rater) if evaluator == "nuc_encoder" else (rater, "")
-        rows = found.setdefault((evaluator == "baseline", name, rule), {}).setdefault((seed, task), {})
+        rows = scores.setdefault((evaluator == "baseline", name, rule), {}).setdefault((seed, task), {})
         if head not in rows:
             rows[head] = np.full(len(questions), np.nan)
         rows[head][at] = score
-    made = []
-    for (baseline, name, rule), held in found.items():
-        seeds = tuple(dict.fromkeys(seed for seed, _ in held))
-        hits = {task: np.stack([np.mean([*held[seed, task].values()], axis=0) for seed in seeds])
+    models = []
+    for (baseline, name, rule), by_seed in scores.items():
+        seeds = tuple(dict.fromkeys(seed for seed, _ in by_seed))
+        hits = {task: np.stack([np.mean([*by_seed[seed, task].values()], axis=0) for seed in seeds])
                 for task in (FIRST, SECOND)}  # fmt: skip
-        made.append(ModelChoices(name, rule, seeds, baseline, hits))
-    return sorted(made, key=lambda one: one.baseline)
+        models.append(ModelChoices(name, rule, seeds, baseline, hits))
+    return sorted(models, key=lambda question: question.baseline)

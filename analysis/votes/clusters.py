@@ -47,21 +47,21 @@ def clusters_of(votes: Clusterable, wanted: str = "auto", *, part: bool = False)
         return _found(votes)
     if wanted not in CLUSTERINGS:
         raise InputError(f"--clusters is {wanted!r}; write one of {', '.join(CLUSTERINGS)}.")
-    asked = {name: _asked(votes, name, wanted, part) for name in wanted.split("+") if name != "vote"}
-    return {name: codes for name, codes in asked.items() if _several(codes)}
+    columns = {name: _asked(votes, name, wanted, part) for name in wanted.split("+") if name != "vote"}
+    return {name: codes for name, codes in columns.items() if _several(codes)}
 
 
 def ways_within(votes: Votes, wanted: str = "auto") -> dict[str, Ints]:
     """What votes share as a model of effects needs it, the widest first: the clusters, and the pairs within them."""
-    found = clusters_of(votes, wanted)
-    wide = {name: codes for name, codes in found.items() if name != "rater"}
-    return {**wide, **({"pair": votes.pair} if wide else {}), **found}
+    clusters = clusters_of(votes, wanted)
+    wide = {name: codes for name, codes in clusters.items() if name != "rater"}
+    return {**wide, **({"pair": votes.pair} if wide else {}), **clusters}
 
 
 def _found(votes: Clusterable) -> dict[str, Ints]:
     shared = [] if not len(votes) else [name for name in COARSEST_FIRST if _gathers(votes, name)]
-    named = [*shared[:1], "rater"]
-    return {name: codes for name in named if (codes := _column(votes, name)) is not None and _several(codes)}
+    ways = [*shared[:1], "rater"]
+    return {name: codes for name in ways if (codes := _column(votes, name)) is not None and _several(codes)}
 
 
 def _gathers(votes: Clusterable, name: str) -> bool:
@@ -93,4 +93,4 @@ def without_interval(votes: Votes, ways: Sequence[str]) -> str:
     if len(votes) < 2:
         return "1 vote"
     codes = {way: getattr(votes, way) for way in ways}
-    return next((f"one {way}" for way, found in codes.items() if not _several(found)), "")
+    return next((f"one {way}" for way, column in codes.items() if not _several(column)), "")

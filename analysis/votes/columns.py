@@ -101,7 +101,7 @@ def columns_of_table(table: RawTable, wanted: Mapping[str, pa.DataType]) -> Colu
     if twice := [name for name in table.twins if name in wanted]:
         raise InputError(f"{table.path} has two columns called {twice[0]!r}; keep one.")
     arrays = {}
-    for name in (one for one in table.names if one in wanted):
+    for name in (column for column in table.names if column in wanted):
         cells = [
             None if isinstance(cell, str) and _is_absent(cell, wanted[name]) else cell for cell in table.columns[name]
         ]

@@ -19,13 +19,13 @@ def read_elsewhere(path: Path) -> str:
 
     `path` may also be the file that is missing.
     """
-    found = _answers(path)
-    if found is None:
+    answers = _answers(path)
+    if answers is None:
         return ""
-    kind, here = found.stem, path if path.exists() else path.parent
-    commands = [f"choose {found.parent}"] if kind == "choices" else _by_question(found, here)
-    told = ", or ".join(f"python -m analysis {command}" for command in commands)
-    return f"{here} holds {INSTEAD[kind]} and no votes on pairs; type: {told}"
+    kind, place = answers.stem, path if path.exists() else path.parent
+    commands = [f"choose {answers.parent}"] if kind == "choices" else _by_question(answers, place)
+    commands_typed = ", or ".join(f"python -m analysis {command}" for command in commands)
+    return f"{place} holds {INSTEAD[kind]} and no votes on pairs; type: {commands_typed}"
 
 
 def _answers(path: Path) -> Path | None:
@@ -38,10 +38,10 @@ def _answers(path: Path) -> Path | None:
     return next((file for name in INSTEAD if (file := folder / f"{name}.jsonl").exists()), None)
 
 
-def _by_question(ratings: Path, here: Path) -> list[str]:
+def _by_question(ratings: Path, place: Path) -> list[str]:
     """The command that reads each question."""
     reads: dict[str, str] = {}
     for row in read_records(ratings, ResponseRating):
         reads.setdefault(row.question, "ratings" if row.rank is None else "ranks")
     more = {name: f" --question {name}" if reads.keys() - {name} else "" for name in reads}
-    return [f"{command} {here}{more[name]}" for name, command in reads.items()]
+    return [f"{command} {place}{more[name]}" for name, command in reads.items()]

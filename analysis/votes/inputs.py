@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.votes.forms import read_elsewhere
 from analysis.votes.keeping import VERIFIED
-from analysis.votes.naming import Names
 from analysis.votes.votes import Votes, read_votes, votes_from_columns
 from dialogue.errors import InputError
 from dialogue.files import digest
-from dialogue.importing.naming import meanings
+from dialogue.importing.naming import Names, meanings
 from dialogue.importing.reading import Reading, Stated
 from dialogue.records import Pair
 from dialogue.tables.reading import read_table
 
 if TYPE_CHECKING:
     from analysis.votes.long_tables import LongTable
-    from analysis.votes.rated import RatingsTable
+    from analysis.votes.ratings import RatingsTable
     from analysis.votes.study import Study
     from analysis.votes.systems import Matches
     from dialogue.importing.votes import Judgements
@@ -47,13 +46,13 @@ def judgements_of(path: Path, *, columns: Names = (), values: Names = (), **opti
     from dialogue.importing.potato import read_folder
     from dialogue.importing.votes import read_judgements
 
-    named = meanings(columns, "--columns")
-    said = {name: options[name] for name in ("tool", "question", "explode") if options.get(name)}
+    columns_named = meanings(columns, "--columns")
+    typed = {name: options[name] for name in ("tool", "question", "explode") if options.get(name)}
     if wide := options.get("wide"):
-        said["wide"] = Path(wide)
-    stated = Stated(named, meanings(values, "--values", theirs_first=True), **said)
+        typed["wide"] = Path(wide)
+    stated = Stated(columns_named, meanings(values, "--values", theirs_first=True), **typed)
     file = path / "votes.jsonl" if path.is_dir() and not options.get("tool") else path
-    return read_judgements(read_folder(file, named) if file.is_dir() else read_table(file), stated)
+    return read_judgements(read_folder(file, columns_named) if file.is_dir() else read_table(file), stated)
 
 
 def as_columns(data: Any) -> Any:
@@ -76,16 +75,18 @@ def matches_of(votes: Any, pairs: Any, *, kinds: tuple[str, ...] = ("real",), **
     if isinstance(pairs, str | Path):
         reading |= {"beside": [path]}
     if known:
-        found = votes_of(votes, kinds=kinds, **reading)
-        if pairs is not None or any(name in known for name in found.pairs):
-            return match(found, path, known), True
-    found = votes_of(votes, **reading)
-    return (fixed_sides(found), False) if found.system_a is None else (named_sides(found), True)
+        pool = votes_of(votes, kinds=kinds, **reading)
+        if pairs is not None or any(name in known for name in pool.pairs):
+            return match(pool, path, known), True
+    pool = votes_of(votes, **reading)
+    return (fixed_sides(pool), False) if pool.system_a is None else (named_sides(pool), True)
 
 
 def unverified_apart(votes: Any, pairs: Any, matches: Matches, **reading: Any) -> Matches | None:
     """The votes of visits that no marketplace has confirmed, by themselves; None where there are none beside others."""
-    if reading.get("unverified") == "only" or not any(said.startswith(VERIFIED) for said in matches.votes.warnings):
+    if reading.get("unverified") == "only" or not any(
+        warning.startswith(VERIFIED) for warning in matches.votes.warnings
+    ):
         return None
     try:
         return matches_of(votes, pairs, kinds=JUDGED, **{**reading, "unverified": "only"})[0]
@@ -133,9 +134,9 @@ def study_from(study: Any, votes: Any, pairs: Any, **how: Any) -> Study:
     scores = [] if study is None else sources_of(study)
     if votes is None:
         return study_of(scores, None, [])
-    beside = [Path(one) for one in (pairs, study) if isinstance(one, str | Path)]
-    read = votes_of(votes, beside=beside, **how)
-    return study_of(scores, read, [*pairs_known(votes, pairs)[1].values()])
+    files = [Path(source) for source in (pairs, study) if isinstance(source, str | Path)]
+    pool = votes_of(votes, beside=files, **how)
+    return study_of(scores, pool, [*pairs_known(votes, pairs)[1].values()])
 
 
 def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -> Study:
@@ -147,8 +148,8 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
     from analysis.votes.study import NOWHERE, Study
     from dialogue.importing.recognising import OnScale
 
-    named = {"score", "system"} & {*meanings(reading.get("columns", ()), "--columns")}
-    if systems or named or _asks_items(reading) or _is_ours(path):
+    rating_columns = {"score", "system"} & {*meanings(reading.get("columns", ()), "--columns")}
+    if systems or rating_columns or _asks_items(reading) or _is_ours(path):
         return _study_of_ratings(path, systems, reading)
     try:
         votes = votes_of(path, **reading)
@@ -161,8 +162,8 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
 def _study_of_ratings(path: Path, systems: Sequence[str], reading: Mapping[str, Any]) -> Study:
     from analysis.votes.study import NOWHERE, Study
 
-    said = {name: reading[name] for name in RATED_BY if reading.get(name)}
-    table = ratings_of(path, systems, **said, ranks_too=True)
+    typed = {name: reading[name] for name in RATED_BY if reading.get(name)}
+    table = ratings_of(path, systems, **typed, ranks_too=True)
     recipe = {path.name: _recipe(path, table.ledger)}
     return Study(NOWHERE, None, None, (), (), (), None, None, recipe, table=path, reading=reading, ratings=table)
 
@@ -172,20 +173,20 @@ def ratings_of(
     question: str = "", ranks_too: bool = False,
 ) -> RatingsTable:  # fmt: skip
     """Ratings of a file; the options are those of the command. `ranks_too`: or ranks, if that is what it holds."""
-    from analysis.votes.rated import read_asked, read_ratings
+    from analysis.votes.ratings import read_asked, read_ratings
 
-    named, words = meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True)
-    read = read_asked if ranks_too else read_ratings
-    return read(_rated_in(path), Stated(named, words, "", Path(wide) if wide else None, question), systems)
+    names, words = meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True)
+    reader = read_asked if ranks_too else read_ratings
+    return reader(_rated_in(path), Stated(names, words, "", Path(wide) if wide else None, question), systems)
 
 
 def ranks_of(path: Path, *, columns: Names = (), question: str = "") -> RatingsTable:
     """Ranks of a file: a rank stands where a score does."""
-    from analysis.votes.rated import read_ratings
+    from analysis.votes.ratings import read_ratings
 
-    named = dict(meanings(columns, "--columns"))
-    named["score"] = named.pop("rank", "rank")
-    return read_ratings(_rated_in(path), Stated(named, {}, "", None, question), ranks=True)
+    names = dict(meanings(columns, "--columns"))
+    names["score"] = names.pop("rank", "rank")
+    return read_ratings(_rated_in(path), Stated(names, {}, "", None, question), ranks=True)
 
 
 def _rated_in(path: Path) -> Path:

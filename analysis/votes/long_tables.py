@@ -22,7 +22,7 @@ from analysis.votes.choices import FIRST, SECOND, Choices, told_of_sources
 from analysis.votes.clusters import clusters_of
 from analysis.votes.columns import Columns, codes_of, columns_in_memory, columns_of, parquet_names, read_columns
 from analysis.votes.forms import read_elsewhere
-from analysis.votes.scored import scored_sides
+from analysis.votes.ratings import scored_sides
 from analysis.votes.systems import UNKNOWN, Matches
 from analysis.votes.voters import Voters, voters
 from analysis.votes.votes import net_scores
@@ -58,22 +58,22 @@ class LongTable:
 def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
     """One table for each evaluator, task, checkpoint and condition of the file, or for the file itself."""
     wanted = _wanted(score, factors)
-    read = _codes(path, wanted) if path.suffix == ".parquet" else read_columns(path, wanted, record="")
-    return _tables(read, score, factors)
+    table = _codes(path, wanted) if path.suffix == ".parquet" else read_columns(path, wanted, record="")
+    return _tables(table, score, factors)
 
 
 def _codes(path: Path, wanted: Mapping[str, pa.DataType]) -> Columns:
     """The wanted columns of a Parquet file, names as codes: millions of rows repeat a few thousand names."""
     names = parquet_names(path)
-    kept = [name for name in names if name in wanted]
+    columns = [name for name in names if name in wanted]
     try:
-        with pq.ParquetFile(path, read_dictionary=[name for name in kept if wanted[name] == pa.string()]) as file:
-            table = file.read(columns=kept)
+        with pq.ParquetFile(path, read_dictionary=[name for name in columns if wanted[name] == pa.string()]) as file:
+            table = file.read(columns=columns)
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"{path} cannot be read as Parquet ({error}).") from error
-    texts = {name for name in kept if pa.types.is_dictionary(table.schema.field(name).type)}
-    read = columns_of(path, table.select([name for name in kept if name not in texts]), wanted)
-    return Columns(path, {**read.arrays, **{name: table[name].unify_dictionaries() for name in texts}}, names)
+    texts = {name for name in columns if pa.types.is_dictionary(table.schema.field(name).type)}
+    numbers = columns_of(path, table.select([name for name in columns if name not in texts]), wanted)
+    return Columns(path, {**numbers.arrays, **{name: table[name].unify_dictionaries() for name in texts}}, names)
 
 
 def long_from_ratings(path: Path, *, factors: Sequence[str] = (), question: str = "") -> list[LongTable]:
@@ -81,19 +81,19 @@ def long_from_ratings(path: Path, *, factors: Sequence[str] = (), question: str 
     rows = [row for _, row in scored_sides(read_table(path)).rows() if question in ("", row["question"])]
     rated = [row for row in rows if cell_text(row["score"])]
     if not rated:
-        asked = f" --question {question}" if question else ""
+        option = f" --question {question}" if question else ""
         ranked = (
             f"{path} holds ranks. Those of one ranking always add to the same sum, so neither items nor raters vary in "
-            f"them: python -m analysis ranks {path}{asked}"
+            f"them: python -m analysis ranks {path}{option}"
         )
         raise InputError(ranked if rows else read_elsewhere(path))
     columns: dict[str, list[Any]] = {"task": [], "model": [], "item": [], "rater": [], "score": []}
     for row in rated:
-        told = (row["question"], row["system"], row["item"], row["rater"], float(row["score"]))
-        for held, value in zip(columns.values(), told, strict=True):
-            held.append(value)
-    said = tuple(told_of_sources([row["source"] for row in rated]))
-    return [replace(one, warnings=(*said, *one.warnings)) for one in long_from_columns(columns, factors=factors)]
+        cells = (row["question"], row["system"], row["item"], row["rater"], float(row["score"]))
+        for column, value in zip(columns.values(), cells, strict=True):
+            column.append(value)
+    notes = tuple(told_of_sources([row["source"] for row in rated]))
+    return [replace(long, warnings=(*notes, *long.warnings)) for long in long_from_columns(columns, factors=factors)]
 
 
 def long_from_columns(table: Any, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
@@ -105,30 +105,32 @@ def _wanted(score: str, factors: Sequence[str]) -> dict[str, pa.DataType]:
     return {name: pa.string() for name in (*GROUPS, "reason", *(factors or FACTORS))} | {score: pa.float64()}
 
 
-def _tables(read: Columns, score: str, factors: Sequence[str]) -> list[LongTable]:
-    path = read.path
-    if score not in read.arrays:
+def _tables(columns: Columns, score: str, factors: Sequence[str]) -> list[LongTable]:
+    path = columns.path
+    if score not in columns.arrays:
         raise InputError(
-            f"{path} has no column {score!r} (found: {', '.join(read.found)}). "
+            f"{path} has no column {score!r} (found: {', '.join(columns.found)}). "
             "Name it: --score NAME; of a file of votes, --score tie or --score net."
         )
-    if missing := [name for name in factors if name not in read.arrays]:
-        raise InputError(f"{path} has no column {missing[0]!r} (found: {', '.join(read.found)}).")
-    used = [name for name in (factors or FACTORS) if name in read.arrays]
-    values = read.arrays[score].to_numpy(zero_copy_only=False)
-    empty = {"score": ~np.isfinite(values), **{name: np.asarray(read.arrays[name].is_null()) for name in used}}
-    whole = ~np.any(list(empty.values()), axis=0)
+    if missing := [name for name in factors if name not in columns.arrays]:
+        raise InputError(f"{path} has no column {missing[0]!r} (found: {', '.join(columns.found)}).")
+    used = [name for name in (factors or FACTORS) if name in columns.arrays]
+    values = columns.arrays[score].to_numpy(zero_copy_only=False)
+    empty = {"score": ~np.isfinite(values), **{name: np.asarray(columns.arrays[name].is_null()) for name in used}}
+    complete = ~np.any(list(empty.values()), axis=0)
     warnings = tuple(
-        f"{rows.sum()} rows have no {name} and are left out{_reasons(read, rows) if name == 'score' else ''}."
+        f"{rows.sum()} rows have no {name} and are left out{_reasons(columns, rows) if name == 'score' else ''}."
         for name, rows in empty.items()
         if rows.any()
     )
-    keys = [name for name in GROUPS if name in read.arrays and name not in used]
-    labels, label = _labels([read.arrays[name] for name in keys], len(values))
+    keys = [name for name in GROUPS if name in columns.arrays and name not in used]
+    labels, label = _labels([columns.arrays[name] for name in keys], len(values))
     tables = []
     for name in sorted(set(labels)):
-        rows = np.flatnonzero(whole & np.isin(label, [k for k, one in enumerate(labels) if one == name]))
-        table = _table(name or path.stem, values[rows], {n: read.arrays[n] for n in used}, rows, warnings)
+        rows = np.flatnonzero(
+            complete & np.isin(label, [k for k, label_name in enumerate(labels) if label_name == name])
+        )
+        table = _table(name or path.stem, values[rows], {n: columns.arrays[n] for n in used}, rows, warnings)
         if table.factors:
             tables.append(table)
     if not tables:
@@ -136,13 +138,13 @@ def _tables(read: Columns, score: str, factors: Sequence[str]) -> list[LongTable
     return tables
 
 
-def _reasons(read: Columns, rows: NDArray[np.bool_]) -> str:
+def _reasons(table: Columns, rows: NDArray[np.bool_]) -> str:
     """Why scores are not there, where the table says so, the most frequent reason first."""
-    if "reason" not in read.arrays:
+    if "reason" not in table.arrays:
         return ""
-    texts = read.arrays["reason"].take(pa.array(np.flatnonzero(rows))).fill_null("").to_pylist()
-    told = Counter(text or "no reason given" for text in texts).most_common(5)
-    return f" ({', '.join(f'{text} {number:,}' for text, number in told)})"
+    texts = table.arrays["reason"].take(pa.array(np.flatnonzero(rows))).fill_null("").to_pylist()
+    counts = Counter(text or "no reason given" for text in texts).most_common(5)
+    return f" ({', '.join(f'{text} {number:,}' for text, number in counts)})"
 
 
 def _labels(columns: Sequence[Any], n: int) -> tuple[list[str], Ints]:
@@ -151,18 +153,18 @@ def _labels(columns: Sequence[Any], n: int) -> tuple[list[str], Ints]:
     for column in columns:
         codes, names = codes_of(column)
         joint = code * (len(names) + 1) + codes + 1  # -1: the row names none
-        kept, code = np.unique(joint, return_inverse=True)
+        joint_codes, code = np.unique(joint, return_inverse=True)
         known = ["", *names]
-        parts = [[*parts[k // len(known)], known[k % len(known)]] for k in kept.tolist()]
-    return [" ".join(filter(None, one)) for one in parts], np.asarray(code, np.int64)
+        parts = [[*parts[k // len(known)], known[k % len(known)]] for k in joint_codes.tolist()]
+    return [" ".join(filter(None, names)) for names in parts], np.asarray(code, np.int64)
 
 
 def _table(name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, warnings: tuple[str, ...]) -> LongTable:
     factors, names = {}, {}
     for factor, column in columns.items():
-        codes, found = codes_of(column.take(pa.array(rows)))
-        if len(found) > 1:
-            factors[factor], names[factor] = codes.astype(np.int64), found
+        codes, levels = codes_of(column.take(pa.array(rows)))
+        if len(levels) > 1:
+            factors[factor], names[factor] = codes.astype(np.int64), levels
     return LongTable(name, score, factors, names, warnings)
 
 
@@ -184,31 +186,31 @@ def long_from_votes(matches: Matches, scale: str, *, named: bool = True, factors
     wide = [(named_as[name], codes, None) for name, codes in clusters_of(votes).items() if name in named_as]
     for name, codes, known in (*wide, ("pair", votes.pair, votes.pairs), ("rater", votes.rater, votes.raters)):
         if codes is not None:
-            held, codes_by[name] = np.unique(codes, return_inverse=True)
-            names[name] = tuple(map(str, held) if known is None else (known[k] for k in held))
+            levels, codes_by[name] = np.unique(codes, return_inverse=True)
+            names[name] = tuple(map(str, levels) if known is None else (known[k] for k in levels))
     if unknown := [name for name in factors if name not in codes_by]:
         raise InputError(f"There is no factor {unknown[0]!r}; votes have {', '.join(codes_by)}.")
-    kept = {name: codes_by[name] for name in factors or codes_by}
+    chosen = {name: codes_by[name] for name in factors or codes_by}
     warnings = votes.warnings if named or scale == "tie" else (*votes.warnings, UNKNOWN)
     name = "ties" if scale == "tie" else "net preference"
-    said, reading = tuple(told_of_reading(votes)), reading_of(votes, systems if named else ())
+    lines, reading = tuple(told_of_reading(votes)), reading_of(votes, systems if named else ())
     alone = frozenset(name for name, _, _ in wide)
-    return LongTable(name, score, kept, names, warnings, voters(votes), said, reading, alone=alone)
+    return LongTable(name, score, chosen, names, warnings, voters(votes), lines, reading, alone=alone)
 
 
 def long_from_choices(choices: Choices) -> Iterator[LongTable]:
     """People's answers to questions in points, a table a corpus and metric: factors dialogue, question and rater."""
-    corpora = list(dict.fromkeys(one.corpus for one in choices.questions))
+    corpora = list(dict.fromkeys(question.corpus for question in choices.questions))
     for corpus in corpora:
         part = choices.select(choices.corpus(corpus))
         wide = clusters_of(part).get("dialogue") if len(part) else None
         columns = {"dialogue": wide, "question": part.pair, "rater": part.rater}
-        kept = {name: np.unique(codes, return_inverse=True) for name, codes in columns.items() if codes is not None}
-        kept = {name: found for name, found in kept.items() if len(found[0]) > 1}
-        for metric in (FIRST, SECOND)[: 1 + choices.second] if kept else ():
+        several = {name: np.unique(codes, return_inverse=True) for name, codes in columns.items() if codes is not None}
+        several = {name: levels for name, levels in several.items() if len(levels[0]) > 1}
+        for metric in (FIRST, SECOND)[: 1 + choices.second] if several else ():
             name = f"people's choices: {metric}" + (f", {corpus}" if len(corpora) > 1 else "")
             yield LongTable(
-                name, 100 * part.hits[metric], {one: codes for one, (_, codes) in kept.items()},
-                {one: tuple(map(str, held)) for one, (held, _) in kept.items()},
+                name, 100 * part.hits[metric], {factor: codes for factor, (_, codes) in several.items()},
+                {factor: tuple(map(str, levels_held)) for factor, (levels_held, _) in several.items()},
                 (*told_of_sources(choices.sources), *choices.notes), alone=frozenset({"dialogue"}),
             )  # fmt: skip

@@ -60,14 +60,14 @@ def strata_of(votes: Votes, table: Path, by: str) -> Strata:
             f"{next(iter(known), 'nobody')!r}). {way}"
         )
     group_of = {name: known.get(name, NOT_GIVEN) for name in met}
-    people = {group: sum(one == group for one in group_of.values()) for group in sorted(set(group_of.values()))}
+    people = {group: sum(member == group for member in group_of.values()) for group in sorted(set(group_of.values()))}
     hidden = hidden_groups(people)
-    shown = [group for group in people if group not in hidden]
-    places = {group: k for k, group in enumerate(shown)}
+    groups = [group for group in people if group not in hidden]
+    places = {group: k for k, group in enumerate(groups)}
     code = np.array([places.get(group_of.get(name, ""), -1) for name in votes.raters] or [-1])[rater]
     notes = [f"{count(len(met) - len(joined), 'rater')} of {len(met)} do not stand in {table.name}."]
     return Strata(
-        by, tuple(shown), tuple(people[group] for group in shown), code,
+        by, tuple(groups), tuple(people[group] for group in groups), code,
         (*(notes if len(joined) < len(met) else []), *_told(hidden, people, int((code < 0).sum()))),
     )  # fmt: skip
 
@@ -80,14 +80,14 @@ def _plain_id(name: str) -> str:
 def hidden_groups(people: Mapping[str, int]) -> set[str]:
     """Groups too small to be shown, and a second one where there is a single one."""
     small = {group for group, number in people.items() if number < FEWEST}
-    rest = sorted((number, group) for group, number in people.items() if group not in small)
-    return small | {rest[0][1]} if len(small) == 1 and rest else small
+    larger = sorted((number, group) for group, number in people.items() if group not in small)
+    return small | {larger[0][1]} if len(small) == 1 and larger else small
 
 
 def _told(hidden: set[str], people: dict[str, int], votes: int) -> list[str]:
     if not hidden:
         return []
-    inside = sum(people[one] for one in hidden)
+    inside = sum(people[group] for group in hidden)
     return [
         f"{count(len(hidden), 'group')} of together {inside} people ({count(votes, 'vote')}) not shown: a group of "
         f"fewer than {FEWEST} people is hidden, and never one alone, since the total would give it away."

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from analysis.votes.choices import Choices, read_answers
 from analysis.votes.forms import read_elsewhere
 from analysis.votes.keeping import Unverified
-from analysis.votes.rated import RatingsTable, read_asked
+from analysis.votes.ratings import RatingsTable, read_asked
 from analysis.votes.scores.files import Scores, find_score_files, read_study_scores, scores_of
 from analysis.votes.voters import Voters, voters
 from analysis.votes.votes import Votes, read_votes
@@ -63,14 +63,14 @@ class Study:
         answers, questions = self.folder / "choices.jsonl", self.folder / "questions.jsonl"
         if self.table is not None or not answers.exists() or not questions.exists():
             return None
-        found = read_answers(answers, read_questions(questions))
-        return found if len(found) else None
+        choices_given = read_answers(answers, read_questions(questions))
+        return choices_given if len(choices_given) else None
 
     @property
     def asked(self) -> Mapping[str, Any]:
         """The one of several questions in hit.toml that the votes answer; empty where one is asked."""
         name = self.how.get("question")
-        return next((one for one in self.hit.get("questions", ()) if one.get("name") == name), {})
+        return next((question for question in self.hit.get("questions", ()) if question.get("name") == name), {})
 
     @cached_property
     def voters(self) -> Voters | None:
@@ -139,11 +139,13 @@ def _controls(path: Path, how: Mapping[str, Any]) -> Votes | None:
 
 def _recipes(folder: Path) -> Mapping[str, str]:
     """The signature line of every file that has one."""
-    found = {p.name: read_header(p).get("signature", "") for p in sorted(folder.glob("*.jsonl"))}
-    found |= {p.name: read_json(p).get("signature", "") for p in sorted(folder.glob("*.json")) if p.name == "ties.json"}
+    recipes = {p.name: read_header(p).get("signature", "") for p in sorted(folder.glob("*.jsonl"))}
+    recipes |= {
+        p.name: read_json(p).get("signature", "") for p in sorted(folder.glob("*.json")) if p.name == "ties.json"
+    }
     for path in sorted(folder.glob("*.parquet")):
         metadata = pq.read_schema(path).metadata or {}
-        found[path.name] = metadata.get(b"signature", b"").decode()
+        recipes[path.name] = metadata.get(b"signature", b"").decode()
     for path in sorted((folder / "states").glob("*.json"))[:1]:
-        found[f"states/{path.name}"] = read_json(path).get("signature", "")
-    return {name: line for name, line in found.items() if line}
+        recipes[f"states/{path.name}"] = read_json(path).get("signature", "")
+    return {name: line for name, line in recipes.items() if line}

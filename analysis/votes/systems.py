@@ -59,11 +59,13 @@ def named_sides(votes: Votes) -> Matches:
     two = votes.system_a != votes.system_b  # one model against itself compares no two systems
     if not two.any():
         raise InputError("No vote compares two different systems.")
-    kept = votes.select(two)
-    if kept.ledger is not None and not two.all():
-        alike = {"both systems are the same": int((~two).sum())}
-        kept = replace(kept, ledger=replace(kept.ledger, dropped={**kept.ledger.dropped, **alike}))
-    return Matches(votes.systems, kept, votes.system_a[two], votes.system_b[two], {})
+    compared = votes.select(two)
+    if compared.ledger is not None and not two.all():
+        same_system = {"both systems are the same": int((~two).sum())}
+        compared = replace(
+            compared, ledger=replace(compared.ledger, dropped={**compared.ledger.dropped, **same_system})
+        )
+    return Matches(votes.systems, compared, votes.system_a[two], votes.system_b[two], {})
 
 
 def pairs_of(path: Path) -> dict[str, Pair]:
@@ -86,8 +88,8 @@ def match(votes: Votes, path: Path, pairs: Mapping[str, Pair] | None = None) -> 
     controls = {
         name: votes.select((contrast == name)[votes.pair] & ~real[votes.pair]) for name in sorted(set(contrast[~real]))
     }
-    kept = real & (codes[:, 0] != codes[:, 1])
-    chosen = placed(votes, pairs).select(kept[votes.pair])  # one model against itself compares no two systems
+    compared = real & (codes[:, 0] != codes[:, 1])
+    chosen = placed(votes, pairs).select(compared[votes.pair])  # one model against itself compares no two systems
     if not len(chosen):
         raise InputError(f"{path}: no vote compares two different systems.")
     return Matches(systems, chosen, codes[chosen.pair, 0], codes[chosen.pair, 1], controls)
@@ -99,8 +101,8 @@ def placed(votes: Votes, pairs: Mapping[str, Pair]) -> Votes:
     items = np.unique(["" if pair is None else pair.item for pair in met], return_inverse=True)[1]
     if votes.dialogue is not None or any(pair is not None and pair.dialogue is None for pair in met):
         return replace(votes, item=items[votes.pair])
-    named = ["" if pair is None else pair.dialogue or "" for pair in met]
-    dialogues, of_pair = np.unique(named, return_inverse=True)
+    names = ["" if pair is None else pair.dialogue or "" for pair in met]
+    dialogues, of_pair = np.unique(names, return_inverse=True)
     return replace(votes, item=items[votes.pair], dialogue=of_pair[votes.pair], dialogues=tuple(dialogues.tolist()))
 
 
@@ -110,8 +112,8 @@ def contrasts(matches: Matches) -> list[Contrast]:
     first, second = np.minimum(matches.a, matches.b), np.maximum(matches.a, matches.b)
     votes = matches.votes
     choice = np.where(turned & (votes.choice < 2), 1 - votes.choice, votes.choice)
-    left = None if votes.left is None else np.where(turned & (votes.left >= 0), 1 - votes.left, votes.left)
-    votes = replace(votes, choice=choice, left=left)
+    sides = None if votes.left is None else np.where(turned & (votes.left >= 0), 1 - votes.left, votes.left)
+    votes = replace(votes, choice=choice, left=sides)
     key = first * len(matches.systems) + second
     return [
         Contrast(
@@ -132,5 +134,5 @@ def system_names(pairs: Iterable[Pair]) -> dict[tuple[str, int | None, str], str
     """The systems of real pairs as people read them: `model-seed`, the checkpoint only where there are several."""
     keys = {key_of(side) for pair in pairs if pair.kind == "real" for side in (pair.a, pair.b)}
     short = {key: key[0] if key[1] is None else f"{key[0]}-{key[1]}" for key in keys}
-    twice = {name for name in short.values() if sum(other == name for other in short.values()) > 1}
+    twice = {name for name in short.values() if sum(second == name for second in short.values()) > 1}
     return {key: f"{name}@{key[2]}" if name in twice else name for key, name in short.items()}

@@ -43,56 +43,56 @@ class Bench:
     @property
     def every(self) -> Iterator[tuple[Pair, Verdict]]:
         """Every verdict with its pair."""
-        return ((self.pairs[name], one) for name, some in self.verdicts.items() for one in some)
+        return ((self.pairs[name], verdict) for name, some in self.verdicts.items() for verdict in some)
 
     @property
     def orders(self) -> str:
         """`both`, `ab`, `ba`, or `mixed` where some pairs were asked in one order and some in both or the other."""
-        asked = {"".join(sorted({one.order for one in some})) for some in self.verdicts.values()}
-        return {"abba": "both"}.get(only := next(iter(asked)), only) if len(asked) == 1 else "mixed"
+        orders = {"".join(sorted({verdict.order for verdict in some})) for some in self.verdicts.values()}
+        return {"abba": "both"}.get(only := next(iter(orders)), only) if len(orders) == 1 else "mixed"
 
     def value(self, pair: str, outcome: Outcome) -> float | None:
         """What it says of a pair: a's side minus b's, or how far it is a tie; None where it was not asked."""
         some = self.verdicts.get(pair)
         if not some:
             return None
-        parts = [shares for one in some if (shares := shares_of(one)) is not None]
+        parts = [shares for verdict in some if (shares := shares_of(verdict)) is not None]
         if not parts:
             return 0.0
         first, second, tie = np.mean(parts, axis=0)
         if outcome == "net":
             return float(first - second)
-        hard = all(one.probability is None for one in some)
+        hard = all(verdict.probability is None for verdict in some)
         return float(tie + (min(first, second) if hard else 0.0))  # an order flip counts half
 
     def ruling(self, pair: str) -> int | None:
         """0 a, 1 b, 2 tie: its verdict on the whole; two orders that contradict each other are a tie."""
         value = self.value(pair, "net")
-        usable = [one for one in self.verdicts.get(pair, ()) if one.choice != "unusable"]
+        usable = [verdict for verdict in self.verdicts.get(pair, ()) if verdict.choice != "unusable"]
         if value is None or not usable:
             return None
-        counts = [sum(one.choice == name for one in usable) for name in ("a", "b", "tie")]
+        counts = [sum(verdict.choice == name for verdict in usable) for name in ("a", "b", "tie")]
         best = max(counts)
         return counts.index(best) if counts.count(best) == 1 else 2
 
 
-def shares_of(one: Verdict) -> tuple[float, float, float] | None:
+def shares_of(verdict: Verdict) -> tuple[float, float, float] | None:
     """A verdict as shares of a, b and tie: its probabilities, or all on its choice; None for an unusable one."""
-    if one.choice == "unusable":
+    if verdict.choice == "unusable":
         return None
-    if one.probability is not None:
-        return one.probability.get("a", 0.0), one.probability.get("b", 0.0), one.probability.get("tie", 0.0)
-    return float(one.choice == "a"), float(one.choice == "b"), float(one.choice == "tie")
+    if verdict.probability is not None:
+        return verdict.probability.get("a", 0.0), verdict.probability.get("b", 0.0), verdict.probability.get("tie", 0.0)
+    return float(verdict.choice == "a"), float(verdict.choice == "b"), float(verdict.choice == "tie")
 
 
 def benches(verdicts: Sequence[Verdict], pairs: Mapping[str, Pair]) -> list[Bench]:
     """The judges of a file, each with each of its prompts apart: different prompts are different judges."""
-    found: dict[tuple[str, str], dict[str, list[Verdict]]] = {}
-    for one in verdicts:
-        found.setdefault((one.judge, one.prompt), {}).setdefault(one.pair, []).append(one)
+    by_judge: dict[tuple[str, str], dict[str, list[Verdict]]] = {}
+    for verdict in verdicts:
+        by_judge.setdefault((verdict.judge, verdict.prompt), {}).setdefault(verdict.pair, []).append(verdict)
     return [
         Bench(judge, prompt, {pair: tuple(some) for pair, some in by_pair.items()}, pairs)
-        for (judge, prompt), by_pair in sorted(found.items())
+        for (judge, prompt), by_pair in sorted(by_judge.items())
     ]
 
 
@@ -107,13 +107,13 @@ def benches_beside(study: Path, verdicts: Path | None, judges: Sequence[str] = (
             f"{path} is not there, so no judge has ruled on this study. Ask one: python -m evaluators judge {study}"
         )
     pairs = {pair.pair: pair for pair in read_records(study / "pairs.jsonl", Pair)}
-    found = benches(read_verdicts(path, pairs), pairs)
-    names = sorted({one.judge for one in found})
+    judged = benches(read_verdicts(path, pairs), pairs)
+    names = sorted({bench.judge for bench in judged})
     if absent := [name for name in judges if name not in names]:
         raise InputError(f"{path} has no verdicts of {absent[0]!r}; its judges are {', '.join(names)}.")
-    if not found:
+    if not judged:
         raise InputError(f"{path} holds no verdict.")
-    return [one for one in found if not judges or one.judge in judges]
+    return [bench for bench in judged if not judges or bench.judge in judges]
 
 
 def from_elsewhere(votes: Votes) -> bool:
@@ -144,11 +144,11 @@ def scored_votes(
     """Votes and scores of the pairs of two systems; scores are about a, minus b, or of a tie; None without any."""
     votes = contrast.votes
     known = np.array([name in scores for name in votes.pairs])
-    kept = votes.select(known[votes.pair]) if known.any() else None
-    if kept is None or len(kept) < 2:
+    labelled = votes.select(known[votes.pair]) if known.any() else None
+    if labelled is None or len(labelled) < 2:
         return None
-    codes, place = np.unique(kept.pair, return_inverse=True)
-    voted = [pairs[kept.pairs[code]] for code in codes]
+    codes, place = np.unique(labelled.pair, return_inverse=True)
+    voted = [pairs[labelled.pairs[code]] for code in codes]
     names = system_names(pairs.values())
     judged = set(votes.pairs)
     more = [
@@ -158,17 +158,17 @@ def scored_votes(
     ]  # fmt: skip
     straight = [tuple(names[key_of(pair.a)] == contrast.first for pair in some) for some in (voted, more)]
     turns = [np.where(side, 1.0, -1.0 if outcome == "net" else 1.0) for side in straight]
-    own, other = (
+    own, own_others = (
         np.array([scores[pair.pair] for pair in some]) * turn for some, turn in zip((voted, more), turns, strict=True)
     )
-    ways = clusters_of(kept, clusters, part=True)
+    ways = clusters_of(labelled, clusters, part=True)
     wide = next((name for name in ways if name != "rater"), "pair")
-    of_pair = clusters_by_name(kept, voted, place, wide)
+    of_pair = clusters_by_name(labelled, voted, place, wide)
     every = [*of_pair, *(cluster_name(pair, wide) for pair in more)]
     numbered = np.unique(every, return_inverse=True)[1]
-    y = net_scores(kept.choice) if outcome == "net" else kept.tie.astype(float)
-    sample = Sample(y, own[place], ways, place, numbered[: len(voted)][place], other, numbered[len(voted) :])
-    return Scored(sample, tuple(voted), tuple(more), len(votes) - len(kept), (straight[0], straight[1]))
+    y = net_scores(labelled.choice) if outcome == "net" else labelled.tie.astype(float)
+    sample = Sample(y, own[place], ways, place, numbered[: len(voted)][place], own_others, numbered[len(voted) :])
+    return Scored(sample, tuple(voted), tuple(more), len(votes) - len(labelled), (straight[0], straight[1]))
 
 
 def clusters_by_name(votes: Votes, voted: Sequence[Pair], place: Ints, wide: str) -> list[str]:

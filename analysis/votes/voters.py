@@ -47,42 +47,42 @@ def cast_by(votes: Votes, door: str) -> NDArray[np.bool_]:
     return np.asarray(votes.door == votes.doors.index(door))
 
 
-def not_people(found: Voters | None) -> list[str]:
+def not_people(cast: Voters | None) -> list[str]:
     """One sentence for each kind of voter that is no person."""
-    if found is None:
+    if cast is None:
         return []
-    said, of = [], f"of {count(found.votes, 'vote')}"
-    if found.simulated:
-        verb, them = ("is", "it") if found.simulated == 1 else ("are", "them")
-        said.append(f"{found.simulated:,} {of} {verb} simulated: programs cast {them}, not people.")
-    if found.judges:
-        whose = f"{judges_caption(found)} and counted as raters'"
-        said.append(f"{whose} (--with-judges), so the numbers are not about people alone.")
-    return said
+    sentences, of = [], f"of {count(cast.votes, 'vote')}"
+    if cast.simulated:
+        verb, them = ("is", "it") if cast.simulated == 1 else ("are", "them")
+        sentences.append(f"{cast.simulated:,} {of} {verb} simulated: programs cast {them}, not people.")
+    if cast.judges:
+        whose = f"{judges_caption(cast)} and counted as raters'"
+        sentences.append(f"{whose} (--with-judges), so the numbers are not about people alone.")
+    return sentences
 
 
-def judges_caption(found: Voters | None) -> str:
+def judges_caption(cast: Voters | None) -> str:
     """What every table says where judges are counted as raters; empty where there are none."""
-    if found is None or not found.judges:
+    if cast is None or not cast.judges:
         return ""
-    verb, whose_votes = ("is", "a judge's") if found.judges == 1 else ("are", "judges'")
-    names = ", ".join(found.names) or "unnamed"
-    return f"{found.judges:,} of {count(found.votes, 'vote')} {verb} {whose_votes} ({names})"
+    verb, whose_votes = ("is", "a judge's") if cast.judges == 1 else ("are", "judges'")
+    names = ", ".join(cast.names) or "unnamed"
+    return f"{cast.judges:,} of {count(cast.votes, 'vote')} {verb} {whose_votes} ({names})"
 
 
-def marked_parts(parts: Iterable[Table | str], found: Voters | None) -> list[Table | str]:
+def marked_parts(parts: Iterable[Table | str], cast: Voters | None) -> list[Table | str]:
     """The same parts, every table with a caption that names the judges."""
-    return [marked_table(part, found) if isinstance(part, Table) else part for part in parts]
+    return [marked_table(part, cast) if isinstance(part, Table) else part for part in parts]
 
 
-def marked_table(table: Table, found: Voters | None) -> Table:
+def marked_table(table: Table, cast: Voters | None) -> Table:
     """The table with the judges in its caption, where there are any."""
-    more = judges_caption(found)
+    more = judges_caption(cast)
     if not more:
         return table
     return replace(table, caption=f"{table.caption.rstrip('.')}. {more}" if table.caption else more)
 
 
-def judges_in_recipe(found: Voters | None) -> Mapping[str, Any]:
+def judges_in_recipe(cast: Voters | None) -> Mapping[str, Any]:
     """What a signature says of judges that are counted as raters; nothing where there are none."""
-    return {"judges": ",".join(found.names) or "unnamed", "judge_votes": found.judges} if found and found.judges else {}
+    return {"judges": ",".join(cast.names) or "unnamed", "judge_votes": cast.judges} if cast and cast.judges else {}

@@ -7,6 +7,7 @@ the other columns is refused where it is asked for, never guessed.
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,17 +18,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.votes.asked import comments_beside
 from analysis.votes.columns import Columns, codes_of
-from analysis.votes.keeping import Keep, Unverified, flags, kept_votes, leave_out
-from analysis.votes.naming import LABELS, known_columns, legal_labels, translated
+from analysis.votes.keeping import (
+    Keep,
+    PeopleOnly,
+    Unverified,
+    doors_of,
+    flags,
+    kept_votes,
+    leave_out,
+    refuse_file_of_verdicts,
+)
 from analysis.votes.opening import Opened, opened_votes
-from analysis.votes.people import PeopleOnly, doors_of, refuse_file_of_verdicts
-from analysis.votes.sides import oriented, systems_beside
 from dialogue.errors import InputError
+from dialogue.files import read_records
 from dialogue.importing.columns import FIELDS as IMPORTED
 from dialogue.importing.naming import IGNORED, no_votes
 from dialogue.importing.reading import Reading, Stated
+from dialogue.records import Comment
 from dialogue.tables.table import RawTable, table_in_memory
 
 Ints = NDArray[np.int64]
@@ -53,6 +61,7 @@ FIELDS = {
     "system_b": pa.string(),
     "auto": pa.bool_(),
 }
+LABELS = ("a", "b", "tie")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +108,8 @@ class Votes:
         """Door -> votes that somebody gave who came through it; empty where the file says nothing of it."""
         if self.door is None:
             return {}
-        given = self.door if self.auto is None else self.door[~self.auto]
-        tally = np.bincount(given, minlength=len(self.doors)).tolist()
+        doors_given = self.door if self.auto is None else self.door[~self.auto]
+        tally = np.bincount(doors_given, minlength=len(self.doors)).tolist()
         return {door: votes for door, votes in zip(self.doors, tally, strict=True) if votes}
 
     @property
@@ -130,19 +139,19 @@ class Votes:
         """The votes that somebody gave: without ties that were recorded for identical responses."""
         if self.auto is None or not self.auto.any():
             return self
-        kept = self.select(~self.auto)
-        named: dict[str, Any] = {}
+        votes = self.select(~self.auto)
+        fields: dict[str, Any] = {}
         for codes, names in (("pair", "pairs"), ("rater", "raters"), ("dialogue", "dialogues")):
-            if (found := getattr(kept, codes)) is not None:  # a name without a vote is nobody's and nothing's
-                left, named[codes] = np.unique(found, return_inverse=True)
-                named[names] = tuple(getattr(kept, names)[code] for code in left)
-        return dataclasses.replace(kept, **named)
+            if (column := getattr(votes, codes)) is not None:  # a name without a vote is nobody's and nothing's
+                used_codes, fields[codes] = np.unique(column, return_inverse=True)
+                fields[names] = tuple(getattr(votes, names)[code] for code in used_codes)
+        return dataclasses.replace(votes, **fields)
 
     @property
     def voters(self) -> int | None:
         """How many raters voted; None where they are not named."""
-        given = self.given()
-        return None if given.rater is None else len(np.unique(given.rater))
+        votes = self.given()
+        return None if votes.rater is None else len(np.unique(votes.rater))
 
     def need(self, column: str, purpose: str) -> Any:
         """The column, or a sentence that says what it is needed for."""
@@ -181,26 +190,32 @@ def read_votes(
     judge's vote is refused unless `with_judges`; besides the votes' own folder, `beside` are files whose folders may
     hold verdicts that name the judges.
     """
-    names = known_columns(columns or {}, list(dict.fromkeys([*FIELDS, *also, *IMPORTED])))
+    names, known = columns or {}, dict.fromkeys([*FIELDS, *also, *IMPORTED])
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(known)}.")
     fields = {**FIELDS, **dict.fromkeys(also, pa.string())}
     how = PeopleOnly(tuple(beside), with_judges)
     place = source if isinstance(source, RawTable) else Path(source)
     if isinstance(place, Path):
         refuse_file_of_verdicts(place)
-    asked = Stated(names, values or {}, tool, Path(wide) if wide else None, question, explode)
-    opened = opened_votes(place, asked, fields, labels)
+    stated = Stated(names, values or {}, tool, Path(wide) if wide else None, question, explode)
+    opened = opened_votes(place, stated, fields, labels)
     keep = Keep(tuple(kinds), uncounted, unverified, opened.asked)
     votes = _votes(opened, values or {} if labels == "any" else {}, labels, keep, tuple(also), how)
     return _with_comments(votes, place) if "comment" in also and isinstance(place, Path) else votes
 
 
 def _with_comments(votes: Votes, path: Path) -> Votes:
-    """The comments of a study's own file, where the votes themselves hold none."""
-    if votes.rater is None or "comment" in votes.also:
+    """The votes with what their raters wrote, from the comments.jsonl beside them, unless they hold comments."""
+    comments_file = path.parent / "comments.jsonl"
+    if votes.rater is None or "comment" in votes.also or not comments_file.exists():
         return votes
-    named = [votes.pairs[code] for code in votes.pair], [votes.raters[code] for code in votes.rater]
-    found = comments_beside(path, *named)
-    return votes if found is None else replace(votes, also={**votes.also, "comment": found})
+    texts = defaultdict[tuple[str, str], list[str]](list)
+    for comment in read_records(comments_file, Comment):
+        texts[comment.pair, comment.rater].append(comment.text)
+    keys = zip(votes.pair.tolist(), votes.rater.tolist(), strict=True)
+    comments = [" / ".join(texts.get((votes.pairs[pair], votes.raters[rater]), ())) for pair, rater in keys]
+    return replace(votes, also={**votes.also, "comment": np.array(comments, dtype=object)})
 
 
 def votes_from_columns(table: Any, **options: Any) -> Votes:
@@ -212,27 +227,27 @@ def _votes(
     opened: Opened, values: Mapping[str, str], labels: str, keep: Keep, also: tuple[str, ...], how: PeopleOnly
 ) -> Votes:
     """Check the columns, keep the votes that are asked for and say what was left out."""
-    read = opened.read
-    given = {ours: read.arrays.get(ours) for ours in [*FIELDS, *also]}
-    _complain_of_missing(read, given)
-    given["source"], of_judges = doors_of(read, given["source"], given["rater"], how)
+    table = opened.read
+    columns = {ours: table.arrays.get(ours) for ours in [*FIELDS, *also]}
+    _complain_of_missing(table, columns)
+    columns["source"], of_judges = doors_of(table, columns["source"], columns["rater"], how)
     none, values = no_votes(values), {word: ours for word, ours in values.items() if ours != IGNORED}
-    kept, left_out, excluded = kept_votes(read, given, keep)
-    leave_out(given["choice"], none, kept, left_out, excluded)
-    rows = np.flatnonzero(kept)
+    mask, left_out, excluded = kept_votes(table, columns, keep)
+    leave_out(columns["choice"], none, mask, left_out, excluded)
+    rows = np.flatnonzero(mask)
     if not len(rows):
-        raise InputError(f"{read.path} has no votes to analyse" + (f" ({'; '.join(left_out)})." if left_out else "."))
-    given = {name: None if array is None else array.filter(pa.array(kept)) for name, array in given.items()}
-    choice, found = _codes(read, rows, given["choice"], "choice")
-    legal = legal_labels(found, values, labels)
-    left = _left(read, rows, given["left"])
-    sides = None if labels == "any" else systems_beside(read, rows, given["system_a"], given["system_b"])
-    choice = translated(read, rows, choice, found, values, legal, "choice")
-    pair, pairs = _codes(read, rows, given["pair"], "pair")
-    rater, raters = _optional_codes(read, rows, given["rater"], "rater")
-    dialogue, dialogues = _optional_codes(read, rows, given["dialogue"], "dialogue")
-    item, _ = _optional_codes(read, rows, given["item"], "item")
-    door, doors = _optional_codes(read, rows, given["source"], "source")
+        raise InputError(f"{table.path} has no votes to analyse" + (f" ({'; '.join(left_out)})." if left_out else "."))
+    columns = {name: None if array is None else array.filter(pa.array(mask)) for name, array in columns.items()}
+    choice, words_found = _codes(table, rows, columns["choice"], "choice")
+    legal = legal_labels(words_found, values, labels)
+    sides_left = _left(table, rows, columns["left"])
+    sides = None if labels == "any" else systems_beside(table, rows, columns["system_a"], columns["system_b"])
+    choice = translated(table, rows, choice, words_found, values, legal, "choice")
+    pair, pairs = _codes(table, rows, columns["pair"], "pair")
+    rater, raters = _optional_codes(table, rows, columns["rater"], "rater")
+    dialogue, dialogues = _optional_codes(table, rows, columns["dialogue"], "dialogue")
+    item, _ = _optional_codes(table, rows, columns["item"], "item")
+    door, doors = _optional_codes(table, rows, columns["source"], "source")
     votes = Votes(
         pair=pair,
         pairs=pairs,
@@ -240,75 +255,75 @@ def _votes(
         labels=legal,
         rater=rater,
         raters=raters,
-        round=_rounds(read, rows, given["round"]),
-        left=left,
-        seconds=None if given["seconds"] is None else given["seconds"].to_numpy().astype(np.float64),
+        round=_rounds(table, rows, columns["round"]),
+        left=sides_left,
+        seconds=None if columns["seconds"] is None else columns["seconds"].to_numpy().astype(np.float64),
         dialogue=dialogue,
         dialogues=dialogues,
         item=item,
-        identical=flags(given["identical"], missing=False),
+        identical=flags(columns["identical"], missing=False),
         kind=keep.kinds,
-        counted=flags(given["counted"], missing=True),
-        auto=flags(given["auto"], missing=False),
+        counted=flags(columns["counted"], missing=True),
+        auto=flags(columns["auto"], missing=False),
         door=door,
         doors=doors,
-        also={name: _texts(given[name]) for name in also if given[name] is not None},
+        also={name: _texts(columns[name]) for name in also if columns[name] is not None},
         warnings=(*(f"{part}." for part in left_out), *of_judges),
     )
-    words = {word: values[word] for word in found if word in values}
+    words = {word: values[word] for word in words_found if word in values}
     reading = replace(opened.reading, words={**opened.reading.words, **words}, excluded=excluded)
-    turned = {} if sides is None else oriented(votes.pair, votes.pairs, choice, left, item, sides)
+    turned = {} if sides is None else oriented(votes.pair, votes.pairs, choice, sides_left, item, sides)
     return replace(votes, ledger=reading, **turned)
 
 
-def _complain_of_missing(read: Columns, given: Mapping[str, Any]) -> None:
+def _complain_of_missing(table: Columns, columns: Mapping[str, Any]) -> None:
     for ours in ("pair", "choice"):
-        if given[ours] is None:
+        if columns[ours] is None:
             raise InputError(
-                f"{read.path} has no column {ours!r}, which every vote needs (of those known, found: "
-                f"{', '.join(read.found) or 'none'}). If it has another name, map it: --columns {ours}=..."
+                f"{table.path} has no column {ours!r}, which every vote needs (of those known, found: "
+                f"{', '.join(table.found) or 'none'}). If it has another name, map it: --columns {ours}=..."
             )
 
 
-def _codes(read: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tuple[str, ...]]:
+def _codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tuple[str, ...]]:
     codes, names = codes_of(array)
     if (missing := np.flatnonzero(codes < 0)).size:
         raise InputError(
-            f"{read.place(int(rows[missing[0]]))}: {name} is empty; give every vote one, or take the row out."
+            f"{table.place(int(rows[missing[0]]))}: {name} is empty; give every vote one, or take the row out."
         )
     return codes.astype(np.int64), names
 
 
-def _optional_codes(read: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints | None, tuple[str, ...]]:
+def _optional_codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints | None, tuple[str, ...]]:
     if array is None or array.null_count == len(array):
         return None, ()
-    return _codes(read, rows, array, name)
+    return _codes(table, rows, array, name)
 
 
-def _rounds(read: Columns, rows: Ints, array: Any) -> Ints | None:
+def _rounds(table: Columns, rows: Ints, array: Any) -> Ints | None:
     if array is None or array.null_count == len(array):
         return None
     wrong = pc.fill_null(pc.less(array, 0), True)
     if (row := int(pc.index(wrong, True).as_py())) >= 0:
-        found = array[row].as_py()
+        number = array[row].as_py()
         raise InputError(
-            f"{read.place(int(rows[row]))}: round is {'empty' if found is None else found}; give every vote 1, 2, ... "
-            "(0 where `counted` says it is not), or leave the column out: --columns round=-."
+            f"{table.place(int(rows[row]))}: round is {'empty' if number is None else number}; give every vote 1, 2, "
+            "... (0 where `counted` says it is not), or leave the column out: --columns round=-."
         )
     return np.asarray(array.to_numpy(), dtype=np.int64)
 
 
-def _left(read: Columns, rows: Ints, array: Any) -> Ints | None:
+def _left(table: Columns, rows: Ints, array: Any) -> Ints | None:
     if array is None or array.null_count == len(array):
         return None
-    codes, found = codes_of(array)
-    if strange := [name for name in found if name not in ("a", "b")]:
-        row = int(rows[np.flatnonzero(codes == found.index(strange[0]))[0]])
+    codes, words = codes_of(array)
+    if strange := [name for name in words if name not in ("a", "b")]:
+        row = int(rows[np.flatnonzero(codes == words.index(strange[0]))[0]])
         raise InputError(
-            f"{read.place(row)}: left is {strange[0]!r}, which is not one of a, b. It tells which response stood on "
+            f"{table.place(row)}: left is {strange[0]!r}, which is not one of a, b. It tells which response stood on "
             "the left. If the column means something else, leave it out: --columns left=-."
         )
-    known = np.array([("a", "b").index(name) for name in found])[np.maximum(codes, 0)]
+    known = np.array([("a", "b").index(name) for name in words])[np.maximum(codes, 0)]
     return np.where(codes < 0, -1, known)
 
 
@@ -319,3 +334,79 @@ def _texts(array: Any) -> NDArray[np.object_]:
 def net_scores(choice: Ints) -> Floats:
     """+1 for a, -1 for b, 0 for a tie: the mean is the net preference for a."""
     return np.array([1.0, -1.0, 0.0])[choice]
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The system on either side of every vote, as the table has it."""
+
+    a: Ints  # code into `systems`
+    b: Ints
+    systems: tuple[str, ...]
+
+
+def systems_beside(table: Columns, rows: Ints, a: Any, b: Any) -> Sides | None:
+    """The two systems of every vote; None where the table names none."""
+    if a is None or b is None or a.null_count + b.null_count == len(a) + len(b):
+        return None
+    texts = []
+    for name, array in (("system_a", a), ("system_b", b)):
+        codes, names = codes_of(array)
+        if (missing := np.flatnonzero(codes < 0)).size:
+            raise InputError(f"{table.place(int(rows[missing[0]]))}: {name} is empty; every vote compares two systems.")
+        texts.append(np.array(names, dtype=object)[codes])
+    systems, joined = np.unique(np.concatenate(texts).astype(str), return_inverse=True)
+    return Sides(joined[: len(rows)], joined[len(rows) :], tuple(systems.tolist()))
+
+
+def oriented(
+    pair: Ints, pairs: tuple[str, ...], choice: Ints, left: Ints | None, item: Ints | None, sides: Sides
+) -> dict[str, Any]:
+    """Every pair turned one way, as fields of votes; a pair that several comparisons share becomes several pairs."""
+    low, high = np.minimum(sides.a, sides.b), np.maximum(sides.a, sides.b)
+    turned = sides.a > sides.b
+    key = (pair * len(sides.systems) + low) * len(sides.systems) + high
+    _, first, of_vote = np.unique(key, return_index=True, return_inverse=True)
+    shared = len(first) > len(np.unique(pair))
+    names = [pairs[pair[k]] for k in first.tolist()]
+    if shared:
+        names = [
+            f"{name}|{sides.systems[low[k]]}|{sides.systems[high[k]]}" for name, k in zip(names, first, strict=True)
+        ]
+    return {
+        "pair": of_vote, "pairs": tuple(names), "item": pair if shared and item is None else item,
+        "choice": np.where(turned & (choice < 2), 1 - choice, choice),
+        "left": None if left is None else np.where(turned & (left >= 0), 1 - left, left),
+        "system_a": low, "system_b": high, "systems": sides.systems,
+    }  # fmt: skip
+
+
+def legal_labels(words: tuple[str, ...], values: Mapping[str, str], labels: str) -> tuple[str, ...]:
+    """a, b and tie; or, where every value is a label, the values found in their order."""
+    if labels == "tie":
+        return LABELS
+    names = {values.get(name, name) for name in words}
+    try:
+        return tuple(sorted(names, key=float))
+    except ValueError:
+        return tuple(sorted(names))
+
+
+def translated(
+    table: Columns,
+    rows: Ints,
+    codes: Ints,
+    words: tuple[str, ...],
+    values: Mapping[str, str],
+    legal: tuple[str, ...],
+    name: str,
+) -> Ints:
+    """Codes into `legal`; a value that is not legal is named with its line and the mapping that would help."""
+    ours = [values.get(value, value) for value in words]
+    if wrong := [code for code, value in enumerate(ours) if value not in legal]:
+        row = int(rows[np.flatnonzero(codes == wrong[0])[0]])
+        raise InputError(
+            f"{table.place(row)}: {name} is {words[wrong[0]]!r}, which is not one of {', '.join(legal)} (found: "
+            f"{', '.join(map(repr, words[:8]))})."
+        )
+    return np.array([legal.index(value) for value in ours], dtype=np.int64)[codes]

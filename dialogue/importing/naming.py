@@ -18,6 +18,7 @@ IGNORED = "-"  # as the name of a column: there is none
 PART = re.compile(r"""\s*([^=,"']*?)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^,]*?))\s*(?:,|$)""")
 
 NO_VOTE = re.compile(r"""\s*(?:"([^"]*)"|([^=,"]*?))\s*=\s*-\s*(?:,|$)""")  # of --values: a word that is no vote
+Names = Mapping[str, str] | Iterable[tuple[str, str]]  # ours -> theirs
 
 
 def parse_names(text: str, option: str) -> list[tuple[str, str]]:

@@ -74,7 +74,7 @@ def decoded(path: Path, raw: bytes) -> tuple[str, tuple[str, ...]]:
     for mark, name in MARKS:
         if raw.startswith(mark):
             return _strictly(path, raw, name), () if name == "utf-8-sig" else (name.upper(),)
-    if (unmarked := _utf16(raw)) is not None:
+    if (unmarked := unmarked_utf16(raw)) is not None:
         return _strictly(path, raw, unmarked), ("UTF-16",)
     try:
         return raw.decode("utf-8"), ()
@@ -82,7 +82,7 @@ def decoded(path: Path, raw: bytes) -> tuple[str, tuple[str, ...]]:
         return _strictly(path, raw, "cp1252"), ("Windows-1252, as it is no UTF-8",)
 
 
-def _utf16(raw: bytes) -> str | None:
+def unmarked_utf16(raw: bytes) -> str | None:
     """UTF-16 without a mark has zeros at every other place of what is written in Latin letters."""
     head = raw[:2000]
     even, odd = head[::2].count(0), head[1::2].count(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,26 @@ def read_parquet(path: Path, raw: bytes) -> RawTable:
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
     return RawTable(path, {name: read.column(name).to_pylist() for name in read.column_names})
+
+
+def parquet_batches(path: Path, rows: int, wanted: Sequence[str] | None) -> Iterator[RawTable]:
+    """The rows of a Parquet file in parts, at least one; only the `wanted` columns, if they are named."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            names, row = file.schema_arrow.names, 0
+            columns = names if wanted is None else [name for name in names if name in wanted]
+            for batch in file.iter_batches(rows, columns=columns):
+                cells = {name: batch.column(name).to_pylist() for name in batch.schema.names}
+                places = tuple(f"{path}: row {number}" for number in range(row + 1, row + len(batch) + 1))
+                yield RawTable(path, cells, places=places)
+                row += len(batch)
+            if not row:
+                yield RawTable(path, {name: [] for name in columns})
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
 
 
 def unpack_zstandard(packed: bytes, size: int, place: str) -> bytes:

@@ -49,23 +49,29 @@ def _lines(path: Path, text: str, notes: Sequence[str]) -> RawTable:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"{path}:{number}: not a JSON object ({error.msg}). It may be cut off or not JSON Lines."
-            ) from None
-        if not isinstance(row, dict):
-            raise InputError(f"{path}:{number}: found {str(row)[:40]!r}; a JSON object is expected.")
+        row = object_of_line(path, number, line)
         if number == 1 and "format" in row and "version" in row:
-            _check_version(path, row)
+            check_version(path, row)
             continue
         rows.append(row)
         lines.append(number)
     return _table(path, rows, lines, notes)
 
 
-def _check_version(path: Path, header: Mapping[str, Any]) -> None:
+def object_of_line(path: Path, number: int, line: str) -> dict[str, Any]:
+    """The object of one line of JSON Lines."""
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}:{number}: not a JSON object ({error.msg}). It may be cut off or not JSON Lines."
+        ) from None
+    if not isinstance(row, dict):
+        raise InputError(f"{path}:{number}: found {str(row)[:40]!r}; a JSON object is expected.")
+    return row
+
+
+def check_version(path: Path, header: Mapping[str, Any]) -> None:
     if header["version"] != FORMAT_VERSION:
         raise InputError(
             f"{path}:1: format version {header['version']} is not supported; this version reads {FORMAT_VERSION}."

@@ -28,18 +28,22 @@ def read_table(path: Path) -> RawTable:
     raw = unpacked(path)
     if raw.startswith(OLD_EXCEL):
         raise InputError(f"{path} is a workbook of Excel before 2007, or is locked. Save it as .xlsx or as CSV.")
-    kind = next((name for mark, name in MAGIC if raw.startswith(mark)), ENDINGS.get(path.suffix.lower()))
-    if kind is not None:
+    if (kind := kind_of(path, raw)) is not None:
         from dialogue.tables.frames import READERS
 
         return READERS[kind](path, raw)
     text, notes = decoded(path, raw)
-    if _is_json(path, text):
+    if is_json(path, text):
         return read_json_rows(path, text, notes)
     return read_delimited(path, text, notes)
 
 
-def _is_json(path: Path, text: str) -> bool:
+def kind_of(path: Path, head: bytes) -> str | None:
+    """Which form that is no text a file has, by its first bytes, else by its name; None for text."""
+    return next((name for mark, name in MAGIC if head.startswith(mark)), ENDINGS.get(path.suffix.lower()))
+
+
+def is_json(path: Path, text: str) -> bool:
     """An object or an array to begin with; what is called JSON is read as such, so that a complaint names the line."""
     first = text.lstrip()[:1]
     return first in ("{", "[") or bool({".json", ".jsonl", ".ndjson"} & set(path.suffixes))

@@ -41,35 +41,37 @@ def paired_scales(scores: Scores, *, by_domain: bool = False) -> tuple[list[Pair
 
     The main tasks, or those that are asked for each domain by itself.
     """
-    found: list[PairedScale] = []
-    left: dict[str, str] = {}
+    scales: list[PairedScale] = []
+    unpaired: dict[str, str] = {}
     for key in scores.values:
         if not scores.perturbed(key) or key.evaluator in ASIDE or key.checkpoint == UNSEEN:
             continue
-        name, _, rest = key.condition.partition(", ")
+        name, _, clean_condition = key.condition.partition(", ")
         parts = condition_parts(name)
         card = task_card(scores, key)
-        clean = scores.values.get(key._replace(condition=rest))
+        clean = scores.values.get(key._replace(condition=clean_condition))
         if parts is None:
-            left[f"conditions/{name}"] = "its name is not KIND@DOSE-SEED"
+            unpaired[f"conditions/{name}"] = "its name is not KIND@DOSE-SEED"
         elif card is None or not (BY in key.task if by_domain else card.main or key.task in SHOWN_TOO):
             continue
         elif clean is None:
-            left[f"{key.evaluator} {key.task} of {key.model} under {name}"] = "it has no scores on the clean corpus"
-        elif one := _paired(key, card, parts, scores.values[key], clean):
-            found.append(one)
+            unpaired[f"{key.evaluator} {key.task} of {key.model} under {name}"] = "it has no scores on the clean corpus"
+        elif scale := _paired(key, card, parts, scores.values[key], clean):
+            scales.append(scale)
         else:
-            left[f"{key.evaluator} {key.task} of {key.model} under {name}"] = "no seed answers the same dialogues twice"
-    found.sort(key=lambda one: (*_card_place(scores, one), one.kind, one.seed, one.dose, one.model))
-    return found, [Unused(what, why) for what, why in left.items()]
+            unpaired[f"{key.evaluator} {key.task} of {key.model} under {name}"] = (
+                "no seed answers the same dialogues twice"
+            )
+    scales.sort(key=lambda scale: (*_card_place(scores, scale), scale.kind, scale.seed, scale.dose, scale.model))
+    return scales, [Unused(what, why) for what, why in unpaired.items()]
 
 
-def _card_place(scores: Scores, one: PairedScale) -> tuple[int, str, int, str]:
+def _card_place(scores: Scores, scale: PairedScale) -> tuple[int, str, int, str]:
     """Evaluators in the order of their cards, tasks in that of the card."""
-    card = scores.cards.get(one.evaluator)
+    card = scores.cards.get(scale.evaluator)
     tasks = list(card.tasks) if card else []
-    place = tasks.index(one.name) if one.name in tasks else len(tasks)
-    return card.order if card else LATE, one.evaluator, place, one.name
+    place = tasks.index(scale.name) if scale.name in tasks else len(tasks)
+    return card.order if card else LATE, scale.evaluator, place, scale.name
 
 
 def task_card(scores: Scores, key: Key) -> TaskCard | None:
@@ -80,26 +82,27 @@ def task_card(scores: Scores, key: Key) -> TaskCard | None:
 
 def _paired(
     key: Key, card: TaskCard, parts: tuple[str, float, int],
-    one: Mapping[int | None, Value], other: Mapping[int | None, Value],
+    perturbed: Mapping[int | None, Value], clean: Mapping[int | None, Value],
 ) -> PairedScale | None:  # fmt: skip
     seeds = sorted(
-        (seed for seed in one if seed in other and _alike(one[seed], other[seed])), key=lambda s: -1 if s is None else s
+        (seed for seed in perturbed if seed in clean and _alike(perturbed[seed], clean[seed])),
+        key=lambda s: -1 if s is None else s,
     )
-    clusters = {tuple(sorted(one[seed].clusters)) for seed in seeds}
+    clusters = {tuple(sorted(perturbed[seed].clusters)) for seed in seeds}
     if not seeds or len(clusters) > 1:
         return None
     names = next(iter(clusters))
     return PairedScale(
         key.evaluator, card, key.task, key.model, *parts, tuple(seeds),
-        np.array([other[seed].value for seed in seeds]) * card.scale,
-        np.array([one[seed].value for seed in seeds]) * card.scale,
-        np.stack([aligned(other[seed], names) for seed in seeds]) * card.scale,
-        np.stack([aligned(one[seed], names) for seed in seeds]) * card.scale,
+        np.array([clean[seed].value for seed in seeds]) * card.scale,
+        np.array([perturbed[seed].value for seed in seeds]) * card.scale,
+        np.stack([aligned(clean[seed], names) for seed in seeds]) * card.scale,
+        np.stack([aligned(perturbed[seed], names) for seed in seeds]) * card.scale,
     )  # fmt: skip
 
 
-def _alike(one: Value, other: Value) -> bool:
-    return one.examples == other.examples and sorted(one.clusters) == sorted(other.clusters)
+def _alike(first: Value, second: Value) -> bool:
+    return first.examples == second.examples and sorted(first.clusters) == sorted(second.clusters)
 
 
 def aligned(value: Value, names: Sequence[str]) -> Floats:

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.votes.columns import columns_in_memory, read_columns
 from analysis.votes.scores.summing import Batches, ByRows, Gaps, Summed, gaps_of, scale_of, summed
-from analysis.votes.scores.table import NEEDED, TEXTS, read_scores
 from analysis.votes.scores.values import Key, Value
 from dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, joined
 from dialogue.errors import InputError
@@ -28,6 +28,10 @@ OLD = ("metrics.parquet", "scores.parquet")  # of 0.2.0, which carry no cards; r
 CONDITIONS = "conditions"
 BATCH = 1 << 16  # rows at once
 IMPORT = "python -m analysis import-scores"
+NEEDED = ("evaluator", "task", "model", "seed", "checkpoint", "item", "rater", "score")
+NAMING = ("evaluator", "task", "checkpoint", "rater", "condition")  # may be empty
+TEXTS = (*NAMING, "model", "item", "cluster", "reason")
+TYPES = {**dict.fromkeys(TEXTS, pa.string()), "seed": pa.int64(), "score": pa.float64()}
 
 
 class Unused(NamedTuple):
@@ -81,20 +85,20 @@ class ScoreFile(NamedTuple):
 
 def find_score_files(folder: Path) -> tuple[list[Path], list[Unused]]:
     """The score files of a study folder, and other Parquet files with the reason why they are not read."""
-    here = sorted(folder.glob("*.parquet"), key=lambda path: (path.name not in OLD, path.name))
-    found, other = [], []
-    for path in [*here, *sorted(folder.glob(f"{CONDITIONS}/*/*.parquet"))]:
-        said = _metadata(path).get("format", "")
-        if said == SCORES or (not said and path.name in OLD):
-            found.append(path)
+    paths = sorted(folder.glob("*.parquet"), key=lambda path: (path.name not in OLD, path.name))
+    score_files, others_why = [], []
+    for path in [*paths, *sorted(folder.glob(f"{CONDITIONS}/*/*.parquet"))]:
+        format_name = _metadata(path).get("format", "")
+        if format_name == SCORES or (not format_name and path.name in OLD):
+            score_files.append(path)
         else:
             why = (
-                f"it holds {said}, not scores"
-                if said
+                f"it holds {format_name}, not scores"
+                if format_name
                 else f"its metadata does not say format: {SCORES}; {IMPORT} adds it"
             )
-            other.append(Unused(str(path.relative_to(folder)), why))
-    return found, other
+            others_why.append(Unused(str(path.relative_to(folder)), why))
+    return score_files, others_why
 
 
 def card_files(folder: Path, *, but: str) -> list[tuple[str, dict[str, Card]]]:
@@ -105,26 +109,26 @@ def card_files(folder: Path, *, but: str) -> list[tuple[str, dict[str, Card]]]:
 
 def read_study_scores(folder: Path) -> Scores | None:
     """All score files of a study folder; None where there is none."""
-    paths, other = find_score_files(folder)
+    paths, unused = find_score_files(folder)
     files = [_open(path, str(path.relative_to(folder)), _condition(path, folder)) for path in paths]
-    return _read(files, other) if files else None
+    return _read(files, unused) if files else None
 
 
 def open_scores(sources: Sequence[Any], needed: Sequence[str]) -> list[ScoreFile]:
     """Files, those of study folders, and tables in memory, to be read batch by batch; checked for `needed` columns."""
-    found = []
+    files = []
     for source in sources:
         if isinstance(source, str | Path) and Path(source).is_dir():
-            found += [
+            files += [
                 _open(path, str(path.relative_to(source)), _condition(path, Path(source)), needed)
                 for path in find_score_files(Path(source))[0]
             ]
         elif str(source).endswith(".parquet"):
-            found.append(_open(Path(source), str(source), "", needed))
+            files.append(_open(Path(source), str(source), "", needed))
         else:
             name = str(source) if isinstance(source, str | Path) else "the scores"
-            found.append(_whole(name, [read_scores([source], needed=needed)], {}))
-    return found
+            files.append(_whole(name, [read_scores([source], needed=needed)], {}))
+    return files
 
 
 def _whole(name: str, tables: Sequence[pa.Table], cards: Mapping[str, Card]) -> ScoreFile:
@@ -151,25 +155,31 @@ def _condition(path: Path, folder: Path) -> str:
 
 def _metadata(path: Path) -> dict[str, str]:
     try:
-        held = pq.read_schema(path).metadata or {}
+        metadata = pq.read_schema(path).metadata or {}
     except FileNotFoundError as error:
         raise InputError(f"{path} cannot be read: there is no such file.") from error
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"{path} cannot be read as Parquet ({error}).") from error
-    return {name.decode(): held[name].decode("utf-8", "replace") for name in held if name in (b"format", b"cards")}
+    return {
+        name.decode(): metadata[name].decode("utf-8", "replace") for name in metadata if name in (b"format", b"cards")
+    }
 
 
 def _carried(path: Path) -> dict[str, Card]:
     """The cards that a file carries."""
-    held = _metadata(path)
-    return cards_from(held["cards"], str(path)) if "cards" in held else {}
+    metadata = _metadata(path)
+    return cards_from(metadata["cards"], str(path)) if "cards" in metadata else {}
 
 
 def _open(path: Path, name: str, condition: str, needed: Sequence[str] = NEEDED) -> ScoreFile:
     cards, schema = _carried(path), pq.read_schema(path)
     if absent := [column for column in needed if column not in schema.names]:
         raise InputError(f"{path}: column {', '.join(absent)} missing; a score table has {', '.join(needed)}.")
-    texts = [one.name for one in schema if one.name in TEXTS and pa.types.is_string(one.type)]
+    texts = [
+        column_field.name
+        for column_field in schema
+        if column_field.name in TEXTS and pa.types.is_string(column_field.type)
+    ]
 
     def batches(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(path, read_dictionary=texts) as file:
@@ -184,35 +194,37 @@ def _open(path: Path, name: str, condition: str, needed: Sequence[str] = NEEDED)
 def _under(batch: pa.RecordBatch, condition: str) -> pa.RecordBatch:
     """The rows of conditions/NAME as rows of the condition NAME, with what else they say of it."""
     place = batch.schema.get_field_index("condition")
-    said = [""] * len(batch) if place < 0 else batch.column(place).cast(pa.string()).fill_null("").to_pylist()
-    column = pa.array([f"{condition}, {text}" if text and text != condition else condition for text in said])
+    conditions = [""] * len(batch) if place < 0 else batch.column(place).cast(pa.string()).fill_null("").to_pylist()
+    column = pa.array([f"{condition}, {text}" if text and text != condition else condition for text in conditions])
     if place < 0:
         return pa.RecordBatch.from_arrays([*batch.columns, column], [*batch.schema.names, "condition"])
     return batch.set_column(place, "condition", column)
 
 
-def _read(files: Sequence[ScoreFile], other: Sequence[Unused]) -> Scores:
+def _read(files: Sequence[ScoreFile], unused: Sequence[Unused]) -> Scores:
     cards = {**BUILT_IN, **joined((file.name, file.cards) for file in files)}
     gaps = _all_gaps([gaps_of(file.batches) for file in files])
     values: ByRows = {}
     origin: dict[tuple[Key, int | None], str] = {}
-    left = list(other)
+    left_out = list(unused)
     for file in files:
-        found = summed(file.batches, cards, gaps)
-        left += _joined_values(values, origin, found.values, file.name)
-        left += _uncounted(found)
-    left += [Unused(_named(key, seed), "none of its scores could be made") for key, seed in gaps.alone]
-    left += [Unused(_named(scale, None), "no item has a score from every model") for scale in _emptied(gaps, values)]
-    left += _people(values)
+        sums = summed(file.batches, cards, gaps)
+        left_out += _joined_values(values, origin, sums.values, file.name)
+        left_out += _uncounted(sums)
+    left_out += [Unused(_named(key, seed), "none of its scores could be made") for key, seed in gaps.alone]
+    left_out += [
+        Unused(_named(scale, None), "no item has a score from every model") for scale in _emptied(gaps, values)
+    ]
+    left_out += _people(values)
     unit = "dialogue" if any(file.clustered for file in files) else "item"
     conditions = frozenset(file.condition for file in files if file.condition)
-    return Scores(values, cards, unit, tuple(left), tuple(_missing(gaps)), conditions)
+    return Scores(values, cards, unit, tuple(left_out), tuple(_missing(gaps)), conditions)
 
 
-def _all_gaps(found: Sequence[Gaps]) -> Gaps:
+def _all_gaps(parts: Sequence[Gaps]) -> Gaps:
     """The gaps of all files: a scale may be spread over several."""
     every = Gaps()
-    for gaps in found:
+    for gaps in parts:
         for of, reasons in gaps.reasons.items():
             every.reasons.setdefault(of, Counter()).update(reasons)
         for scale, items in gaps.items.items():
@@ -222,11 +234,11 @@ def _all_gaps(found: Sequence[Gaps]) -> Gaps:
 
 
 def _joined_values(
-    values: ByRows, origin: dict[tuple[Key, int | None], str], found: ByRows, name: str
+    values: ByRows, origin: dict[tuple[Key, int | None], str], added: ByRows, name: str
 ) -> Iterator[Unused]:
     """Add what a file holds; scores that stand in two files are used once, and refused where the files disagree."""
     again: Counter[str] = Counter()
-    for key, seeds in found.items():
+    for key, seeds in added.items():
         for seed, value in seeds.items():
             if (first := origin.get((key, seed))) is not None:
                 if not _same(values[key][seed], value):
@@ -242,17 +254,17 @@ def _joined_values(
         yield Unused(name, f"{number:,} of its models and tasks stand in {first} too, with the same scores")
 
 
-def _uncounted(found: Summed) -> Iterator[Unused]:
+def _uncounted(sums: Summed) -> Iterator[Unused]:
     """A line for each task of a model whose counts are not there, whichever its seeds."""
     seeds: dict[tuple[Key, str], list[int | None]] = {}
-    for key, seed, why in found.without:
+    for key, seed, why in sums.without:
         seeds.setdefault((key, why), []).append(seed)
     for (key, why), those in seeds.items():
         yield Unused(_named(key, those[0] if len(those) == 1 else None), why)
 
 
-def _same(one: Value, other: Value) -> bool:
-    return one.examples == other.examples and bool(np.isclose(one.value, other.value, rtol=1e-9, atol=1e-12))
+def _same(first: Value, second: Value) -> bool:
+    return first.examples == second.examples and bool(np.isclose(first.value, second.value, rtol=1e-9, atol=1e-12))
 
 
 def _named(key: Key, seed: int | None) -> str:
@@ -277,10 +289,46 @@ def _missing(gaps: Gaps) -> Iterator[str]:
     """How many scores are not there and why, in a sentence for each task."""
     for (evaluator, task), reasons in gaps.reasons.items():
         number = sum(reasons.values())
-        items = set().union(*(found for scale, found in gaps.items.items() if scale[:2] == (evaluator, task)))
+        items = set().union(*(lost for scale, lost in gaps.items.items() if scale[:2] == (evaluator, task)))
         why = ", ".join(f"{reason} {n:,}" for reason, n in reasons.most_common(5))
         were = "score is missing ({}) and enters" if number == 1 else "scores are missing ({}) and enter"
-        left = "1 item is" if len(items) == 1 else f"{len(items):,} items are"
+        consequence = "1 item is" if len(items) == 1 else f"{len(items):,} items are"
         yield f"{evaluator} {task}: {number:,} {were.format(why)} no mean" + (
-            f"; {left} left out for every model, so that all are compared on the same items." if items else "."
+            f"; {consequence} left out for every model, so that all are compared on the same items." if items else "."
         )
+
+
+def read_scores(sources: Sequence[Any], *, needed: Sequence[str] = NEEDED) -> pa.Table:
+    """All rows of the files, DataFrames or mappings, checked for the needed columns; other names are empty texts."""
+    return pa.concat_tables([_checked_table(source, needed) for source in sources], promote_options="default")
+
+
+def _checked_table(source: Any, needed: Sequence[str]) -> pa.Table:
+    on_disk = isinstance(source, str | Path)
+    table, name = (_table_of_file(Path(source)), source) if on_disk else (_table_in_memory(source), "scores")
+    if absent := [column for column in needed if column not in table.column_names]:
+        raise InputError(f"{name}: column {', '.join(absent)} missing; a score table has {', '.join(needed)}.")
+    for column in NAMING:
+        if column not in table.column_names:
+            table = table.append_column(column, pa.array([""] * len(table)))
+        elif table[column].null_count:  # as CSV gives an empty text
+            table = table.set_column(table.column_names.index(column), column, table[column].fill_null(""))
+    return table
+
+
+def _table_of_file(path: Path) -> pa.Table:
+    if path.suffix != ".parquet":
+        return pa.table(dict(read_columns(path, TYPES, record="").arrays))
+    try:
+        return pq.read_table(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} cannot be read: there is no such file.") from error
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path} cannot be read as Parquet ({error}).") from error
+
+
+def _table_in_memory(source: Any) -> pa.Table:
+    columns = dict(columns_in_memory("scores", source, TYPES).arrays)
+    if "stats" in source:
+        columns["stats"] = pa.array(source["stats"], from_pandas=True)
+    return pa.table(columns)

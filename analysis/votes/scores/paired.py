@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.votes.scores.files import CONDITIONS, card_files, find_score_files
-from analysis.votes.scores.table import read_scores
+from analysis.votes.scores.files import CONDITIONS, card_files, find_score_files, read_scores
 from analysis.votes.systems import key_of
 from dialogue.cards import ASIDE, BUILT_IN, PEOPLE, Card, joined
 from dialogue.records import Candidate, Pair
@@ -41,12 +40,12 @@ class Differences:
 def side_differences(folder: Path, pairs: Mapping[str, Pair]) -> list[Differences]:
     """Every evaluator's, in the order of their cards, then length and placeholders; some may have scored no pair."""
     real = {name: pair for name, pair in pairs.items() if pair.kind == "real" and key_of(pair.a) != key_of(pair.b)}
-    found = [Differences(name, _apart(values, real)) for name, values in _scored(folder, real.values())]
-    found.append(Differences("length in words", {n: float(_words(p.a) - _words(p.b)) for n, p in real.items()}))
+    differences = [Differences(name, _apart(values, real)) for name, values in _scored(folder, real.values())]
+    differences.append(Differences("length in words", {n: float(_words(p.a) - _words(p.b)) for n, p in real.items()}))
     slots = {name: float(len(SLOT.findall(p.a.text)) - len(SLOT.findall(p.b.text))) for name, p in real.items()}
     if any(slots.values()):
-        found.append(Differences("number of placeholders", slots))
-    return found
+        differences.append(Differences("number of placeholders", slots))
+    return differences
 
 
 def _words(side: Candidate) -> int:
@@ -55,12 +54,12 @@ def _words(side: Candidate) -> int:
 
 def _apart(values: Mapping[Side, float], pairs: Mapping[str, Pair]) -> dict[str, float]:
     """a - b where both sides have a score."""
-    found = {}
+    differences = {}
     for name, pair in pairs.items():
         a, b = (values.get((*key_of(side), pair.item)) for side in (pair.a, pair.b))
         if a is not None and b is not None:
-            found[name] = a - b
-    return found
+            differences[name] = a - b
+    return differences
 
 
 def _scored(folder: Path, pairs: Collection[Pair]) -> list[tuple[str, dict[Side, float]]]:
@@ -115,5 +114,5 @@ def signed_ranks(values: Sequence[float]) -> np.ndarray:
     """
     from scipy.stats import rankdata
 
-    found = np.asarray(values, dtype=float)
-    return np.asarray(np.sign(found) * rankdata(np.abs(found)) / max(len(found), 1))
+    array = np.asarray(values, dtype=float)
+    return np.asarray(np.sign(array) * rankdata(np.abs(array)) / max(len(array), 1))

@@ -117,10 +117,10 @@ class Panel:
     @cached_property
     def _places(self) -> Mapping[str, Ints]:
         """Every architecture's places: pairs of architectures ask for them, and there are thousands of pairs."""
-        found: dict[str, list[int]] = {}
+        by_model: dict[str, list[int]] = {}
         for place, system in enumerate(self.systems):
-            found.setdefault(system.model, []).append(place)
-        return {model: np.array(places) for model, places in found.items()}
+            by_model.setdefault(system.model, []).append(place)
+        return {model: np.array(places) for model, places in by_model.items()}
 
     @property
     def replicates(self) -> Replicates:
@@ -162,19 +162,19 @@ class Method:
 
 def methods(panel: Panel) -> list[Method]:
     """One for each architecture of the panel."""
-    made = []
+    rows = []
     for model in panel.models:
         at = panel.of(model)
         values, by_item, by_rater = (tuple(part[at].tolist()) if len(part) else () for part in _columns(panel))
         # All seeds are judged on the same items, so an error that they share moves them all and is no noise here.
         noise = math.sqrt(max(noise_between(panel.covariance, at), 0.0)) if len(at) > 1 else math.nan
         place = panel.kind, panel.name, model, panel.checkpoint, tuple(panel.systems[k].seed for k in at)
-        made.append(Method(*place, values, by_item, panel.examples[model], by_rater, noise, panel.shown))
-    return made
+        rows.append(Method(*place, values, by_item, panel.examples[model], by_rater, noise, panel.shown))
+    return rows
 
 
 def _columns(panel: Panel) -> tuple[Floats, Floats, Floats]:
     """Every model's value and its errors over new items and new raters; empty where nothing is known of them."""
-    found = [panel.covariance.get(way, np.zeros((0, 0))) for way in ("items", "raters")]
-    by_item, by_rater = (np.sqrt(np.maximum(np.diag(part), 0)) for part in found)
+    matrices = [panel.covariance.get(way, np.zeros((0, 0))) for way in ("items", "raters")]
+    by_item, by_rater = (np.sqrt(np.maximum(np.diag(part), 0)) for part in matrices)
     return panel.values, by_item, by_rater

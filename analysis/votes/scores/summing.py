@@ -47,9 +47,9 @@ def scale_of(key: Key) -> Key:
 
 def gaps_of(batches: Batches) -> Gaps:
     """Look for scores that are not there; where there are none, one column is read."""
-    found = Gaps()
+    gaps = Gaps()
     if all(np.isfinite(numbers_in(batch)).all() for batch in batches(["score"])):
-        return found
+        return gaps
     scored, empty = Counter[tuple[Key, int | None]](), Counter[tuple[Key, int | None]]()
     lost: dict[tuple[Key, int | None], set[str]] = {}
     for batch in batches([*KEYS, "item", "score", "reason"]):
@@ -63,13 +63,13 @@ def gaps_of(batches: Batches) -> Gaps:
         ):
             key, _ = groups[k]
             empty[groups[k]] += 1
-            found.reasons.setdefault((key.evaluator, key.task), Counter())[reason or UNSAID] += 1
+            gaps.reasons.setdefault((key.evaluator, key.task), Counter())[reason or UNSAID] += 1
             lost.setdefault(groups[k], set()).add(item)
-    found.alone = [group for group in empty if not scored[group]]
+    gaps.alone = [group for group in empty if not scored[group]]
     for group, items in lost.items():
         if scored[group]:
-            found.items.setdefault(scale_of(group[0]), set()).update(items)
-    return found
+            gaps.items.setdefault(scale_of(group[0]), set()).update(items)
+    return gaps
 
 
 def numbers_in(batch: pa.RecordBatch) -> Floats:
@@ -160,9 +160,9 @@ def summed(batches: Batches, cards: Mapping[str, Card], gaps: Gaps) -> Summed:
     nested = sorted({f"stats.{name}" for kind in kinds for name in _counts(kind)})
     for batch in batches([*KEYS, "item", "cluster", "score", *nested]):
         groups, code = grouped(batch)
-        kept = np.isfinite(numbers_in(batch)) & ~_gone(batch, groups, code, gaps)
-        if not kept.all():
-            batch, code = batch.filter(pa.array(kept)), code[kept]
+        mask = np.isfinite(numbers_in(batch)) & ~_gone(batch, groups, code, gaps)
+        if not mask.all():
+            batch, code = batch.filter(pa.array(mask)), code[mask]
         place = np.array([sums.groups.setdefault(group, len(sums.groups)) for group in groups], np.int64)
         sums.add(place[code], cluster_codes(batch, sums.clusters), _numbers(batch, groups, code, cards, counts))
     return _values(sums, cards)
@@ -219,14 +219,14 @@ def _numbers(
     if (rows := kinds == "ratio").any():
         for into, name in ((top, "numerator"), (bottom, "denominator")):
             into[rows] = stats[name][rows] if name in stats else np.nan
-    rest = [np.where(np.isin(kinds, ["bleu", "combined"]), stats.get(name, np.nan), 0.0) for name in counts]
-    return np.stack([np.ones(len(batch)), top, bottom, *rest], 1)
+    corpus_counts = [np.where(np.isin(kinds, ["bleu", "combined"]), stats.get(name, np.nan), 0.0) for name in counts]
+    return np.stack([np.ones(len(batch)), top, bottom, *corpus_counts], 1)
 
 
 def _by_f1(groups: Sequence[tuple[Key, int | None]], cards: Mapping[str, Card]) -> Bools:
     """Whether counts alone make the value; a probe's row without them (version 0.2.0) counts as right or wrong."""
     own = (cards.get(key.evaluator) != PROBE and key.evaluator not in ASIDE for key, _ in groups)
-    return np.array([mine and _kind(key, cards) == "micro_f1" for mine, (key, _) in zip(own, groups, strict=True)])
+    return np.array([is_own and _kind(key, cards) == "micro_f1" for is_own, (key, _) in zip(own, groups, strict=True)])
 
 
 def _kind(key: Key, cards: Mapping[str, Card]) -> Aggregate | Literal[""]:
@@ -244,10 +244,10 @@ def counts_in(batch: pa.RecordBatch) -> dict[str, Floats]:
         return {}
     column = batch.column("stats")
     return {
-        one.name: np.asarray(
-            pc.fill_null(pc.struct_field(column, one.name).cast(pa.float64()), np.nan), dtype=np.float64
+        count.name: np.asarray(
+            pc.fill_null(pc.struct_field(column, count.name).cast(pa.float64()), np.nan), dtype=np.float64
         )
-        for one in column.type
+        for count in column.type
     }
 
 
@@ -255,23 +255,23 @@ def _values(sums: Sums, cards: Mapping[str, Card]) -> Summed:
     groups, clusters, numbers = sums.settled()
     names = list(sums.clusters)
     bounds = np.searchsorted(groups, np.arange(len(sums.groups) + 1))
-    made = Summed({}, [])
+    sums_of_values = Summed({}, [])
     for (key, seed), k in sums.groups.items():
         part, codes = numbers[bounds[k] : bounds[k + 1]], clusters[bounds[k] : bounds[k + 1]]
         if not len(part):
             continue
         kind, counted = _kind(key, cards), dict(zip(sums.fields, part.T, strict=True))
         if why := _lacking(kind, counted):
-            made.without.append((key, seed, why))
+            sums_of_values.without.append((key, seed, why))
             continue
         rows = int(part[:, 0].sum())
         if kind in ("bleu", "combined"):
-            whole = {name: column for name, column in counted.items() if not np.isnan(column).all()}
-            value = of_counts(kind, whole, tuple(names[c] for c in codes), rows)
+            full = {name: column for name, column in counted.items() if not np.isnan(column).all()}
+            value = of_counts(kind, full, tuple(names[c] for c in codes), rows)
         else:
             value = ratio(part[:, 1], part[:, 2], codes, names, examples=rows)
-        made.values.setdefault(key, {})[seed] = value
-    return made
+        sums_of_values.values.setdefault(key, {})[seed] = value
+    return sums_of_values
 
 
 def _lacking(kind: Aggregate | Literal[""], counted: Mapping[str, Floats]) -> str:

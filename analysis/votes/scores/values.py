@@ -87,10 +87,10 @@ def bleu(total: Mapping[str, float]) -> float:
     """
     orders = sorted(int(name[5:]) for name in total if name.startswith("match"))
     used = [n for n in orders if total.get(f"total{n}", 0.0) > 0]
-    whole = len(orders) == 4
+    is_bleu4 = len(orders) == 4
     # Counts are whole; slopes move them a little, and what is next to none is still none.
     matched = {n: total[f"match{n}"] for n in used if total[f"match{n}"] >= 0.5}
-    if 1 not in matched or (used != orders if whole else len(matched) < len(used)):
+    if 1 not in matched or (used != orders if is_bleu4 else len(matched) < len(used)):
         return 0.0
     logs, missed = 0.0, 0
     for n in used:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.ratings.mixed import mixed_ratings
-from analysis.votes.rated import RatingsTable, Rows
+from analysis.votes.ratings import RatingsTable, Rows
 from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 from dialogue.importing.reading import Reading

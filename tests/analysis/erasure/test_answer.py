@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from analysis.erasure.answer import with_and_without
+from analysis.erasure.answer import ErasedCheckpoint, ErasedReplies, with_and_without
 from analysis.erasure.text import document, erasure_notes
-from analysis.votes.erased import ErasedCheckpoint, ErasedReplies
 from generation.encoding import Form, encode_block
 from generation.erasing import PARTS, LinearEraser, with_eraser
 from generation.metrics.scoring import forced_rows

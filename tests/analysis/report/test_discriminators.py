@@ -8,8 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from analysis.report.discriminators import discriminators_finding, discriminators_section
-from analysis.votes.discriminated import read_discriminated
+from analysis.report.discriminators import discriminators_finding, discriminators_section, read_discriminated
 from dialogue.errors import InputError
 from dialogue.files import write_json, write_records
 from dialogue.records import Response

@@ -1,5 +1,6 @@
 """Score files of any evaluator: read by their cards, missing scores counted, conditions apart, nothing in silence."""
 
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -14,13 +15,16 @@ from analysis.comparison.answer import answer
 from analysis.comparison.figures import PALETTE, figures
 from analysis.showing.plots import GREY
 from analysis.votes.scores import files
-from analysis.votes.scores.files import read_study_scores
+from analysis.votes.scores.files import read_scores, read_study_scores
 from analysis.votes.scores.values import bleu, of_counts
 from analysis.votes.study import read_study
 from dialogue.cards import BUILT_IN, Card, TaskCard
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from tests.analysis.evaluators_study import MODELS, card, rows, without, write
+
+ROW = {"evaluator": "probe", "task": "AllSlots", "model": "hred", "seed": 0, "checkpoint": "last", "item": "d:1"}
+ROW |= {"rater": "logistic", "score": 0.5, "cluster": "d", "condition": ""}
 
 
 def compared(folder):
@@ -310,3 +314,38 @@ def test_a_table_of_0_2_0_without_cards_or_newer_columns_gives_the_numbers_of_on
     for mine, theirs in zip(one.methods, other.methods, strict=True):
         np.testing.assert_array_equal(mine.method.values, theirs.method.values)
     assert one.missing == other.missing and one.not_compared == other.not_compared
+
+
+def test_several_files_are_one_table_and_a_missing_condition_is_empty(tmp_path):
+    counted = [ROW | {"stats": {"tp": 1.0, "fp": 0.0, "fn": 1.0}}, ROW | {"stats": {"tp": 2.0, "fp": 1.0, "fn": 0.0}}]
+    plain = [ROW | {"evaluator": "token", "task": "distinct-1", "seed": None, "score": s} for s in (0.25, 0.75)]
+    pq.write_table(pa.Table.from_pylist(counted), tmp_path / "scores.parquet")
+    pq.write_table(pa.Table.from_pylist(plain).drop(["condition"]), tmp_path / "metrics.parquet")
+    table = read_scores([tmp_path / "scores.parquet", tmp_path / "metrics.parquet"])
+    assert table.column("condition").to_pylist() == [""] * 4
+    assert table.column("evaluator").to_pylist() == ["probe", "probe", "token", "token"]
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl", "scores.parquet"])
+def test_every_form_of_a_table_reads_the_same(tmp_path, name):
+    frame = pd.DataFrame([ROW, ROW | {"item": "d:3", "seed": 1, "score": 0.75}])
+    {
+        "scores.csv": partial(frame.to_csv, index=False),
+        "scores.jsonl": partial(frame.to_json, orient="records", lines=True),
+        "scores.parquet": frame.to_parquet,
+    }[name](tmp_path / name)
+    table, memory = read_scores([tmp_path / name]), read_scores([frame])
+    for column in ROW:
+        assert table[column].to_pylist() == memory[column].to_pylist(), column
+    assert memory["seed"].to_pylist() == [0, 1] and memory["score"].to_pylist() == [0.5, 0.75]
+
+
+def test_a_table_that_is_none_is_refused_by_name(tmp_path):
+    (tmp_path / "scores.parquet").write_text("no")
+    with pytest.raises(InputError, match=r"scores.parquet cannot be read as Parquet"):
+        read_scores([tmp_path / "scores.parquet"])
+    with pytest.raises(InputError, match=r"nowhere.parquet cannot be read: there is no such file"):
+        read_scores([tmp_path / "nowhere.parquet"])
+    pq.write_table(pa.table({"task": ["x"]}), tmp_path / "scores.parquet")
+    with pytest.raises(InputError, match="column evaluator, model, seed"):
+        read_scores([tmp_path / "scores.parquet"])

@@ -13,7 +13,7 @@ from analysis.__main__ import COMMANDS
 from analysis.report.assembly import ON_VOTES, report
 from analysis.votes.cautions import about_names
 from analysis.votes.inputs import votes_of
-from analysis.votes.people import NO_JUDGES
+from analysis.votes.keeping import NO_JUDGES
 from analysis.votes.study import read_study
 from analysis.votes.voters import not_people, voters
 from analysis.votes.votes import read_votes, votes_from_columns

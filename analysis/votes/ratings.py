@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from analysis.showing.words import count
 from analysis.stats.intervals import crossed
 from analysis.stats.sign_tests import TIE
-from analysis.votes.scored import scored_sides
-from analysis.votes.systems import Contrast
+from analysis.votes.systems import Contrast, key_of, pairs_of, system_names
 from analysis.votes.voters import SIMULATED
 from analysis.votes.votes import Votes
 from dialogue.errors import InputError, Unclear
@@ -27,9 +26,10 @@ from dialogue.importing.reading import Reading, Stated
 from dialogue.importing.recognising import SCORES, SYSTEMS
 from dialogue.importing.scores_of_sides import SIDES, one_row_a_system, with_systems_of_places
 from dialogue.importing.wide import melted
+from dialogue.judges import judges_beside, whose
 from dialogue.tables.nesting import flat_table
 from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable, cell_text, from_rows
+from dialogue.tables.table import RawTable, Row, cell_text, from_rows
 
 Floats = NDArray[np.float64]
 KNOWN: Mapping[str, tuple[str, ...]] = {
@@ -66,6 +66,9 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 }
 MOST_LONE = 0.1  # share of ratings without a partner that may be left out
 IN_KEY = ("column", "item", "system")
+
+SCORES_OF_SIDES = ("score_a", "score_b")
+OF_SETS = {"set", "rater", "question", "system", "score", "rank", "of"}  # of ratings.jsonl
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +127,15 @@ class RatingsTable:
     @property
     def told(self) -> list[str]:
         """How the table was read, what it held, what was left out of it."""
-        held = f"{count(self.ledger.read, self.noun)} of {', '.join(self.systems)}; {self.compared:,} compared."
-        return [self.ledger.line, f"Read: {held} {self.ledger.lost}", *self.not_of_people]
+        contents = f"{count(self.ledger.read, self.noun)} of {', '.join(self.systems)}; {self.compared:,} compared."
+        return [self.ledger.line, f"Read: {contents} {self.ledger.lost}", *self.not_of_people]
 
     @property
     def not_of_people(self) -> list[str]:
         """What to know where programs gave them."""
         verb = "is simulated: a program" if self.simulated == 1 else "are simulated: programs"
-        told = f"{self.simulated:,} of {count(self.ledger.read, self.noun)} {verb} gave them, not people."
-        return [told] if self.simulated else []
+        sentence = f"{self.simulated:,} of {count(self.ledger.read, self.noun)} {verb} gave them, not people."
+        return [sentence] if self.simulated else []
 
     @property
     def held(self) -> dict[str, Any]:
@@ -145,13 +148,17 @@ class RatingsTable:
     @property
     def people(self) -> int | None:
         """Who gave a rating that is compared; None where nobody is named."""
-        parts = [one.contrast.votes for one in self.contrasts] if self.paired else [self.rows.votes]
+        parts = (
+            [pair_of_systems.contrast.votes for pair_of_systems in self.contrasts] if self.paired else [self.rows.votes]
+        )
         return len({name for votes in parts for name in votes.raters}) or None
 
     @property
     def items(self) -> int:
         """Items whose ratings are compared."""
-        parts = [one.contrast.votes for one in self.contrasts] if self.paired else [self.rows.votes]
+        parts = (
+            [pair_of_systems.contrast.votes for pair_of_systems in self.contrasts] if self.paired else [self.rows.votes]
+        )
         return len({name for votes in parts for name in votes.pairs})
 
 
@@ -190,38 +197,40 @@ def read_ratings(path: Path, stated: Stated, systems: Sequence[str] = (), *, ran
     _refuse_ranking(table, names["score"], f" --question {stated.question}" if stated.question else "")
     if ranks or "" in map(cell_text, table.columns.get(names.get("seed", ""), ())):  # not of every rating
         names.pop("seed", None)
-    told, raw = _told(table, names), table.columns[names["score"]]
+    cells, raw = _told(table, names), table.columns[names["score"]]
     score = np.array([_number(table, row, cell, stated.values) for row, cell in enumerate(raw)])
     if not ranks and stated.columns.get("rank") != IGNORED:
-        _ask_whether_ranks(path, names, told, score)
-    contrasts, lone = _contrasts(told, score)
+        _ask_whether_ranks(path, names, cells, score)
+    contrasts, lone = _contrasts(cells, score)
     if ranks and not contrasts:
         raise InputError("No two systems were ranked twice by the same rater on the same item, so none are compared.")
-    every = len(contrasts) == math.comb(len(set(told["system"])), 2)
+    every = len(contrasts) == math.comb(len(set(cells["system"])), 2)
     paired = ranks or (every and lone <= MOST_LONE * len(score))
     lone = lone if paired else 0
     if empty := int(np.isnan(score).sum()):
         dropped["no score"] = empty
     if lone:
         dropped["no rating of the other system by the same rater on the same item"] = lone
-    read = len(table) + sum(dropped.values()) - empty - lone
-    ledger = Reading(f"{form}{question}", read, names, {}, dropped, table.notes)
-    found = tuple(dict.fromkeys(told["system"]))
+    rows_read = len(table) + sum(dropped.values()) - empty - lone
+    ledger = Reading(f"{form}{question}", rows_read, names, {}, dropped, table.notes)
+    names_of_systems = tuple(dict.fromkeys(cells["system"]))
     simulated = sum(cell_text(cell) == SIMULATED for cell in table.columns.get("source", ()))
     scale = float(np.nanmin(score)), float(np.nanmax(score))
-    return RatingsTable(_rows(told, score, found), contrasts, found, scale, ledger, paired, ranks, simulated)
+    return RatingsTable(
+        _rows(cells, score, names_of_systems), contrasts, names_of_systems, scale, ledger, paired, ranks, simulated
+    )
 
 
 def _without_sides(stated: Stated) -> Stated:
     return replace(stated, columns={ours: theirs for ours, theirs in stated.columns.items() if ours not in SIDES})
 
 
-def _ask_whether_ranks(path: Path, names: Mapping[str, str], told: Mapping[str, list[str]], score: Floats) -> None:
+def _ask_whether_ranks(path: Path, names: Mapping[str, str], cells: Mapping[str, list[str]], score: Floats) -> None:
     """Scores that are 1 to k on every item, each once, may be ranks, of which 1 is the best: then the loser leads."""
-    held: dict[tuple[str, str], list[float]] = {}
-    for row, item in enumerate(told["item"]):
-        held.setdefault((item, told["rater"][row] if "rater" in told else ""), []).append(float(score[row]))
-    several = [sorted(values) for values in held.values() if len(values) > 1]
+    scores: dict[tuple[str, str], list[float]] = {}
+    for row, item in enumerate(cells["item"]):
+        scores.setdefault((item, cells["rater"][row] if "rater" in cells else ""), []).append(float(score[row]))
+    several = [sorted(values) for values in scores.values() if len(values) > 1]
     is_ranks = len(several) > 4 and all(values == [float(k + 1) for k in range(len(values))] for values in several)
     if not (is_ranks or "rank" in plain_name(names["score"]).split("_")):
         return
@@ -270,27 +279,27 @@ def _columns(table: RawTable, stated: Stated) -> dict[str, str]:
 
 
 def _told(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
-    told = {ours: [cell_text(cell).strip() for cell in table.columns[name]] for ours, name in names.items()}
-    for ours, cells in told.items():
+    cells_by_field = {ours: [cell_text(cell).strip() for cell in table.columns[name]] for ours, name in names.items()}
+    for ours, cells in cells_by_field.items():
         if ours != "score" and "" in cells:
             raise InputError(f"{table.place(cells.index(''))}: {names[ours]} is empty; every rating needs it.")
-    return told
+    return cells_by_field
 
 
-def _refuse_ranking(table: RawTable, score: str, asked: str) -> None:
+def _refuse_ranking(table: RawTable, score: str, option: str) -> None:
     """Our own ratings of a question that is a ranking have no score."""
     if score == "score" and "rank" in table.names and not table.values("score"):
-        raise HoldsRanks(f"{table.path} holds ranks and no ratings: python -m analysis ranks {table.path}{asked}")
+        raise HoldsRanks(f"{table.path} holds ranks and no ratings: python -m analysis ranks {table.path}{option}")
     if score == "rank" and not table.values("rank"):
-        raise InputError(f"{table.path} holds ratings and no ranks: python -m analysis ratings {table.path}{asked}")
+        raise InputError(f"{table.path} holds ratings and no ranks: python -m analysis ratings {table.path}{option}")
 
 
-def _rows(told: Mapping[str, list[str]], score: Floats, systems: Sequence[str]) -> Rows:
-    whole = np.flatnonzero(~np.isnan(score))
+def _rows(cells: Mapping[str, list[str]], score: Floats, systems: Sequence[str]) -> Rows:
+    scored = np.flatnonzero(~np.isnan(score))
     place = {name: code for code, name in enumerate(systems)}
-    system = np.array([place[told["system"][row]] for row in whole], dtype=np.int64)
-    seed = np.unique(np.array(told["seed"])[whole], return_inverse=True)[1] if "seed" in told else None
-    return Rows(score[whole], system, seed, _votes(told, whole, np.full(len(whole), TIE)))
+    system = np.array([place[cells["system"][row]] for row in scored], dtype=np.int64)
+    seed = np.unique(np.array(cells["seed"])[scored], return_inverse=True)[1] if "seed" in cells else None
+    return Rows(score[scored], system, seed, _votes(cells, scored, np.full(len(scored), TIE)))
 
 
 def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:
@@ -312,51 +321,118 @@ def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) 
         ) from None
 
 
-def _contrasts(told: Mapping[str, list[str]], score: Floats) -> tuple[tuple[Rated, ...], int]:
+def _contrasts(cells: Mapping[str, list[str]], score: Floats) -> tuple[tuple[Rated, ...], int]:
     """Every two systems, and how many ratings found no partner in any of them."""
-    held: dict[tuple[str, str], dict[str, int]] = {}
-    raters, seeds = (told.get(name) or [""] * len(score) for name in ("rater", "seed"))
-    several = len({*zip(told["system"], seeds, strict=True)}) > len(set(told["system"]))
-    for row, (system, item, rater) in enumerate(zip(told["system"], told["item"], raters, strict=True)):
+    sheets: dict[tuple[str, str], dict[str, int]] = {}
+    raters, seeds = (cells.get(name) or [""] * len(score) for name in ("rater", "seed"))
+    several = len({*zip(cells["system"], seeds, strict=True)}) > len(set(cells["system"]))
+    for row, (system, item, rater) in enumerate(zip(cells["system"], cells["item"], raters, strict=True)):
         if np.isnan(score[row]):
             continue
-        here, name = held.setdefault((item, rater), {}), f"{system} {seeds[row]}" if several else system
-        if name in here:
+        sheet, name = sheets.setdefault((item, rater), {}), f"{system} {seeds[row]}" if several else system
+        if name in sheet:
             raise InputError(
                 f"{rater or 'Somebody'} rated {name} on item {item} twice. If the ratings are of several questions, "
                 "name their column: --columns question=...; if several people rated, name theirs: --columns rater=..."
             )
-        here[name] = row
-    systems = sorted(set(told["system"]))
+        sheet[name] = row
+    systems = sorted(set(cells["system"]))
     if len(systems) < 2:
         raise InputError(f"All ratings are of {systems[0] if systems else 'nothing'}; a comparison needs two systems.")
     if several:  # two seeds of one system make no pair
         return (), 0
-    made: list[Rated] = []
+    rated: list[Rated] = []
     met: set[int] = set()
     for first, second in combinations(systems, 2):
-        rows = [(here[first], here[second]) for here in held.values() if first in here and second in here]
-        met.update(row for both in rows for row in both)
+        rows = [(sheet[first], sheet[second]) for sheet in sheets.values() if first in sheet and second in sheet]
+        met.update(row for two in rows for row in two)
         if len(rows) > 1:
-            made.append(_rated(first, second, np.array(rows), told, score))
-    return tuple(made), int((~np.isnan(score)).sum()) - len(met)
+            rated.append(_rated(first, second, np.array(rows), cells, score))
+    return tuple(rated), int((~np.isnan(score)).sum()) - len(met)
 
 
-def _rated(first: str, second: str, rows: NDArray[np.int64], told: Mapping[str, list[str]], score: Floats) -> Rated:
-    one, other = score[rows[:, 0]], score[rows[:, 1]]
-    choice = np.where(one > other, 0, np.where(one < other, 1, TIE))
-    return Rated(Contrast(first, second, _votes(told, rows[:, 0], choice)), one, other)
+def _rated(first: str, second: str, rows: NDArray[np.int64], cells: Mapping[str, list[str]], score: Floats) -> Rated:
+    first_scores, second_scores = score[rows[:, 0]], score[rows[:, 1]]
+    choice = np.where(first_scores > second_scores, 0, np.where(first_scores < second_scores, 1, TIE))
+    return Rated(Contrast(first, second, _votes(cells, rows[:, 0], choice)), first_scores, second_scores)
 
 
-def _votes(told: Mapping[str, list[str]], rows: NDArray[np.int64], choice: NDArray[np.int64]) -> Votes:
+def _votes(cells: Mapping[str, list[str]], rows: NDArray[np.int64], choice: NDArray[np.int64]) -> Votes:
     """Who gave these rows, on what."""
 
     def codes(name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-        names, found = np.unique(np.array(told[name])[rows], return_inverse=True)
-        return found, tuple(names.tolist())
+        names, column_codes = np.unique(np.array(cells[name])[rows], return_inverse=True)
+        return column_codes, tuple(names.tolist())
 
     item, items = codes("item")
-    rater, raters = codes("rater") if "rater" in told else (None, ())
-    dialogue, dialogues = codes("dialogue") if "dialogue" in told else (None, ())
+    rater, raters = codes("rater") if "rater" in cells else (None, ())
+    dialogue, dialogues = codes("dialogue") if "dialogue" in cells else (None, ())
     return Votes(pair=item, pairs=items, choice=choice, item=item, rater=rater, raters=raters, dialogue=dialogue,
                  dialogues=dialogues)  # fmt: skip
+
+
+def scored_sides(table: RawTable) -> RawTable:
+    """The table as it is, unless its rows rate both responses of pairs, or sets; what does not count is left out."""
+    if set(table.names) >= OF_SETS:
+        return _of_sets(table)
+    if not {"pair", "rater", "choice", *SCORES_OF_SIDES} <= set(table.names):
+        if {"pair", "rater", "choice", "rater_status"} <= set(table.names):
+            raise InputError(
+                f"{table.path} holds votes on pairs, no ratings or ranks: python -m analysis preference {table.path}"
+            )
+        return table
+    path = table.path.parent / "pairs.jsonl"
+    if not path.exists():
+        raise InputError(
+            f"{table.path} rates the responses a and b of pairs; put the pairs.jsonl of the study beside it."
+        )
+    pairs = pairs_of(path)
+    names = system_names(pairs.values())
+    rows, lines = [], []
+    for number, (where, row) in enumerate(_of_people(table)):
+        if cell_text(row["score_a"]) == "" or cell_text(row.get("counted", True)).lower() == "false":
+            continue
+        pair = pairs.get(cell_text(row["pair"]))
+        if pair is None:
+            raise InputError(f"{where}: {path} does not hold pair {row['pair']!r}. Give the pairs of these votes.")
+        if pair.kind != "real":
+            continue
+        for side, name in zip((pair.a, pair.b), SCORES_OF_SIDES, strict=True):
+            shared = {"item": pair.pair, "dialogue": pair.dialogue or pair.item, "rater": row["rater"]}
+            shared["source"] = row.get("source", "")
+            rows.append(
+                {**shared, "system": names[key_of(side)], "score": row[name], "question": row.get("question", "")}
+            )
+            lines.append(table.lines[number] if table.lines else number + 1)
+    if not rows:
+        raise InputError(f"{table.path} holds no rating that counts.")
+    return RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), table.notes)
+
+
+def _of_sets(table: RawTable) -> RawTable:
+    """Ratings and ranks of responses; those of one set belong together, and those of one context that stood alone."""
+    rows, lines = [], []
+    for number, (_, row) in enumerate(_of_people(table)):
+        flags = {name: cell_text(row.get(name, "")) for name in ("counted", "kind", "of", "set", "item", "dialogue")}
+        if flags["counted"].lower() == "false" or flags["kind"] not in ("", "real"):
+            continue
+        item = flags["item"] if flags["of"] == "1" else flags["set"]
+        rating = {name: row[name] for name in ("rater", "system", "score", "rank", "question")}
+        rating["source"] = row.get("source", "")
+        rows.append({"item": item, "dialogue": flags["dialogue"] or flags["item"], **rating})
+        lines.append(table.lines[number] if table.lines else number + 1)
+    if not rows:
+        raise InputError(f"{table.path} holds no rating that counts.")
+    return RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), table.notes)
+
+
+def _of_people(table: RawTable) -> Iterator[Row]:
+    """The rows, up to the first that a judge gave: a program's rating is no person's, whatever it says."""
+    judges = judges_beside([table.path])
+    for where, row in table.rows():
+        if (why := whose(cell_text(row.get("source", "")), cell_text(row["rater"]), judges)) is not None:
+            known = f" (its rater {why})" if why else ""
+            raise InputError(
+                f"{where}: this rating is a judge's{known}. Only people's are read here: leave its rows out."
+            )
+        yield where, row

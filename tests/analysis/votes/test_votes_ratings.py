@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from analysis.votes.scored import scored_sides
+from analysis.votes.ratings import scored_sides
 from dialogue.errors import InputError
 from dialogue.tables.reading import read_table
 
