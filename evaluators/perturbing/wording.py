@@ -1,9 +1,9 @@
-"""The same wish in other words, learnt from the corpus: how other users said the same acts, and words that stand in for
-one another.
+"""The same wish in other words: as another user said just this, else with phrases that mean the same.
 
-A training turn whose annotated values all stand in it verbatim is a template. Templates of one set of acts say the same
-thing, so a turn is told anew by another of its templates with its own values put in. Two templates of one set that
-differ in a single word make these two words interchangeable; where no template fits, words are exchanged.
+A training turn whose annotated values all stand in it verbatim is a template. Annotated acts leave out much of what a
+turn says, so a template takes the place of a turn only where both hold the same words of content, are both questions
+or neither, and have the same acts. Where no template does, phrases are exchanged for others that mean the same in any
+request.
 """
 
 from __future__ import annotations
@@ -11,28 +11,74 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dialogue.records import Dialogue, Turn
 from evaluators.perturbing.protecting import NO_VALUES, Protector, Span, intact, whole_places
 
 Key = tuple[tuple[str, str, str], ...]  # the acts: (act, slot, "" or the value where it does not stand verbatim)
-MOST = 300  # templates of one set of acts that are kept
-SEEN = 2  # places in which two words must stand in for one another
-KEPT = frozenset(
-    ("not", "no", "never", "nor", "without", "and", "or", "but", "only", "than", "except", "both", "neither", "either",
-     "a", "an")
-)  # fmt: skip
+Meaning = tuple[bool, tuple[str, ...]]
+MOST = 300  # templates of one meaning that are kept
 PHRASES = (
-    ("i am looking for", "i am trying to find"), ("i'm looking for", "i am trying to find"), ("can you", "could you"),
-    ("could you", "would you"), ("i would like", "i want"), ("i'd like", "i want"), ("i need", "i require"),
-    ("i want", "i would like"), ("thank you", "many thanks"), ("thanks", "thank you"), ("how about", "what about"),
-    ("what about", "how about"), ("what is", "could you tell me"), ("is there", "do you have"), ("find", "look up"),
-    ("please", "kindly"), ("great", "wonderful"), ("okay", "all right"), ("yes", "yeah"), ("goodbye", "bye"),
-    ("hello", "hi"), ("also", "in addition"),
+    (r"thank you (?:so|very) much", "thanks a lot"), (r"thanks (?:so|very) much", "thank you so much"),
+    (r"thank you(?! (?:so|very|all))(?!\w)", "thanks"), (r"thanks(?! (?:so|very|a lot|a bunch))", "thank you"),
+    (r"i ?(?:am|'m) (?:looking|searching) for", "I am trying to find"),
+    (r"i ?(?:am|'m) trying to find", "I am looking for"), (r"i(?: would| ?'d) like to (?=\w)", "I want to "),
+    (r"i(?: would| ?'d) like (?=\w)", "I want "), (r"i want to (?=\w)", "I would like to "),
+    (r"i want (?=(?:a|an|the|some|it|one)\b)", "I would like "), (r"i need to (?=\w)", "I have to "),
+    (r"i need (?=\w)", "I require "),
+    (r"(?:can|could) i (?:please )?(?:get|have) (?=\w)", "may I have "), (r"may i have", "could I have"),
+    (r"can you", "could you"), (r"could you", "can you"), (r"would you please", "could you please"),
+    (r"how about", "what about"), (r"what about", "how about"),
+    (r"what(?: is| ?'s) (?=(?:the|its|their|your)\b)", "could you tell me "),
+    (r"is there (?=(?:a|an|any|anything|something)\b)", "do you have "),
+    (r"are there (?=(?:any|some)\b)", "do you have "), (r"do you have (?=any\b)", "are there "),
+    (r"i was wondering if", "I would like to know if"), (r"let me know", "tell me"),
+    (r"tell me about", "give me some information on"), (r"(?:information|info) (?:on|about)", "details of"),
+    (r"give me (?=(?:the|their|its|an?)\b)", "let me have "),
+    (r"(?<!a )(?<!the )(?<!my )(?<!that )(?<!this )book (?=(?:a|an|the|it|that|us|me|one)\b)", "reserve "),
+    (r"reservation", "booking"), (r"a place to stay", "somewhere to stay"), (r"a place to eat", "somewhere to eat"),
+    (r"leaves (?=(?:at|after|from)\b)", "departs "), (r"leaving (?=(?:at|after|from)\b)", "departing "),
+    (r"departing (?=(?:at|after|from)\b)", "leaving "), (r"departs (?=(?:at|after|from)\b)", "leaves "),
+    (r"arrives (?=by\b)", "gets there "), (r"arriving (?=by\b)", "getting there "),
+    (r"get there (?=by\b)", "arrive "), (r"starting (?=(?:on|from)\b)", "beginning "),
+    (r"(?<!tele)phone number", "telephone number"), (r"telephone number", "phone number"),
+    (r"that sounds (?:good|great|nice|perfect|lovely)", "that suits me"), (r"that will be all", "that is everything"),
+    (r"that(?: is| ?'s| was) all(?= ?[.!,?]|$)", "that is everything"), (r"as well(?= ?[.!,?]|$)", "too"),
+    (r"(?<=\w )too(?= ?[.!,?]|$)", "as well"), (r"near (?=\w)", "close to "), (r"goodbye", "bye"),
+    (r"i (?:do not|don't|do n't) mind", "it is all the same to me"),
+    (r"it needs (?=\w)", "it must have "), (r"it should (?=\w)", "it has to "), (r"is fine", "will do"),
+    (r"no preference on", "no preference about"),
+    (r"(?<!good )bye", "goodbye"), (r"hello", "hi"), (r"hi(?= there|\b)", "hello"), (r"okay|ok", "all right"),
+    (r"yes", "yeah"), (r"yeah|yep", "yes"), (r"no problem", "that is fine"), (r"perfect(?= ?[.!,])", "excellent"),
+    (r"great(?= ?[.!,])", "wonderful"), (r"awesome|excellent", "perfect"), (r"actually", "in fact"),
+    (r"maybe|perhaps", "possibly"), (r"it(?: does not| does ?n't) matter", "it makes no difference"),
 )  # fmt: skip
-_PHRASES = [(re.compile(rf"(?<![\w']){phrase}(?![\w'])", re.I), other) for phrase, other in PHRASES]
+# Words that carry a wish and say nothing of it. Whatever is not here must stand in both wordings of one wish.
+_CARRIERS = """
+a an the i me my you your we us our am is are be been m s d ll ve 've 're 's 'm 'd 'll of it its it's i'm i'd i'll i've
+that that's which with in on at for to from by and need want would will like looking look searching search find finding
+get getting give tell help assist trying try please can could may might should have has having do does some any there so
+also wanting interested possible town city food foods serve serves serving kind type sort cuisine style offer offers
+offering provide info information
+"""
+CARRIERS = frozenset(_CARRIERS.split())
+ARTICLES = frozenset({"a", "an", "the"})
+DIRECTIONS = frozenset({"from", "to", "by", "at", "after", "before", "until"})
+SAME = {
+    word: words.split()[0]
+    for words in (
+        "leave leaves leaving depart departs departing departure", "arrive arrives arriving arrival",
+        "book booking bookings booked reserve reservation reservations", "phone telephone", "postcode postal zip",
+        "go going goes heading headed travel traveling travelling", "stay staying", "start starting begin beginning",
+        "people persons", "night nights", "restaurant restaurants", "train trains", "hotel hotels", "taxi taxis cab",
+        "attraction attractions", "museum museums", "guesthouse guesthouses", "college colleges", "centre center",
+        "area part side", "price priced prices",
+    )
+    for word in words.split()
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +90,16 @@ class Template:
     @property
     def words(self) -> tuple[str, ...]:
         """The wording as words, places of values as `#0`."""
-        told = "".join(f" #{part} " if isinstance(part, int) else part.lower() for part in self.parts)
-        return tuple(re.findall(r"#\d+|[\w']+", told))
+        text = "".join(f" #{part} " if isinstance(part, int) else part.lower() for part in self.parts)
+        return tuple(re.findall(r"#\d+|[\w']+", text))
+
+    @property
+    def meaning(self) -> Meaning:
+        """Whether it asks, and its words of content in alphabetical order, with the direction of each value."""
+        words = [word for word in self.words if word not in ARTICLES]
+        content = [SAME.get(word, word) for word in words if word not in CARRIERS]
+        content += [f"{word} {value}" for word, value in pairwise(words) if word in DIRECTIONS and value[0] == "#"]
+        return any("?" in part for part in self.parts if isinstance(part, str)), tuple(sorted(content))
 
     def with_values(self, values: Sequence[str]) -> str:
         """With these values, and the article that goes with each."""
@@ -55,20 +109,23 @@ class Template:
                 article = r"\1n" if values[part][:1].lower() in "aeiou" else r"\1"
                 text = re.sub(r"(?<!\w)(a)n?(?= $)", article, text, flags=re.I)
             text += values[part] if isinstance(part, int) else part
-        return text
+        return re.sub(r"  +", " ", text)
+
+
+_PHRASES = [rf"(?<![\w'])(?:{phrase})" + (r"(?![a-zA-Z])" if phrase[-1].isalpha() else "") for phrase, _ in PHRASES]
+_PHRASE = re.compile("|".join(f"({phrase})" for phrase in _PHRASES), re.I)
 
 
 class Paraphraser:
     """What the training dialogues teach of wording."""
 
     def __init__(self, dialogues: Iterable[Dialogue], protector: Protector) -> None:
-        self._templates: dict[Key, dict[tuple[str, ...], Template]] = defaultdict(dict)
+        self._templates: dict[tuple[Key, Meaning], dict[tuple[str, ...], Template]] = defaultdict(dict)
         for turn in (turn for dialogue in dialogues for turn in dialogue.turns if turn.speaker == "user" and turn.acts):
             if parsed := _parsed(turn, protector):
                 key, template, _ = parsed
-                if _tells(key) and len(kept := self._templates[key]) < MOST:
-                    kept.setdefault(template.words, template)
-        self.synonyms = _synonyms(self._templates, protector)
+                if _tells(key) and len(templates := self._templates[key, template.meaning]) < MOST:
+                    templates.setdefault(template.words, template)
 
     @property
     def templates(self) -> int:
@@ -76,28 +133,19 @@ class Paraphraser:
         return sum(map(len, self._templates.values()))
 
     def told_anew(self, turn: Turn, pieces: Sequence[Span], protector: Protector, *, rng: random.Random) -> str:
-        """The turn by another template, else with other words; as it was where neither can be had."""
+        """The turn by another template that means the same, else with other phrases; as it was where neither is had."""
         if parsed := _parsed(turn, protector):
-            key, own, values = parsed  # of no key that tells nothing are there templates
-            others = [one for words, one in self._templates.get(key, {}).items() if words != own.words]
-            for template in rng.sample(others, min(3, len(others))):
+            key, own, values = parsed
+            templates = self._templates.get((key, own.meaning), {}) if _tells(key) else {}
+            same = [other for words, other in templates.items() if words != own.words]
+            for template in rng.sample(same, min(3, len(same))):
                 if intact(pieces, text := template.with_values(values)):
                     return text
-        return self._reworded(pieces, rng)
+        return "".join(piece.text if piece.held else _PHRASE.sub(_other_phrase, piece.text) for piece in pieces)
 
-    def _reworded(self, pieces: Sequence[Span], rng: random.Random) -> str:
-        return "".join(piece.text if piece.held else self._exchanged(piece.text, rng) for piece in pieces)
 
-    def _exchanged(self, text: str, rng: random.Random) -> str:
-        for phrase, other in _PHRASES:
-            if match := phrase.search(text):
-                text = text[: match.start()] + _cased(match[0], other) + text[match.end() :]
-                break
-        return re.sub(r"[A-Za-z']+", lambda match: self._other(match[0], rng), text)
-
-    def _other(self, word: str, rng: random.Random) -> str:
-        choices = self.synonyms.get(word.lower())
-        return _cased(word, rng.choice(choices)) if choices and rng.random() < 0.5 else word
+def _other_phrase(match: re.Match[str]) -> str:
+    return _cased(match[0], PHRASES[(match.lastindex or 1) - 1][1])
 
 
 def _tells(key: Key) -> bool:
@@ -106,6 +154,8 @@ def _tells(key: Key) -> bool:
 
 
 def _cased(before: str, after: str) -> str:
+    if before.isupper() and len(before) > 2:
+        return after.upper()
     return after[:1].upper() + after[1:] if before[:1].isupper() else after
 
 
@@ -141,25 +191,3 @@ def _free_place(low: str, value: str, taken: Sequence[tuple[int, int]]) -> tuple
         ),
         None,
     )
-
-
-def _synonyms(
-    templates: Mapping[Key, Mapping[tuple[str, ...], Template]], protector: Protector
-) -> dict[str, tuple[str, ...]]:
-    """Word -> the words that stood in its place in SEEN templates or more."""
-    together: dict[tuple[str, str], int] = defaultdict(int)
-    for wordings in templates.values():
-        holes: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        for words in wordings:
-            for n, word in enumerate(words if len(words) > 3 else ()):
-                if word.isalpha() and word not in KEPT and word not in protector.words:
-                    holes[(*words[:n], "", *words[n + 1 :])].add(word)
-        for found in holes.values():
-            for one in found:
-                for other in found - {one}:
-                    together[one, other] += 1
-    kept: dict[str, list[str]] = defaultdict(list)
-    for (one, other), times in sorted(together.items()):
-        if times >= SEEN:
-            kept[one].append(other)
-    return {word: tuple(others) for word, others in kept.items()}
