@@ -18,10 +18,12 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from dialogue.errors import InputError
-from dialogue.files import atomic, digest, read_json, replaceable, temporary_name
+from dialogue.files import atomic, digest, read_json, replaceable, temporary_name, write_json
 from generation.models.architectures import build
 from generation.models.interface import DialogueModel
 from generation.vocabulary import Vocabulary
+
+PRUNED = "pruned.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,9 @@ class TrainedModel:
         path = self.folder / f"{checkpoint}.safetensors"
         if not path.exists():
             names = sorted(other.stem for other in self.folder.glob("*.safetensors") if other.stem != "resume")
-            raise InputError(f"{self.folder} has no checkpoint {checkpoint!r}. It has: {', '.join(names) or 'none'}.")
+            pruned = " Its weights were removed (--keep-epochs)." if checkpoint in pruned_hashes(self.folder) else ""
+            has = ", ".join(names) or "none"
+            raise InputError(f"{self.folder} has no checkpoint {checkpoint!r}.{pruned} It has: {has}.")
         return path
 
 
@@ -67,6 +71,36 @@ def name_again(source: Path, target: Path) -> None:
     os.link(source, temporary)
     temporary.replace(replaceable(target))
     temporary.unlink(missing_ok=True)  # a rename onto another name of the same file does nothing
+
+
+def epoch_of(path: Path) -> int | None:
+    """The epoch of a weights file, None where there is no such file."""
+    return int(read_notes(path)["epoch"]) if path.exists() else None
+
+
+def prune_epochs(folder: Path, every: int | None) -> int:
+    """Remove the weights of single epochs but each `every`-th (0: all of them; None: none); how many went.
+
+    `untrained`, `last` and the best ones have names of their own and stay, whichever epoch they are. The epoch that an
+    encoder picked stays under its number too, since training further forgets the pick.
+    """
+    if every is None:
+        return 0
+    picked = epoch_of(folder / "best_encoder.safetensors")
+    paths = [
+        path for path in sorted(folder.glob("epoch-*.safetensors"))
+        if (epoch := int(path.stem.removeprefix("epoch-"))) != picked and (every == 0 or epoch % every)
+    ]  # fmt: skip
+    if paths:  # first: states of weights that are gone are told from stale ones by this hash alone
+        write_json(folder / PRUNED, pruned_hashes(folder) | {path.stem: digest(path) for path in paths})
+    for path in paths:
+        path.unlink(missing_ok=True)
+    return len(paths)
+
+
+def pruned_hashes(folder: Path) -> dict[str, str]:
+    """Checkpoint -> SHA-256 of the weights that it had when they were removed."""
+    return read_json(folder / PRUNED) if (folder / PRUNED).exists() else {}
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 from collections.abc import Iterator
 
 import torch
@@ -34,6 +35,26 @@ def pick_precision(name: str, device: torch.device) -> str:
     if name != "auto":
         return name
     return "bf16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+
+
+@functools.cache
+def lstms_take_bf16(device: str) -> bool:
+    """Whether LSTMs learn in bf16 on this kind of device.
+
+    Not on CUDA: under autocast cuDNN's compute in float16, without a scaled loss. On a CPU it is tried, since the
+    library behind them has bf16 for some processors only.
+    """
+    if device != "cpu":
+        return False
+    weights = [torch.zeros(8, 2, requires_grad=True), torch.zeros(8, 2), torch.zeros(8), torch.zeros(8)]
+    state = (torch.zeros(1, 1, 2), torch.zeros(1, 1, 2))
+    try:
+        with torch.autocast("cpu", torch.bfloat16):
+            outputs, _, _ = torch.lstm(torch.zeros(1, 3, 2), state, weights, True, 1, 0.0, True, False, True)
+        torch.autograd.backward(outputs.float().sum())
+    except RuntimeError:
+        return False
+    return True
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from dialogue import jobs
 from dialogue.errors import InputError
-from generation.checkpoints import TrainedModel
+from generation.checkpoints import TrainedModel, prune_epochs
 from generation.devices import pick_device, threads
 from generation.matrices import remove_stale
 from generation.numbering import Data
@@ -20,12 +20,16 @@ from generation.training import Settings, epochs_done, is_trained, read_log, rec
 
 @dataclass(frozen=True)
 class Grid:
-    """What is the same for every model of a study; `encoder` picks an epoch too, if there is one."""
+    """What is the same for every model of a study; `encoder` picks an epoch too, if there is one.
+
+    `keep` says which epochs keep weights of their own (`checkpoints.prune_epochs`).
+    """
 
     study: Path
     data: Data
     device: str
     encoder: Encoder | None
+    keep: int | None = None
 
     def __post_init__(self) -> None:
         if self.encoder and not self.data.valid:
@@ -57,13 +61,15 @@ def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
         half.unlink(missing_ok=True)
     if epochs_done(folder) < settings.epochs:
         forget_selection(folder)
-    train(folder, settings, grid.data, device, bar_row=row)
+    # An encoder reads every epoch, so none goes before it has picked one.
+    train(folder, settings, grid.data, device, bar_row=row, keep=None if grid.encoder else grid.keep)
     last = read_log(folder)[-1]
     shown = [f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "joint", "bleu2") if name in last]
     if grid.encoder:
         with threads(settings.threads):
             best = select_epoch(folder, settings, grid.data, device, grid.encoder)
         shown.append(f"{grid.encoder.name} picks epoch {best}")
+        prune_epochs(folder, grid.keep)
     line = f"{folder.name}: {last['epoch']} epochs, {', '.join(shown)}"
     if removed := remove_stale(grid.study, TrainedModel(folder, settings.model, settings.seed)):
         names = ", ".join(str(path.relative_to(grid.study)) for path in removed)

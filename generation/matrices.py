@@ -9,7 +9,7 @@ from pathlib import Path
 from dialogue import jobs
 from dialogue.conditions import condition_folders
 from dialogue.files import clear_halves, digest, read_json
-from generation.checkpoints import TrainedModel, load_model, weights_hash
+from generation.checkpoints import TrainedModel, load_model, pruned_hashes, weights_hash
 from generation.devices import pick_device, threads
 from generation.encoding import Form, write_states, write_states_again
 from generation.erasing import FOLDERS
@@ -105,7 +105,8 @@ def remove_stale(study: Path, trained: TrainedModel) -> list[Path]:
             told, checkpoint = read_json(path), path.stem.removeprefix(f"{trained.folder.name}-")
             weights = trained.folder / f"{checkpoint}.safetensors"
             ours = "weights" in told and told.get("checkpoint") == checkpoint  # not a user's own array
-            if ours and not (weights.exists() and digest(weights) == told["weights"]):
+            now = digest(weights) if weights.exists() else pruned_hashes(trained.folder).get(checkpoint)
+            if ours and now != told["weights"]:
                 path.unlink()  # first: where a sidecar is, the matrix is whole
                 path.with_suffix(".npy").unlink(missing_ok=True)
                 removed.append(path.with_suffix(".npy"))

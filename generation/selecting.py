@@ -65,7 +65,8 @@ def select_epoch(folder: Path, settings: Settings, data: Data, device: torch.dev
         told = {"encoder": encoder.name, "key": encoder.key, "scores": {str(n): scores[n] for n in sorted(scores)}}
         write_json(folder / SCORED, told)
     best = max(scores, key=lambda epoch: (scores[epoch], -epoch))
-    checkpoints.name_again(folder / f"epoch-{best}.safetensors", folder / f"{BY_ENCODER}.safetensors")
+    if checkpoints.epoch_of(named := folder / f"{BY_ENCODER}.safetensors") != best:
+        checkpoints.name_again(folder / f"epoch-{best}.safetensors", named)
     return best
 
 

@@ -70,8 +70,10 @@ SELECTORS = {"best_bleu": "bleu2", "best_rouge": "rouge_l", "best_meteor": "mete
 SAVE_SECONDS = 300.0  # between two resume points inside a long epoch
 
 
-def train(folder: Path, settings: Settings, data: Data, device: torch.device, *, bar_row: int = 0) -> None:
-    """Train up to `settings.epochs`, going on from what the folder holds."""
+def train(
+    folder: Path, settings: Settings, data: Data, device: torch.device, *, bar_row: int = 0, keep: int | None = None
+) -> None:
+    """Train up to `settings.epochs`, going on from what the folder holds; `keep` as in `prune_epochs`."""
     _agree(folder, settings, data, device)
     if epochs_done(folder) >= settings.epochs:
         return
@@ -85,12 +87,12 @@ def train(folder: Path, settings: Settings, data: Data, device: torch.device, *,
         with tqdm(total=total, desc=name, position=bar_row, leave=False, disable=None, unit="batch") as bar:
             while run.done.epoch <= settings.epochs:
                 run.epoch(bar)
+                checkpoints.prune_epochs(folder, keep)
 
 
 def epochs_done(folder: Path) -> int:
     """Epochs whose weights are `last`, 0 where there are none."""
-    last = folder / "last.safetensors"
-    return int(checkpoints.read_notes(last)["epoch"]) if last.exists() else 0
+    return checkpoints.epoch_of(folder / "last.safetensors") or 0
 
 
 def recipe_of(settings: Settings, data: Data, device: str = "") -> dict[str, Any]:
@@ -216,8 +218,9 @@ class _Run:
             handle.writelines(json.dumps(entry) + "\n" for entry in log)
         for name, measure in SELECTORS.items() if self.data.valid else ():
             best = max(log, key=lambda entry: (entry[measure], -entry["epoch"]))["epoch"]
-            source = self.folder / f"epoch-{best}.safetensors"
-            checkpoints.name_again(source, self.folder / f"{name}.safetensors")
+            named = self.folder / f"{name}.safetensors"
+            if checkpoints.epoch_of(named) != best:  # else its own file may be pruned
+                checkpoints.name_again(self.folder / f"epoch-{best}.safetensors", named)
         self.done = _Progress(epoch=epoch + 1, updates=done.updates)
         self._save_resume()
         checkpoints.name_again(path, self.folder / "last.safetensors")

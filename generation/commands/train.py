@@ -46,11 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--vocabulary-size", type=int, default=20_000, help="maximum size of a new vocabulary, in words (default 20000)"
     )
     add("--at-least", type=int, default=1, help="minimum count of a word in a new vocabulary (default 1)")
+    add(
+        "--keep-epochs", metavar="WHICH", default="all",
+        help="epochs whose weights stay, aside from untrained, last and best: all (default), none, or every Nth (5)",
+    )  # fmt: skip
     add("--encoder", type=Path, metavar="FOLDER", help="local Hugging Face encoder that picks best_encoder")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     add(
         "--precision", choices=["auto", "float32", "bf16"], default="auto",
-        help="precision of matrix products (default auto: bf16 on CUDA if the device supports it, else float32)",
+        help="precision of matrix products (default auto: bf16 for the transformer on CUDA, else float32)",
     )  # fmt: skip
     running.add_job_arguments(parser, one=True)
 
@@ -58,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare the data once, then train what is not done."""
     from dialogue.corpora.reading import read_corpus
+    from generation.checkpoints import prune_epochs
     from generation.grid import Grid, train_one
     from generation.numbering import study_vocabulary, training_data
     from generation.selecting import encoder_of
@@ -70,13 +75,19 @@ def run(args: argparse.Namespace) -> None:
     vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least, **spoken)
     data = training_data(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid, **spoken)
     print(f"{len(chosen)} models, {len(vocabulary)} words, speaking {args.speak}, trained on {data.recipe}")
-    grid = Grid(args.study, data, args.device, encoder)
+    if args.precision == "bf16" and (
+        exact := sorted({settings.model for settings in chosen if settings.precision != "bf16"})
+    ):
+        print(f"Trained in float32: {', '.join(exact)}. Their LSTMs cannot learn in bf16 on this device.")
+    grid = Grid(args.study, data, args.device, encoder, _kept_epochs(args.keep_epochs))
     todo = [settings for settings in chosen if not grid.done(settings)]
     work, rows = jobs.Work(train_one, grid, args.study / "logs" / "train"), place.limit or len(todo)
     pieces = [grid.job(settings, n % rows) for n, settings in enumerate(todo)]
     for line in running.run_jobs(work, pieces, place):
         print(line, flush=True)
     print(f"{len(chosen) - len(todo)} of {len(chosen)} models were already trained.")
+    if pruned := sum(prune_epochs(grid.folder(settings), grid.keep) for settings in chosen if settings not in todo):
+        print(f"Weights of {pruned} epochs of these were removed (--keep-epochs {args.keep_epochs}).")
     from generation.curves import draw_curves  # here: matplotlib leaves its cache in the home folder
 
     if picture := draw_curves(args.study):
@@ -100,21 +111,43 @@ def _settings(args: argparse.Namespace) -> list[Settings]:
     models = list(ARCHITECTURES) if args.models == "all" else args.models.split(",")
     batch_size, rate, clip = PRESETS[args.preset]
     batch_size, rate, clip = args.batch_size or batch_size, args.learning_rate or rate, args.clip or clip
-    precision = _precision(args)
+    precision, device = _precision(args)
     return [
-        Settings(model, seed, sizes_of(model, args.preset), args.epochs, batch_size, rate, clip, precision=precision)
-        for model in models
-        for seed in seeds
-    ]
+        Settings(
+            model, seed, sizes_of(model, args.preset), args.epochs, batch_size, rate, clip,
+            precision=precision_for(model, precision, device),
+        )
+        for model in models for seed in seeds
+    ]  # fmt: skip
 
 
-def _precision(args: argparse.Namespace) -> str:
+def _kept_epochs(text: str) -> int | None:
+    """Every so-manieth epoch; 0 for none, None for all."""
+    if text in ("all", "none"):
+        return None if text == "all" else 0
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"--keep-epochs is {text!r}. Choose from: all, none, or a number N for every Nth epoch.")
+    return int(text)
+
+
+def precision_for(model: str, precision: str, device: str) -> str:
+    """What an architecture is trained in: float32 where its LSTMs cannot learn in bf16."""
+    from generation.devices import lstms_take_bf16
+    from generation.models.architectures import ARCHITECTURES, known
+
+    can = not ARCHITECTURES[known(model)].module.has_lstms or precision != "bf16" or lstms_take_bf16(device)
+    return precision if can else "float32"
+
+
+def _precision(args: argparse.Namespace) -> tuple[str, str]:
+    """The precision that is asked for, and the kind of device."""
     from generation.devices import pick_device, pick_precision
 
     if args.on == "local" or args.device != "cuda":
-        return pick_precision(args.precision, pick_device(args.device))
+        device = pick_device(args.device)
+        return pick_precision(args.precision, device), device.type
     if args.precision == "auto":
         raise InputError(
             "This machine cannot check what the remote GPUs support: add --precision bf16 or --precision float32."
         )
-    return str(args.precision)
+    return str(args.precision), str(args.device)

@@ -41,6 +41,7 @@ class DialogueModel(nn.Module):
     """One architecture: words in, words out."""
 
     pooling: str
+    has_lstms = True
     attends = True  # whether the decoder looks at `memory`, beside the state that it starts from
 
     def __init__(self, vocabulary: int, hidden: int) -> None:

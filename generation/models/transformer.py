@@ -93,6 +93,7 @@ Past = tuple[Tensor, Tensor, Tensor]
 class Transformer(DialogueModel):
     """Encoder and decoder stacks over sinusoidal positions."""
 
+    has_lstms = False
     pooling = "mean"
 
     def __init__(self, vocabulary: int, sizes: TransformerSizes) -> None:

@@ -11,7 +11,7 @@ from dialogue.errors import InputError
 from dialogue.files import digest, read_json, write_json
 from generation import selecting
 from generation.__main__ import COMMANDS
-from generation.checkpoints import find_trained, load_model
+from generation.checkpoints import epoch_of, find_trained, load_model
 from generation.decoding import parse_decoding, respond
 from generation.metrics.embedding import cosines, local_encoder
 from generation.numbering import evenly_spread, number_examples
@@ -157,6 +157,22 @@ def test_states_of_weights_that_are_gone_go_with_them_and_are_named(study, encod
     capsys.readouterr()
     train(study, "--epochs", 4, "--encoder", encoders[1])
     assert "removed" not in capsys.readouterr().out
+
+
+def test_states_of_pruned_epochs_stay_and_the_weights_that_an_encoder_picked_too(study, encoders, capsys):
+    encode = ["encode", str(study), "--checkpoints", "all", "--limit", "2", "--jobs", "1"]
+    dispatch("generation", "", COMMANDS, encode)
+    folder, states = study / "models" / "seq2seq-0", study / "states"
+    picked = epoch_of(folder / "best_encoder.safetensors")
+    capsys.readouterr()
+    train(study, "--epochs", 3, "--keep-epochs", "none")
+    assert "Weights of 2 epochs of these were removed" in capsys.readouterr().out
+    assert {path.stem for path in folder.glob("epoch-*.safetensors")} == {f"epoch-{picked}"}
+    train(study, "--epochs", 4, "--keep-epochs", "none", "--encoder", encoders[0])  # trains on, and clears stale states
+    assert {f"seq2seq-0-epoch-{n}.npy" for n in (1, 2, 3)} <= {path.name for path in states.glob("*.npy")}
+    assert (folder / "best_encoder.safetensors").exists()
+    with pytest.raises(InputError, match="--keep-epochs is 'some'"):
+        train(study, "--epochs", 4, "--keep-epochs", "some")
 
 
 def test_without_validation_or_without_an_encoder_nothing_is_trained(tmp_path, encoders):

@@ -15,7 +15,8 @@ from dialogue.errors import InputError
 from dialogue.files import digest, read_json, write_json
 from dialogue.signature import VERSION
 from generation import training
-from generation.checkpoints import TrainedModel, load_model, read_weights
+from generation.checkpoints import TrainedModel, load_model, pruned_hashes, read_weights
+from generation.commands.train import precision_for
 from generation.decoding import parse_decoding, respond
 from generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from generation.numbering import Data, Numbered
@@ -46,7 +47,13 @@ def settings(model="seq2seq", seed=0, epochs=2, **options):
     return Settings(model, seed, SIZES[model], epochs, batch_size=8, learning_rate=0.01, **options)
 
 
+def skip_without_bf16(model="seq2seq", precision="float32", **_):
+    if precision_for(model, precision, "cpu") != precision:
+        pytest.skip("this processor has no LSTM in bf16")
+
+
 def trained(folder, **options):
+    skip_without_bf16(**options)
     train(folder, settings(**options), DATA, CPU)
     return digest(folder / "last.safetensors")
 
@@ -79,6 +86,7 @@ def undisturbed(tmp_path_factory):
     made = {}
 
     def ready(**options):
+        skip_without_bf16(**options)
         asked = settings(**options)
         if repr(asked) not in made:
             made[repr(asked)] = tmp_path_factory.mktemp("undisturbed") / "whole"
@@ -99,6 +107,7 @@ BROKEN_OFF = [
     for model, precision, asked in (
         ("seq2seq", "float32", (0, 5, 8, 15)), ("seq2seq_attn", "float32", (8,)),
         ("bilstm_attn", "float32", (0, 5, 8, 15)), ("bilstm_attn", "bf16", (5, 8)),
+        ("transformer", "bf16", (5, 8)),
     )
     for at in (0, 5, 8, 15)
 ]  # fmt: skip
@@ -197,7 +206,7 @@ def test_the_precision_is_in_the_signature_and_older_folders_know_float32_only(t
     write_json(tmp_path / "a" / "config.json", {k: v for k, v in config.items() if k != "precision"})
     trained(tmp_path / "a")
     with pytest.raises(InputError, match="was trained with precision 'float32', but 'bf16' was asked for"):
-        trained(tmp_path / "a", precision="bf16")
+        train(tmp_path / "a", settings(precision="bf16"), DATA, CPU)
 
 
 def test_a_model_of_another_version_is_not_gone_on_with(tmp_path):
@@ -234,6 +243,45 @@ def test_every_checkpoint_is_there(tmp_path):
     trained(tmp_path / "a")
     names = {path.name for path in (tmp_path / "a").glob("*.safetensors")}
     assert {f"{name}.safetensors" for name in ("untrained", "epoch-1", "epoch-2", "last", "best_bleu")} <= names
+
+
+def weights_in(folder):
+    return {path.stem for path in folder.glob("*.safetensors")} - {"resume"}
+
+
+@pytest.mark.parametrize(("keep", "numbered"), [(None, {1, 2, 3, 4}), (2, {2, 4}), (0, set())])
+def test_pruned_epochs_leave_the_named_checkpoints_as_they_were(tmp_path, keep, numbered, undisturbed):
+    train(tmp_path / "a", settings(epochs=4), DATA, CPU, keep=keep)
+    whole = undisturbed(epochs=4)
+    names = weights_in(whole)
+    assert weights_in(tmp_path / "a") == {name for name in names if not name.startswith("epoch-")} | {
+        f"epoch-{n}" for n in numbered
+    }
+    for name in weights_in(tmp_path / "a"):
+        assert digest(tmp_path / "a" / f"{name}.safetensors") == digest(whole / f"{name}.safetensors")
+    removed = {f"epoch-{n}" for n in {1, 2, 3, 4} - numbered}
+    assert pruned_hashes(tmp_path / "a") == {name: digest(whole / f"{name}.safetensors") for name in removed}
+
+
+def test_training_goes_on_from_pruned_weights_and_says_which_are_gone(tmp_path, undisturbed):
+    train(tmp_path / "a", settings(epochs=2), DATA, CPU, keep=0)
+    train(tmp_path / "a", settings(epochs=4), DATA, CPU, keep=0)
+    whole = undisturbed(epochs=4)
+    for name in ("last", "best_bleu", "best_rouge", "best_meteor", "best_embedding"):
+        assert digest(tmp_path / "a" / f"{name}.safetensors") == digest(whole / f"{name}.safetensors")
+    with pytest.raises(InputError, match=r"no checkpoint 'epoch-1'\. Its weights were removed \(--keep-epochs\)"):
+        TrainedModel(tmp_path / "a", "seq2seq", 0).weights("epoch-1")
+
+
+@pytest.mark.parametrize("model", SIZES)
+def test_where_lstms_cannot_learn_in_bf16_it_is_for_the_transformer_alone(model, monkeypatch):
+    alone = "bf16" if model == "transformer" else "float32"
+    assert precision_for(model, "bf16", "cuda") == alone
+    monkeypatch.setattr("generation.devices.lstms_take_bf16", {"cpu": False}.get)
+    assert precision_for(model, "bf16", "cpu") == alone
+    monkeypatch.setattr("generation.devices.lstms_take_bf16", {"cpu": True}.get)
+    assert precision_for(model, "bf16", "cpu") == "bf16"
+    assert precision_for(model, "float32", "cuda") == "float32"
 
 
 def test_a_loss_that_is_no_number_is_said_and_the_last_good_checkpoint_kept(tmp_path):
