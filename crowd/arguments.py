@@ -121,8 +121,11 @@ def launched_market(args: argparse.Namespace, *, moves_money: object = False) ->
 def allow_spending(
     args: argparse.Namespace, store: Store, currency: str, cost: Decimal, dues: Collection[Payout] = ()
 ) -> None:
-    """Refuse what is above the budget or the caps. With --yes new caps are kept; without, they change nothing."""
-    from crowd.marketplaces.caps import set_caps
+    """Refuse what is above the budget or the caps. With --yes new caps are kept; without, they change nothing.
+
+    `dues` are the rows that cost it, some of which may be on disk; without any, all of it comes on top.
+    """
+    from crowd.marketplaces.caps import refuse_above, set_caps
     from crowd.marketplaces.ledger import check_cap
     from crowd.marketplaces.money import check_budget
 
@@ -130,8 +133,12 @@ def allow_spending(
     check_budget(cost, currency, options.budget)
     if args.yes:
         set_caps(store, options.cap, options.month_cap)
-    if args.yes or options.cap is None:
-        check_cap(store, dues)
+    if not args.yes and (options.cap or options.month_cap):
+        return  # nobody knows yet whether the new ones will do
+    check_cap(store, dues)
+    if not dues:
+        with store.read() as connection:
+            refuse_above(connection, cost)
 
 
 def again(args: argparse.Namespace, **others: Any) -> list[str]:

@@ -77,6 +77,7 @@ def _run(args: argparse.Namespace, row: Marketplace) -> None:
         tried = [("self-test", _self_test(store, market))] if row.kept else []
         lines, price = market.plan(study)
         check_budget(price.total, price.currency, options.budget)
+        check_budget(price.total, price.currency, options.cap, "cap")
         lines += [*tried, *(pay_lines(study, options.minutes) if row.kept else [])]
         lines += [*common_points(study), *cost_lines(study, price, getattr(market, "screen_out", price.reward * 0))]
         print(f"{market.title}:")

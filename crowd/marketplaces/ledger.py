@@ -143,6 +143,11 @@ class PayoutLedger:
         """Pay it, unless it was paid; what was begun and not finished is asked about first."""
         return self.carry_out_all([due], OneByOne(act))[0]
 
+    def buy(self, due: Payout, act: SingleAct) -> None:
+        """Carry it out; InputError where it is not confirmed, because what follows needs it."""
+        if (row := self.carry_out(due, act)).state != "confirmed":
+            raise InputError(f"{row.why} Run the same command again: it goes on where it stopped.")
+
     def ask(self, row: Payout, act: SingleAct) -> Payout:
         """Ask the marketplace what became of it; `intended` again where it was certainly not done."""
         return self.ask_all([row], OneByOne(act))[_key(row)]

@@ -62,12 +62,12 @@ def _decimal(text: str) -> Decimal | None:
     return Decimal(text) if re.fullmatch(r"\d{0,3}\.?\d{1,6}", text) else None
 
 
-def check_budget(cost: Decimal, currency: str, budget: Decimal | None) -> None:
-    """Refuse what may cost more than the researcher allows."""
+def check_budget(cost: Decimal, currency: str, budget: Decimal | None, name: str = "budget") -> None:
+    """Refuse what may cost more than the researcher allows, by the option of that name."""
     if budget is not None and budget < cost:
         raise InputError(
-            f"the budget is {budget} {currency}, but this may cost {cost:.2f}. Nothing was created or paid. Raise "
-            "--budget, or ask for less."
+            f"the {name} is {budget} {currency}, but this may cost {cost:.2f}. Nothing was created or paid. Raise "
+            f"--{name}, or ask for less."
         )
 
 

@@ -145,9 +145,7 @@ class MTurkMarket:
 
         def buy(known: mturk.MTurkLaunch, token: str, places: int) -> str:
             act = acts.BoughtHit(self.client, known, options.days, places)
-            done = ledger.carry_out(acts.purchase(token, places, reward), act)
-            if done.state != "confirmed":
-                raise InputError(f"{done.why} Run the same command again: it goes on where it stopped.")
+            ledger.buy(acts.purchase(token, places, reward), act)
             return act.made or mturk.find_hit(self.client, known, token)
 
         write_launch(store, self.source, launch)

@@ -21,7 +21,18 @@ from crowd.marketplaces.launch import (
     update_launch,
     write_launch,
 )
-from crowd.marketplaces.ledger import ZERO, Act, NotDone, OneByOne, Payout, PayoutLedger, Purpose, check_cap, is_extra
+from crowd.marketplaces.ledger import (
+    ZERO,
+    Act,
+    NotDone,
+    OneByOne,
+    Payout,
+    PayoutLedger,
+    Purpose,
+    Unsure,
+    check_cap,
+    is_extra,
+)
 from crowd.marketplaces.money import CENT, Price, reward_of
 from crowd.marketplaces.prolific import acts, calling, drafting
 from crowd.marketplaces.prolific import client as prolific
@@ -284,17 +295,24 @@ class ProlificMarket:
         study = prolific.study_at_prolific(self.client, self.existing)
         has_ended = study["status"] == "COMPLETED"
         is_asked = has_ended or (study["status"] != "UNPUBLISHED" and not self.existing.vat_share)
-        cost = prolific.places_cost(self.client, self.existing) if is_asked else None
+        cost = self._cost_so_far() if is_asked else None
         rows = _of_places(ledger)
         if rows != before or any(row.state not in ("confirmed", "refused") for row in rows):
             return []  # an extension is on its way: its own row says what it buys
         rows = [row for row in rows if row.state == "confirmed"]
-        if has_ended and cost:
-            sentences = self._book_end(ledger, rows, cost)
+        if has_ended:
+            sentences = self._book_end(ledger, rows, cost) if cost else ["Prolific does not say now what it cost."]
         else:
             sentences = self._book_by_hand(ledger, rows, int(study["total_available_places"]))
         self._book_vat(store, ledger, cost, has_ended=has_ended)
         return sentences
+
+    def _cost_so_far(self) -> prolific.StudyCost | None:
+        """None where Prolific does not answer: people are paid all the same, and the books wait."""
+        try:
+            return prolific.places_cost(self.client, self.existing)
+        except (NotDone, Unsure):
+            return None
 
     def _book_by_hand(self, ledger: PayoutLedger, rows: Sequence[Payout], total: int) -> list[str]:
         booked = sum(round(row.amount / self.reward) for row in rows)
@@ -374,9 +392,7 @@ class ProlificMarket:
         if missing <= 0:
             return 0
         act = acts.MorePlaces(self.client, self.existing, total)
-        done = PayoutLedger(store, self.source).carry_out(self._purchase(missing, total), act)
-        if done.state != "confirmed":
-            raise InputError(f"{done.why} Run the same command again: it goes on where it stopped.")
+        PayoutLedger(store, self.source).buy(self._purchase(missing, total), act)
         return missing
 
     def _total(self) -> int:

@@ -243,3 +243,17 @@ def test_a_study_that_has_ended_is_booked_as_prolific_bills_it(study, capsys):
         "4.20",
         "GBP",
     ]  # VAT to the cent of the bill
+
+
+def test_people_are_paid_where_prolific_does_not_say_what_the_study_cost(study, capsys):
+    worked(study)
+    study.prolific.faults = [("GET", "/studies/ID/cost/")] * 10
+    assert study.command("pay", "--yes") == 0
+    study.prolific.studies[study.study]["status"] = "COMPLETED"
+    capsys.readouterr()
+    study.command("verify")
+    assert "Prolific does not say now what it cost." in capsys.readouterr().out
+    assert [row["VAT"] for row in lines(study, capsys)] == ["0.00"] * 3
+    study.prolific.faults = []
+    study.command("verify")
+    assert [row["VAT"] for row in lines(study, capsys) if row["purpose"] in ("places", "refund")] == ["0.30", "-0.10"]

@@ -186,6 +186,22 @@ def test_nobody_takes_a_pair_by_an_address_that_the_draft_does_not_have(study, c
     capsys.readouterr()
 
 
+def test_a_cap_refuses_before_anything_is_created_or_printed_as_possible(study, capsys):
+    for words in ((), ("--live", "--yes")):
+        with pytest.raises(InputError, match=r"the cap is 5\.00 GBP, but this may cost 6\.00"):
+            study.launch("--cap", "5.00", *words)
+    assert study.record() is None and not study.prolific.studies
+    study.open("--cap", "7.00")
+    for words in ((), ("--yes",)):
+        with pytest.raises(InputError, match=r"may cost 7\.00 in all, 6\.00 is spent or promised, and this is 2\.00"):
+            study.command("extend", "--sittings", "1", *words)
+    study.command("extend", "--sittings", "1", "--cap", "9.00")
+    assert "Add --yes to do it" in capsys.readouterr().out
+    study.command("extend", "--sittings", "1", "--cap", "9.00", "--yes")
+    assert study.record()["places"] == 4
+    capsys.readouterr()
+
+
 def test_a_draft_tells_what_the_workspace_holds(study, capsys):
     study.launch()
     assert "the token is accepted; its workspace holds 100000.00 GBP" in capsys.readouterr().out
