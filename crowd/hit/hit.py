@@ -14,7 +14,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -191,7 +191,7 @@ class Hit:
         """What raters are asked about themselves before the first pair, or at the end."""
         return tuple(one for one in self.about if one.when == when)
 
-    @property
+    @cached_property
     def lead(self) -> AskedQuestion | None:
         """The first question that makes votes: what the researcher's page, signals and rules go by."""
         return next((one for one in self.questions if one.makes_votes), None)

@@ -67,7 +67,7 @@ def save_answer(
     if not token.isalnum():  # PostgreSQL would not even take a NUL
         raise Refused("no lease has such a name")
     names = {"token": token, "rater": seat.rater, "seat": seat.sitting}
-    beside = ((standing.ITS_OUTCOMES, {"rater": seat.rater}), shown_checks(seat)) if moment.checks else ()
+    beside = ((standing.ITS_OUTCOMES, {"rater": seat.rater}), shown_checks(seat)) if moment.rules.checks else ()
     found, *more = fetch(moment.connection, (_CLAIM, names), *beside)
     outcomes, shown = more or (None, None)
     if not found:
@@ -82,10 +82,10 @@ def save_answer(
     if not fits(row.first, row.source):
         raise WrongKind("a study is of people or of simulated raters, from its first vote on")
     saved, failed = _store(moment, seat, row, choice, _plausible(seconds, moment.now - row.issued))
-    judges = failed is not None and row.withdrawn is None
-    if judges and (outcomes is None or standing.moves(row, outcomes, bool(failed), moment.gate, waits=_waits(row))):
+    judges, gate = failed is not None and row.withdrawn is None, moment.rules.gate
+    if judges and (outcomes is None or standing.moves(row, outcomes, bool(failed), gate, waits=_waits(row))):
         moment.needs_study()
-        standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
+        standing.settle(moment.connection, moment.rules.assignment, gate, moment.now, row.rater)
     return saved, shown
 
 
@@ -128,7 +128,7 @@ def _plausible(seconds: float | None, since: float) -> float:
 
 def _store(moment: Moment, seat: Seat, row: Any, given: Given, seconds: float) -> tuple[Saved, bool | None]:
     """Write the vote; with it, whether a check was failed, or None after any other pair."""
-    check, held, rules = row.kind in CHECKS, row.state == "held", moment.assignment
+    check, held, rules = row.kind in CHECKS, row.state == "held", moment.rules.assignment
     late = not held or row.expires <= moment.now  # of a check too, which must answer as any pair does
     aside, waits = row.withdrawn is not None, _waits(row)
     may = not check and is_eligible(row.status, late=late, aside=aside, late_votes=rules.late_votes)
@@ -153,14 +153,14 @@ def _store(moment: Moment, seat: Seat, row: Any, given: Given, seconds: float) -
 
 def _by_response(moment: Moment, given: Given, layout: str) -> tuple[str, Sheet | None]:
     """The choice, which with several questions is that of the leading one, and all answers."""
-    lead = moment.hit.lead
-    if bool(moment.hit.questions) is isinstance(given, str):
+    lead = moment.rules.hit.lead
+    if bool(moment.rules.hit.questions) is isinstance(given, str):
         raise Refused("one question was asked and several were answered, or the other way round")
     if isinstance(given, str):
-        return moment.form.answer_of(given, layout), None
+        return moment.rules.form.answer_of(given, layout), None
     if lead is None:
         comments = {name: answer for name, answer in given.items() if name != CHOSEN}
-        return moment.form.answer_of(given[CHOSEN]["choice"], layout), comments
+        return moment.rules.form.answer_of(given[CHOSEN]["choice"], layout), comments
     answers = turned_back(given, layout)
     return answers[lead.name]["choice"], answers
 
@@ -177,8 +177,9 @@ def _waits(row: Any) -> bool:
 
 
 def _fails(moment: Moment, choice: str, answers: Sheet | None, row: Any) -> bool:
-    if answers is not None and moment.hit.lead is not None:
-        return is_failed(answers, right_answers(moment.form.record_of(row.body), moment.hit.lead.name, row.mended))
+    lead = moment.rules.hit.lead
+    if answers is not None and lead is not None:
+        return is_failed(answers, right_answers(moment.rules.form.record_of(row.body), lead.name, row.mended))
     return fails(choice, row.mended or pool.key_in(row.body))
 
 
@@ -215,7 +216,7 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
         "attempt": attempt,
         "token": lease_token(moment.secret, row.rater, row.pair, attempt),
     }
-    expires = moment.now + moment.assignment.lease_seconds
+    expires = moment.now + moment.rules.assignment.lease_seconds
     here = leases.c.lease == row.lease
     moment.connection.execute(sa.update(leases).where(here).values(**held, issued=moment.now, expires=expires))
     moment.connection.execute(sa.delete(votes).where(votes.c.vote == row.vote))
@@ -224,13 +225,13 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
     moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
     event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
     # all of it after a check too: the time of the reply must not tell which it was
-    later(moment.connection, pool.recount(row.pair, moment.assignment.votes_per_pair, votes=-row.counted, held=1))
-    standing.count_anew(moment.connection, moment.assignment, [row.pair])
-    standing.settle(moment.connection, moment.assignment, moment.gate, moment.now, row.rater)
+    later(moment.connection, pool.recount(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
+    standing.count_anew(moment.connection, moment.rules.assignment, [row.pair])
+    standing.settle(moment.connection, moment.rules.assignment, moment.rules.gate, moment.now, row.rater)
     return TakenBack(held["token"], _fields(moment, row))
 
 
 def _fields(moment: Moment, row: Any) -> Mapping[str, str]:
     """Nothing of it is kept: what was taken back is on the page that follows, and nowhere else."""
-    own = moment.form.fields_of(row.choice, row.left) if moment.hit.lead is None else {}
+    own = moment.rules.form.fields_of(row.choice, row.left) if moment.rules.hit.lead is None else {}
     return {**own, **as_sent(json.loads(row.answers or "{}"), row.left)}

@@ -28,7 +28,7 @@ from crowd.rating.gate import asked_of, standing
 from crowd.rating.idle_visits import release_idle
 from crowd.rating.leasing import Step
 from crowd.rating.next_pair import Frontier, version_for
-from crowd.rating.rules import FIRST_SOURCE, REVISION_NOW, StudyRules, fits, kept_hit, rules_of, source_in, value_in
+from crowd.rating.rules import FIRST_SOURCE, REVISION_NOW, fits, kept_hit, rules_of, source_in, value_in
 from crowd.rating.seating import Moment, NeedsStudy, Refused, Seat, StaleRules, WrongKind, seated_rater
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, reading_token, sitting_hash, study_page_token
@@ -95,11 +95,10 @@ class Desk:
     """The desk of one study; `clock` gives seconds since 1970, by default the database's."""
 
     def __init__(self, store: Store, hit: Hit, clock: Callable[[], float] | None = None) -> None:
-        self.store, self.hit, self.clock = store, hit, clock or store.now
+        self.store, self.clock = store, clock or store.clock.now
         self.frontier = Frontier()
         with store.read() as connection:
-            values, rules = settings(connection), rules_of(connection, hit)
-        self._go_by(rules)
+            values, self.rules = settings(connection), rules_of(connection, hit)
         self.seed, self._rater_key = int(values["seed"]), values["rater_key"]
         self._hold(keys_in(values))
 
@@ -112,21 +111,14 @@ class Desk:
             with self.store.glance() as connection:
                 self._hold(keys_in(settings(connection)))
 
-    def _go_by(self, rules: StudyRules) -> None:
-        self.hit, self.assignment, self.gate, self.checks = rules.hit, rules.assignment, rules.gate, rules.checks
-        self.revision, self.offered = rules.revision, rules.offered
-        self.parts, self.fewest_checks = rules.parts, rules.fewest_checks
-
     def read_rules(self) -> None:
         """Go by the rules that are in force by now: another server, or a command, has changed them."""
         with self.store.read() as connection:
-            self._go_by(rules_of(connection, kept_hit(connection) or self.hit))
+            self.rules = rules_of(connection, kept_hit(connection) or self.rules.hit)
             self._hold(keys_in(settings(connection)))
 
     def _moment(self, connection: sa.Connection, frontier: Frontier | None = None) -> Moment:
-        now, hit, checks, parts = self.clock(), self.hit, self.checks, self.parts
-        rules = hit, self.assignment, self.gate, self.seed, self.secret, checks, parts, self.revision
-        return Moment(connection, now, *rules, frontier)
+        return Moment(connection, self.clock(), self.rules, self.seed, self.secret, frontier)
 
     @contextmanager
     def _write(self) -> Iterator[sa.Connection]:
@@ -142,8 +134,9 @@ class Desk:
     @property
     def first_sitting(self) -> int:
         """The pairs of a first sitting, hidden checks among them, as a newcomer is told."""
-        reals = min(self.assignment.pairs_per_sitting + self.assignment.later_checks, self.offered)
-        return min(self.hit.shown_per_sitting, reals + self.fewest_checks)
+        rules, planned = self.rules, self.rules.assignment
+        reals = min(planned.pairs_per_sitting + planned.later_checks, rules.offered)
+        return min(rules.hit.shown_per_sitting, reals + rules.fewest_checks)
 
     def study_token(self) -> str:
         """What opens the researcher's page: the same in every process that serves this store."""
@@ -167,9 +160,9 @@ class Desk:
     def closed_to_newcomers(self) -> Literal["complete", "stopped", "paused", "wait"] | None:
         """Why somebody new would not be given a pair at once, if that is so."""
         with self.store.read() as connection:
-            if value_in(fetch(connection, REVISION_NOW)[0]) != self.revision:
+            if value_in(fetch(connection, REVISION_NOW)[0]) != self.rules.revision:
                 raise StaleRules
-            return closed_to_newcomers(connection, self.assignment.votes_per_pair, self.clock())
+            return closed_to_newcomers(connection, self.rules.assignment.votes_per_pair, self.clock())
 
     @staticmethod
     def check_ids(*ids: str) -> None:
@@ -181,7 +174,7 @@ class Desk:
         """Whether this person has agreed to the present version of the text, wherever they came from."""
         with self.store.glance() as connection:
             (found,) = fetch(connection, (_KNOWN, {"rater": self.rater_id(worker)}))
-        return bool(found) and found[0].consent == self.hit.consent_version
+        return bool(found) and found[0].consent == self.rules.hit.consent_version
 
     def knows(self, rater: str) -> bool:
         """Whether anything is stored about the person with this keyed hash."""
@@ -204,7 +197,7 @@ class Desk:
             revision, mine, first = fetch(
                 connection, REVISION_NOW, (_SITTING, {"rater": rater, "key": key}), (FIRST_SOURCE, {})
             )
-            if value_in(revision) != moment.revision:
+            if value_in(revision) != moment.rules.revision:
                 raise StaleRules
             if mine:
                 return Seat(rater, mine[0].sitting)
@@ -229,7 +222,8 @@ class Desk:
         with self.store.glance() as connection:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
-            seen = leasing.step_without_writing(moment, seated)
+            is_certain = reserving.is_certain(moment, seated)
+            seen = leasing.step_without_writing(moment, seated, is_certain=is_certain)
         if seen is not None:
             return seen
         return self._with_rows_locked(seat, "", lambda moment: leasing.next_step(moment, seat))
@@ -247,8 +241,8 @@ class Desk:
         """Record consent to the present version of the text."""
         with self._write() as connection:
             moment = self._moment(connection)
-            if seated_rater(moment, seat).consent != self.hit.consent_version:
-                version = self.hit.consent_version
+            if seated_rater(moment, seat).consent != self.rules.hit.consent_version:
+                version = self.rules.hit.consent_version
                 later(connection, (_CONSENTED, {"this": seat.rater, "version": version, "now": moment.now}))
                 event_log.append(connection, "consented", moment.now, seat.rater, version=version)
             return leasing.next_step(moment, seat)
@@ -267,7 +261,7 @@ class Desk:
         with self._write() as connection:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
-            if seated.consent == self.hit.consent_version and seated.about is None:
+            if seated.consent == self.rules.hit.consent_version and seated.about is None:
                 kept = json.dumps(dict(told), ensure_ascii=False)
                 connection.execute(sa.update(raters).where(raters.c.rater == seat.rater).values(about=kept))
                 event_log.append(connection, "described", moment.now, seat.rater)
@@ -276,7 +270,7 @@ class Desk:
 
     def asks_at_end(self, seat: Seat) -> Literal["", "asked", "told"]:
         """Whether the end of a sitting asks this rater something, or did so before and was told."""
-        if not self.hit.asked_of_rater("after"):
+        if not self.rules.hit.asked_of_rater("after"):
             return ""
         with self.store.read() as connection:
             told = connection.scalar(sa.select(raters.c.told).where(raters.c.rater == seat.rater))
@@ -289,7 +283,7 @@ class Desk:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
             mine = sa.and_(raters.c.rater == seat.rater, raters.c.told.is_(None))
-            if seated.consent == self.hit.consent_version and seated.done:
+            if seated.consent == self.rules.hit.consent_version and seated.done:
                 kept = json.dumps(dataclasses.asdict(told), ensure_ascii=False)
                 if connection.execute(sa.update(raters).where(mine).values(told=kept)).rowcount:
                     event_log.append(connection, "described", moment.now, seat.rater, when="after")
@@ -300,8 +294,8 @@ class Desk:
         with self._write() as connection:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
-            last = min(seated.instructed + 1, len(self.hit.examples))
-            if seated.consent != self.hit.consent_version or not 1 <= number <= last:
+            last = min(seated.instructed + 1, len(self.rules.hit.examples))
+            if seated.consent != self.rules.hit.consent_version or not 1 <= number <= last:
                 raise Refused("this worked example is not the next one")
             if number > seated.instructed:
                 later(connection, (_INSTRUCTED, {"this": seat.rater, "number": number}))
@@ -324,9 +318,9 @@ class Desk:
 
         def save(moment: Moment) -> tuple[answering.Saved, Step]:
             saved, shown = answering.save_answer(moment, seat, token, choice, seconds)
-            if self.hit.page_events and noticed and saved != "again":
+            if self.rules.hit.page_events and noticed and saved != "again":
                 answering.keep_noticed(moment, seat, token, noticed)
-            if self.hit.program_trap and trapped and saved != "again":
+            if self.rules.hit.program_trap and trapped and saved != "again":
                 answering.keep_trapped(moment, seat, token)
             return saved, leasing.next_step(moment, seat, shown)
 
@@ -360,15 +354,15 @@ def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
     connection, who = moment.connection, {"rater": rater}
     known, before = fetch(connection, (_KNOWN, who), (_BEFORE, who))
     if not known:
-        asked = asked_of(0, moment.gate, None)
-        version = version_for(connection, moment.assignment.votes_per_pair)
-        newcomer = {"rater": rater, "source": source, "arrived": moment.now, "status": standing([], moment.gate)}
+        asked = asked_of(0, moment.rules.gate, None)
+        version = version_for(connection, moment.rules.assignment.votes_per_pair)
+        newcomer = {"rater": rater, "source": source, "arrived": moment.now, "status": standing([], moment.rules.gate)}
         later(connection, (_NEWCOMER, {**newcomer, "version": version, "asked": asked, "instructed": 0}))
         if asked is not None:
             event_log.append(connection, "admitted", moment.now, rater, asked=asked)
     number, answered = 1 + (before[0].sittings or 0), before[0].answered
     line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
-    length, paid_apart = length_of_sitting(moment.assignment, answered), source in ASKED_LATER
+    length, paid_apart = length_of_sitting(moment.rules.assignment, answered), source in ASKED_LATER
     if paid_apart:
         release_idle(moment, rater)
     there = min(length, leasing.left_for(moment, rater, length, held=not paid_apart))

@@ -32,4 +32,4 @@ _HELD = (
 def release_idle(moment: Moment, rater: str) -> None:
     """Give back what this rater's idle visits hold, but for what was given last; one pair goes to the visit to come."""
     (held,) = fetch(moment.connection, (_HELD, {"rater": rater}))
-    pool.release(moment.connection, held[MOST - 1 :], moment.assignment.votes_per_pair, moment.now)
+    pool.release(moment.connection, held[MOST - 1 :], moment.rules.assignment.votes_per_pair, moment.now)

@@ -86,7 +86,7 @@ class ShownPair:
     pair: Pair | Question | ResponseSet
     left: str
     """How it is laid out, see crowd/forms/: of a pair, the response on the left."""
-    expires: float
+    seconds_left: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +112,13 @@ def _told(seated: SeatedRater) -> int:
     return there if seated.done < there else len(seated.slots)
 
 
-def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
-    """Where the rater stands, if nothing has to be written.
+def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: bool) -> Step | None:
+    """Where the rater stands, if nothing has to be written; `is_certain` is reserving's answer.
 
     Whatever ends or halts the work is said before anything is asked, and nothing is asked before a pair is certain.
     """
     done, row = seated.done, seated.waiting
-    if seated.consent != moment.hit.consent_version:
+    if seated.consent != moment.rules.hit.consent_version:
         return Step("consent")
     if seated.status == "blocked":
         return Step("no_more", done)
@@ -126,20 +126,21 @@ def step_without_writing(moment: Moment, seated: SeatedRater) -> Step | None:
         return _over(moment, seated)
     if seated.state != "running":
         return Step("paused" if seated.state == "paused" else "stopped", done, _told(seated))
-    if not reserving.is_certain(moment, seated):
+    if not is_certain:
         return None
     if before := _before_pairs(moment, seated):
         return before
     if row is None or row.state != "held" or has_run_out(row, moment.now):
         return None
-    return _showing(seated, ShownPair(row.token, moment.form.record_of(row.body), row.left, row.expires))
+    record = moment.rules.form.record_of(row.body)
+    return _showing(seated, ShownPair(row.token, record, row.left, row.expires - moment.now))
 
 
 def _before_pairs(moment: Moment, seated: SeatedRater) -> Step | None:
     """What is asked of the rater before any pair."""
-    if seated.about is None and moment.hit.asked_of_rater("before"):
+    if seated.about is None and moment.rules.hit.about and moment.rules.hit.asked_of_rater("before"):
         return Step("about")
-    if seated.instructed < len(moment.hit.examples):
+    if seated.instructed < len(moment.rules.hit.examples):
         return Step("instructions", number=seated.instructed + 1)
     return None
 
@@ -154,8 +155,8 @@ def left_for(moment: Moment, rater: str, most: int, *, held: bool) -> int:
     found, waits, reals, whose = fetch(moment.connection, (_LIVED, who), waiting, open_to, (_VERSION, who))
     life, checks = life_of(moment, found[0], whose[0].version), waits[0].checks
     judged = reals[0].pairs + waits[0].reals
-    first = max(0, moment.assignment.first_checks - life.checks - checks)
-    later_ = later_checks(moment.assignment, life.last_check, life.reals + judged, seed=moment.seed, rater=rater)
+    first = max(0, moment.rules.assignment.first_checks - life.checks - checks)
+    later_ = later_checks(moment.rules.assignment, life.last_check, life.reals + judged, seed=moment.seed, rater=rater)
     return int(judged + checks + min(life.unseen, first + later_))
 
 
@@ -171,10 +172,11 @@ def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) ->
     rows of `shown_checks` gives them: then a check costs no more messages to the store than a real pair does.
     """
     seated, offer = _seated_with_offer(moment, seat, shown)
-    if seen := step_without_writing(moment, seated):
+    is_certain = reserving.is_certain(moment, seated)
+    if seen := step_without_writing(moment, seated, is_certain=is_certain):
         return seen
     left = _left_elsewhere(moment, seated) if seated.waiting is None else None
-    if not reserving.is_certain(moment, seated):
+    if not is_certain:
         if seated.reserved is not None:
             reserving.give_back(moment, seated)
             seated, offer = _after_release(moment, seated, shown)
@@ -204,15 +206,15 @@ def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, left: Any) -> Pai
         return "show"
     row = offer.pair
     decision = "finished" if _capped(moment, seated) else _verdict(moment, row)
-    check = check_is_due(moment.assignment, seated.life, seed=moment.seed, rater=seated.seat.rater)
+    check = check_is_due(moment.rules.assignment, seated.life, seed=moment.seed, rater=seated.seat.rater)
     if decision == "show" and (owed is not None or check or _before_pairs(moment, seated)):
-        reserving.reserve(moment, seated, row, _layout(moment, seated, row, moment.form.record_of(row.body)))
+        reserving.reserve(moment, seated, row, _layout(moment, seated, row, moment.rules.form.record_of(row.body)))
     return decision
 
 
 def _verdict(moment: Moment, row: Any) -> PairVerdict:
     """Whether the row of the next pair may be shown now."""
-    decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.assignment)
+    decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.rules.assignment)
     if decision != "show":
         moment.needs_study()  # the last pairs may be those that others are just taking or giving back
     return decision
@@ -226,7 +228,7 @@ def _after_release(
     Only where it matters, not in every request: releasing is a write.
     """
     moment.needs_study()
-    pool.release_expired(moment.connection, moment.assignment.votes_per_pair, moment.now)
+    pool.release_expired(moment.connection, moment.rules.assignment.votes_per_pair, moment.now)
     return _seated_with_offer(moment, seated.seat, shown)
 
 
@@ -258,11 +260,11 @@ def _seated_with_offer(moment: Moment, seat: Seat, shown: Sequence[Any] | None =
     found, fewest, due, *named_ = fetch(
         moment.connection,
         (SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
-        next_pair_for(seat.rater, frontier=moment.frontier, versions=moment.has_versions),
+        next_pair_for(seat.rater, frontier=moment.frontier, versions=moment.rules.has_versions),
         due_by(moment.now),
         *([(NAMED, {"pair": check})] if check is not None else []),
     )
-    if moment.frontier is not None and fewest and not moment.has_versions:  # one order, one frontier
+    if moment.frontier is not None and fewest and not moment.rules.has_versions:  # one order, one frontier
         moment.frontier.reached(fewest[0])
     offer = Offer(fewest[0] if fewest else None, due, named_[0][0] if named_ else None)
     return seated_from(moment, found, seat), offer
@@ -278,10 +280,10 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     A check comes again in any case, so whatever became of a real pair instead would tell which was which.
     """
     moment.needs_study()
-    k, was_held = moment.assignment.votes_per_pair, row.state == "held"
-    expires, record = moment.now + moment.assignment.lease_seconds, moment.form.record_of(row.body)
+    k, was_held = moment.rules.assignment.votes_per_pair, row.state == "held"
+    expires, record = moment.now + moment.rules.assignment.lease_seconds, moment.rules.form.record_of(row.body)
     left, token = row.left, row.token
-    if moment.form.PLACES and not was_held:
+    if moment.rules.form.PLACES and not was_held:
         left = _layout(moment, seated, row, record, before=row.left)
     if left != row.left:  # others were shown it so meanwhile; what the old page would send means something else
         token = _laid_anew(moment, seated, row, left)
@@ -290,12 +292,12 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
         (_RENEWED, {"this": row.lease, "now": moment.now, "until": expires, "seat": seated.seat.sitting}),
         pool.recount(row.pair, k, held=int(not was_held)),
     )
-    return ShownPair(token, record, left, expires)
+    return ShownPair(token, record, left, moment.rules.assignment.lease_seconds)
 
 
 def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: str | None = None) -> str:
     """How it is laid out now; `before` is how, in a lease that has run out."""
-    form = moment.form
+    form = moment.rules.form
     name = (seated.seat.rater, row.pair)
     placed, lefts = left_counts(row), seated.lefts
     if form.PLACES:
@@ -325,14 +327,14 @@ def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Lite
     rater = seated.seat.rater
     if seated.done >= len(seated.slots) or (seated.done and seated.timed):
         return "finished"
-    if check_is_due(moment.assignment, seated.life, seed=moment.seed, rater=rater):
+    if check_is_due(moment.rules.assignment, seated.life, seed=moment.seed, rater=rater):
         return _lease(moment, seated, offer.check or _next_check(moment, seated.seat))
     return _next_real(moment, seated, offer)
 
 
 def _capped(moment: Moment, seated: SeatedRater) -> bool:
     """Whether `max_votes_per_rater` is reached, by what was read already."""
-    most = moment.assignment.max_votes_per_rater
+    most = moment.rules.assignment.max_votes_per_rater
     return most is not None and seated.life.reals >= most
 
 
@@ -344,7 +346,7 @@ def _next_check(moment: Moment, seat: Seat) -> Any:
 
 def _unseen(moment: Moment, rater: str, shown: Sequence[Any]) -> str | None:
     """The next check in this rater's own order, if one is left."""
-    known, mine = {row.pair for row in shown}, moment.checks_of(shown[0].version) if shown else ()
+    known, mine = {row.pair for row in shown}, moment.rules.checks_of(shown[0].version) if shown else ()
     return next((check for check in _own_order(mine, moment.seed, rater) if check not in known), None)
 
 
@@ -366,19 +368,19 @@ def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair |
 
 def _lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = False) -> ShownPair:
     """A new lease; one that was reserved has its place and its layout already."""
-    seat, record = seated.seat, moment.form.record_of(row.body)
+    seat, record = seated.seat, moment.rules.form.record_of(row.body)
     left = row.left if reserved else _layout(moment, seated, row, record)
-    token, expires = lease_token(moment.secret, seat.rater, row.pair, 0), moment.now + moment.assignment.lease_seconds
+    rules, token = moment.rules.assignment, lease_token(moment.secret, seat.rater, row.pair, 0)
     facts = {"left": left, "sitting": seat.sitting, "slot": seated.life.reals}
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
     later(
         moment.connection,
         reserving.drop(row.lease if reserved else None),  # always, or the time would tell checks from pairs
-        (_SHOW, lease | facts | {"issued": moment.now, "expires": expires}),
-        pool.recount(row.pair, moment.assignment.votes_per_pair, held=int(not reserved)),
+        (_SHOW, lease | facts | {"issued": moment.now, "expires": moment.now + rules.lease_seconds}),
+        pool.recount(row.pair, rules.votes_per_pair, held=int(not reserved)),
         event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
     )
-    return ShownPair(token, record, left, expires)
+    return ShownPair(token, record, left, rules.lease_seconds)
 
 
 def _finish(moment: Moment, seated: SeatedRater) -> Step:
@@ -395,7 +397,7 @@ def _finish(moment: Moment, seated: SeatedRater) -> Step:
 
 def _over(moment: Moment, seated: SeatedRater) -> Step:
     of, running = len(seated.slots), seated.state == "running"
-    found = outlook(moment.connection, seated.seat.rater, moment.assignment)
+    found = outlook(moment.connection, seated.seat.rater, moment.rules.assignment)
     stage = ending(found, whole=0 < of <= seated.done, stopped=seated.state == "stopped", timed=seated.timed)
     undo = seated.last_token if running else None  # a pair taken back could not be judged again
     return Step(stage, seated.done, of, undo=undo, more=found.now and running)

@@ -47,7 +47,7 @@ def _is_at_work(waiting: Any, now: float) -> bool:
 
 def can_be_taken_up(moment: Moment, waiting: Any) -> bool:
     """Whether a real pair that ran out while the rater was away has a place for them still."""
-    return _is_real(waiting) and bool(waiting.open) and waiting.live < moment.assignment.votes_per_pair
+    return _is_real(waiting) and bool(waiting.open) and waiting.live < moment.rules.assignment.votes_per_pair
 
 
 def _is_real(row: Any) -> bool:
@@ -60,11 +60,11 @@ def reserve(moment: Moment, seated: SeatedRater, row: Any, left: str) -> None:
     token = lease_token(moment.secret, seat.rater, row.pair, 0)
     who = {"token": token, "attempt": 0, "rater": seat.rater, "sitting": seat.sitting, "slot": seated.life.reals}
     what = {"pair": row.pair, "kind": row.kind, "left": left, "state": "reserved"}
-    times = {"issued": now, "expires": now + moment.assignment.lease_seconds}
+    times = {"issued": now, "expires": now + moment.rules.assignment.lease_seconds}
     later(
         moment.connection,
         (_RESERVE, who | what | times),
-        pool.recount(row.pair, moment.assignment.votes_per_pair, held=1),
+        pool.recount(row.pair, moment.rules.assignment.votes_per_pair, held=1),
         event_log.entry("reserved", now, seat.rater, row.pair, sitting=seat.sitting),
     )
 
@@ -72,7 +72,7 @@ def reserve(moment: Moment, seated: SeatedRater, row: Any, left: str) -> None:
 def prolong(moment: Moment, seated: SeatedRater) -> None:
     """The rater reads on, so their reservation lasts as long as a lease that is given now."""
     if seated.reserved is not None:
-        until = moment.now + moment.assignment.lease_seconds
+        until = moment.now + moment.rules.assignment.lease_seconds
         later(moment.connection, (_PROLONG, {"this": seated.reserved, "until": until}))
 
 
@@ -91,4 +91,4 @@ def give_back(moment: Moment, seated: SeatedRater) -> None:
     if seated.reserved is not None:
         moment.needs_study()
         (found,) = fetch(moment.connection, (_RESERVED, {"lease": seated.reserved}))
-        pool.release(moment.connection, found, moment.assignment.votes_per_pair, moment.now)
+        pool.release(moment.connection, found, moment.rules.assignment.votes_per_pair, moment.now)

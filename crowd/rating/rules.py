@@ -14,6 +14,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
+from crowd.forms.form import HitForm
+from crowd.forms.known import FORMS
 from crowd.hit.hit import Hit, hit_as_kept, hit_from_kept
 from crowd.rating.assignment import AssignmentRules
 from crowd.rating.gate import GateRule, rule_within
@@ -31,6 +33,8 @@ class StudyRules:
     """Under which rules a study runs."""
 
     hit: Hit
+    form: HitForm
+    """What is shown at once, and how it is answered."""
     assignment: AssignmentRules
     gate: GateRule
     checks: tuple[str, ...]
@@ -43,6 +47,15 @@ class StudyRules:
     """The pairs that a rater may be shown beside them: of several versions, of the smallest."""
     revision: str | None
     """Turned whenever anything here changes, so that every server of the study sees it in its next transaction."""
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether raters see different parts of the study."""
+        return len(self.parts) > 1
+
+    def checks_of(self, version: int | None) -> tuple[str, ...]:
+        """The checks that a rater of this version sees."""
+        return self.parts.get(version or 0, self.parts[0])
 
 
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
@@ -65,7 +78,7 @@ def rules_of(connection: sa.Connection, hit: Hit) -> StudyRules:
     assignment = replace(assignment_of(hit), first_checks=gate.first_checks)
     smallest = min(offered.get(0, 0) + (offered[version] if version else 0) for version in versions)
     names = tuple(row.pair for row in checks)
-    return StudyRules(hit, assignment, gate, names, parts, fewest, smallest, value_in(revision))
+    return StudyRules(hit, FORMS[hit.form], assignment, gate, names, parts, fewest, smallest, value_in(revision))
 
 
 def rules_in_force(connection: sa.Connection) -> StudyRules:

@@ -12,14 +12,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.forms.form import HitForm
-from crowd.forms.known import FORMS
-from crowd.hit.hit import Hit
-from crowd.rating.assignment import AssignmentRules, Life
+from crowd.rating.assignment import Life
 from crowd.rating.doors import ASKED_LATER
-from crowd.rating.gate import GateRule
 from crowd.rating.next_pair import IS_LAID, SIDES, Frontier
-from crowd.rating.rules import REVISION
+from crowd.rating.rules import REVISION, StudyRules
 from crowd.store.store import fetch
 from crowd.store.tables import leases, pairs, raters, sittings, study_settings, votes
 from dialogue.records import RaterStatus
@@ -135,14 +131,9 @@ class Moment:
 
     connection: sa.Connection
     now: float
-    hit: Hit
-    assignment: AssignmentRules
-    gate: GateRule
+    rules: StudyRules
     seed: int
     secret: str
-    checks: tuple[str, ...]
-    parts: Mapping[int, tuple[str, ...]]
-    revision: str | None
     frontier: Frontier | None = None
     """Where other raters' changes are made meanwhile: from where a pair is chosen, and locked. Nothing may be touched
     then but this pair, the rater's own rows and the pair that is answered."""
@@ -151,20 +142,6 @@ class Moment:
         """What follows touches more."""
         if self.frontier is not None:
             raise NeedsStudy
-
-    @property
-    def has_versions(self) -> bool:
-        """Whether raters see different parts of the study."""
-        return len(self.parts) > 1
-
-    def checks_of(self, version: int | None) -> tuple[str, ...]:
-        """The checks that a rater of this version sees."""
-        return self.parts.get(version or 0, self.parts[0])
-
-    @property
-    def form(self) -> HitForm:
-        """What is shown at once, and how it is answered."""
-        return FORMS[self.hit.form]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +189,7 @@ def seated_from(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater
     if not found:
         raise Refused("nobody sits there")
     row = found[0]
-    if row.revision != moment.revision:
+    if row.revision != moment.rules.revision:
         raise StaleRules
     full = row.done >= len(row.slots)
     return SeatedRater(
@@ -242,12 +219,12 @@ def seated_from(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater
 
 def _time_is_up(moment: Moment, row: Any) -> bool:
     until = moment.now if row.finished is None else row.finished
-    limit = 60 * moment.hit.sitting_minutes
+    limit = 60 * moment.rules.hit.sitting_minutes
     return bool(0 < limit <= until - row.begun)
 
 
 def life_of(moment: Moment, row: Any, version: int | None) -> Life:
-    unseen = max(0, len(moment.checks_of(version)) - row.seen)
+    unseen = max(0, len(moment.rules.checks_of(version)) - row.seen)
     return Life(row.reals, row.checks, row.last_check or 0, unseen)
 
 

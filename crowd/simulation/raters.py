@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from crowd.forms.pairs import Button
 from crowd.simulation.filling import filled, groups_asked
-from crowd.web.page import literal
+from crowd.web.rendering import literal
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Choice, Pair, Utterance
 from dialogue.seeds import child_random

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from functools import lru_cache
 
 from dialogue.seeds import child_seed
 
@@ -75,6 +76,7 @@ def reading_token(key: str) -> str:
     return keyed(key, "study read-only")[:32]
 
 
+@lru_cache(16)  # it is asked for with every request
 def cookie_key(secret: str) -> str:
     """What signs the raters' cookies."""
     return keyed(secret, "cookie")

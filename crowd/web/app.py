@@ -33,12 +33,12 @@ from crowd.rating.seating import Refused, WrongKind
 from crowd.store.identity import cookie_key
 from crowd.store.store import open_store
 from crowd.web import dashboard, page, views
-from crowd.web.at_hand import person_at_hand, read_visit
 from crowd.web.entrance import Entrance, origin
 from crowd.web.health import Pulse
 from crowd.web.invitations import InvitationEntrance
 from crowd.web.limits import RateLimit
 from crowd.web.metrics import Metrics, metrics_page
+from crowd.web.study_request import StudyRequest, study_request
 from dialogue.errors import InputError
 from dialogue.records import Source
 
@@ -131,7 +131,9 @@ class SeatCookie(SecureCookieSessionInterface):
 
 
 class _Site(Flask):
-    """Flask behind what a proxy in front makes necessary."""
+    """Flask behind what a proxy in front makes necessary, whose requests know their study."""
+
+    request_class = StudyRequest
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
@@ -148,7 +150,6 @@ def create_app(config: ServerConfig) -> Flask:
     app.extensions["desk"], app.extensions["config"] = desk, config
     app.extensions["pulse"] = pulse = Pulse(desk.store)
     pulse.tell_clock()
-    app.extensions["entrances"] = (InvitationEntrance(desk), *config.entrances)
     app.secret_key, app.session_interface = cookie_key(desk.secret), SeatCookie()
     framed = bool(config.frame_ancestors)
     app.config.update(
@@ -163,13 +164,13 @@ def create_app(config: ServerConfig) -> Flask:
         SESSION_COOKIE_PARTITIONED=framed,
         SESSION_COOKIE_PATH=config.prefix or "/",
     )
-    app.extensions["metrics"] = Metrics(desk.store, desk.hit)
-    _guard(app, config)
+    app.extensions["metrics"] = Metrics(desk.store, desk.rules.hit)
+    _guard(app, config, desk)
     app.register_blueprint(views.rater_pages)
     app.register_blueprint(
         dashboard.blueprint(
             desk.store,
-            desk.hit,
+            desk.rules.hit,
             lambda: dashboard.Tokens(desk.study_token(), desk.reading_token()),
             config.folder,
             database=config.database,
@@ -247,8 +248,10 @@ def _with_sound_prefix(inner: WSGI) -> WSGI:
     return application
 
 
-def _guard(app: Flask, config: ServerConfig) -> None:
+def _guard(app: Flask, config: ServerConfig, desk: Desk) -> None:
     """What happens before and after every view, and when one fails."""
+    invitations = InvitationEntrance(desk)
+    entrances = (invitations, *config.entrances)
     raters, addresses = (
         RateLimit(config.rate),
         RateLimit(config.address_limit, burst=max(40, int(2 * config.address_limit))),
@@ -258,27 +261,26 @@ def _guard(app: Flask, config: ServerConfig) -> None:
     @app.before_request
     def begin() -> tuple[str, int, dict[str, str]] | None:
         g.nonce, g.begun, g.request_id = secrets.token_urlsafe(16), time.perf_counter(), _request_id(config)
-        if request.endpoint in ("static", "hit.health"):
+        incoming = study_request()
+        incoming.receive(desk, entrances, config.source, invited=config.invited)
+        if incoming.endpoint in ("static", "hit.health"):
             return None
-        desk = cast(Desk, app.extensions["desk"])
+        caution.look()
         desk.refresh_keys()
         app.secret_key = cookie_key(desk.secret)
-        caution.look()
-        known = request.blueprint != views.rater_pages.name or read_visit()
-        if person := person_at_hand():
-            allowed = raters.allows(person)
-        else:
-            allowed = addresses.allows(str(request.remote_addr))
+        is_known = incoming.blueprint != views.rater_pages.name or incoming.read_visit()
+        person = incoming.person or _invited_person(incoming, invitations)
+        allowed = raters.allows(person) if person else addresses.allows(str(incoming.remote_addr))
         if not allowed:
             seconds = secrets.choice(RETRIES)  # so that a crowd does not come back all at once
-            return views.problem("busy", seconds), 429, {"Retry-After": str(seconds)}
-        if not known:
+            return views.problem(incoming, "busy", seconds), 429, {"Retry-After": str(seconds)}
+        if not is_known:
             raise Refused("not a seat of this study")
         return None
 
     @app.after_request
     def finish(reply: Response) -> Response:
-        reply.headers.update(_headers(config, cast(Desk, app.extensions["desk"]).hit.market_script))
+        reply.headers.update(_headers(config, desk.rules.hit.market_script))
         if request.endpoint != "static":
             reply.headers["Cache-Control"] = "no-store"
         spent = time.perf_counter() - g.get("begun", time.perf_counter())
@@ -290,16 +292,16 @@ def _guard(app: Flask, config: ServerConfig) -> None:
 
     @app.errorhandler(WrongKind)
     def of_another_kind(_error: WrongKind) -> tuple[Any, int]:
-        return views.of_another_kind(), 403
+        return views.of_another_kind(study_request()), 403
 
     @app.errorhandler(NoAnswer)
     @app.errorhandler(Refused)
     def refused(_error: Exception) -> tuple[str, int]:
-        return views.problem("bad_request"), 400
+        return views.problem(study_request(), "bad_request"), 400
 
     @app.errorhandler(RequestEntityTooLarge)
     def too_large(_error: RequestEntityTooLarge) -> tuple[str, int]:
-        return views.problem("too_large"), 413
+        return views.problem(study_request(), "too_large"), 413
 
     @app.errorhandler(HTTPException)
     def wrong(error: HTTPException) -> tuple[str, int]:
@@ -310,7 +312,7 @@ def _guard(app: Flask, config: ServerConfig) -> None:
             return dashboard.problem_page(
                 "Nothing was changed", "The page was out of date. Go back and try again."
             ), code
-        return (views.problem("bad_request") if code < 500 else _failed()), code
+        return (views.problem(study_request(), "bad_request") if code < 500 else _failed()), code
 
     @app.errorhandler(SQLAlchemyError)
     def not_stored(error: SQLAlchemyError) -> tuple[str, int]:
@@ -323,7 +325,15 @@ def _failed() -> Any:
     if g.get("admitted"):
         words = "Something failed on the server; its log says what. No vote is lost. Load the page again in a moment."
         return dashboard.problem_page("The page failed", words)
-    return views.problem("not_saved") if request.method == "POST" else views.problem("failed", secrets.choice(RETRIES))
+    if request.method == "POST":
+        return views.problem(study_request(), "not_saved")
+    return views.problem(study_request(), "failed", secrets.choice(RETRIES))
+
+
+def _invited_person(incoming: StudyRequest, invitations: InvitationEntrance) -> str | None:
+    """The name under which a limit counts who comes by an invitation that this study has signed."""
+    arrival = invitations.arrive(incoming.args) if incoming.path == "/" else None
+    return incoming.desk.rater_id(arrival.worker) if arrival else None
 
 
 class _ProxyCaution:

@@ -11,162 +11,144 @@ import secrets
 from dataclasses import replace
 from typing import Literal, cast
 
-from flask import Response, current_app, g, jsonify, request
+from flask import Response, jsonify, make_response
 
 from crowd.rating.doors import ASKED_LATER, admits
 from crowd.rating.leasing import Step
-from crowd.rating.seating import Refused, Seat, WrongKind
+from crowd.rating.seating import Refused, WrongKind
 from crowd.store.identity import self_test_proof
 from crowd.web import page
-from crowd.web.at_hand import (
-    PageReply,
-    announced_visit,
-    facts_of_visit,
-    frame_at_hand,
-    go,
-    keep_visit,
-    language_at_hand,
-    rater_of,
-    seat_at_hand,
-    sender,
-    the_desk,
-    visit_at_hand,
-    wants_json,
-    way_out,
-)
 from crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
+from crowd.web.study_request import PageReply, StudyRequest
 from crowd.web.visit import PageVisit
 from dialogue.errors import InputError
 from dialogue.records import Source
 
 
-def arrive() -> PageReply:
+def arrive(request: StudyRequest) -> PageReply:
     """By a marketplace or an invitation, by ?rater=ID (and ?sitting=KEY), by the seat, or as somebody new."""
-    desk = the_desk()
-    if arrival := _arrival():
+    desk, query = request.desk, request.args
+    if arrival := _arrival(request):
         if arrival.preview:
-            return page.glance_page(desk.hit, frame_at_hand(), desk.first_sitting)
-        if proof := request.args.get(SELF_TEST):
-            return _self_test(arrival, proof)
+            return page.glance_page(request.desk.rules.hit, request.frame, desk.first_sitting)
+        if proof := query.get(SELF_TEST):
+            return _self_test(request, arrival, proof)
         if arrival.lapsed:
-            return _turned_away("lapsed")
+            return _turned_away(request, "lapsed")
         if arrival.source in ASKED_LATER and not admits(desk.doors(), arrival.source, arrival.task):
-            return _turned_away("uninvited")
+            return _turned_away(request, "uninvited")
         if arrival.turned_away:
-            return page.message_page(desk.hit, frame_at_hand(), "no_more")
-        sitting = arrival.sitting or _sitting_of(arrival.worker)
-        sit(arrival.source, arrival.worker, sitting, arrival.task, proven=arrival.proven)
-    elif current_app.extensions["config"].invited:
+            return page.message_page(request.desk.rules.hit, request.frame, "no_more")
+        sitting = arrival.sitting or _sitting_of(request, arrival.worker)
+        sit(request, arrival.source, arrival.worker, sitting, arrival.task, proven=arrival.proven)
+    elif request.invited:
         # who is named in an address without proof could be anybody, so only what this study has signed is believed
-        known = announced_visit()
-        if known is None or "rater" in request.args:
-            return _turned_away("uninvited")
-        sit(known.source, known.worker, known.sitting, known.task)
+        visit = request.named_visit()
+        if visit is None or "rater" in query:
+            return _turned_away(request, "uninvited")
+        sit(request, visit.source, visit.worker, visit.sitting, visit.task)
     else:
-        known = announced_visit()
-        worker = request.args.get("rater") or (known.worker if known else f"visitor-{secrets.token_hex(12)}")
-        sitting = request.args.get("sitting") or _sitting_of(worker)
-        sit(_source(request.args.get("source")), worker, sitting)
-    if seat_at_hand():
-        return go("/task")
+        visit = request.named_visit()
+        worker = query.get("rater") or (visit.worker if visit else f"visitor-{secrets.token_hex(12)}")
+        sitting = query.get("sitting") or _sitting_of(request, worker)
+        sit(request, _source(request), worker, sitting)
+    if request.seat:
+        return request.go("/task")
     if closed := desk.closed_to_newcomers():
-        if wants_json():
+        if request.wants_json:
             return jsonify(status=closed, html="", progress={"done": 0, "of": 0})
-        return page.message_page(desk.hit, frame_at_hand(), closed, page.SittingSoFar(out=way_back_unworked()))
-    return ask_consent()
+        so_far = page.SittingSoFar(out=way_back_unworked(request))
+        return page.message_page(request.desk.rules.hit, request.frame, closed, so_far)
+    return ask_consent(request)
 
 
-def way_back_unworked() -> WayOut | None:
+def way_back_unworked(request: StudyRequest) -> WayOut | None:
     """The way back of somebody who has done nothing, where the marketplace has one."""
-    return way_out(Step("complete"))
+    return request.way_out(Step("complete"))
 
 
-def ask_consent() -> str:
-    """The first page."""
-    desk = the_desk()
-    decline = way_to_decline(current_app.extensions["entrances"], facts_of_visit())
-    return page.consent_page(desk.hit, frame_at_hand(), desk.first_sitting, decline)
+def ask_consent(request: StudyRequest) -> str:
+    """The first page, with the way back of somebody who does not consent, where the marketplace has one."""
+    out = way_to_decline(request.entrances, request.visit_facts())
+    return page.consent_page(request.desk.rules.hit, request.frame, request.desk.first_sitting, out)
 
 
-def sit(source: Source, worker: str, sitting: str, task: str = "", *, proven: bool = False) -> None:
+def sit(
+    request: StudyRequest, source: Source, worker: str, sitting: str, task: str = "", *, proven: bool = False
+) -> None:
     """Begin a visit in this tab: with a seat for a rater who has consented before, otherwise only for who asks."""
-    desk = the_desk()
+    desk, visit = request.desk, request.visit
     desk.check_ids(worker, sitting)
-    known = visit_at_hand()
-    chosen, own = (known.language, known.own) if known and rater_of(known) == desk.rater_id(worker) else ("", False)
-    arrived = PageVisit(source, worker, sitting, task, language=chosen, own=own or proven)
+    is_same = visit is not None and request.rater_of(visit) == desk.rater_id(worker)
+    language, own = (visit.language, visit.own) if visit and is_same else ("", False)
+    arrived = PageVisit(source, worker, sitting, task, language=language, own=own or proven)
     if desk.has_consented(worker):
         arrived = arrived.seated(desk.arrive(worker, sitting, source))
-    keep_visit(arrived)
+    request.keep_visit(arrived)
 
 
-def consented() -> PageReply:
+def accept_consent(request: StudyRequest) -> PageReply:
     """Record the consent of who sends the form; this is where a rater's first row is written."""
-    known, desk = sender(), the_desk()
-    own = known.own or not desk.knows(rater_of(known))  # who agrees for somebody else sees nothing of theirs
-    seat = seat_at_hand() or desk.arrive(known.worker, known.sitting, known.source)
+    visit, desk = request.sender(), request.desk
+    own = visit.own or not desk.knows(request.rater_of(visit))  # who agrees for somebody else sees nothing of theirs
+    seat = request.seat or desk.arrive(visit.worker, visit.sitting, visit.source)
     desk.consent(seat)
-    note_language(seat)
-    keep_visit(replace(known.seated(seat), own=own))
-    return go("/task")
+    request.keep_visit(replace(visit.seated(seat), own=own))
+    note_language(request)
+    return request.go("/task")
 
 
-def note_language(seat: Seat) -> None:
+def note_language(request: StudyRequest) -> None:
     """Record in which language they read, where the study has several."""
-    desk = the_desk()
-    if desk.hit.languages[1:]:
-        desk.reads(seat, language_at_hand())
+    if request.seat and request.desk.rules.hit.languages[1:]:
+        request.desk.reads(request.seat, request.language)
 
 
-def speak(language: str) -> None:
+def change_language(request: StudyRequest, language: str) -> None:
     """The rest of this visit in another language of the study."""
-    if language not in the_desk().hit.languages:
+    if language not in request.desk.rules.hit.languages:
         raise Refused("the study does not speak this language")
-    keep_visit(replace(sender(), language=language))
-    if seat := seat_at_hand():
-        note_language(seat)
+    request.keep_visit(replace(request.sender(), language=language))
+    note_language(request)
 
 
-def _turned_away(why: Literal["uninvited", "lapsed"]) -> Response:
-    g.visit = None
-    return current_app.make_response((page.message_page(the_desk().hit, frame_at_hand(), why), 403))
+def _turned_away(request: StudyRequest, why: Literal["uninvited", "lapsed"]) -> Response:
+    request.forget_visit()
+    return make_response((page.message_page(request.desk.rules.hit, request.frame, why), 403))
 
 
-def _self_test(arrival: Arrival, proof: str) -> PageReply:
+def _self_test(request: StudyRequest, arrival: Arrival, proof: str) -> PageReply:
     """The test worker of a launch: the first page or the last one, as a worker sees them; nothing is stored."""
-    desk = the_desk()
+    desk = request.desk
     if not hmac.compare_digest(proof.encode(), self_test_proof(desk.secret).encode()):
         raise Refused("not a self-test of this study")
+    hit, frame = desk.rules.hit, request.frame
     if LAST_PAGE not in request.args:
-        return page.consent_page(desk.hit, frame_at_hand(), desk.first_sitting)
-    visit = {"source": arrival.source, "worker": arrival.worker, "sitting": arrival.sitting}
-    out = way_back(current_app.extensions["entrances"], visit, Step("done", done=1))
-    return page.message_page(desk.hit, frame_at_hand(), "done", page.SittingSoFar(1, "", out))
+        return page.consent_page(hit, frame, desk.first_sitting)
+    facts = PageVisit(arrival.source, arrival.worker, arrival.sitting).facts()
+    out = way_back(request.entrances, facts, Step("done", done=1))
+    return page.message_page(hit, frame, "done", page.SittingSoFar(1, "", out))
 
 
-def _sitting_of(worker: str) -> str:
+def _sitting_of(request: StudyRequest, worker: str) -> str:
     """The sitting in which this person's browser was last, or their first."""
-    known = announced_visit()
-    return known.sitting if known and known.worker == worker else "1"
+    visit = request.named_visit()
+    return visit.sitting if visit and visit.worker == worker else "1"
 
 
-def _arrival() -> Arrival | None:
+def _arrival(request: StudyRequest) -> Arrival | None:
     """Who a marketplace says is coming, if one does."""
     try:
-        for entrance in current_app.extensions["entrances"]:
-            if arrival := entrance.arrive(request.args):
-                return cast(Arrival, arrival)
+        return next((who for entrance in request.entrances if (who := entrance.arrive(request.args))), None)
     except InputError as error:
         raise Refused(str(error)) from error
-    return None
 
 
-def _source(claimed: str | None) -> Source:
+def _source(request: StudyRequest) -> Source:
     """Simulated raters say that they are, and come only where a server was started for them; people nowhere else."""
-    source, known = cast(Source, current_app.extensions["config"].source), visit_at_hand()
-    said = claimed or (known.source if known else None)
-    if said == "simulated" and source != "simulated":
+    said = cast("Source | None", request.args.get("source")) or (request.visit.source if request.visit else None)
+    if said == "simulated" and request.source != "simulated":
         raise WrongKind("this server is for people")
-    if source == "simulated" and said != "simulated":
+    if request.source == "simulated" and said != "simulated":
         raise WrongKind("this server is for simulated raters")
-    return source
+    return request.source

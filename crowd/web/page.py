@@ -26,7 +26,7 @@ from crowd.rating.answer_sheet import buttons_of
 from crowd.rating.disclosing import KnownRater
 from crowd.rating.ending import Ending
 from crowd.web import languages
-from crowd.web.rendering import rendered
+from crowd.web.rendering import literal, rendered
 from crowd.web.visit import TOKEN
 
 if TYPE_CHECKING:
@@ -227,16 +227,6 @@ def said(hit: Hit, frame: Frame, note: Note, shown: OnPage | None = None) -> str
 def said_incomplete(shown: OnPage | None) -> str:
     """What is missing, of a question with several options; in English."""
     return CHOOSE_TWO if getattr(shown, "ranked", True) else CHOOSE_ONE
-
-
-def literal(text: str) -> str:
-    """Text as it was written: control characters become visible signs, so that no browser drops or obeys them.
-
-    >>> literal("a\\r\\nb\\0")
-    'a\\nb␀'
-    """
-    text = text.replace("\r\n", "\n").encode("utf-8", "backslashreplace").decode("utf-8")
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda found: chr(0x2400 + min(ord(found[0]), 0x21)), text)
 
 
 def paragraphs(text: str) -> list[str]:

@@ -1,16 +1,18 @@
 """The routes of the rater: each reads the form, asks the desk and draws the page that follows.
 
-Who arrives is decided in arriving.py; whose page it is, in at_hand.py.
+Who arrives is decided in arriving.py; whose page it is, in study_request.py.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, cast
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, cast
 from urllib.parse import quote
 
-from flask import Blueprint, Response, current_app, g, jsonify, redirect, request, session
+from flask import Blueprint, Response, current_app, jsonify, session
 
 from crowd.forms.form import Incomplete, OnPage
 from crowd.forms.known import FORMS
@@ -20,184 +22,186 @@ from crowd.rating.answering import Noticed
 from crowd.rating.leasing import ShownPair, Step
 from crowd.rating.seating import Refused
 from crowd.web import arriving, page
-from crowd.web.at_hand import (
-    PageReply,
-    announced_visit,
-    frame_at_hand,
-    go,
-    rater_of,
-    seat_at_hand,
-    sender,
-    sender_s_seat,
-    the_desk,
-    visit_at_hand,
-    wants_json,
-    way_out,
-)
 from crowd.web.health import Pulse
+from crowd.web.study_request import PageReply, StudyRequest, study_request
 from dialogue.records import Source
 
 rater_pages = Blueprint("hit", __name__)
 OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; marketplaces give out theirs
+P = ParamSpec("P")
 
 
-@rater_pages.get("/")
-def start() -> PageReply:
+def route(
+    rule: str, *methods: str, endpoint: str | None = None
+) -> Callable[[Callable[Concatenate[StudyRequest, P], PageReply]], Callable[Concatenate[StudyRequest, P], PageReply]]:
+    """Let a view answer requests to this address."""
+
+    def register(
+        view: Callable[Concatenate[StudyRequest, P], PageReply],
+    ) -> Callable[Concatenate[StudyRequest, P], PageReply]:
+        @wraps(view)
+        def answer(*args: P.args, **named: P.kwargs) -> PageReply:
+            return view(study_request(), *args, **named)
+
+        rater_pages.add_url_rule(rule, endpoint or view.__name__, answer, methods=methods or ("GET",))
+        return view
+
+    return register
+
+
+@route("/")
+def start(request: StudyRequest) -> PageReply:
     """Arrive."""
-    return arriving.arrive()
+    return arriving.arrive(request)
 
 
-def of_another_kind() -> Any:
-    """What somebody sees who is a person where raters are simulated; programs are told by the status alone."""
-    claims = request.args.get("source") == "simulated"
-    return problem("bad_request" if claims else "simulation")
-
-
-@rater_pages.post("/consent")
-def consent() -> PageReply:
+@route("/consent", "POST")
+def consent(request: StudyRequest) -> PageReply:
     """Agree to take part."""
-    return arriving.consented()
+    return arriving.accept_consent(request)
 
 
-@rater_pages.route("/about", methods=["GET", "POST"])
-def about() -> PageReply:
+@route("/about", "GET", "POST")
+def about(request: StudyRequest) -> PageReply:
     """What raters are asked about themselves, once."""
-    desk, seat = the_desk(), seat_at_hand()
+    hit, seat = request.desk.rules.hit, request.seat
     if seat is None:
-        return go("/")
+        return request.go("/")
     if request.method != "POST":
-        return page.about_page(desk.hit, frame_at_hand())
-    told = told_of_rater(desk.hit.asked_of_rater("before"), request.form)
+        return page.about_page(hit, request.frame)
+    told = told_of_rater(hit.asked_of_rater("before"), request.form)
     if told is None:
-        return page.about_page(desk.hit, frame_at_hand(), "incomplete", request.form)
-    desk.tell_about(seat, told.answers)
-    return go("/task")
+        return page.about_page(hit, request.frame, "incomplete", request.form)
+    request.desk.tell_about(seat, told.answers)
+    return request.go("/task")
 
 
-@rater_pages.post("/last-questions")
-def last_questions() -> PageReply:
+@route("/last-questions", "POST")
+def last_questions(request: StudyRequest) -> PageReply:
     """What raters are asked at the end; the page of the end comes again, with the code and the way back as before."""
-    desk, seat, leaving = the_desk(), sender_s_seat(), "leaving" in request.form
+    desk, seat, leaving = request.desk, request.sender_s_seat(), "leaving" in request.form
     try:
-        told = told_of_rater(desk.hit.asked_of_rater("after"), request.form, leaving=leaving)
+        told = told_of_rater(request.desk.rules.hit.asked_of_rater("after"), request.form, leaving=leaving)
     except TooLong:
-        return _page_of(desk.next_step(seat), "too_long")
+        return _page_of(request, desk.next_step(seat), "too_long")
     if told is None:
-        return _page_of(desk.next_step(seat), "incomplete")
+        return _page_of(request, desk.next_step(seat), "incomplete")
     if told.answers or told.comments or not leaving:
         desk.tell_at_end(seat, told)
     if leaving:  # by the way out, with the page's script: nobody reads this reply
         return Response(status=204)
-    return cast(Response, redirect(frame_at_hand().to("/task", last=_last()), 303))
+    return request.go("/task", last=_last(request))
 
 
-@rater_pages.get("/stored")
-def stored() -> PageReply:
+@route("/stored")
+def stored(request: StudyRequest) -> PageReply:
     """What is stored about who looks; nothing for an address that anyone may type."""
-    known = visit_at_hand()
-    stored_facts = the_desk().known_of(rater_of(known)) if known else None
-    return page.stored_page(the_desk().hit, frame_at_hand(), stored_facts, own=bool(known and known.own))
+    visit = request.visit
+    stored_facts = request.desk.known_of(request.rater_of(visit)) if visit else None
+    return page.stored_page(request.desk.rules.hit, request.frame, stored_facts, own=bool(visit and visit.own))
 
 
-@rater_pages.route("/instructions/<int:number>", methods=["GET", "POST"])
-def instructions(number: int) -> PageReply:
+@route("/instructions/<int:number>", "GET", "POST")
+def instructions(request: StudyRequest, number: int) -> PageReply:
     """One worked example; an answer gets feedback."""
-    desk, seat = the_desk(), seat_at_hand()
+    hit, seat = request.desk.rules.hit, request.seat
     if seat is None:
-        return go("/")
-    if not 1 <= number <= len(desk.hit.examples):
+        return request.go("/")
+    if not 1 <= number <= len(hit.examples):
         raise Refused("there is no such example")
     if request.method != "POST":
-        return page.example_page(desk.hit, frame_at_hand(), number, None)
+        return page.example_page(hit, request.frame, number, None)
     try:
-        chosen = _choice()
+        chosen = FORMS[hit.form].pressed(request.form)
     except Incomplete:
-        return page.example_page(desk.hit, frame_at_hand(), number, None, "incomplete", request.form)
-    desk.instructed(seat, number, chosen)
-    return page.example_page(desk.hit, frame_at_hand(), number, chosen)
+        return page.example_page(hit, request.frame, number, None, "incomplete", request.form)
+    request.desk.instructed(seat, number, chosen)
+    return page.example_page(request.desk.rules.hit, request.frame, number, chosen)
 
 
-@rater_pages.post("/language")
-def choose_language() -> PageReply:
+@route("/language", "POST")
+def choose_language(request: StudyRequest) -> PageReply:
     """Go on in another language."""
-    arriving.speak(_field("language"))
-    return go("/task") if seat_at_hand() else arriving.ask_consent()
+    arriving.change_language(request, request.form.get("language", ""))
+    return request.go("/task") if request.seat else arriving.ask_consent(request)
 
 
-@rater_pages.get("/task")
-def task() -> PageReply:
+@route("/task")
+def task(request: StudyRequest) -> PageReply:
     """The pair that is due, or why there is none."""
-    seat = seat_at_hand()
-    if seat is None:
-        return go("/")
+    if request.seat is None:
+        return request.go("/")
     try:
-        step = the_desk().next_step(seat)
+        step = request.desk.next_step(request.seat)
     except Refused:  # somebody who was forgotten meanwhile
         session.clear()
-        g.visit = None
-        return go("/")
+        request.forget_visit()
+        return request.go("/")
     note = request.args.get("note", "")
-    return _json_of(step, "") if wants_json() else _page_of(step, note if note in page.NOTES else "")
+    if request.wants_json:
+        return _json_of(request, step)
+    return _page_of(request, step, note if note in page.NOTES else "")
 
 
-@rater_pages.get("/done", endpoint="done")
-def thank() -> PageReply:
+@route("/done")
+def done(request: StudyRequest) -> PageReply:
     """The same place; a sitting that is over shows its thank-you page."""
-    return task()
+    return task(request)
 
 
-@rater_pages.post("/answer", endpoint="answer")
-def receive_answer() -> PageReply:
+@route("/answer", "POST")
+def answer(request: StudyRequest) -> PageReply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
-    seat = sender_s_seat()
+    form, seat = request.form, request.sender_s_seat()
+    lease, trapped = form.get("lease", ""), bool(form.get("for-programs", "").strip())
+    seconds, noticed = _seconds(form.get("seconds", "")), _noticed(form.get("noticed", ""))
     try:
-        trapped = bool(_field("for-programs").strip())
-        note, step = the_desk().answer(seat, _field("lease"), _given(), _seconds(), _noticed(), trapped=trapped)
+        note, step = request.desk.answer(seat, lease, _given(request), seconds, noticed, trapped=trapped)
     except (Incomplete, TooLong) as error:
         why: page.Note = "too_long" if isinstance(error, TooLong) else "incomplete"
-        step = _as_sent(the_desk().next_step(seat))
-        return _and_then(step, why) if wants_json() else _page_of(step, why)
-    if note == "saved":
-        _may_take_back(_field("lease"))
-    return _and_then(step, note)
+        step = _as_sent(request, request.desk.next_step(seat))
+        return _json_of(request, step, why) if request.wants_json else _page_of(request, step, why)
+    if note == "saved":  # who gave an answer may take it back, and nobody else who knows an id
+        request.saved_lease = session["last"] = lease
+    return _and_then(request, step, note)
 
 
-@rater_pages.post("/undo")
-def undo() -> PageReply:
+@route("/undo", "POST")
+def undo(request: StudyRequest) -> PageReply:
     """Take back the last answer."""
-    undone, step = the_desk().undo(sender_s_seat(), _field("last"))
-    if step.filled and not wants_json():  # the answers are kept nowhere, so the page is this very reply
-        return _page_of(step, "undone")
-    return _and_then(step, "undone" if undone else "")
+    undone, step = request.desk.undo(request.sender_s_seat(), request.form.get("last", ""))
+    if step.filled and not request.wants_json:  # the answers are kept nowhere, so the page is this very reply
+        return _page_of(request, step, "undone")
+    return _and_then(request, step, "undone" if undone else "")
 
 
-@rater_pages.post("/hand-in")
-def hand_in() -> PageReply:
+@route("/hand-in", "POST")
+def hand_in(request: StudyRequest) -> PageReply:
     """End a sitting that would have to wait, with what is done."""
-    the_desk().hand_in(sender_s_seat())
-    return go("/task")
+    request.desk.hand_in(request.sender_s_seat())
+    return request.go("/task")
 
 
-@rater_pages.get("/answer", endpoint="answered")
-@rater_pages.get("/undo", endpoint="undone")
-@rater_pages.get("/last-questions", endpoint="told")
-def look_again() -> PageReply:
+@route("/answer", endpoint="answered")
+@route("/undo", endpoint="undone")
+@route("/last-questions", endpoint="told")
+def look_again(request: StudyRequest) -> PageReply:
     """A page that came as the reply to a form, and is asked for again by its address: where the rater stands."""
-    return go("/task")
+    return request.go("/task")
 
 
-@rater_pages.post("/another")
-def another() -> PageReply:
+@route("/another", "POST")
+def another(request: StudyRequest) -> PageReply:
     """Begin the next sitting after one that is over."""
-    desk, known, seat = the_desk(), announced_visit(), sender_s_seat()
-    if known and known.source in OWN and desk.next_step(seat).more:
+    visit, seat = request.named_visit(), request.sender_s_seat()
+    if visit and visit.source in OWN and request.desk.next_step(seat).more:
         # named after the sitting that is over, so that a double click begins one, not two
-        arriving.sit(known.source, known.worker, f"after-{seat.sitting}")
-    return go("/task")
+        arriving.sit(request, visit.source, visit.worker, f"after-{seat.sitting}")
+    return request.go("/task")
 
 
-@rater_pages.get("/health")
-def health() -> PageReply:
+@route("/health")
+def health(_request: StudyRequest) -> PageReply:
     """200 while a vote could be stored, for load balancers; tells nothing about the study."""
     pulse: Pulse = current_app.extensions["pulse"]
     pulse.feel()
@@ -205,25 +209,32 @@ def health() -> PageReply:
     return jsonify(status="ok", **({"clock_seconds_ahead": round(ahead, 1)} if ahead else {}))
 
 
-def problem(kind: page.MessageKind, retry_seconds: int = 0) -> Any:
+def of_another_kind(request: StudyRequest) -> Any:
+    """What somebody sees who is a person where raters are simulated; programs are told by the status alone."""
+    claims = request.args.get("source") == "simulated"
+    return problem(request, "bad_request" if claims else "simulation")
+
+
+def problem(request: StudyRequest, kind: page.MessageKind, retry_seconds: int = 0) -> Any:
     """What a rater sees when a request failed: a page, which may ask again by itself, or JSON for the page's script."""
-    if wants_json():
-        said = page.said(the_desk().hit, frame_at_hand(), "too_long") if kind == "too_large" else ""
+    hit, frame = request.desk.rules.hit, request.frame
+    if request.wants_json:
+        said = page.said(hit, frame, "too_long") if kind == "too_large" else ""
         return jsonify(status=kind, saved=False, html="", progress=None, said=said)
     sends = request.method == "POST"
-    retry = page.Retry(_address_asked(), retry_seconds, sends) if retry_seconds else None
+    retry = page.Retry(_address_asked(request), retry_seconds, sends) if retry_seconds else None
     again = request.form if sends and (retry or (kind == "not_saved" and request.endpoint == "hit.answer")) else {}
-    return page.message_page(the_desk().hit, frame_at_hand(), kind, page.SittingSoFar(sent=again, retry=retry))
+    return page.message_page(hit, frame, kind, page.SittingSoFar(sent=again, retry=retry))
 
 
-def _address_asked() -> str:
+def _address_asked(request: StudyRequest) -> str:
     query = request.query_string.decode("ascii", "ignore")
     return f"{request.script_root}{quote(request.path)}{'?' if query else ''}{query}"
 
 
-def _as_sent(step: Step) -> Step:
+def _as_sent(request: StudyRequest, step: Step) -> Step:
     """The same, with the page filled in as it was sent: what somebody wrote is nowhere else where no script runs."""
-    if step.shown is None or step.shown.token != _field("lease"):
+    if step.shown is None or step.shown.token != request.form.get("lease"):
         return step
     sent = {name: text.replace("\0", "") for name, text in request.form.items() if _holds_answer(name)}
     return replace(step, filled=sent)
@@ -233,113 +244,98 @@ def _holds_answer(name: str) -> bool:
     return name.startswith("q-") or name in ("first", "second")
 
 
-def _may_take_back(lease: str) -> None:
-    """Who gave an answer may take it back, and nobody else who knows an id."""
-    g.last = session["last"] = lease
-
-
-def _last() -> str:
+def _last(request: StudyRequest) -> str:
     """The answer that this very tab gave last; the cookie's where the address names none."""
-    own = session.get("last") if visit_at_hand() == g.get("remembered") else None
-    return str(g.get("last") or request.args.get("last") or _field("last") or own or "")
+    own = session.get("last") if request.visit == request.remembered else None
+    return str(request.saved_lease or request.args.get("last") or request.form.get("last") or own or "")
 
 
-def _field(name: str) -> str:
-    return request.form.get(name, "")
-
-
-def _given() -> Given:
+def _given(request: StudyRequest) -> Given:
     """What the page asked for: one button, or the answers to all questions of hit.toml."""
-    hit = the_desk().hit
+    hit, form = request.desk.rules.hit, request.form
     if not hit.questions:
-        return _choice()
-    sheet = read_sheet(hit.questions, request.form, of_sets=hit.form == "responses")
-    return sheet if hit.lead else {CHOSEN: {"choice": _choice()}, **sheet}
+        return FORMS[hit.form].pressed(form)
+    sheet = read_sheet(hit.questions, form, of_sets=hit.form == "responses")
+    return sheet if hit.lead else {CHOSEN: {"choice": FORMS[hit.form].pressed(form)}, **sheet}
 
 
-def _choice() -> str:
-    return FORMS[the_desk().hit.form].pressed(request.form)
-
-
-def _noticed() -> Noticed | None:
+def _noticed(text: str) -> Noticed | None:
     """How often the page was left, copied from and pasted into, as its script counted; nonsense is nothing."""
-    counts = _field("noticed").split(",")
+    counts = text.split(",")
     if len(counts) != 3 or not all(one.isascii() and one.isdigit() and len(one) < 4 for one in counts):
         return None
     return Noticed(*map(int, counts))
 
 
-def _seconds() -> float | None:
+def _seconds(text: str) -> float | None:
     try:
-        seconds = float(_field("seconds"))
+        seconds = float(text)
     except ValueError:
         return None
     return seconds if math.isfinite(seconds) else None
 
 
-def _page_of(step: Step, note: page.Note) -> PageReply:
-    hit, frame = the_desk().hit, frame_at_hand()
+def _page_of(request: StudyRequest, step: Step, note: page.Note) -> PageReply:
     if step.stage == "consent":
-        return arriving.ask_consent()
+        return arriving.ask_consent(request)
     if step.stage == "about":
-        return go("/about")
+        return request.go("/about")
     if step.stage == "instructions":
-        return go(f"/instructions/{step.number}")
+        return request.go(f"/instructions/{step.number}")
+    hit, frame = request.desk.rules.hit, request.frame
     if step.stage == "task":
-        return page.task_page(hit, frame, *_shown(step), note, step.filled)
-    return page.message_page(hit, frame, step.stage, _so_far(step, note))
+        return page.task_page(hit, frame, *_shown(request, step, _undo(request, step)), note, step.filled)
+    return page.message_page(hit, frame, step.stage, _so_far(request, step, note))
 
 
-def _so_far(step: Step, note: page.Note = "") -> page.SittingSoFar:
+def _so_far(request: StudyRequest, step: Step, note: page.Note = "") -> page.SittingSoFar:
     """Where no pair is shown: whoever did something gets the code for it, whatever ended the sitting."""
-    hit, out = the_desk().hit, way_out(step)
+    hit, out = request.desk.rules.hit, request.way_out(step)
     if step.stage in ("wait", "paused") and not step.done:
-        out = arriving.way_back_unworked()
+        out = arriving.way_back_unworked(request)
     code = hit.screened_out_code if step.stage == "no_more" else hit.completion_code
     earned = step.done and step.stage in page.ENDINGS and not out
-    more = step.more and sender().source in OWN
-    undo = _undo(step) if not (out and not out.url) else ""  # without a way back it is handed in already
-    asks = _asks_at_end(step)
+    more = step.more and request.sender().source in OWN
+    undo = _undo(request, step) if not (out and not out.url) else ""  # without a way back it is handed in already
+    asks = _asks_at_end(request, step)
     sent = request.form if note in page.REFUSALS else {}
-    why = page.said(hit, frame_at_hand(), note) if note == "too_long" else ""
+    why = page.said(hit, request.frame, note) if note == "too_long" else ""
     return page.SittingSoFar(step.done, code if earned else "", out, more, undo, asks, bool(sent), sent, why)
 
 
-def _asks_at_end(step: Step) -> Literal["", "asked", "told"]:
+def _asks_at_end(request: StudyRequest, step: Step) -> Literal["", "asked", "told"]:
     """Only who has answered something is asked, and on the page that holds the code and the way back: never before."""
-    seat = seat_at_hand()
-    return the_desk().asks_at_end(seat) if seat and step.done and step.stage in page.ENDINGS else ""
+    seat = request.seat
+    return request.desk.asks_at_end(seat) if seat and step.done and step.stage in page.ENDINGS else ""
 
 
-def _undo(step: Step) -> str:
+def _undo(request: StudyRequest, step: Step) -> str:
     """The answer that can be taken back, if this very browser gave it."""
-    return step.undo if step.undo is not None and step.undo == _last() else ""
+    return step.undo if step.undo is not None and step.undo == _last(request) else ""
 
 
-def _shown(step: Step) -> tuple[OnPage, page.SittingProgress]:
+def _shown(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage, page.SittingProgress]:
     """What leaves the server of a pair: texts in the order shown, never which is which."""
     due = cast(ShownPair, step.shown)
-    minutes = max(1, math.ceil((due.expires - the_desk().clock()) / 60))
-    shown = FORMS[the_desk().hit.form].on_page(due.token, due.pair, due.left, step.done + 1)
-    return shown, page.SittingProgress(step.done, step.of, minutes, _undo(step))
+    minutes = max(1, math.ceil(due.seconds_left / 60))
+    shown = FORMS[request.desk.rules.hit.form].on_page(due.token, due.pair, due.left, step.done + 1)
+    return shown, page.SittingProgress(step.done, step.of, minutes, undo)
 
 
-def _and_then(step: Step, note: page.Note) -> Response:
+def _and_then(request: StudyRequest, step: Step, note: page.Note) -> Response:
     """What follows an answer: the next pair as JSON for the page's script, a redirect to it without one."""
-    if wants_json():
-        return _json_of(step, note)
-    return cast(Response, redirect(frame_at_hand().to("/task", last=_undo(step), note=note), 303))
+    if request.wants_json:
+        return _json_of(request, step, note)
+    return request.go("/task", last=_undo(request, step), note=note)
 
 
-def _json_of(step: Step, note: page.Note) -> Response:
-    frame = frame_at_hand()
-    saving = {"note": note, "said": page.said(the_desk().hit, frame, note), "saved": note in ("saved", "again", "late")}
-    saving["next"] = frame.to("/task", last=_undo(step))
+def _json_of(request: StudyRequest, step: Step, note: page.Note = "") -> Response:
+    hit, frame, undo = request.desk.rules.hit, request.frame, _undo(request, step)
+    saving = {"note": note, "said": page.said(hit, frame, note), "saved": note in ("saved", "again", "late")}
+    saving |= {"next": frame.to("/task", last=undo), "progress": {"done": step.done, "of": step.of}}
     if step.stage != "task":
-        way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
-        so_far = {"done": step.done, "of": step.of}
-        asks = _asks_at_end(step) == "asked"
-        return jsonify(status=step.stage, html="", progress=so_far, number=step.number, asks=asks, **saving)
-    shown, progress = _shown(step)
-    html = page.pair_fragment(the_desk().hit, frame, shown, progress, step.filled)
-    return jsonify(status="task", html=html, progress={"done": progress.done, "of": progress.of}, **saving)
+        request.way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
+        asks = _asks_at_end(request, step) == "asked"
+        return jsonify(status=step.stage, html="", number=step.number, asks=asks, **saving)
+    shown, progress = _shown(request, step, undo)
+    return jsonify(status="task", html=page.pair_fragment(hit, frame, shown, progress, step.filled), **saving)

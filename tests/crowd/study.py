@@ -166,7 +166,7 @@ def check_books(desk):
         held = connection.execute(sa.select(leases.c.pair, sa.func.count()).where(HOLDS_PLACE).group_by(leases.c.pair))
         held = dict(held.all())
         for row in connection.execute(sa.select(pairs).where(pairs.c.kind != "check")):
-            assert row.votes == counted.get(row.pair, 0) <= desk.assignment.votes_per_pair
+            assert row.votes == counted.get(row.pair, 0) <= desk.rules.assignment.votes_per_pair
             assert row.live == row.votes + held.get(row.pair, 0)
-            assert row.open == int(row.offered and row.votes < desk.assignment.votes_per_pair)
+            assert row.open == int(row.offered and row.votes < desk.rules.assignment.votes_per_pair)
     return counted

@@ -11,7 +11,7 @@ import pytest
 
 from crowd.exchange.exporting import export
 from crowd.study_folder import opened
-from crowd.web.page import literal
+from crowd.web.rendering import literal
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance
 from tests.house.waiting import PATIENCE, wait_for

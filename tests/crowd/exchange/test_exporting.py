@@ -33,7 +33,7 @@ def test_every_form_has_its_record_and_its_file():
 
 def export(desk, **options):
     with desk.store.read() as connection:
-        return exporting.export(connection, votes_per_pair=desk.assignment.votes_per_pair, **options)
+        return exporting.export(connection, votes_per_pair=desk.rules.assignment.votes_per_pair, **options)
 
 
 def rated(desk, worker, wrong=0):

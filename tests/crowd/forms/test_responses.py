@@ -75,7 +75,8 @@ def test_who_let_their_time_run_out_stands_in_nobody_s_way_and_places_stay_even(
         for n in range(3):
             judge(desk, seated(desk, f"r{n}"))
         assert spread(stood(desk), "s0", 4) <= 1
-        sent = read_sheet(desk.hit.questions, fields(desk.hit, "0123", (1, 2, 3, 4), (1, 2, 3, 4)), of_sets=True)
+        hit = desk.rules.hit
+        sent = read_sheet(hit.questions, fields(hit, "0123", (1, 2, 3, 4), (1, 2, 3, 4)), of_sets=True)
         assert desk.answer(gone, left, sent, 1.0)[0] == "late"
         assert check_books(desk) == {"s0": 3}
 
@@ -87,7 +88,7 @@ def test_undo_gives_all_answers_back_filled_in_and_leaves_no_word_of_them(url, t
         judge(desk, seat, ranks=(2, 1, 3, 4), why="My name is Ann.")
         undone, step = desk.undo(seat, before.token)
         assert undone and step.shown.left == before.left
-        assert step.filled == fields(desk.hit, before.left, (2, 1, 3, 4), (5, 4, 3, 2), "My name is Ann.")
+        assert step.filled == fields(desk.rules.hit, before.left, (2, 1, 3, 4), (5, 4, 3, 2), "My name is Ann.")
         assert not desk.next_step(seat).filled
         with desk.store.read() as connection:
             assert connection.scalar(sa.select(sa.func.count()).select_from(votes)) == 0
@@ -129,7 +130,7 @@ def test_the_file_has_a_row_for_each_question_and_response_and_is_read_back(url,
         judged = stood(desk)
         with desk.store.read() as connection:
             found = exporting.export(connection, votes_per_pair=3)
-            seen = overview(connection, desk.hit, 0.0)
+            seen = overview(connection, desk.rules.hit, 0.0)
     assert (found.name, len(found.votes), len(found.comments)) == ("ratings", 2 * 3 * 2 * 4, 6)
     assert "questions:order,fluency" in found.recipe and seen.real == 6 and seen.progress.counted == 6
     assert [r.votes for r in found.raters] == [2, 2, 2]
@@ -238,7 +239,7 @@ def test_a_response_alone_is_rated_on_the_scale_that_the_form_brings(tmp_path):
         judge(desk, seat, scores=(4,))
         with desk.store.read() as connection:
             found = exporting.export(connection, votes_per_pair=3)
-            assert overview(connection, desk.hit, 0.0).real == 1
+            assert overview(connection, desk.rules.hit, 0.0).real == 1
     (one,) = found.votes
     assert (one.question, one.score, one.rank, one.place, one.of) == ("quality", 4, None, 1, 1)
 

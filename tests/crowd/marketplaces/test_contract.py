@@ -241,7 +241,7 @@ def test_at_the_end_mephisto_has_the_sitting_and_closes_to_who_is_blocked(app, m
     module, _ = mephisto
     Person(app, "mephisto", "w1").work()
     Person(app, "mephisto", "w2", prefers="b").work()
-    entrance = app.extensions["entrances"][-1]
+    entrance = app.extensions["config"].entrances[-1]
     wait_for(lambda: len(list(module.handed_in(entrance.run.task.name))) == 2)
     kept = list(module.handed_in(entrance.run.task.name))
     assert [one["rater_status"] for one in kept] == ["passed", "blocked"]

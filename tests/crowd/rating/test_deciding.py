@@ -108,7 +108,7 @@ def test_wrong_keys_block_the_careful_are_named_and_mending_them_lets_everybody_
 def test_the_corrected_file_is_refused_with_the_command_that_mends_and_taken_after_it(study, tmp_path, capsys):
     study.sit("r0")
     write_pairs(tmp_path)
-    hit = study.app.extensions["desk"].hit
+    hit = study.app.extensions["desk"].rules.hit
     with pytest.raises(InputError, match="python -m crowd check fix STUDY c1 --answer a"):
         prepare(study, hit)
     for name in ("c1", "c3", "c5"):

@@ -136,7 +136,7 @@ def test_a_clock_that_was_a_day_ahead_and_is_set_right_holds_no_pair_back(url, t
         again, second = desk.next_step(one).shown, desk.next_step(other).shown  # one renewed, one new
         assert again.token == first.token
         desk.clock.now -= 86_400
-        assert desk.next_step(one).shown.expires == desk.clock.now + 600  # the page says ten minutes, not a day
+        assert desk.next_step(one).shown.seconds_left == 600  # the page says ten minutes, not a day
         desk.clock.now += 601
         third = seated(desk, "third")
         assert {vote(desk, third)[0], vote(desk, third)[0]} == {"saved"}
@@ -327,7 +327,7 @@ def test_after_any_history_the_books_are_right_and_the_event_log_alone_tells_the
         with desk.store.read() as connection:
             told = replay(
                 event_log.read_events(connection),
-                desk.gate,
+                desk.rules.gate,
                 votes_per_pair=hit.votes_per_pair,
                 late_votes=hit.late_votes,
             )

@@ -219,7 +219,7 @@ def test_nobody_else_sees_it_whatever_they_type(app, desk):
 
 def test_who_agrees_anew_for_somebody_else_sees_nothing_of_theirs(app, desk):
     anna = to_the_end(app, "local", "anna")
-    desk.hit = dataclasses.replace(desk.hit, consent_version="2")
+    desk.rules = dataclasses.replace(desk.rules, hit=dataclasses.replace(desk.rules.hit, consent_version="2"))
     stranger = Person(app, "local", "anna")
     page = stranger.arrive()
     assert "before you agree" in stored(stranger).text

@@ -170,7 +170,7 @@ def test_whoever_was_excluded_by_rule_stays_so_when_forgotten_and_no_clause_tell
             assert sorted(map(tuple, known)) == [("excluded", "raters"), ("excluded", "seconds")]
             assert connection.scalar(sa.select(sa.func.sum(votes.c.counted))) == 0
             log = list(event_log.read_events(connection))
-        told = replay(log, desk.gate, votes_per_pair=2, late_votes="keep")
+        told = replay(log, desk.rules.gate, votes_per_pair=2, late_votes="keep")
         assert set(told.status.values()) == {"excluded"} and not any(told.counted.values())
         assert not any("0.4" in str(event.data) for event in log)
         take_up(desk.store, dataclasses.replace(hit, exclude=None), 0.0)  # without rules, nobody is out by one

@@ -78,7 +78,7 @@ def choose_of_two(desk, seat):
 def test_a_rater_sees_one_version_in_all_sittings_and_newcomers_get_the_one_with_the_fewest_raters(tmp_path, url):
     hit = dataclasses.replace(PLAIN, first_checks=1, later_checks=1, pairs_per_sitting=2)
     with desk_of_questions(url, tmp_path, hit, make_questions(12, checks=8, versions=4)) as desk:
-        assert desk.first_sitting == 4 and desk.fewest_checks == 2
+        assert desk.first_sitting == 4 and desk.rules.fewest_checks == 2
         seen = {}
         for number in range(8):
             for sitting in "12":

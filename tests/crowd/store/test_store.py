@@ -138,7 +138,7 @@ def test_commits_are_durable_on_sqlite(tmp_path):
 
 def load(desk, folder, made):
     write_records(folder / "pairs.jsonl", made, signature="test", kind=Pair)
-    pool.load(desk.store, folder / "pairs.jsonl", desk.hit, now=1.0)
+    pool.load(desk.store, folder / "pairs.jsonl", desk.rules.hit, now=1.0)
 
 
 def test_pairs_may_be_added_and_unseen_ones_changed_but_not_what_a_rater_has_seen(url, tmp_path):

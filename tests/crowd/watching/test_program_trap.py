@@ -51,7 +51,7 @@ def trapped(app):
 
 
 def test_it_is_off_unless_the_study_asks_for_it_and_raters_are_told_before_they_agree(app):
-    is_set = app.extensions["desk"].hit.program_trap
+    is_set = app.extensions["desk"].rules.hit.program_trap
     client, consent = begin(app, "ann")
     page = client.get("/task").text
     assert ("only programs read it" in consent) is ("for-programs" in page) is is_set
@@ -62,7 +62,7 @@ def test_it_is_off_unless_the_study_asks_for_it_and_raters_are_told_before_they_
 def test_people_and_screen_readers_do_not_meet_it(app):
     """Neither shown nor read out, not to be reached by Tab, and no browser fills it by itself."""
     page = begin(app, "ann")[0].get("/task").text
-    if not app.extensions["desk"].hit.program_trap:
+    if not app.extensions["desk"].rules.hit.program_trap:
         assert "for-programs" not in page
         return
     (line,) = re.findall(r'<div hidden aria-hidden="true">(.*?)</div>', page, re.S)
@@ -76,7 +76,7 @@ def test_who_follows_it_is_named_counted_and_not_excluded(app):
         answer(program, **{"for-programs": "program" if n else " "})
         answer(person)
     desk = app.extensions["desk"]
-    is_set = desk.hit.program_trap
+    is_set = desk.rules.hit.program_trap
     assert trapped(app) == ({desk.rater_id("program"): 2} if is_set else {})
     with desk.store.read() as connection:
         found = export(connection, votes_per_pair=1)
@@ -99,7 +99,7 @@ def test_an_answer_that_was_taken_back_or_sent_twice_is_one_pair(app):
         client.post("/answer", data=fields, headers=FETCH)
     client.post("/undo", data=PageForm(client.get("/task").text).fields)
     answer(client, **{"for-programs": "program"})
-    assert list(trapped(app).values()) == ([1] if app.extensions["desk"].hit.program_trap else [])
+    assert list(trapped(app).values()) == ([1] if app.extensions["desk"].rules.hit.program_trap else [])
 
 
 def test_switching_it_on_in_mid_study_needs_a_new_consent(tmp_path):

@@ -272,7 +272,7 @@ def test_questions_about_the_rater_are_asked_in_their_language_and_answered_in_t
 
 def test_texts_that_change_ask_everybody_again(study):
     desk, app = study
-    changed = dataclasses.replace(desk.hit, texts=(languages.TextsIn("en", title="Other"),))
+    changed = dataclasses.replace(desk.rules.hit, texts=(languages.TextsIn("en", title="Other"),))
     with pytest.raises(InputError, match="texts was changed: raise consent_version too"):
         refuse_changes(desk.store, changed)
     refuse_changes(desk.store, dataclasses.replace(changed, consent_version="2"))

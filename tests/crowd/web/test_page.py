@@ -11,6 +11,7 @@ from crowd.commands.preview import _somebody
 from crowd.forms.pairs import PairOnPage
 from crowd.hit.hit import Hit
 from crowd.web import page
+from crowd.web.rendering import literal
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.records import Utterance
@@ -94,13 +95,13 @@ def test_model_text_is_shown_to_the_letter(text):
 @given(st.text(min_size=1).filter(str.strip))
 def test_any_text_comes_back_and_adds_no_tag(text):
     parsed = Texts(fragment(left=text))
-    assert parsed.said[1] == page.literal(text)
+    assert parsed.said[1] == literal(text)
     assert parsed.tags == Texts(fragment()).tags
 
 
 def test_what_a_browser_would_drop_becomes_visible():
-    assert page.literal("a\0b\x1bc\x7f\r\nd\ttab") == "a␀b␛c␡\nd\ttab"
-    assert page.literal("\ud800") == "\\ud800"
+    assert literal("a\0b\x1bc\x7f\r\nd\ttab") == "a␀b␛c␡\nd\ttab"
+    assert literal("\ud800") == "\\ud800"
 
 
 def test_an_empty_response_is_named():

@@ -14,7 +14,7 @@ from crowd.hit.hit import Hit, hit_from
 from crowd.simulation.browser import PageForm
 from crowd.web import page
 from crowd.web.app import ServerConfig, create_app
-from crowd.web.rendering import TAGS, rendered
+from crowd.web.rendering import TAGS, literal, rendered
 from dialogue.records import Utterance
 from tests.crowd.study import SHORT, database, desk_of
 
@@ -86,7 +86,7 @@ def assert_inert(html):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_text_is_inert_and_stays_in_its_box(name, rendering):
     text = HOSTILE[name]
-    assert_inert(rendered(page.literal(text), rendering))
+    assert_inert(rendered(literal(text), rendering))
     alone = PageForm(fragment(rendering, "left")).shown()
     assert PageForm(fragment(rendering, text)).shown()[2] == alone[2] == "right"
     assert PageForm(fragment(rendering, "left", text)).shown()[1] == alone[1] == "left"

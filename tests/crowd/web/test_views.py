@@ -75,7 +75,7 @@ def test_consent_is_recorded_with_its_version_and_asked_again_when_the_text_chan
     begin(app)
     assert rows(app, sa.select(raters.c.consent)) == [("1",)]
     desk = app.extensions["desk"]
-    desk.hit = dataclasses.replace(desk.hit, consent_version="2")
+    desk.rules = dataclasses.replace(desk.rules, hit=dataclasses.replace(desk.rules.hit, consent_version="2"))
     assert "I have read this" in app.test_client().get("/?rater=ann").text
 
 
@@ -95,7 +95,8 @@ def test_the_whole_way_without_a_script_ends_at_the_completion_code(app):
 @pytest.mark.parametrize("wanted", ["a", "b"])
 @pytest.mark.parametrize("script", [True, False], ids=["with the script", "without it"])
 def test_whatever_side_is_shown_the_stored_choice_is_the_response_that_was_chosen(app, wanted, script):
-    app.extensions["desk"].gate = GateRule(max_failures=99)
+    desk = app.extensions["desk"]
+    desk.rules = dataclasses.replace(desk.rules, gate=GateRule(max_failures=99))
     for number in range(3):
         client = begin(app, f"r{number}")
         page = client.get("/task").text
@@ -266,7 +267,7 @@ def test_who_is_forgotten_has_left_no_page_event_and_switching_it_on_needs_a_new
     assert len(rows(counting, sa.select(events).where(events.c.kind == "noticed"))) == 1
     forget(store, desk.rater_id("ann"), votes_per_pair=3, now=1.0)
     assert rows(counting, sa.select(events).where(events.c.kind == "noticed")) == []
-    hit = desk.hit
+    hit = desk.rules.hit
     take_up(store, dataclasses.replace(hit, page_events=False), 2.0)
     with pytest.raises(InputError, match="page_events was switched on: raise consent_version"):
         take_up(store, hit, 3.0)

@@ -358,11 +358,11 @@ def test_an_older_study_believes_its_older_seats_for_a_month_after_the_upgrade(t
     desk: Desk = app.extensions["desk"]
     with desk.store.write() as connection:
         connection.exec_driver_sql("DELETE FROM study WHERE key = 'older_seats'")  # as an older program made it
-    prepare_study(tmp_path, None, desk.hit, None, seed=0, simulated=False)
+    prepare_study(tmp_path, None, desk.rules.hit, None, seed=0, simulated=False)
     with desk.store.read() as connection:
         until = keys_in(store_settings(connection)).older_seats
     assert time.time() + 29 * 86_400 < until < time.time() + 31 * 86_400
-    prepare_study(tmp_path, None, desk.hit, None, seed=0, simulated=False)
+    prepare_study(tmp_path, None, desk.rules.hit, None, seed=0, simulated=False)
     with desk.store.read() as connection:
         assert keys_in(store_settings(connection)).older_seats == until, "a start does not prolong it"
     desk.store.close()
