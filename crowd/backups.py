@@ -17,7 +17,7 @@ from dialogue.errors import InputError
 from dialogue.files import atomic
 
 STORE = "crowd.sqlite"
-FILES = ("hit.toml", *sorted({form.FILE for form in FORMS.values()}), *(f"{name}.json" for name in ONCE_FILES))
+FILES = ("hit.toml", *sorted({form.file for form in FORMS.values()}), *(f"{name}.json" for name in ONCE_FILES))
 
 
 def save_study(study: Path, database: str | None, file: Path) -> Mapping[str, int]:

@@ -32,16 +32,14 @@ from crowd.marketplaces.prolific.double import Prolific
 from crowd.marketplaces.prolific.double_server import TOKEN, serving_double
 from crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE
 from crowd.simulation.browser import SimulatedVisit
-from crowd.simulation.question_readers import QuestionReader
-from crowd.simulation.raters import Habits, Reader, habits
-from crowd.simulation.set_readers import SetReader
+from crowd.simulation.crowd import reader_of
+from crowd.simulation.raters import Habits, habits
 from crowd.store.tables import HOLDS_PLACE, leases, sittings
 from crowd.study_folder import hit_of, opened, pairs_file, prepare_study
 from crowd.web.app import ServerConfig, create_app
 from crowd.web.serving import in_background
 from dialogue.errors import InputError
-from dialogue.files import atomic, read_records
-from dialogue.records import Pair, Question, ResponseSet
+from dialogue.files import atomic
 
 if TYPE_CHECKING:
     from crowd.simulation.browser import PageReader
@@ -71,7 +69,7 @@ def rehearse(
         name = next(iter(prolific.studies))
         tell("\nOn Prolific's page you would look at the draft and publish it. That is done here.")
         prolific.publish(name)
-        people = People(prolific, name, url, _reader(folder, hit, seed), seed, tell)
+        people = People(prolific, name, url, reader_of(folder / FORMS[hit.form].file, hit.form, seed=seed), seed, tell)
         for _ in range(MOST_ROUNDS):
             people.come()
             _take_time(folder, minutes)
@@ -178,15 +176,6 @@ def _connected(prolific: Prolific) -> Iterator[None]:
         finally:
             for name, value in before.items():
                 os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _reader(folder: Path, hit: Hit, seed: int) -> PageReader:
-    path = folder / FORMS[hit.form].FILE
-    if hit.form == "choice":
-        return QuestionReader(read_records(path, Question), seed=seed)
-    if hit.form == "responses":
-        return SetReader(read_records(path, ResponseSet), seed=seed)
-    return Reader(read_records(path, Pair), seed=seed)
 
 
 # People

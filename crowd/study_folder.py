@@ -33,7 +33,7 @@ def hit_of(study: Path, given: Path | None, questions: Path | None = None) -> Hi
         with atomic(own) as file:
             file.write('form = "choice"\n')
     hit = _own_hit(own, given)
-    if questions is not None and hit.form != "choice":
+    if questions is not None and FORMS[hit.form].option != "questions":
         raise InputError(
             f'{given or own} is of the form {hit.form}, and questions are of another. Add form = "choice" to it, or '
             "serve the questions in a study folder of their own."
@@ -54,10 +54,11 @@ def _own_hit(own: Path, given: Path | None) -> Hit:
 
 def pairs_file(study: Path, given: Path | None, form: FormName = "pairs") -> Path:
     """The file of pairs, or of what else the form shows, which must be there."""
-    path = given or study / FORMS[form].FILE
+    shown = FORMS[form]
+    path = given or study / shown.file
     if not path.exists():
-        kind, flag = Path(FORMS[form].FILE).stem, "questions" if form == "choice" else "pairs"
-        raise InputError(f"{path} does not exist. Make {kind} ({FORMS[form].MAKE} {study}) or name them: --{flag}.")
+        make = f"Make {Path(shown.file).stem} ({shown.command} {study})"
+        raise InputError(f"{path} does not exist. {make} or name them: --{shown.option}.")
     return path
 
 

@@ -31,21 +31,20 @@ def run(args: argparse.Namespace) -> None:
     from crowd.study_folder import hit_of, pairs_file
     from dialogue.errors import InputError
     from dialogue.files import write_records
-    from dialogue.records import OptionChoice, Vote
     from dialogue.signature import signature
 
     if not (args.study / "mephisto" / "data").is_dir():
         raise InputError(f"{args.study} has no mephisto folder: it was not launched through Mephisto.")
     module = task_module(args.study)
     hit = hit_of(args.study, None)
-    if hit.form == "responses":
-        raise InputError("Mephisto's copies hold votes and choices, not ratings of sets. Use crowd export instead.")
     form = FORMS[hit.form]
+    if form.is_set:
+        raise InputError("Mephisto's copies hold votes and choices, not ratings of sets. Use crowd export instead.")
     votes = restored(module.handed_in(task_name(args.study)), hit.votes_per_pair, hit.first_checks, hit.form)
-    path = args.out or args.study / f"mephisto-{form.ANSWERS}.jsonl"
-    counts = {form.ANSWERS: len(votes), "counted": sum(vote.counted for vote in votes)}
+    path = args.out or args.study / f"mephisto-{form.answers}.jsonl"
+    counts = {form.answers: len(votes), "counted": sum(vote.counted for vote in votes)}
     texts = form.fingerprint(form.read(pairs_file(args.study, None, hit.form))) or None
     recipe = signature(**counts, source="mephisto", texts=texts)
-    write_records(path, votes, signature=recipe, kind=OptionChoice if hit.form == "choice" else Vote)
-    print(f"{path}: {len(votes)} {form.ANSWERS}\n{recipe}")
+    write_records(path, votes, signature=recipe, kind=form.answer_record)
+    print(f"{path}: {len(votes)} {form.answers}\n{recipe}")
     tell_next(*analysis_of(path, votes))

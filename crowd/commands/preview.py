@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
 def _read(args: argparse.Namespace, form: HitForm) -> list[Any]:
     """The records of the file that is named, or of the form's sample, which is then the one that was named."""
     if not (args.questions or args.pairs):
-        setattr(args, "questions" if "questions" in form.FILE else "pairs", SAMPLE.with_name(form.FILE))
+        setattr(args, form.option, SAMPLE.with_name(form.file))
     return [form.record_of(row.body) for row in form.read(args.questions or args.pairs)[: args.number]]
 
 
@@ -98,7 +98,7 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], langu
         yield f"example-{number}", page.example_page(hit, frame, number, None)
         yield f"example-{number}-answered", page.example_page(hit, frame, number, form.right(example))
     for number, pair in enumerate(pairs, 1):
-        layout = form.layout(pair, {}, {}, seed=0, name=(), before="a" if form.SIDED else None)
+        layout = form.layout(pair, {}, {}, seed=0, name=(), before="a" if form.is_sided else None)
         shown = form.on_page("preview", pair, layout, number)
         progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, "last" if number > 1 else "")
         yield (

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
     hit = hit_of(args.study, args.hit, args.questions)
     options = {"seed": args.seed, "simulated": args.simulated}
     url = prepare_study(args.study, args.pairs or args.questions, hit, args.database, **options, tell=_tell)
-    if FORMS[hit.form].SIDED:
+    if FORMS[hit.form].is_sided:
         _warn_of_leaks(args)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> None:
             address_rate=args.address_rate,
         )
     )
-    if args.dashboard and FORMS[hit.form].SIDED:  # of questions there are no such figures
+    if args.dashboard and FORMS[hit.form].is_sided:  # of questions there are no such figures
         keep_fresh(app.extensions["desk"].store, args.study, args.database, hit.lead.name if hit.lead else "")
     stopped = serve(
         app, args.host, args.port, lambda port: _announce(args, port, app), stop_with_stdin=args.stop_with_stdin

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
-    from crowd.simulation.browser import PageReader
+    pass
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,14 +37,10 @@ def run(args: argparse.Namespace) -> None:
     """Let the raters work, then print what they did."""
     from contextlib import nullcontext
 
-    from crowd.simulation.crowd import SimulatedCrowd, reached, server
-    from crowd.simulation.question_readers import QuestionReader
-    from crowd.simulation.raters import Reader, habits
-    from crowd.simulation.set_readers import SetReader
+    from crowd.simulation.crowd import SimulatedCrowd, reached, reader_of, server
+    from crowd.simulation.raters import habits
     from crowd.study_folder import hit_of, pairs_file
     from dialogue.errors import InputError
-    from dialogue.files import read_records
-    from dialogue.records import Pair, Question, ResponseSet
 
     if args.raters < 1 or args.concurrency < 1:
         raise InputError("--raters and --concurrency must be whole numbers, 1 or more.")
@@ -52,13 +48,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"--clickers is {args.clickers} and --leave {args.leave}; both must be shares from 0 to 1.")
     hit = hit_of(args.study, args.hit, args.questions)
     path = pairs_file(args.study, args.pairs or args.questions, hit.form)
-    reader: PageReader
-    if hit.form == "choice":
-        reader = QuestionReader(read_records(path, Question), seed=args.seed)
-    elif hit.form == "responses":
-        reader = SetReader(read_records(path, ResponseSet), seed=args.seed)
-    else:
-        reader = Reader(read_records(path, Pair), seed=args.seed)
+    reader = reader_of(path, hit.form, seed=args.seed)
     raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
     with nullcontext(reached(args.url)) if args.url else server(*_serving(args)) as url:
         result = SimulatedCrowd(url, reader, raters, args.concurrency).work()

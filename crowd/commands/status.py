@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dialogue.command_line import given, next_command, tell_next
 
 if TYPE_CHECKING:
+    from crowd.forms.form import HitForm
     from crowd.watching.checks import CheckLine
     from crowd.watching.overview import Overview
     from crowd.watching.progress import Progress
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print it."""
 
+    from crowd.forms.known import FORMS
     from crowd.rating.desk import Desk
     from crowd.store.place import caution, where_it_was
     from crowd.study_folder import hit_in_force, not_yet_in_force, opened
@@ -40,11 +42,10 @@ def run(args: argparse.Namespace) -> None:
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
     if now.waiting:
         print(f"Waiting: {now.waiting} votes have their places and count once the marketplace confirms: crowd verify")
-    choice, of_sets = hit.form == "choice", hit.form == "responses"
-    if not of_sets:  # ratings and rankings have no share of ties
-        print(f"{'Right:  ' if choice else 'Ties:   '} {_ties(found, choice=choice)}")
-    things = "Asked:  " if choice else "Sets:   " if of_sets else "Pairs:  "
-    print(f"{things} {now.complete} of {now.pairs} complete, {now.held} being answered")
+    form = FORMS[hit.form]
+    if form.marked:
+        print(f"{form.marked + ':':<8} {share_text(found, form)}")
+    print(f"{form.things + ':':<8} {now.complete} of {now.pairs} complete, {now.held} being answered")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
     if excluded := [line for line in found.raters if line.status == "excluded"]:
         print(f"Out:     {found.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
@@ -66,11 +67,11 @@ def _mend(line: CheckLine, args: argparse.Namespace) -> str:
     return f"{line.says()}\n  Take it out:    {void}\n  Or correct it:  {fix}"
 
 
-def _ties(found: Overview, *, choice: bool = False) -> str:
-    """As the dashboard and `python -m analysis ties` show them; of questions, the first choices that are right."""
+def share_text(found: Overview, form: HitForm) -> str:
+    """Of ties, as the dashboard and `python -m analysis ties` show it; of questions, of right first choices."""
     if not found.real:
         return "no counted vote yet"
-    chance = f"; chance {found.chance:.1%}" if choice else ""
+    chance = f"; chance {found.chance:.1%}" if form.chance is None else ""
     share = f"{found.ties / found.real:.1%} of {found.real} votes"
     if found.automatic:
         share += f" ({found.automatic} of them recorded for identical responses)"

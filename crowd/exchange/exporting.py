@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from crowd.exchange.by_question import Judged, comments_of, rows_by_question
 from crowd.exchange.by_response import rows_by_response
 from crowd.forms.known import FORMS, FormName
-from crowd.forms.pairs import record_of
 from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
 from crowd.rating.pool import TEXTS
 from crowd.rating.replaying import Replayed, replay
@@ -32,9 +31,6 @@ from dialogue.records import Comment, OptionChoice, Pair, Question, Rater, Respo
 from dialogue.signature import signature
 
 Answer = Vote | OptionChoice | ResponseRating
-KINDS: Mapping[FormName, type] = {
-    "pairs": Vote, "conversations": Vote, "choice": OptionChoice, "responses": ResponseRating
-}  # fmt: skip
 VOTES_PER_SET = 200  # in analyze_ties.py
 AUTO = "auto-tie"
 # Where no marketplace stands behind a vote. Every other source is one; the table of them is a room above this one.
@@ -55,12 +51,12 @@ class Export:
     @property
     def name(self) -> str:
         """Of the file of answers, without its ending."""
-        return FORMS[self.form].ANSWERS
+        return FORMS[self.form].answers
 
     @property
     def kind(self) -> type:
         """The record of an answer."""
-        return KINDS[self.form]
+        return FORMS[self.form].answer_record
 
     @property
     def given(self) -> int:
@@ -90,7 +86,7 @@ def export(
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
     waiting = _waiting(rows, status, votes_per_pair, hit.late_votes if hit else "keep")
-    made = _choice_of if form == "choice" else _vote_of
+    made = _choice_of if FORMS[form].answer_record is OptionChoice else _vote_of
     votes: list[Answer] = list(_votes(rows, pairs, status, counted, confirmed, waiting, made))
     if auto_ties:
         votes += _auto_ties(connection, votes_per_pair)
@@ -101,14 +97,14 @@ def export(
     if hit and hit.questions:
         judged: list[Judged] = list(zip(votes, (row for row in rows if row.failed is None), strict=True))
         comments = list(comments_of(judged))
-        if form == "responses":
+        if FORMS[form].is_set:
             votes = [one for visit, row in judged for one in rows_by_response(visit, row, pairs[row.pair])]
         elif hit.lead:
             votes = [*rows_by_question(judged)]
         asked = [one.name for one in hit.questions if one.makes_votes]
     comments += _written_at_end(raters, status)
     recipe = signature(
-        **{FORMS[form].ANSWERS: len(votes)},
+        **{FORMS[form].answers: len(votes)},
         **({"questions": asked} if asked else {}),
         counted=sum(vote.counted for vote in votes),
         simulated=sum(vote.source == "simulated" for vote in votes),
@@ -221,7 +217,7 @@ def _auto_ties(connection: sa.Connection, votes_per_pair: int) -> Iterable[Vote]
     """
     seen = sa.exists().where(tables.leases.c.pair == tables.pairs.c.pair)
     unseen = sa.select(tables.pairs.c.body).where(tables.pairs.c.kind != "check", tables.pairs.c.offered == 0, ~seen)
-    for pair in map(record_of, connection.scalars(unseen.order_by(tables.pairs.c.pair))):
+    for pair in map(FORMS["pairs"].record_of, connection.scalars(unseen.order_by(tables.pairs.c.pair))):
         if pair.identical:
             for number in range(1, votes_per_pair + 1):
                 yield Vote(

@@ -54,7 +54,7 @@ class PreferenceData:
 
 def preference_data(export: Export) -> PreferenceData:
     """Each pair and question with its votes; refuses a study whose answers prefer no response to another."""
-    if export.form == "choice":
+    if export.kind is OptionChoice:
         raise InputError(
             'Answers of form = "choice" name the next utterance, not the better response, so they make no preference '
             "data. Export them without --preferences."

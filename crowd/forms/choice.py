@@ -6,27 +6,17 @@ choices.jsonl has them. What a page sends are places from the top.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from crowd.forms.form import FormRow, Incomplete, NoAnswer, Told, context_of, decisive, talk_said
+from crowd.forms.form import FormRow, HitForm, Incomplete, NoAnswer, Told, body_of, context_of, decisive, talk_said
 from dialogue.errors import InputError, value_in_short
-from dialogue.files import as_json, from_json
 from dialogue.questions import read_questions, texts_hash
-from dialogue.records import Question, Utterance
+from dialogue.records import OptionChoice, Question, Utterance
 from dialogue.seeds import child_random, child_seed
 from dialogue.validity import option_order
-
-FILE = "questions.jsonl"
-ANSWERS = "choices"
-MAKE = "python -m evaluators questions"
-FEWEST_EXAMPLES = 1
-SIDED = False
-PLACES = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,53 +46,6 @@ class ChoiceExample:
     second: int | None = None
 
 
-def read(path: Path) -> list[FormRow]:
-    """The questions of a file; each version is for raters of its own."""
-    found = read_questions(path)
-    parted = len({one.version for one in found}) > 1
-    return [FormRow(q.question, q.kind, _body(q), _key(q), version=q.version if parted else 0) for q in found]
-
-
-def fingerprint(rows: Sequence[FormRow]) -> str:
-    """The hash that choices.jsonl carries: an index means something only beside the texts that were shown."""
-    return texts_hash(record_of(row.body) for row in rows)
-
-
-def _key(one: Question) -> str | None:
-    return str(one.answer) if one.kind == "check" else None
-
-
-def _body(record: Question) -> str:
-    return json.dumps(as_json(record), ensure_ascii=False, sort_keys=True)
-
-
-@lru_cache(4096)  # as for pairs
-def record_of(body: str) -> Question:
-    """The Question record of a row."""
-    return from_json(Question, json.loads(body), "store")
-
-
-def with_key(body: str, key: str) -> str:
-    """The body of a check with another answer."""
-    return _body(replace(record_of(body), answer=int(key)))
-
-
-def answers(body: str) -> tuple[str, ...]:
-    """The indices of its options."""
-    return tuple(str(index) for index in range(len(record_of(body).options)))
-
-
-def layout(
-    record: Question, placed: Told, lefts: Told, *, seed: int, name: tuple[object, ...], before: str | None = None
-) -> str:
-    """A row of the question's square, of those that were placed least often: see `square_rows`."""
-    del lefts
-    known = square_rows(record.question, len(record.options), seed=seed)
-    fewest = min(placed.get(row, 0) for row in known)
-    least = [row for row in known if placed.get(row, 0) == fewest]
-    return before if before in least else least[child_seed(seed, "row", *name) % len(least)]
-
-
 def square_rows(question: str, options: int, *, seed: int) -> list[str]:
     """The rows of a Latin square of this question's own: each option stands in each place in one of them.
 
@@ -115,83 +58,143 @@ def square_rows(question: str, options: int, *, seed: int) -> list[str]:
     return [joined.join(str(order[(row + place) % options]) for place in places) for row in range(options)]
 
 
-def on_page(lease: str, record: Question, layout: str, number: int) -> OptionsOnPage:
-    """The texts in the order shown: not who speaks next, which is true, or where an option is from."""
-    shown = [record.options[int(index)].text for index in option_order(layout)]
-    return OptionsOnPage(lease, record.context, shown, number)
+class ChoiceForm(HitForm):
+    """One context and several options."""
 
+    file = "questions.jsonl"
+    option = "questions"
+    command = "python -m evaluators questions"
+    record = Question
+    answers = "choices"
+    answer_record = OptionChoice
+    question_kinds = ("comment",)
+    is_sided = False
+    balances_places = True
+    marked = "Right"
+    chance = None
+    things = "Asked"
+    undone = "Undone: answer this question again"
 
-def example_from(value: object, where: str) -> ChoiceExample:
-    """Its table in hit.toml."""
-    names = {"context", "options", "best", "why"}
-    if not isinstance(value, Mapping) or not names <= set(value) <= {*names, "second"}:
-        found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
-        raise InputError(f"{where} needs context, options, best and why, and may have second. Found: {found}.")
-    options, best, second, why = value["options"], value["best"], value.get("second"), value["why"]
-    if not isinstance(options, (list, tuple)) or len(options) < 2 or not all(isinstance(one, str) for one in options):
-        raise InputError(f"{where}.options is {value_in_short(options)}, which is not a list of two texts or more.")
-    for name, number in (("best", best), ("second", second)):
-        if not ((number is None and name == "second") or (type(number) is int and 1 <= number <= len(options))):
-            raise InputError(f"{where}.{name} is {value_in_short(number)}, which is not 1 to {len(options)}.")
-    if best == second or not isinstance(why, str):
-        raise InputError(f"{where} needs a text why, and a second option that is not the best one.")
-    return ChoiceExample(context_of(value["context"], f"{where}.context"), tuple(options), best, why, second)
+    def read(self, path: Path) -> list[FormRow]:
+        """The questions of a file; each version is for raters of its own."""
+        questions = read_questions(path)
+        is_parted = len({one.version for one in questions}) > 1
+        return [
+            FormRow(
+                one.question,
+                one.kind,
+                body_of(one),
+                str(one.answer) if one.kind == "check" else None,
+                version=one.version if is_parted else 0,
+            )
+            for one in questions
+        ]
 
+    def fingerprint(self, rows: Sequence[FormRow]) -> str:
+        """The hash that choices.jsonl carries: an index means something only beside the texts that were shown."""
+        return texts_hash(self.record_of(row.body) for row in rows)
 
-def example_said(example: ChoiceExample, say: Callable[[str], str]) -> ChoiceExample:
-    """Conversation, options and explanation."""
-    options = tuple(map(say, example.options))
-    return replace(example, context=talk_said(example.context, say), options=options, why=say(example.why))
+    def with_key(self, body: str, key: str) -> str:
+        """The body of a check with another answer."""
+        return body_of(replace(self.record_of(body), answer=int(key)))
 
+    def possible_answers(self, body: str) -> tuple[str, ...]:
+        """The indices of its options."""
+        return tuple(str(index) for index in range(len(self.record_of(body).options)))
 
-def right(example: ChoiceExample) -> str:
-    """The places of the best and the second best."""
-    return ",".join(str(number - 1) for number in (example.best, example.second) if number is not None)
+    def is_marked(self, answer: str, key: Any) -> bool:
+        """Whether the best option is the true one."""
+        return decisive(answer) == str(key)
 
+    def layout(
+        self,
+        record: Question,
+        placed: Told,
+        lefts: Told,
+        *,
+        seed: int,
+        name: tuple[object, ...],
+        before: str | None = None,
+    ) -> str:
+        """A row of the question's square, of those that were placed least often: see `square_rows`."""
+        known = square_rows(record.question, len(record.options), seed=seed)
+        fewest = min(placed.get(row, 0) for row in known)
+        least = [row for row in known if placed.get(row, 0) == fewest]
+        return before if before in least else least[child_seed(seed, "row", *name) % len(least)]
 
-def example_on_page(example: ChoiceExample, number: int) -> OptionsOnPage:
-    """A worked example."""
-    return OptionsOnPage("", example.context, example.options, number)
+    def on_page(self, lease: str, record: Question, layout: str, number: int) -> OptionsOnPage:
+        """The texts in the order shown: not who speaks next, which is true, or where an option is from."""
+        shown = [record.options[int(index)].text for index in option_order(layout)]
+        return OptionsOnPage(lease, record.context, shown, number)
 
+    def example_from(self, value: object, where: str) -> ChoiceExample:
+        """Its table in hit.toml."""
+        names = {"context", "options", "best", "why"}
+        if not isinstance(value, Mapping) or not names <= set(value) <= {*names, "second"}:
+            found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
+            raise InputError(f"{where} needs context, options, best and why, and may have second. Found: {found}.")
+        options, best, second, why = value["options"], value["best"], value.get("second"), value["why"]
+        if (
+            not isinstance(options, (list, tuple))
+            or len(options) < 2
+            or not all(isinstance(one, str) for one in options)
+        ):
+            raise InputError(f"{where}.options is {value_in_short(options)}, which is not a list of two texts or more.")
+        for name, number in (("best", best), ("second", second)):
+            if not ((number is None and name == "second") or (type(number) is int and 1 <= number <= len(options))):
+                raise InputError(f"{where}.{name} is {value_in_short(number)}, which is not 1 to {len(options)}.")
+        if best == second or not isinstance(why, str):
+            raise InputError(f"{where} needs a text why, and a second option that is not the best one.")
+        return ChoiceExample(context_of(value["context"], f"{where}.context"), tuple(options), best, why, second)
 
-def pressed(sent: Mapping[str, str]) -> str:
-    """The places from the top, from 0, of the best and of the second best.
+    def right(self, example: ChoiceExample) -> str:
+        """The places of the best and the second best."""
+        return ",".join(str(number - 1) for number in (example.best, example.second) if number is not None)
 
-    >>> pressed({"first": "4", "second": "0"})
-    '4,0'
-    """
-    first, second = sent.get("first", ""), sent.get("second", "")
-    if not first or first == second:
-        raise Incomplete("a best option, and another one as second best")
-    if not all(place.isascii() and place.isdigit() and len(place) < 4 for place in (first, second or "0")):
-        raise NoAnswer("a place is a number")
-    return f"{first},{second}" if second else first
+    def example_said(self, example: ChoiceExample, say: Callable[[str], str]) -> ChoiceExample:
+        """Conversation, options and explanation."""
+        options = tuple(map(say, example.options))
+        return replace(example, context=talk_said(example.context, say), options=options, why=say(example.why))
 
+    def example_on_page(self, example: ChoiceExample, number: int) -> OptionsOnPage:
+        """A worked example."""
+        return OptionsOnPage("", example.context, example.options, number)
 
-def answer_of(pressed: str, layout: str) -> str:
-    """The indices of what was chosen, whatever the places.
+    def pressed(self, sent: Mapping[str, str]) -> str:
+        """The places from the top, from 0, of the best and of the second best.
 
-    >>> answer_of("4,0", layout="20413")
-    '3,2'
-    """
-    order, places = option_order(layout), [int(place) for place in pressed.split(",")]
-    if max(places) >= len(order):
-        raise NoAnswer("there is no such place")
-    if len(places) == 1 and len(order) > 2:
-        raise Incomplete("the second best is asked for too")
-    return ",".join(order[place] for place in places)
+        >>> pressed({"first": "4", "second": "0"})
+        '4,0'
+        """
+        first, second = sent.get("first", ""), sent.get("second", "")
+        if not first or first == second:
+            raise Incomplete("a best option, and another one as second best")
+        if not all(place.isascii() and place.isdigit() and len(place) < 4 for place in (first, second or "0")):
+            raise NoAnswer("a place is a number")
+        return f"{first},{second}" if second else first
 
+    def answer_of(self, pressed: str, layout: str) -> str:
+        """The indices of what was chosen, whatever the places.
 
-def fields_of(answer: str, layout: str) -> Mapping[str, str]:
-    """The places of the best and of the second best.
+        >>> answer_of("4,0", layout="20413")
+        '3,2'
+        """
+        order, places = option_order(layout), [int(place) for place in pressed.split(",")]
+        if max(places) >= len(order):
+            raise NoAnswer("there is no such place")
+        if len(places) == 1 and len(order) > 2:
+            raise Incomplete("the second best is asked for too")
+        return ",".join(order[place] for place in places)
 
-    >>> fields_of("3,2", layout="20413")
-    {'first': '4', 'second': '0'}
-    """
-    order = option_order(layout)
-    return {name: str(order.index(one)) for name, one in zip(("first", "second"), answer.split(","), strict=False)}
+    def fields_of(self, answer: str, layout: str) -> Mapping[str, str]:
+        """The places of the best and of the second best.
 
+        >>> fields_of("3,2", layout="20413")
+        {'first': '4', 'second': '0'}
+        """
+        order = option_order(layout)
+        return {name: str(order.index(one)) for name, one in zip(("first", "second"), answer.split(","), strict=False)}
 
-def button(answer: str, layout: str) -> str:
-    """The place of the best, from 1."""
-    return str(option_order(layout).index(decisive(answer)) + 1)
+    def button(self, answer: str, layout: str) -> str:
+        """The place of the best, from 1."""
+        return str(option_order(layout).index(decisive(answer)) + 1)

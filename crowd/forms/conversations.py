@@ -1,7 +1,7 @@
 """Two whole conversations side by side, in each of which one speaker is judged: A, B or a tie.
 
 They are pairs whose sides have turns (pairs.jsonl), and what raters say of them are votes: layout and answer are those
-of `pairs.py`. A page holds what was said and whether the judged speaker said it, never a name of the file's speakers,
+of `SidedForm`. A page holds what was said and whether the judged speaker said it, never a name of the file's speakers,
 which may be that of a system.
 """
 
@@ -9,32 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import ClassVar
 
-from crowd.forms import pairs
-from crowd.forms.form import FormRow, context_of
-from crowd.forms.pairs import Button
+from crowd.forms.form import context_of
+from crowd.forms.pairs import Button, SidedForm
 from dialogue.errors import InputError, value_in_short
 from dialogue.records import Candidate, Pair, Utterance
 
-FILE = pairs.FILE
-ANSWERS = pairs.ANSWERS
-MAKE = "python -m crowd conversations-from FILES --out"
-FEWEST_EXAMPLES = 1
-SIDED = True
-PLACES = False
 JUDGED = "system"  # in a worked example that does not say whom
-
-fingerprint = pairs.fingerprint
-record_of = pairs.record_of
-with_key = pairs.with_key
-answers = pairs.answers
-layout = pairs.layout
-pressed = pairs.pressed
-answer_of = pairs.answer_of
-button = pairs.button
-fields_of = pairs.fields_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +50,6 @@ class ConversationsExample:
     speaker: str = JUDGED
 
 
-def read(path: Path) -> list[FormRow]:
-    """The pairs of a file; refused with its line where a side is no whole conversation."""
-    return pairs.rows_of(path, whole=True)
-
-
 def lines_of(turns: Sequence[Utterance], speaker: str) -> list[Line]:
     """The turns without the names: others are numbered as they begin to speak.
 
@@ -83,48 +60,51 @@ def lines_of(turns: Sequence[Utterance], speaker: str) -> list[Line]:
     return [Line(numbers.setdefault(turn.speaker, len(numbers)), turn.text) for turn in turns]
 
 
-def on_page(lease: str, record: Pair, layout: str, number: int) -> ConversationsOnPage:
-    """The conversations in the order shown, never which is a or b."""
-    a, b = _shown(record.a), _shown(record.b)
-    left, right = (a, b) if layout == "a" else (b, a)
-    return ConversationsOnPage(lease, record.context, left, right, number)
-
-
 def _shown(side: Candidate) -> list[Line]:
     return lines_of(side.turns or (), side.speaker)
 
 
-def example_from(value: object, where: str) -> ConversationsExample:
-    """Its table in hit.toml."""
-    names = {"left", "right", "answer", "why"}
-    if not isinstance(value, Mapping) or not names <= set(value) <= {*names, "speaker"}:
-        found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
-        raise InputError(f"{where} needs left, right, answer and why, and may have speaker. Found: {found}.")
-    if value["answer"] not in ("left", "right", "tie"):
-        raise InputError(f"{where}.answer is {value_in_short(value['answer'])}, which is not one of left, right, tie.")
-    for name in ("why", "speaker"):
-        if not isinstance(value.get(name, ""), str):
-            raise InputError(f"{where}.{name} is {value_in_short(value[name])}, which is not text.")
-    speaker = value.get("speaker", JUDGED)
-    sides = [context_of(value[name], f"{where}.{name}") for name in ("left", "right")]
-    for name, side in zip(("left", "right"), sides, strict=True):
-        if speaker not in (heard := [line.speaker for line in side]):
-            raise InputError(f"{where}.{name}: {speaker!r} says nothing ({', '.join(heard) or 'nobody does'}).")
-    return ConversationsExample(sides[0], sides[1], value["answer"], value["why"], speaker)
+class ConversationForm(SidedForm):
+    """Two whole conversations."""
 
+    command = "python -m crowd conversations-from FILES --out"
+    fewest_examples = 1
+    holds_conversations = True
 
-def example_said(example: ConversationsExample, say: Callable[[str], str]) -> ConversationsExample:
-    """Both conversations and the explanation; who speaks is not shown by name."""
-    left, right = (tuple(replace(line, text=say(line.text)) for line in side) for side in (example.left, example.right))
-    return replace(example, left=left, right=right, why=say(example.why))
+    def on_page(self, lease: str, record: Pair, layout: str, number: int) -> ConversationsOnPage:
+        """The conversations in the order shown, never which is a or b."""
+        a, b = _shown(record.a), _shown(record.b)
+        left, right = (a, b) if layout == "a" else (b, a)
+        return ConversationsOnPage(lease, record.context, left, right, number)
 
+    def example_from(self, value: object, where: str) -> ConversationsExample:
+        """Its table in hit.toml."""
+        names = {"left", "right", "answer", "why"}
+        if not isinstance(value, Mapping) or not names <= set(value) <= {*names, "speaker"}:
+            found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
+            raise InputError(f"{where} needs left, right, answer and why, and may have speaker. Found: {found}.")
+        if value["answer"] not in ("left", "right", "tie"):
+            raise InputError(
+                f"{where}.answer is {value_in_short(value['answer'])}, which is not one of left, right, tie."
+            )
+        for name in ("why", "speaker"):
+            if not isinstance(value.get(name, ""), str):
+                raise InputError(f"{where}.{name} is {value_in_short(value[name])}, which is not text.")
+        speaker = value.get("speaker", JUDGED)
+        sides = [context_of(value[name], f"{where}.{name}") for name in ("left", "right")]
+        for name, side in zip(("left", "right"), sides, strict=True):
+            if speaker not in (heard := [line.speaker for line in side]):
+                raise InputError(f"{where}.{name}: {speaker!r} says nothing ({', '.join(heard) or 'nobody does'}).")
+        return ConversationsExample(sides[0], sides[1], value["answer"], value["why"], speaker)
 
-def right(example: ConversationsExample) -> str:
-    """The button."""
-    return example.answer
+    def example_said(self, example: ConversationsExample, say: Callable[[str], str]) -> ConversationsExample:
+        """Both conversations and the explanation; who speaks is not shown by name."""
+        left, right = (
+            tuple(replace(line, text=say(line.text)) for line in side) for side in (example.left, example.right)
+        )
+        return replace(example, left=left, right=right, why=say(example.why))
 
-
-def example_on_page(example: ConversationsExample, number: int) -> ConversationsOnPage:
-    """A worked example."""
-    left, right = lines_of(example.left, example.speaker), lines_of(example.right, example.speaker)
-    return ConversationsOnPage("", (), left, right, number)
+    def example_on_page(self, example: ConversationsExample, number: int) -> ConversationsOnPage:
+        """A worked example."""
+        left, right = lines_of(example.left, example.speaker), lines_of(example.right, example.speaker)
+        return ConversationsOnPage("", (), left, right, number)

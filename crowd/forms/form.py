@@ -1,18 +1,21 @@
 """What the server must know of a form of HIT. All the rest (leases, gate, doors, undo, pay) knows ids and counters.
 
-A form is a module with these functions; `crowd/forms/known.py` lists them. What is stored of a judgement are two texts
+A form is a class with these methods; `crowd/forms/known.py` lists them. What is stored of a judgement are two texts
 whose meaning is the form's own: the layout (how it was shown) and the answer (what was chosen, whatever the layout).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from dialogue.errors import InputError, value_in_short
-from dialogue.records import PairKind, Utterance
+from dialogue.files import as_json, from_json
+from dialogue.records import PairKind, Utterance, Vote
 
 Told = Mapping[str, int]
 """Layout -> how often."""
@@ -80,36 +83,73 @@ def talk_said(lines: Sequence[Utterance], say: Callable[[str], str]) -> tuple[Ut
     return tuple(Utterance(say(line.speaker), say(line.text)) for line in lines)
 
 
-class HitForm(Protocol):
-    """A form of HIT."""
+@lru_cache(4096)  # k raters see each pair, and reading it costs more than storing a vote
+def _record_in(kind: type, body: str) -> Any:
+    return from_json(kind, json.loads(body), "store")
 
-    FILE: str
-    """Name of its file in a study folder."""
-    ANSWERS: str
+
+def body_of(record: Any) -> str:
+    """A record as the store keeps it."""
+    return json.dumps(as_json(record), ensure_ascii=False, sort_keys=True)
+
+
+class HitForm:
+    """A form of HIT. What one does not say is as here: votes for one of two sides, after worked examples."""
+
+    file: ClassVar[str] = "pairs.jsonl"
+    """Its file in a study folder."""
+    option: ClassVar[str] = "pairs"
+    """The option of commands that names this file."""
+    command: ClassVar[str]
+    """What makes one."""
+    record: ClassVar[type]
+    """What a line of it is."""
+    answers: ClassVar[str] = "votes"
     """Name, without its ending, of the file of answers."""
-    MAKE: str
-    """The command that makes one."""
-    FEWEST_EXAMPLES: int
+    answer_record: ClassVar[type] = Vote
+    """What a line of that is."""
+    fewest_examples: ClassVar[int] = 1
     """The worked examples that the instructions have at least."""
-    SIDED: bool
+    question_kinds: ClassVar[tuple[str, ...]] = ("pairwise", "likert", "comment")
+    """The kinds of `[[questions]]` that its page can show."""
+    is_sided: ClassVar[bool] = True
     """Whether an answer is the left side, the right one or a tie: what is known of votes holds for it."""
-    PLACES: bool
+    is_set: ClassVar[bool] = False
+    """Whether it shows a set of responses, of which each is rated, or all are ranked."""
+    balances_places: ClassVar[bool] = False
     """Whether layouts are balanced among the answers that have a place, rather than among all that were shown."""
+    marked: ClassVar[str] = "Ties"
+    """The answers that `crowd status` counts; empty: none."""
+    chance: ClassVar[float | None] = 1 / 3
+    """The share of them that clicking at random would give; None: it depends on the record."""
+    things: ClassVar[str] = "Pairs"
+    """What is shown at once, as `crowd status` heads the number of it."""
+    undone: ClassVar[str] = "Undone: answer this pair again"
+    """What the page says when an answer was taken back."""
 
     def read(self, path: Path) -> Sequence[FormRow]:
         """The records of a file, in its order; refused with their line where they are wrong."""
+        raise NotImplementedError
 
     def fingerprint(self, rows: Sequence[FormRow]) -> str:
-        """What a file of answers carries, so that it is refused beside other texts; empty: nothing."""
+        """What a file of answers carries, so that it is refused beside other texts; empty: it names what was shown."""
+        return ""
 
     def record_of(self, body: str) -> Any:
         """The record of a row of the store."""
+        return _record_in(self.record, body)
 
     def with_key(self, body: str, key: str) -> str:
         """A check's body with another right answer."""
+        return body_of(replace(self.record_of(body), answer=key))
 
-    def answers(self, body: str) -> Sequence[str]:
+    def possible_answers(self, body: str) -> Sequence[str]:
         """Every answer by which a check may be right."""
+        raise NotImplementedError
+
+    def is_marked(self, answer: str, key: Any) -> bool:
+        """Whether it is among the answers that `crowd status` counts, where the record's own answer is `key`."""
+        return answer == "tie"
 
     def layout(
         self,
@@ -125,30 +165,40 @@ class HitForm(Protocol):
 
         `before` is how this rater saw it, where their time ran out and it comes again.
         """
+        raise NotImplementedError
 
     def on_page(self, lease: str, record: Any, layout: str, number: int) -> OnPage:
-        """What a page shows of it."""
+        """What a page shows of it, in the order of the layout: never which response is whose, or which is right."""
+        raise NotImplementedError
 
     def example_from(self, value: object, where: str) -> Any:
         """A worked example of hit.toml, or what is wrong with it."""
+        raise NotImplementedError
 
     def right(self, example: Any) -> str:
         """What is pressed by who answers a worked example well."""
+        return str(example.answer)
 
     def example_said(self, example: Any, say: Callable[[str], str]) -> Any:
         """A worked example with every text that a page shows of it said by `say`, in another language."""
+        raise NotImplementedError
 
     def example_on_page(self, example: Any, number: int) -> OnPage:
         """What a page shows of a worked example."""
+        raise NotImplementedError
 
     def pressed(self, sent: Mapping[str, str]) -> str:
         """What a page sent, or NoAnswer."""
+        raise NotImplementedError
 
     def answer_of(self, pressed: str, layout: str) -> str:
         """What was chosen, whatever the layout, or NoAnswer."""
+        raise NotImplementedError
 
     def fields_of(self, answer: str, layout: str) -> Mapping[str, str]:
         """The fields of the form that held an answer, for who takes it back; none where one press answers."""
+        return {}
 
     def button(self, answer: str, layout: str) -> str:
         """What was pressed first, so that who always presses the same is seen."""
+        raise NotImplementedError

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from crowd.forms import choice, conversations, pairs, responses
+from crowd.forms.choice import ChoiceForm
+from crowd.forms.conversations import ConversationForm
 from crowd.forms.form import HitForm
+from crowd.forms.pairs import PairForm
+from crowd.forms.responses import ResponseForm
 
 FormName = Literal["pairs", "choice", "conversations", "responses"]
 FORMS: Mapping[FormName, HitForm] = {
-    "pairs": pairs,
-    "choice": choice,
-    "conversations": conversations,
-    "responses": responses,
+    "pairs": PairForm(),
+    "choice": ChoiceForm(),
+    "conversations": ConversationForm(),
+    "responses": ResponseForm(),
 }

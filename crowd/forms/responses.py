@@ -6,26 +6,19 @@ The layout has the responses' indices in the order shown (`2013`). The answer ha
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Never
 
-from crowd.forms.form import FormRow, NoAnswer, Told
+from crowd.forms.form import FormRow, HitForm, NoAnswer, Told, body_of
 from dialogue.errors import InputError
-from dialogue.files import as_json, from_json, read_records
-from dialogue.records import ResponseSet, Utterance
+from dialogue.files import read_records
+from dialogue.records import ResponseRating, ResponseSet, Utterance
 from dialogue.seeds import child_random, child_seed
 from dialogue.validity import claims_of, option_order
 
-FILE = "response_sets.jsonl"
-ANSWERS = "ratings"
-MAKE = "python -m generation together"
-FEWEST_EXAMPLES = 0
-SIDED = False
-PLACES = True
 MOST = 10  # at once: as many as there are digits
 
 
@@ -43,55 +36,6 @@ class ResponsesOnPage:
     def letters(self) -> Sequence[str]:
         """What the responses are called on the page; one that stands alone has no name."""
         return [chr(ord("A") + place) for place in range(len(self.responses))] if len(self.responses) > 1 else [""]
-
-
-def read(path: Path) -> list[FormRow]:
-    """The sets of a file."""
-    records = read_records(path, ResponseSet)
-    if large := [one for one in records if len(one.responses) > MOST]:
-        found = f"{large[0].set} has {len(large[0].responses)} responses"
-        raise InputError(f"{path}: set {found}; a page shows at most {MOST} at once. Make smaller sets: --size.")
-    return [FormRow(one.set, one.kind, _body(one), one.answer, one.identical) for one in records]
-
-
-def _body(record: ResponseSet) -> str:
-    return json.dumps(as_json(record), ensure_ascii=False, sort_keys=True)
-
-
-def fingerprint(rows: Sequence[FormRow]) -> str:
-    """None: ratings name systems, whatever became of the texts."""
-    del rows
-    return ""
-
-
-@lru_cache(4096)  # as for pairs
-def record_of(body: str) -> ResponseSet:
-    """The ResponseSet record of a row."""
-    return from_json(ResponseSet, json.loads(body), "store")
-
-
-def with_key(body: str, key: str) -> str:
-    """The body of a check that asks something else."""
-    return _body(replace(record_of(body), answer=key))
-
-
-def answers(body: str) -> Sequence[str]:
-    """What a check of so many responses may ask."""
-    return claims_of(len(record_of(body).responses))
-
-
-def layout(
-    record: ResponseSet, placed: Told, lefts: Told, *, seed: int, name: tuple[object, ...], before: str | None = None
-) -> str:
-    """A row of the set's square, of those that it was shown in least often; of these, that this rater saw least often.
-
-    What comes again keeps its row while that is among them.
-    """
-    rows = square_of(record.set, len(record.responses), seed=seed)
-    for counts in (placed, lefts) if before is None else (placed,):
-        fewest = min(counts.get(row, 0) for row in rows)
-        rows = [row for row in rows if counts.get(row, 0) == fewest]
-    return before if before in rows else rows[child_seed(seed, "row", *name) % len(rows)]
 
 
 def square_of(name: str, responses: int, *, seed: int) -> list[str]:
@@ -114,51 +58,6 @@ def squares(responses: int, *, seed: int) -> tuple[list[str], list[str]]:
     return ["".join(map(str, row)) for row in one], ["".join(map(str, reversed(row))) for row in one]
 
 
-def on_page(lease: str, record: ResponseSet, layout: str, number: int) -> ResponsesOnPage:
-    """The texts in the order shown, never whose they are."""
-    shown = [record.responses[int(index)].text for index in option_order(layout)]
-    return ResponsesOnPage(lease, record.context, shown, number)
-
-
-def example_from(value: object, where: str) -> Never:
-    """There are none: every answer is a matter of degree."""
-    del value
-    raise InputError(f"{where}: the form responses has no worked examples. Say in instructions what to look for.")
-
-
-def example_said(example: Never, say: Callable[[str], str]) -> object:
-    """There are none."""
-    del say
-    return example
-
-
-def right(example: Never) -> str:
-    """There are none."""
-    return example
-
-
-def example_on_page(example: Never, number: int) -> ResponsesOnPage:
-    """There are none."""
-    del number
-    return example
-
-
-def pressed(sent: Mapping[str, str]) -> str:
-    """Nothing: what is asked stands in [[questions]], and the sheet of answers is read as one."""
-    raise NoAnswer(f"this form is answered by questions, not by {', '.join(sent) or 'nothing'}")
-
-
-def answer_of(pressed: str, layout: str) -> str:
-    """Nothing, for the same reason."""
-    raise NoAnswer(f"{pressed} is no answer to {layout}")
-
-
-def fields_of(answer: str, layout: str) -> Mapping[str, str]:
-    """None: the sheet of answers holds them."""
-    del answer, layout
-    return {}
-
-
 def order_of(values: Sequence[float]) -> str:
     """Indices from the smallest value to the largest, equals joined.
 
@@ -169,10 +68,76 @@ def order_of(values: Sequence[float]) -> str:
     return ",".join("=".join(str(i) for i, value in enumerate(values) if value == level) for level in levels)
 
 
-def button(answer: str, layout: str) -> str:
-    """The places of the best, from 1; the rating of one that stands alone."""
-    order = option_order(layout)
-    if len(order) == 1:
-        return answer
-    best = answer.partition(",")[0].split("=")
-    return "=".join(str(place) for place, index in enumerate(order, 1) if index in best)
+class ResponseForm(HitForm):
+    """One response, or a set of them. Without worked examples: every answer is a matter of degree."""
+
+    file = "response_sets.jsonl"
+    command = "python -m generation together"
+    record = ResponseSet
+    answers = "ratings"
+    answer_record = ResponseRating
+    fewest_examples = 0
+    question_kinds = ("likert", "ranking", "comment")
+    is_sided = False
+    is_set = True
+    balances_places = True
+    marked = ""
+    things = "Sets"
+    undone = "Undone: answer again"
+
+    def read(self, path: Path) -> list[FormRow]:
+        """The sets of a file."""
+        records = read_records(path, ResponseSet)
+        if large := [one for one in records if len(one.responses) > MOST]:
+            found = f"{large[0].set} has {len(large[0].responses)} responses"
+            raise InputError(f"{path}: set {found}; a page shows at most {MOST} at once. Make smaller sets: --size.")
+        return [FormRow(one.set, one.kind, body_of(one), one.answer, one.identical) for one in records]
+
+    def possible_answers(self, body: str) -> Sequence[str]:
+        """What a check of so many responses may ask."""
+        return claims_of(len(self.record_of(body).responses))
+
+    def layout(
+        self,
+        record: ResponseSet,
+        placed: Told,
+        lefts: Told,
+        *,
+        seed: int,
+        name: tuple[object, ...],
+        before: str | None = None,
+    ) -> str:
+        """A row of the set's square: one in which it was shown least often, then one that this rater saw least often.
+
+        What comes again keeps its row while that is among them.
+        """
+        rows = square_of(record.set, len(record.responses), seed=seed)
+        for counts in (placed, lefts) if before is None else (placed,):
+            fewest = min(counts.get(row, 0) for row in rows)
+            rows = [row for row in rows if counts.get(row, 0) == fewest]
+        return before if before in rows else rows[child_seed(seed, "row", *name) % len(rows)]
+
+    def on_page(self, lease: str, record: ResponseSet, layout: str, number: int) -> ResponsesOnPage:
+        """The texts in the order shown, never whose they are."""
+        shown = [record.responses[int(index)].text for index in option_order(layout)]
+        return ResponsesOnPage(lease, record.context, shown, number)
+
+    def example_from(self, value: object, where: str) -> Never:
+        """There are none: every answer is a matter of degree."""
+        raise InputError(f"{where}: the form responses has no worked examples. Say in instructions what to look for.")
+
+    def pressed(self, sent: Mapping[str, str]) -> str:
+        """Nothing: what is asked stands in [[questions]], and the sheet of answers is read as one."""
+        raise NoAnswer(f"this form is answered by questions, not by {', '.join(sent) or 'nothing'}")
+
+    def answer_of(self, pressed: str, layout: str) -> str:
+        """Nothing, for the same reason."""
+        raise NoAnswer(f"{pressed} is no answer to {layout}")
+
+    def button(self, answer: str, layout: str) -> str:
+        """The places of the best, from 1; the rating of one that stands alone."""
+        order = option_order(layout)
+        if len(order) == 1:
+            return answer
+        best = answer.partition(",")[0].split("=")
+        return "=".join(str(place) for place, index in enumerate(order, 1) if index in best)

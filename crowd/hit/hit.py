@@ -302,7 +302,7 @@ def _worded(values: Mapping[str, Any], name: str, value: Any, where: str) -> Any
 
 def _enough_examples(values: Mapping[str, Any], given: Sequence[object], where: str) -> tuple[Any, ...]:
     form: FormName = values.get("form", "pairs")
-    if len(given) < FORMS[form].FEWEST_EXAMPLES and (given or "questions" not in values):
+    if len(given) < FORMS[form].fewest_examples and (given or "questions" not in values):
         raise InputError(f"{where}: examples holds {len(given)}, which is not {_EXAMPLES.says}.")
     return _examples(form, given, where)
 
@@ -330,7 +330,7 @@ def _check_together(hit: Hit, where: str) -> None:
             f"{where}: max_failures is {hit.max_failures}, but a sitting holds {checks} checks, so nobody could fail; "
             "raise first_checks or later_checks, or set both to 0 for no checks."
         )
-    if not FORMS[hit.form].SIDED and hit.exclude and (hit.exclude.left or hit.exclude.ties):
+    if not FORMS[hit.form].is_sided and hit.exclude and (hit.exclude.left or hit.exclude.ties):
         raise InputError(f"{where}: exclude.left and exclude.ties are for pairs; the form {hit.form} has neither.")
     if hit.later_checks > hit.pairs_per_sitting:
         raise InputError(

@@ -12,16 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from crowd.forms.known import FORMS, FormName
 from crowd.hit.tables import Legal, check_keys, whole_number
 from dialogue.errors import InputError
 
 AskedKind = Literal["pairwise", "likert", "ranking", "comment"]
 KINDS: tuple[AskedKind, ...] = ("pairwise", "likert", "ranking", "comment")
-KINDS_OF_FORM: Mapping[str, tuple[AskedKind, ...]] = {
-    "responses": ("likert", "ranking", "comment"),
-    "choice": ("comment",),
-}
-"""Where they are not those of two responses side by side."""
 MOST = 12
 
 
@@ -131,9 +127,9 @@ def _question_from(value: Mapping[str, Any], table: str, where: str) -> AskedQue
     return found
 
 
-def check_kinds(questions: Sequence[AskedQuestion], form: str, where: str) -> None:
+def check_kinds(questions: Sequence[AskedQuestion], form: FormName, where: str) -> None:
     """Refuse what this form cannot show, and comments alone where no other answer is there to be counted."""
-    shown = KINDS_OF_FORM.get(form, ("pairwise", "likert", "comment"))
+    shown = FORMS[form].question_kinds
     if strange := [one for one in questions if one.kind not in shown]:
         raise InputError(
             f"{where}: the question {strange[0].name} is of kind {strange[0].kind}, which the form {form} does not "

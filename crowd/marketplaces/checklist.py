@@ -49,7 +49,7 @@ class Planned:
 
 def read_planned(store: Store, folder: Path, hit: Hit, pass_rate: Decimal | None = None) -> Planned:
     """Read what a launch needs."""
-    pairs = folder / FORMS[hit.form].FILE
+    pairs = folder / FORMS[hit.form].file
     with store.read() as connection:
         now = progress(connection, hit.votes_per_pair)
         kinds = sa.select(sa.func.count()).select_from(pairs_table).where(pairs_table.c.kind == "check")

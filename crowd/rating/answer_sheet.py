@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crowd.forms.form import Incomplete
-from crowd.forms.pairs import answer_of, button
+from crowd.forms.known import FORMS
 from crowd.hit.about import as_comment
 from crowd.hit.questions import AskedQuestion
 from crowd.rating.response_sheet import holds, numbers_by_place, numbers_turned, read_numbers, wrong_claim
@@ -22,6 +22,7 @@ Sheet = Mapping[str, Mapping[str, Any]]
 Given = str | Sheet
 CHOSEN = ""
 """In a sheet of a form that has its own answer, where only comments are asked beside it: that answer."""
+SIDES = FORMS["pairs"]  # whose answers are those of each pairwise question
 TIES = {"one": ("tie",), "split": ("good", "poor"), "none": ()}
 
 
@@ -91,9 +92,9 @@ def _turned(answer: Mapping[str, Any], left: str) -> dict[str, Any]:
         one, other = answer["left"], answer["right"]
         higher = "tie" if one == other else "left" if one > other else "right"
         a, b = (one, other) if left == "a" else (other, one)
-        return {"choice": answer_of(higher, left), "score_a": a, "score_b": b}
+        return {"choice": SIDES.answer_of(higher, left), "score_a": a, "score_b": b}
     if "choice" in answer:
-        return {**answer, "choice": answer_of(answer["choice"], left)}
+        return {**answer, "choice": SIDES.answer_of(answer["choice"], left)}
     return dict(answer)
 
 
@@ -116,7 +117,7 @@ def as_sent(sheet: Sheet, left: str) -> dict[str, str]:
             found[f"q-{name}"] = answer["text"]
         else:
             steps = f"-{answer['strength']}" if "strength" in answer else ""
-            found[f"q-{name}"] = answer.get("tie_kind") or button(answer["choice"], left) + steps
+            found[f"q-{name}"] = answer.get("tie_kind") or SIDES.button(answer["choice"], left) + steps
     return {name: found[name] for name in sorted(found)}
 
 

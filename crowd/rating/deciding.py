@@ -46,7 +46,7 @@ def mend(store: Store, check: str, answer: str, now: float) -> Decided:
         row = connection.execute(sa.select(pairs).where(pairs.c.pair == check)).one_or_none()
         if row is None or row.kind != "check":
             raise InputError(f"This study has no check {check}. `crowd check list STUDY` prints them.")
-        known = FORMS[rules_in_force(connection).hit.form].answers(row.body)
+        known = FORMS[rules_in_force(connection).hit.form].possible_answers(row.body)
         if answer not in (*known, "void"):
             raise InputError(f"Check {check} has no answer {answer}. It may be {', '.join(known)}.")
         before = row.mended or key_in(row.body)

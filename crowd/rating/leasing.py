@@ -283,7 +283,7 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     k, was_held = moment.rules.assignment.votes_per_pair, row.state == "held"
     expires, record = moment.now + moment.rules.assignment.lease_seconds, moment.rules.form.record_of(row.body)
     left, token = row.left, row.token
-    if moment.rules.form.PLACES and not was_held:
+    if moment.rules.form.balances_places and not was_held:
         left = _layout(moment, seated, row, record, before=row.left)
     if left != row.left:  # others were shown it so meanwhile; what the old page would send means something else
         token = _laid_anew(moment, seated, row, left)
@@ -300,7 +300,7 @@ def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: 
     form = moment.rules.form
     name = (seated.seat.rater, row.pair)
     placed, lefts = left_counts(row), seated.lefts
-    if form.PLACES:
+    if form.balances_places:
         found = fetch(moment.connection, (PLACED, {"pair": row.pair}), (LAID, {"rater": seated.seat.rater}))
         placed, lefts = (Counter(one.left for one in rows) for rows in found)
     return form.layout(record, placed, lefts, seed=moment.seed, name=name, before=before)

@@ -60,9 +60,9 @@ def _check(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
     all_checks = [record for record in records if record.kind == "check"]
     versions = {record.version for record in records if record.kind != "check" and record.version} or {0}
     checks = min(sum(one.version in (0, version) for one in all_checks) for version in versions)
-    asked = [row for row in records if hit.form == "responses" or row.kind == "check"]  # of all sets, so many as these
-    for row in asked if hit.form == "responses" or FORMS[hit.form].SIDED else ():
-        if wrong := wrong_key(FORMS[hit.form].record_of(row.body), hit.questions):
+    form = FORMS[hit.form]
+    for row in records if form.is_set else all_checks if form.is_sided else ():
+        if wrong := wrong_key(form.record_of(row.body), hit.questions):
             raise InputError(f"{path}: {'check' if row.kind == 'check' else 'set'} {row.name} {wrong}.")
     if checks < hit.first_checks:
         raise InputError(

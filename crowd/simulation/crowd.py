@@ -6,19 +6,24 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 
 import httpx
 from tqdm import tqdm
 
+from crowd.forms.known import FORMS, FormName
 from crowd.simulation.browser import PageReader, SimulatedVisit, VisitEnd
-from crowd.simulation.raters import Habits
+from crowd.simulation.question_readers import QuestionReader
+from crowd.simulation.raters import Habits, Reader
+from crowd.simulation.set_readers import SetReader
 from dialogue.errors import InputError
+from dialogue.files import read_records
 
 TIMEOUT = 30.0  # seconds for one reply
 MOST_IDLE = 20  # rounds in a row in which nobody answers and somebody walks away: some always do
@@ -31,6 +36,19 @@ class CrowdResult:
     answered: int
     seconds: float
     endings: Mapping[VisitEnd, int]
+
+
+READERS: Mapping[FormName, Callable[..., PageReader]] = {
+    "pairs": Reader,
+    "conversations": Reader,
+    "choice": QuestionReader,
+    "responses": SetReader,
+}
+
+
+def reader_of(path: Path, form: FormName, *, seed: int) -> PageReader:
+    """How simulated raters read the pages of this file."""
+    return READERS[form](read_records(path, FORMS[form].record), seed=seed)
 
 
 class SimulatedCrowd:

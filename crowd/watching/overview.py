@@ -8,16 +8,15 @@ from __future__ import annotations
 import statistics
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.forms.choice import answers
-from crowd.forms.form import decisive
-from crowd.forms.known import FORMS, FormName
+from crowd.forms.form import HitForm, decisive
+from crowd.forms.known import FORMS
 from crowd.hit.hit import Hit
 from crowd.store.clock import clocks_that_differ
 from crowd.store.store import settings
@@ -116,7 +115,8 @@ class Overview:
 
 def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
     """Read it all in one transaction."""
-    rounds, gathered, tallies = _votes(connection, hit.form)
+    form = FORMS[hit.form]
+    rounds, gathered, tallies = _votes(connection, form)
     by_rater, same = _by_rater(tallies), _identical(connection) if hit.identical == "tie" else []
     rounds = _with_automatic(rounds, gathered, by_rater, same, hit.votes_per_pair)
     real, ties = sum(n for n, _ in rounds), sum(t for _, t in rounds)
@@ -128,18 +128,18 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         hours_to_go=(counts.wanted - counts.counted) / pace if pace else None,
         real=real,
         ties=ties,
-        chance=_chance(connection) if hit.form == "choice" else 1 / 3,
+        chance=_chance(connection, form) if form.chance is None else form.chance,
         automatic=len(same) * hit.votes_per_pair,
         interval=interval,
         rounds=rounds,
-        raters=(lines := _lines(connection, tallies, sided=FORMS[hit.form].SIDED)),
+        raters=(lines := _lines(connection, tallies, sided=form.is_sided)),
         signals=rater_signals(connection),
         shared=shared_links(connection),
         trapped=tuple(says(rater, number) for rater, number in trapped_raters(connection).items()),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
         by_rule=_by_rule(lines),
-        disputed=most_disputed(connection) if FORMS[hit.form].SIDED else (),
+        disputed=most_disputed(connection) if form.is_sided else (),
         spending=spending_of(connection),
         short=_short(connection, hit.votes_per_pair),
         shortest=_shortest(connection),
@@ -193,7 +193,7 @@ class Gathered:
         sums[0], sums[1] = sums[0] + ties, sums[1] + number
 
 
-def _votes(connection: sa.Connection, form: FormName) -> tuple[tuple[tuple[int, int], ...], Gathered, dict[str, Tally]]:
+def _votes(connection: sa.Connection, form: HitForm) -> tuple[tuple[tuple[int, int], ...], Gathered, dict[str, Tally]]:
     """One pass over the judgements, dialogue by dialogue: rounds (votes, ties), sums over pairs, tallies of raters.
 
     Of questions, an answer whose first choice is the true option stands where a tie stands of pairs.
@@ -213,7 +213,6 @@ def _votes(connection: sa.Connection, form: FormName) -> tuple[tuple[tuple[int, 
         raters.c.status,
         _in_body(connection, "answer"),
     )
-    is_marked = _is_right if form == "choice" else _is_tie
     query = sa.select(*columns).join_from(votes, pairs, v.pair == pairs.c.pair)
     query = query.join(raters, raters.c.rater == v.rater)
     rows = connection.execute(query.where(pairs.c.kind != "check").order_by(dialogue, v.pair, v.vote))
@@ -226,8 +225,9 @@ def _votes(connection: sa.Connection, form: FormName) -> tuple[tuple[tuple[int, 
         cells: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
         for _, group in groupby(of_dialogue, key=lambda row: row.pair):
             judged = list(group)
-            _tally(judged, tallies, is_marked)
-            counted = [(row.rater, is_marked(row)) for row in judged if row.counted and row.kind == "real"]
+            _tally(judged, tallies, form)
+            real = [row for row in judged if row.counted and row.kind == "real"]
+            counted = [(row.rater, form.is_marked(row.choice, row.answer)) for row in real]
             for place, (rater, tie) in enumerate(counted, 1):
                 rounds[place] += 1
                 tied[place] += tie
@@ -241,18 +241,10 @@ def _votes(connection: sa.Connection, form: FormName) -> tuple[tuple[tuple[int, 
     return tuple((rounds[place], tied[place]) for place in sorted(rounds)), gathered, tallies
 
 
-def _is_tie(row: Any) -> bool:
-    return bool(row.choice == "tie")
-
-
-def _is_right(row: Any) -> bool:
-    return decisive(row.choice) == str(row.answer)
-
-
-def _chance(connection: sa.Connection) -> float:
+def _chance(connection: sa.Connection, form: HitForm) -> float:
     """The mean of 1 / options over the questions that are asked."""
     bodies = connection.scalars(sa.select(pairs.c.body).where(pairs.c.kind == "real"))
-    return statistics.fmean([1 / len(answers(body)) for body in bodies] or [0.0])
+    return statistics.fmean([1 / len(form.possible_answers(body)) for body in bodies] or [0.0])
 
 
 def _dialogue(connection: sa.Connection) -> sa.Label[Any]:
@@ -267,20 +259,20 @@ def _in_body(connection: sa.Connection, name: str) -> sa.Label[Any]:
     return (lite if connection.dialect.name == "sqlite" else told).label(name)
 
 
-def _tally(judged: list[Any], tallies: defaultdict[str, Tally], is_marked: Callable[[Any], bool]) -> None:
+def _tally(judged: list[Any], tallies: defaultdict[str, Tally], form: HitForm) -> None:
     """`same` and `others` are held against raters in good standing alone: who was blocked or excluded, and whose visit
     was taken back, is no measure for anybody else."""
     measures = Counter(decisive(row.choice) for row in judged if _is_measure(row))
     for row in judged:
         tally, own = tallies[row.rater], int(_is_measure(row))
         tally.choices[row.choice] += 1
-        tally.marked += is_marked(row)
+        tally.marked += form.is_marked(row.choice, row.answer)
         tally.left += row.choice == row.left
         tally.same += measures[decisive(row.choice)] - own
         tally.others += measures.total() - own
         if row.counted and row.kind == "real":
             tally.counted += 1
-            tally.ties += is_marked(row)
+            tally.ties += form.is_marked(row.choice, row.answer)
         if row.seconds is not None:
             tally.seconds.append(row.seconds)
 

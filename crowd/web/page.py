@@ -60,7 +60,7 @@ NOTES: dict[Note, str] = {
     "saved": "Saved",
     "again": "Saved already: the first answer stands",
     "late": "Saved, but after its time",
-    "undone": "Undone: answer this pair again",
+    "undone": "",  # the form has words of its own
     "incomplete": "",
     "too_long": "Not saved: a text is longer than 2,000 characters. Shorten it and save again.",
 }
@@ -68,8 +68,6 @@ REFUSALS: tuple[Note, ...] = ("incomplete", "too_long")  # after which the page 
 NOTHING_SENT: Mapping[str, str] = {}
 ANSWER_ALL = "Answer every question"
 NOT_ALL = "Please choose an answer to each question"
-UNDONE_QUESTION = "Undone: answer this question again"
-UNDONE_SET = "Undone: answer again"
 RANK_APART = "Answer every question; no two responses may share a rank"
 CHOOSE_TWO, CHOOSE_ONE = "Choose the best option, and another one as second best", "Choose one"
 
@@ -213,11 +211,7 @@ def glance_page(hit: Hit, frame: Frame, pairs: int | None = None) -> str:
 
 def said(hit: Hit, frame: Frame, note: Note, shown: OnPage | None = None) -> str:
     """What a note says, in the words of the form and the language of the page."""
-    words = NOTES[note]
-    if hit.form == "choice" and note == "undone":
-        words = UNDONE_QUESTION
-    if hit.form == "responses" and note == "undone":
-        words = UNDONE_SET
+    words = FORMS[hit.form].undone if note == "undone" else NOTES[note]
     if note == "incomplete":
         apart = any(one.kind == "ranking" and one.tie == "none" for one in hit.questions)
         words = RANK_APART if apart else ANSWER_ALL if hit.questions else said_incomplete(shown)

@@ -255,7 +255,7 @@ def _given(request: StudyRequest) -> Given:
     hit, form = request.desk.rules.hit, request.form
     if not hit.questions:
         return FORMS[hit.form].pressed(form)
-    sheet = read_sheet(hit.questions, form, of_sets=hit.form == "responses")
+    sheet = read_sheet(hit.questions, form, of_sets=FORMS[hit.form].is_set)
     return sheet if hit.lead else {CHOSEN: {"choice": FORMS[hit.form].pressed(form)}, **sheet}
 
 

@@ -119,7 +119,7 @@ def _empty(url, name):
 def desk_of(url, folder, hit=SHORT, made=None, seed=0):
     """A desk over a fresh store with these pairs, or whatever else the form shows, in the form's own file."""
     made = make_pairs() if made is None else made
-    path = folder / FORMS[hit.form].FILE
+    path = folder / FORMS[hit.form].file
     write_records(path, made, signature="test", kind=type(made[0]) if made else Pair)
     store = open_store(url, seed=seed, simulated=True)
     try:

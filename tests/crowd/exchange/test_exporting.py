@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from crowd.exchange import exporting
-from crowd.forms.known import FORMS
 from crowd.rating.forgetting import forget
 from crowd.rating.gate import GateRule
 from crowd.rating.replaying import replay
@@ -25,10 +24,6 @@ GATED = dataclasses.replace(SHORT, first_checks=1, later_checks=2, max_failures=
 def url(request, tmp_path):
     with database(request.param, tmp_path) as found:
         yield found
-
-
-def test_every_form_has_its_record_and_its_file():
-    assert set(exporting.KINDS) == set(FORMS)
 
 
 def export(desk, **options):

@@ -8,7 +8,9 @@ import sqlalchemy as sa
 
 from crowd.commands import conversations_from
 from crowd.exchange.exporting import export
-from crowd.forms import conversations, pairs
+from crowd.forms.conversations import ConversationForm
+from crowd.forms.form import body_of
+from crowd.forms.pairs import PairForm
 from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from crowd.rating import pool
 from crowd.rating.change_control import changed_keys, refuse_changes
@@ -120,7 +122,7 @@ def test_two_tabs_give_one_vote_and_without_a_script_the_same_page_works(app):
 
 def page(a, b, hit=WHOLE, **more):
     record = Pair("p", "i", more.pop("context", ()), a, b)
-    return task_page(hit, FRAME, conversations.on_page("lease", record, "a", 1), PROGRESS, "")
+    return task_page(hit, FRAME, ConversationForm().on_page("lease", record, "a", 1), PROGRESS, "")
 
 
 def test_a_page_marks_who_is_judged_and_numbers_the_others():
@@ -155,7 +157,7 @@ def test_a_simulated_rater_reads_what_the_page_shows(lengths):
     ]
     pair = Pair("p", "i", (), *sides)
     for layout in "ab":
-        html = pair_fragment(WHOLE, FRAME, conversations.on_page("t", pair, layout, 1), PROGRESS)
+        html = pair_fragment(WHOLE, FRAME, ConversationForm().on_page("t", pair, layout, 1), PROGRESS)
         _, *texts = PageForm(html).shown()
         ordered = sides if layout == "a" else sides[::-1]
         assert texts == [read_of(side) for side in ordered]
@@ -174,12 +176,12 @@ def test_a_file_of_the_other_kind_is_refused_with_its_line(tmp_path):
     path = tmp_path / "pairs.jsonl"
     write_records(path, [*make_talks(2), *make_pairs(1)], signature="t", kind=Pair)
     with pytest.raises(InputError, match=r"pairs.jsonl:4: .*single responses .*conversations-from"):
-        conversations.read(path)
+        ConversationForm().read(path)
     with pytest.raises(InputError, match=r'pairs.jsonl:2: .*Write form = "conversations" into hit.toml'):
-        pairs.read(path)
+        PairForm().read(path)
     write_records(path, [dataclasses.replace(make_talks(0, checks=1)[0], answer=None)], signature="t", kind=Pair)
     with pytest.raises(InputError, match="check c0 has no answer"):
-        conversations.read(path)
+        ConversationForm().read(path)
 
 
 def test_a_study_keeps_its_form_and_what_was_shown_keeps_every_turn(tmp_path):
@@ -296,8 +298,8 @@ def test_the_command_leaves_a_study_alone_and_says_why(tmp_path):
 
 def test_pairs_and_their_bodies_in_the_store_are_written_as_before():
     (one,) = make_pairs(1)
-    assert "turns" not in pairs._body(one) and "speaker" not in json.loads(pairs._body(one))["a"]
-    body = pairs._body(as_talk(one))
-    assert conversations.record_of(body).a.turns[0].text == "p0 text a"
+    assert "turns" not in body_of(one) and "speaker" not in json.loads(body_of(one))["a"]
+    body = body_of(as_talk(one))
+    assert ConversationForm().record_of(body).a.turns[0].text == "p0 text a"
     with_query = sa.select(votes)  # the table is that of pairs: no column more
     assert "turns" not in str(with_query)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowd.exchange import exporting
-from crowd.forms import responses
+from crowd.forms.responses import ResponseForm, squares
 from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from crowd.rating.answer_sheet import read_sheet
 from crowd.rating.deciding import mend
@@ -43,7 +43,7 @@ def url(request, tmp_path):
 
 @given(st.integers(1, 10), st.integers(0, 2**62))
 def test_each_response_stands_in_each_place_once_and_follows_each_other_one_equally_often(size, seed):
-    both = responses.squares(size, seed=seed)
+    both = squares(size, seed=seed)
     for square in both:
         for place in range(size):
             assert sorted(int(row[place]) for row in square) == list(range(size))
@@ -273,7 +273,7 @@ def test_a_wrong_line_of_the_file_is_refused_with_its_number(tmp_path, line, say
     *before, last = path.read_text().splitlines()
     path.write_text("\n".join([*before, json.dumps(json.loads(last) | line)]) + "\n")
     with pytest.raises(InputError, match=re.escape(f"{path}:3")) as error:
-        responses.read(path)
+        ResponseForm().read(path)
     assert says in str(error.value)
 
 
@@ -281,7 +281,7 @@ def test_more_responses_than_there_are_digits_are_refused(tmp_path):
     path = tmp_path / "response_sets.jsonl"
     write_records(path, make_sets(1, size=11), signature="t", kind=ResponseSet)
     with pytest.raises(InputError, match="at most 10 at once"):
-        responses.read(path)
+        ResponseForm().read(path)
 
 
 @pytest.mark.parametrize(

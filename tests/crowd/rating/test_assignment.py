@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.forms.pairs import answer_of, layout
+from crowd.forms.pairs import PairForm
 from crowd.rating.assignment import (
     AssignmentRules,
     Fewest,
@@ -122,7 +122,7 @@ def test_a_vote_may_count_only_of_a_rater_who_passed_in_time_or_by_policy_and_no
 def test_sides_stay_balanced_within_a_pair(shown, seed):
     pair = {"a": 0, "b": 0}
     for n in range(shown):
-        pair[layout(None, pair, {"a": n, "b": 0}, seed=seed, name=(n,))] += 1
+        pair[PairForm().layout(None, pair, {"a": n, "b": 0}, seed=seed, name=(n,))] += 1
         assert abs(pair["a"] - pair["b"]) <= 1
 
 
@@ -130,18 +130,18 @@ def test_sides_stay_balanced_within_a_pair(shown, seed):
 def test_sides_stay_balanced_within_a_rater_where_the_pair_leaves_it_open(shown, seed):
     rater = {"a": 0, "b": 0}
     for n in range(shown):
-        rater[layout(None, {"a": 1, "b": 1}, rater, seed=seed, name=(n,))] += 1
+        rater[PairForm().layout(None, {"a": 1, "b": 1}, rater, seed=seed, name=(n,))] += 1
         assert abs(rater["a"] - rater["b"]) <= 1
 
 
 def test_the_first_side_is_a_fair_coin():
     even = {"a": 0, "b": 0}
-    lefts = [layout(None, even, even, seed=0, name=(n,)) for n in range(2000)]
+    lefts = [PairForm().layout(None, even, even, seed=0, name=(n,)) for n in range(2000)]
     assert 900 < lefts.count("a") < 1100
 
 
 def test_a_choice_is_unswapped_on_both_sides():
-    table = [(choice, left, answer_of(choice, left)) for choice in ("left", "right", "tie") for left in "ab"]
+    table = [(choice, left, PairForm().answer_of(choice, left)) for choice in ("left", "right", "tie") for left in "ab"]
     assert table == [
         ("left", "a", "a"),
         ("left", "b", "b"),

@@ -50,8 +50,7 @@ def in_code():
     yield from (
         page.ANSWER_ALL,
         page.NOT_ALL,
-        page.UNDONE_QUESTION,
-        page.UNDONE_SET,
+        *(form.undone for form in FORMS.values()),
         page.RANK_APART,
         page.CHOOSE_TWO,
         page.CHOOSE_ONE,

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from flask import g
 from scipy import stats
 
-from crowd.commands.status import _ties as status_line
+from crowd.commands.status import share_text
 from crowd.exchange.exporting import export
 from crowd.forms.known import FORMS
 from crowd.hit.hit import Hit
@@ -511,7 +511,7 @@ def test_ties_recorded_for_identical_responses_count_as_in_the_analysis(tmp_path
     ours, theirs = found.interval, pooled["pooled"]["interval"]
     assert (ours.low, ours.high) == pytest.approx((theirs["low"], theirs["high"]), abs=1e-9)
     assert "counted in the share of ties" in page_of(found, hit, tmp_path)
-    assert f"{found.real} votes (6 of them recorded for identical responses)" in status_line(found)
+    assert f"{found.real} votes (6 of them recorded for identical responses)" in share_text(found, FORMS["pairs"])
 
 
 def page_of(found, hit, folder):
@@ -531,7 +531,7 @@ def page_of(found, hit, folder):
 )  # fmt: skip
 def test_the_page_and_status_speak_of_ties_where_an_answer_can_be_one(tmp_path, capsys, form, made, tile, columns):
     records = made(3)
-    write_records(tmp_path / FORMS[form].FILE, records, signature="t", kind=type(records[0]))
+    write_records(tmp_path / FORMS[form].file, records, signature="t", kind=type(records[0]))
     (tmp_path / "hit.toml").write_text(f'form = "{form}"\nfirst_checks = 0\nlater_checks = 0\n')
     hit = hit_of(tmp_path, None)
     url = prepare_study(tmp_path, None, hit, None, seed=0, simulated=True)
