@@ -108,7 +108,8 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], langu
     for kind in page.MESSAGE_KINDS:
         code = hit.screened_out_code if kind == "no_more" else hit.completion_code if kind in page.ENDINGS else ""
         over = kind in ("done", "handed_in")
-        at = page.SittingSoFar(15, code, more=over, undo="last" if kind == "done" else "")
+        waits = kind in ("wait", "paused")
+        at = page.SittingSoFar(15, code, may_hand_in=waits, more=over, undo="last" if kind == "done" else "")
         if kind in page.ENDINGS and hit.asked_of_rater("after"):
             at = replace(at, asks="told" if kind == "handed_in" else "asked")
         yield f"message-{kind.replace('_', '-')}", page.message_page(hit, frame, kind, at)

@@ -100,6 +100,8 @@ class Step:
     shown: ShownPair | None = None
     undo: str | None = None
     """The token of the answer that can be taken back: whoever gave it knows it."""
+    may_hand_in: bool = False
+    """While they have to wait: the sitting may end with what is done."""
     more: bool = False
     """After a sitting: another one would have a pair for this rater."""
     filled: Mapping[str, str] = field(default_factory=dict)
@@ -125,7 +127,9 @@ def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: boo
     if seated.finished:
         return _over(moment, seated)
     if seated.state != "running":
-        return Step("paused" if seated.state == "paused" else "stopped", done, _told(seated))
+        if seated.state == "paused":
+            return Step("paused", done, _told(seated), may_hand_in=done > 0)
+        return Step("stopped", done, _told(seated))
     if not is_certain:
         return None
     if before := _before_pairs(moment, seated):
@@ -193,7 +197,10 @@ def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) ->
 
 
 def _without_pair(moment: Moment, seated: SeatedRater, why: Literal["wait", "finished"]) -> Step:
-    return _finish(moment, seated) if why == "finished" else Step("wait", seated.done, _told(seated))
+    if why == "finished":
+        return _finish(moment, seated)
+    # checks alone are no work to be paid for: who answered them had a real pair reserved, and let it lapse
+    return Step("wait", seated.done, _told(seated), may_hand_in=seated.has_real)
 
 
 def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, left: Any) -> PairVerdict:
@@ -249,9 +256,7 @@ def _left_elsewhere(moment: Moment, seated: SeatedRater) -> Any:
 def end_early(moment: Moment, seat: Seat) -> Step:
     """End a sitting that has to wait, because of others or of a pause; what was done in it is handed in as it is."""
     step = next_step(moment, seat)
-    if step.stage not in ("wait", "paused") or not step.done:
-        return step
-    return _finish(moment, seated_rater(moment, seat))
+    return _finish(moment, seated_rater(moment, seat)) if step.may_hand_in else step
 
 
 def _seated_with_offer(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) -> tuple[SeatedRater, Offer]:

@@ -122,6 +122,7 @@ class SittingSoFar:
     done: int = 0
     code: str = ""
     out: WayOut | None = None
+    may_hand_in: bool = False
     more: bool = False
     """Another sitting may begin at once."""
     undo: str = ""

@@ -300,7 +300,9 @@ def _so_far(request: StudyRequest, step: Step, note: page.Note = "") -> page.Sit
     asks = _asks_at_end(request, step)
     sent = request.form if note in page.REFUSALS else {}
     why = page.said(hit, request.frame, note) if note == "too_long" else ""
-    return page.SittingSoFar(step.done, code if earned else "", out, more, undo, asks, bool(sent), sent, why)
+    return page.SittingSoFar(
+        step.done, code if earned else "", out, step.may_hand_in, more, undo, asks, bool(sent), sent, why
+    )
 
 
 def _asks_at_end(request: StudyRequest, step: Step) -> Literal["", "asked", "told"]:

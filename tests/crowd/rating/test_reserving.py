@@ -123,6 +123,27 @@ def test_a_place_that_lapses_goes_to_who_waits_and_who_comes_back_waits_before_t
         check_books(desk)
 
 
+def test_who_let_a_place_lapse_cannot_hand_in_checks_alone_and_goes_on_when_a_pair_comes_back(url, tmp_path):
+    with pairs_desk(url, tmp_path, 2, votes_per_pair=1) as desk:
+        leaver, second, third = (seated(desk, name) for name in ("leaver", "second", "third"))
+        vote(desk, leaver)
+        desk.clock.now += LEASE
+        assert {desk.next_step(seat).shown.pair.kind for seat in (second, third)} == {"check"}
+        step = desk.next_step(leaver)
+        assert (step.stage, step.done, step.may_hand_in) == ("wait", 1, False)
+        assert desk.hand_in(leaver).stage == "wait"
+        assert not rows(desk, sa.select(sittings).where(sittings.c.finished.is_not(None)))
+        for _ in range(3):
+            vote(desk, second)
+        step = desk.next_step(second)  # a real pair is judged, and the last one is in the hands of the third
+        assert (step.stage, step.may_hand_in) == ("wait", True)
+        desk.clock.now += LEASE
+        assert desk.next_step(leaver).shown.pair.kind == "check"
+        assert work(desk, leaver) == "complete"
+        assert desk.next_step(second).stage == "complete"
+        check_books(desk)
+
+
 def test_a_rater_who_comes_back_in_time_goes_on_and_gets_the_pair_that_was_reserved(url, tmp_path):
     with pairs_desk(url, tmp_path, 3, votes_per_pair=1) as desk:
         seat = seated(desk, "r")

@@ -73,7 +73,7 @@ def test_nothing_that_a_page_says_is_left_in_english(monkeypatch):
     frame = page.Frame("", "seat", "", "nl")
     hit = Hit(languages=("nl",), pay_per_sitting=2.0, completion_code="0")
     out = WayOut("Your work was handed in.", then="You may close this page.", code="0")
-    at = page.SittingSoFar(3, "0", out, more=True, undo="0")
+    at = page.SittingSoFar(3, "0", out, may_hand_in=True, more=True, undo="0")
     made = [page.consent_page(hit, frame), page.glance_page(hit, frame)]
     made += [page.about_page(dataclasses.replace(hit, about=(AboutQuestion("0", "1", ("2",)),)), frame, "incomplete")]
     asks = dataclasses.replace(

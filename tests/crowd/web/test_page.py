@@ -164,6 +164,12 @@ def test_a_code_is_shown_where_there_is_one():
     assert "completion code" not in PAGES["done"]
 
 
+@pytest.mark.parametrize("kind", ["wait", "paused"])
+def test_who_waits_may_hand_in_where_the_desk_says_so(kind):
+    said = [page.message_page(HIT, FRAME, kind, page.SittingSoFar(1, may_hand_in=may)) for may in (True, False)]
+    assert ["/hand-in" in text for text in said] == [True, False]
+
+
 def test_a_rater_without_further_work_is_thanked_and_told_of_the_pay_but_not_of_checks():
     text = page.message_page(Hit(pay_per_sitting=1), FRAME, "no_more").lower()
     assert "thank you" in text and "will be paid" in text and "paid" not in PAGES["no_more"]
