@@ -11,49 +11,24 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam as param
 
 from crowd.forms.form import decisive
 from crowd.rating import pool, standing
 from crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
 from crowd.rating.assignment import is_eligible
-from crowd.rating.doors import ASKED_LATER
 from crowd.rating.leasing import shown_checks
-from crowd.rating.rules import FIRST_SOURCE, fits
+from crowd.rating.rules import fits
 from crowd.rating.seating import Moment, Refused, Seat, SeatedRater, WrongKind
 from crowd.store import event_log
+from crowd.store import vote_statements as sql
 from crowd.store.identity import lease_token
+from crowd.store.lease_statements import recount
 from crowd.store.store import fetch, later
-from crowd.store.tables import leases, pairs, payments, raters, sittings, votes
+from crowd.store.tables import ASKED_LATER, leases, raters, sittings, votes
 
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
 CHECKS = ("check", "void")
-
-_FIRST = FIRST_SOURCE.scalar_subquery()
-_CLAIM = (  # a lease of this rater with its pair, who they are and where they sit
-    sa.select(
-        leases,
-        pairs.c.votes,
-        pairs.c.body,
-        pairs.c.mended,
-        *standing.STANDING,
-        sittings.c.source,
-        payments.c.listed,
-        payments.c.withdrawn,
-        _FIRST.label("first"),
-    )
-    .join_from(leases, pairs, leases.c.pair == pairs.c.pair)
-    .join(raters, raters.c.rater == leases.c.rater)
-    .join(sittings, sa.and_(sittings.c.rater == leases.c.rater, sittings.c.sitting == param("seat")))
-    .outerjoin(payments, sa.and_(payments.c.rater == sittings.c.rater, payments.c.sitting == sittings.c.sitting))
-    .where(leases.c.token == param("token"), leases.c.rater == param("rater"))
-)
-_STORE = sa.insert(votes)
-_ANSWERED = sa.update(leases).where(leases.c.lease == param("this")).values(state="answered", sitting=param("seat"))
-_VOTE = sa.select(votes.c.vote).where(votes.c.lease == param("lease"), votes.c.late == 0).scalar_subquery()
-_GIVEN = sa.select(votes.c.choice).where(votes.c.lease == param("lease"))
-_LAST = sa.update(raters).where(raters.c.rater == param("this")).values(last_vote=_VOTE)
 
 
 def save_answer(
@@ -67,8 +42,8 @@ def save_answer(
     if not token.isalnum():  # PostgreSQL would not even take a NUL
         raise Refused("no lease has such a name")
     names = {"token": token, "rater": seat.rater, "seat": seat.sitting}
-    beside = ((standing.ITS_OUTCOMES, {"rater": seat.rater}), shown_checks(seat)) if moment.rules.checks else ()
-    found, *more = fetch(moment.connection, (_CLAIM, names), *beside)
+    beside = ((sql.ITS_OUTCOMES, {"rater": seat.rater}), shown_checks(seat)) if moment.rules.checks else ()
+    found, *more = fetch(moment.connection, (sql.CLAIM, names), *beside)
     outcomes, shown = more or (None, None)
     if not found:
         raise Refused("no lease of this rater")
@@ -91,7 +66,7 @@ def save_answer(
 
 def _differs(moment: Moment, row: Any, given: Given) -> bool:
     """Whether an answer that came again is another one: a double click or a lost reply repeats the same."""
-    (first,) = fetch(moment.connection, (_GIVEN, {"lease": row.lease}))
+    (first,) = fetch(moment.connection, (sql.CHOICE_OF_LEASE, {"lease": row.lease}))
     choice, _ = _by_response(moment, given, row.left)
     return bool(first) and first[0].choice != choice
 
@@ -142,11 +117,11 @@ def _store(moment: Moment, seat: Seat, row: Any, given: Given, seconds: float) -
     whose = {"rater": row.rater, "pair": row.pair, "source": row.source, "submitted": moment.now}
     later(
         moment.connection,
-        (_STORE, facts | whose | {"answers": None if answers is None else json.dumps(answers)}),
-        (_ANSWERED, {"this": row.lease, "seat": seat.sitting}),
-        pool.recount(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(held)),
+        (sql.INSERT_VOTE, facts | whose | {"answers": None if answers is None else json.dumps(answers)}),
+        (sql.CLOSE_LEASE, {"this": row.lease, "seat": seat.sitting}),
+        recount(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(held)),
         event_log.entry("answered", moment.now, row.rater, row.pair, sitting=seat.sitting, **facts, **_told(answers)),
-        (_LAST, {"this": row.rater, "lease": row.lease}),  # the vote has its number by now
+        (sql.SET_LAST_VOTE, {"this": row.rater, "lease": row.lease}),  # the vote has its number by now
     )
     return "late" if late else "saved", failed
 
@@ -225,7 +200,7 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
     moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
     event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
     # all of it after a check too: the time of the reply must not tell which it was
-    later(moment.connection, pool.recount(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
+    later(moment.connection, recount(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
     standing.count_anew(moment.connection, moment.rules.assignment, [row.pair])
     standing.settle(moment.connection, moment.rules.assignment, moment.rules.gate, moment.now, row.rater)
     return TakenBack(held["token"], _fields(moment, row))

@@ -22,20 +22,20 @@ from crowd.rating import answering, leasing, reserving
 from crowd.rating.answer_sheet import Given
 from crowd.rating.assignment import length_of_sitting
 from crowd.rating.disclosing import KnownRater, known_of
-from crowd.rating.doors import ASKED_LATER, doors
+from crowd.rating.doors import doors
 from crowd.rating.ending import closed_to_newcomers, over_for_all
 from crowd.rating.gate import asked_of, standing
-from crowd.rating.idle_visits import release_idle
 from crowd.rating.leasing import Step
 from crowd.rating.next_pair import Frontier, version_for
-from crowd.rating.rules import FIRST_SOURCE, REVISION_NOW, fits, kept_hit, rules_of, source_in, value_in
+from crowd.rating.rules import REVISION_NOW, fits, kept_hit, rules_of, source_in, value_in
 from crowd.rating.seating import Moment, NeedsStudy, Refused, Seat, StaleRules, WrongKind, seated_rater
 from crowd.store import event_log
 from crowd.store.identity import rater_hash, reading_token, sitting_hash, study_page_token
 from crowd.store.keys import Keys, keys_in
 from crowd.store.lost_turn import LostTurn
 from crowd.store.store import Store, fetch, later, settings
-from crowd.store.tables import payments, raters, sittings, votes
+from crowd.store.tables import ASKED_LATER, payments, raters, sittings, votes
+from crowd.store.vote_statements import FIRST_SOURCE
 from dialogue.records import Source
 
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
@@ -364,7 +364,7 @@ def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
     line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
     length, paid_apart = length_of_sitting(moment.rules.assignment, answered), source in ASKED_LATER
     if paid_apart:
-        release_idle(moment, rater)
+        reserving.release_idle(moment, rater)
     there = min(length, leasing.left_for(moment, rater, length, held=not paid_apart))
     if not paid_apart:
         reserving.move(moment, rater, number)

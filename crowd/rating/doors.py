@@ -16,8 +16,6 @@ from crowd.store.tables import study_settings
 from dialogue.records import Source
 
 DOORS = "doors"
-# Whose people anybody could make up, and who tell later whom they sent. A test holds it to the table of marketplaces.
-ASKED_LATER: tuple[Source, ...] = ("mturk", "prolific", "panel")
 
 
 def doors(connection: sa.Connection) -> Mapping[Source, Sequence[str]]:

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
 from crowd.rating.assignment import AssignmentRules, Fewest, verdict
-from crowd.rating.next_pair import NEXT_PAIR, due_by
+from crowd.rating.next_pair import NEXT_PAIR
+from crowd.store.lease_statements import due_by
 from crowd.store.store import fetch
 from crowd.store.tables import pairs, study_settings, votes
 

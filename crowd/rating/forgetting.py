@@ -13,10 +13,10 @@ from contextlib import closing
 
 import sqlalchemy as sa
 
-from crowd.rating import pool
 from crowd.store import event_log
 from crowd.store.identity import FORGOTTEN
 from crowd.store.keys import is_invited, keys_in, revoke
+from crowd.store.lease_statements import release_expired
 from crowd.store.store import Store, settings
 from crowd.store.tables import HOLDS_PLACE, events, holds, leases, payments, payouts, raters, sittings, votes
 
@@ -33,7 +33,7 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
             return None
         held = sa.and_(leases.c.rater == rater, HOLDS_PLACE)
         connection.execute(sa.update(leases).where(held).values(expires=now))
-        pool.release_expired(connection, votes_per_pair, now)
+        release_expired(connection, votes_per_pair, now)
         _revoke_invitations(connection, rater)
         _rename_payouts(connection, rater, nobody)
         for table in (payments, sittings):

@@ -12,66 +12,21 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam as param
 
-from crowd.rating import pool, reserving
+from crowd.rating import reserving
 from crowd.rating.assignment import Fewest, PairVerdict, check_is_due, later_checks, verdict
 from crowd.rating.ending import Ending, ending, outlook
-from crowd.rating.next_pair import FOR_RATER, LAID, NAMED, PLACED, Offer, due_by, has_run_out, named, next_pair_for
-from crowd.rating.seating import (
-    CHECK,
-    HIDDEN,
-    LEFT,
-    LIFE,
-    SEAT,
-    Moment,
-    Seat,
-    SeatedRater,
-    left_counts,
-    life_of,
-    seated_from,
-    seated_rater,
-)
+from crowd.rating.next_pair import NAMED, Offer, named, next_pair_for
+from crowd.rating.seating import Moment, Seat, SeatedRater, left_counts, life_of, seated_from, seated_rater
 from crowd.store import event_log
+from crowd.store import lease_statements as sql
 from crowd.store.identity import lease_token
 from crowd.store.store import Query, fetch, later
-from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, sittings
+from crowd.store.tables import sittings
 from dialogue.records import Pair, Question, ResponseSet
 from dialogue.seeds import child_seed
 
 Stage = Literal["consent", "about", "instructions", "task", "wait", "paused"] | Ending
-
-
-_LIVED = sa.select(sa.func.count()).add_columns(*LIFE).where(leases.c.rater == param("rater"))
-_HAS_HELD = sa.and_(HOLDS_PLACE, param("held", type_=sa.Integer) == 1)
-_MAY_WAIT = sa.or_(leases.c.state == "expired", _HAS_HELD)
-_WAITING = sa.select(sa.func.count().filter(_MAY_WAIT, CHECK).label("checks")).add_columns(
-    sa.func.count().filter(_MAY_WAIT, ~HIDDEN).label("reals")
-)
-_WAITING = _WAITING.where(leases.c.rater == param("rater"))
-_ANY_OPEN = sa.select(pairs.c.pair).where(
-    pairs.c.open == 1, FOR_RATER, ~sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
-)
-_OPEN_TO: sa.Select[Any] = sa.select(sa.func.count().label("pairs")).select_from(
-    _ANY_OPEN.limit(param("most")).subquery("open_to")
-)
-_SHOW = sa.insert(leases)
-_RENEWED = (
-    sa.update(leases)
-    .where(leases.c.lease == param("this"))
-    .values(state="held", issued=param("now"), expires=param("until"), sitting=param("seat"))
-)
-_LAID = (
-    sa.update(leases)
-    .where(leases.c.lease == param("this"))
-    .values(left=param("how"), token=param("token"), attempt=param("attempt"))
-)
-_SHOWN = (  # one row at least: with the version, which says what may still be shown
-    sa.select(raters.c.version, leases.c.pair)
-    .join_from(raters, leases, sa.and_(leases.c.rater == raters.c.rater, HIDDEN), isouter=True)
-    .where(raters.c.rater == param("rater"))
-)
-_VERSION = sa.select(raters.c.version).where(raters.c.rater == param("rater"))
 
 
 LEFT_STANDING = 3  # real pairs that are judged in one visit before what stands in another one comes there
@@ -134,7 +89,7 @@ def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: boo
         return None
     if before := _before_pairs(moment, seated):
         return before
-    if row is None or row.state != "held" or has_run_out(row, moment.now):
+    if row is None or row.state != "held" or sql.has_run_out(row, moment.now):
         return None
     record = moment.rules.form.record_of(row.body)
     return _showing(seated, ShownPair(row.token, record, row.left, row.expires - moment.now))
@@ -155,8 +110,9 @@ def left_for(moment: Moment, rater: str, most: int, *, held: bool) -> int:
     `held`: with the pair that they have in hand in another visit.
     """
     who = {"rater": rater}
-    waiting, open_to = (_WAITING, {**who, "held": int(held)}), (_OPEN_TO, {**who, "most": most})
-    found, waits, reals, whose = fetch(moment.connection, (_LIVED, who), waiting, open_to, (_VERSION, who))
+    waiting, open_to = (sql.WAITING, {**who, "held": int(held)}), (sql.OPEN_TO_RATER, {**who, "most": most})
+    own_life, own_version = (sql.LIFE_OF_RATER, who), (sql.VERSION_OF_RATER, who)
+    found, waits, reals, whose = fetch(moment.connection, own_life, waiting, open_to, own_version)
     life, checks = life_of(moment, found[0], whose[0].version), waits[0].checks
     judged = reals[0].pairs + waits[0].reals
     first = max(0, moment.rules.assignment.first_checks - life.checks - checks)
@@ -166,7 +122,7 @@ def left_for(moment: Moment, rater: str, most: int, *, held: bool) -> int:
 
 def shown_checks(seat: Seat) -> Query:
     """The hidden checks that this rater was shown, with their version, as a question."""
-    return _SHOWN, {"rater": seat.rater}
+    return sql.SHOWN_CHECKS, {"rater": seat.rater}
 
 
 def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) -> Step:
@@ -235,7 +191,7 @@ def _after_release(
     Only where it matters, not in every request: releasing is a write.
     """
     moment.needs_study()
-    pool.release_expired(moment.connection, moment.rules.assignment.votes_per_pair, moment.now)
+    sql.release_expired(moment.connection, moment.rules.assignment.votes_per_pair, moment.now)
     return _seated_with_offer(moment, seated.seat, shown)
 
 
@@ -248,8 +204,8 @@ def _left_elsewhere(moment: Moment, seated: SeatedRater) -> Any:
     upto = seated.life.reals - LEFT_STANDING
     if seated.elsewhere is None or seated.elsewhere > upto:
         return None
-    seat = seated.seat
-    (found,) = fetch(moment.connection, (LEFT, {"rater": seat.rater, "sitting": seat.sitting, "upto": upto}))
+    here = {"rater": seated.seat.rater, "sitting": seated.seat.sitting}
+    (found,) = fetch(moment.connection, (sql.HELD_ELSEWHERE, {**here, "upto": upto}))
     return found[0] if found else None
 
 
@@ -264,9 +220,9 @@ def _seated_with_offer(moment: Moment, seat: Seat, shown: Sequence[Any] | None =
     check = _unseen(moment, seat.rater, shown) if shown is not None else None
     found, fewest, due, *named_ = fetch(
         moment.connection,
-        (SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
+        (sql.SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
         next_pair_for(seat.rater, frontier=moment.frontier, versions=moment.rules.has_versions),
-        due_by(moment.now),
+        sql.due_by(moment.now),
         *([(NAMED, {"pair": check})] if check is not None else []),
     )
     if moment.frontier is not None and fewest and not moment.rules.has_versions:  # one order, one frontier
@@ -294,8 +250,8 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
         token = _laid_anew(moment, seated, row, left)
     later(
         moment.connection,
-        (_RENEWED, {"this": row.lease, "now": moment.now, "until": expires, "seat": seated.seat.sitting}),
-        pool.recount(row.pair, k, held=int(not was_held)),
+        (sql.RENEW_LEASE, {"this": row.lease, "now": moment.now, "until": expires, "seat": seated.seat.sitting}),
+        sql.recount(row.pair, k, held=int(not was_held)),
     )
     return ShownPair(token, record, left, moment.rules.assignment.lease_seconds)
 
@@ -306,7 +262,7 @@ def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: 
     name = (seated.seat.rater, row.pair)
     placed, lefts = left_counts(row), seated.lefts
     if form.balances_places:
-        found = fetch(moment.connection, (PLACED, {"pair": row.pair}), (LAID, {"rater": seated.seat.rater}))
+        found = fetch(moment.connection, (sql.PLACED, {"pair": row.pair}), (sql.LAID, {"rater": seated.seat.rater}))
         placed, lefts = (Counter(one.left for one in rows) for rows in found)
     return form.layout(record, placed, lefts, seed=moment.seed, name=name, before=before)
 
@@ -318,7 +274,7 @@ def _laid_anew(moment: Moment, seated: SeatedRater, row: Any, left: str) -> str:
     facts = {"left": left, "sitting": seat.sitting, "slot": row.slot}
     later(
         moment.connection,
-        (_LAID, {"this": row.lease, "how": left, "token": token, "attempt": attempt}),
+        (sql.LAY_ANEW, {"this": row.lease, "how": left, "token": token, "attempt": attempt}),
         event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
     )
     return token
@@ -380,9 +336,9 @@ def _lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = Fa
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
     later(
         moment.connection,
-        reserving.drop(row.lease if reserved else None),  # always, or the time would tell checks from pairs
-        (_SHOW, lease | facts | {"issued": moment.now, "expires": moment.now + rules.lease_seconds}),
-        pool.recount(row.pair, rules.votes_per_pair, held=int(not reserved)),
+        sql.drop(row.lease if reserved else None),  # always, or the time would tell checks from pairs
+        (sql.INSERT_LEASE, lease | facts | {"issued": moment.now, "expires": moment.now + rules.lease_seconds}),
+        sql.recount(row.pair, rules.votes_per_pair, held=int(not reserved)),
         event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
     )
     return ShownPair(token, record, left, rules.lease_seconds)

@@ -11,21 +11,19 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
+from crowd.store.lease_statements import IS_LAID, OWN_VERSION, SIDES
 from crowd.store.store import Query, fetch
-from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
-from dialogue.records import Side
+from crowd.store.tables import leases, pairs, raters
 
 FRONT = (-1, 0)  # before every pair
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
 _LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # PostgreSQL plans for one row only if it sees LIMIT 1
 _SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
-_VERSION = sa.select(raters.c.version).where(raters.c.rater == param("rater")).scalar_subquery()
-FOR_RATER = sa.or_(pairs.c.version == 0, pairs.c.version == _VERSION)  # of a question set with versions, their own
 
 
 class Frontier:
@@ -67,13 +65,9 @@ def _first(version: Any, *, locked: bool, bounded: bool = False) -> sa.Select[An
 
 def _of_versions(*, locked: bool) -> sa.Select[Any]:
     """Of the pairs for everybody and those of the rater's own version: two searches, as one index order serves each."""
-    firsts = [_first(0, locked=locked).subquery("of_all"), _first(_VERSION, locked=locked).subquery("of_own")]
+    firsts = [_first(0, locked=locked).subquery("of_all"), _first(OWN_VERSION, locked=locked).subquery("of_own")]
     both = sa.union_all(*(sa.select(first) for first in firsts)).subquery("both")
     return sa.select(both).order_by(both.c.live, both.c.position).limit(_LITERAL_ONE)
-
-
-IS_LAID = sa.or_(HOLDS_PLACE, leases.c.state == "answered")
-SIDES: tuple[Side, ...] = get_args(Side)
 
 
 def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
@@ -98,24 +92,6 @@ def next_pair_for(rater: str, *, frontier: Frontier | None, versions: bool) -> Q
     return _NEXT[True, versions], {"rater": rater, "live": live, "position": position}
 
 
-_ENDED = sa.or_(leases.c.expires <= param("now"), leases.c.issued > param("ahead"))
-_in_hand = leases.alias("in_hand")
-_AT_WORK_ON = sa.exists().where(  # a check in hand keeps the pair that is reserved for what comes after it
-    leases.c.state == "reserved",
-    _in_hand.c.rater == leases.c.rater,
-    _in_hand.c.state == "held",
-    _in_hand.c.expires > param("now"),
-)
-_DUE = (
-    sa.select(leases.c.lease, leases.c.rater, leases.c.pair, leases.c.state)
-    .where(HOLDS_PLACE, _ENDED, ~_AT_WORK_ON)
-    .order_by(leases.c.lease)
-)
-_HAS_PLACE = sa.exists().where(votes.c.lease == leases.c.lease, sa.or_(votes.c.counted == 1, votes.c.waits == 1))
-_TAKEN = sa.or_(HOLDS_PLACE, _HAS_PLACE)
-PLACED = sa.select(leases.c.left).where(leases.c.pair == param("pair"), _TAKEN)  # of forms that balance places
-LAID = sa.select(leases.c.left).where(leases.c.rater == param("rater"), IS_LAID)  # how a rater saw all so far
-CLOCKS = 60.0  # seconds by which the clocks of two servers may differ
 NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
 
 
@@ -129,16 +105,6 @@ class Offer:
     """The rows of `due_by`. While there are any, there may be something better."""
     check: Any = None
     """The row of the hidden check that comes when one is due, where it was asked for beforehand."""
-
-
-def has_run_out(row: Any, now: float) -> bool:
-    """Whether a lease that is held has ended. One from the future has too: a clock was ahead and was set right."""
-    return bool(row.expires <= now or row.issued > now + CLOCKS)
-
-
-def due_by(now: float) -> Query:
-    """The leases of which `has_run_out` holds, as a question."""
-    return _DUE, {"now": now, "ahead": now + CLOCKS}
 
 
 def named(connection: sa.Connection, pair: str) -> Any:

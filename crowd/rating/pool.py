@@ -16,15 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam as param
 
 from crowd.forms.form import FormRow, HitForm
 from crowd.forms.known import FORMS
 from crowd.hit.hit import Hit
 from crowd.rating.answer_sheet import wrong_key
-from crowd.rating.next_pair import due_by
 from crowd.store import event_log
-from crowd.store.store import Change, Store, fetch, later, put, settings
+from crowd.store.store import Store, put, settings
 from crowd.store.tables import leases, pairs
 from dialogue.errors import InputError
 from dialogue.files import digest
@@ -119,38 +117,3 @@ def _row(record: FormRow, hit: Hit, *, seed: int) -> dict[str, object]:
 def key_in(body: str) -> str:
     """The right answer of a check, as its record has it."""
     return str(json.loads(body)["answer"])
-
-
-# Statements are built once, because with SQLAlchemy building one costs more than running it.
-_VOTES = pairs.c.votes + param("more")
-_SHORT = sa.case((sa.and_(pairs.c.offered == 1, param("k") > _VOTES), 1), else_=0)
-_RECOUNT = (
-    sa.update(pairs)
-    .where(pairs.c.pair == param("this"), pairs.c.kind != "check")
-    .values(votes=_VOTES, live=pairs.c.live + param("more") + param("held"), open=_SHORT)
-)
-_EXPIRE = sa.update(leases).where(leases.c.lease == param("this")).values(state="expired")
-_DROP = sa.delete(leases).where(leases.c.lease == param("this"))  # of a reservation nothing was shown
-
-
-def recount(pair: str, k: int, *, votes: int = 0, held: int = 0) -> Change:
-    """Add to a pair's places taken and held leases, and see whether it is still short of its k votes."""
-    return _RECOUNT, {"this": pair, "k": k, "more": votes, "held": held}
-
-
-def release_expired(connection: sa.Connection, k: int, now: float) -> None:
-    """Return to the pool what was shown and not answered in time, and what was reserved and not taken."""
-    (due,) = fetch(connection, due_by(now))
-    release(connection, due, k, now)
-
-
-def release(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
-    """Return these leases, rows of `due_by`, to the pool."""
-    for row in due:
-        kind: event_log.EventKind = "unreserved" if row.state == "reserved" else "expired"
-        later(
-            connection,
-            (_DROP if kind == "unreserved" else _EXPIRE, {"this": row.lease}),
-            recount(row.pair, k, held=-1),
-            event_log.entry(kind, now, row.rater, row.pair),
-        )

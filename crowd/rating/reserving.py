@@ -8,24 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy import bindparam as param
-
-from crowd.rating import pool
-from crowd.rating.next_pair import has_run_out
 from crowd.rating.seating import Moment, SeatedRater
 from crowd.store import event_log
+from crowd.store import lease_statements as sql
 from crowd.store.identity import lease_token
-from crowd.store.store import Change, fetch, later
-from crowd.store.tables import leases
+from crowd.store.store import fetch, later
 
-_RESERVE = sa.insert(leases)
-_PROLONG = sa.update(leases).where(leases.c.lease == param("this")).values(expires=param("until"))
-_MOVE = (
-    sa.update(leases).where(leases.c.rater == param("this"), leases.c.state == "reserved").values(sitting=param("here"))
-)
-_RESERVED = sa.select(leases).where(leases.c.lease == param("lease"))
-_DROP = sa.delete(leases).where(leases.c.lease == param("this"))
+MOST_IDLE = 5  # pairs in hand in idle visits of one worker; a worker may have several tasks open in tabs
 
 
 def is_certain(moment: Moment, seated: SeatedRater) -> bool:
@@ -42,7 +31,7 @@ def is_certain(moment: Moment, seated: SeatedRater) -> bool:
 
 def _is_at_work(waiting: Any, now: float) -> bool:
     """Whether the check that they have in hand keeps their reservation, see RUNS_OUT."""
-    return waiting is not None and waiting.state == "held" and not has_run_out(waiting, now)
+    return waiting is not None and waiting.state == "held" and not sql.has_run_out(waiting, now)
 
 
 def can_be_taken_up(moment: Moment, waiting: Any) -> bool:
@@ -63,8 +52,8 @@ def reserve(moment: Moment, seated: SeatedRater, row: Any, left: str) -> None:
     times = {"issued": now, "expires": now + moment.rules.assignment.lease_seconds}
     later(
         moment.connection,
-        (_RESERVE, who | what | times),
-        pool.recount(row.pair, moment.rules.assignment.votes_per_pair, held=1),
+        (sql.INSERT_LEASE, who | what | times),
+        sql.recount(row.pair, moment.rules.assignment.votes_per_pair, held=1),
         event_log.entry("reserved", now, seat.rater, row.pair, sitting=seat.sitting),
     )
 
@@ -73,22 +62,27 @@ def prolong(moment: Moment, seated: SeatedRater) -> None:
     """The rater reads on, so their reservation lasts as long as a lease that is given now."""
     if seated.reserved is not None:
         until = moment.now + moment.rules.assignment.lease_seconds
-        later(moment.connection, (_PROLONG, {"this": seated.reserved, "until": until}))
+        later(moment.connection, (sql.PROLONG, {"this": seated.reserved, "until": until}))
 
 
 def move(moment: Moment, rater: str, sitting: int) -> None:
     """What was reserved in another visit is reserved in this one."""
-    later(moment.connection, (_MOVE, {"this": rater, "here": sitting}))
-
-
-def drop(lease: int | None) -> Change:
-    """Take the reservation away, as a change; of none, nothing."""
-    return _DROP, {"this": lease}
+    later(moment.connection, (sql.MOVE_RESERVATION, {"this": rater, "here": sitting}))
 
 
 def give_back(moment: Moment, seated: SeatedRater) -> None:
     """The sitting ends without it."""
     if seated.reserved is not None:
         moment.needs_study()
-        (found,) = fetch(moment.connection, (_RESERVED, {"lease": seated.reserved}))
-        pool.release(moment.connection, found, moment.rules.assignment.votes_per_pair, moment.now)
+        (found,) = fetch(moment.connection, (sql.ONE_LEASE, {"lease": seated.reserved}))
+        sql.release(moment.connection, found, moment.rules.assignment.votes_per_pair, moment.now)
+
+
+def release_idle(moment: Moment, rater: str) -> None:
+    """Give back what this rater's idle visits hold, but for what was given last; one pair goes to the visit to come.
+
+    Anybody who knows a worker's id can forge visits. Each would take a pair that the worker then cannot be shown, for
+    as long as somebody keeps its page open. A visit with an answer keeps what it has.
+    """
+    (held,) = fetch(moment.connection, (sql.IDLE_HELD, {"rater": rater}))
+    sql.release(moment.connection, held[MOST_IDLE - 1 :], moment.rules.assignment.votes_per_pair, moment.now)

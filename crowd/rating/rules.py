@@ -19,13 +19,14 @@ from crowd.forms.known import FORMS
 from crowd.hit.hit import Hit, hit_as_kept, hit_from_kept
 from crowd.rating.assignment import AssignmentRules
 from crowd.rating.gate import GateRule, rule_within
+from crowd.store.lease_statements import REVISION
 from crowd.store.store import Query, fetch, put
-from crowd.store.tables import pairs, study_settings, votes
+from crowd.store.tables import pairs, study_settings
+from crowd.store.vote_statements import FIRST_SOURCE
 from dialogue.errors import InputError
 from dialogue.records import Source
 
 KEPT = "hit"
-REVISION = "revision"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,6 @@ def keep_hit(connection: sa.Connection, hit: Hit) -> None:
 def turn_revision(connection: sa.Connection) -> None:
     """Let every server read the rules again before it writes anything."""
     put(connection, REVISION, str(1 + int(_setting(connection, REVISION) or 0)))
-
-
-FIRST_SOURCE = sa.select(votes.c.source).order_by(votes.c.vote).limit(sa.literal_column("1"))
 
 
 def first_source(connection: sa.Connection) -> Source | None:

@@ -10,95 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam as param
 
 from crowd.rating.assignment import Life
-from crowd.rating.doors import ASKED_LATER
-from crowd.rating.next_pair import IS_LAID, SIDES, Frontier
-from crowd.rating.rules import REVISION, StudyRules
+from crowd.rating.next_pair import Frontier
+from crowd.rating.rules import StudyRules
+from crowd.store import lease_statements as sql
 from crowd.store.store import fetch
-from crowd.store.tables import leases, pairs, raters, sittings, study_settings, votes
 from dialogue.records import RaterStatus
-
-_RATER, _SITTING = raters.c.rater == param("rater"), sittings.c.sitting == param("sitting")
-_HERE = leases.c.sitting == param("sitting")
-_ANSWERED, CHECK = leases.c.state == "answered", leases.c.kind == "check"
-HIDDEN = sa.or_(CHECK, leases.c.kind == "void")
-_JUDGED = sa.and_(_ANSWERED, ~HIDDEN)
-# whatever was shown and is unanswered waits in every sitting: a new one is no way round a check
-WAITS = sa.or_(leases.c.state == "held", leases.c.state == "expired")
-# but what a marketplace's person has in hand in one visit is not shown in another: each is paid for its own answers
-_RESERVED = leases.c.state == "reserved"
-_SOURCE = sa.select(sittings.c.source).where(_SITTING, sittings.c.rater == param("rater")).scalar_subquery()
-_PAID_APART = sa.or_(*(_SOURCE.bool_op("=")(source) for source in ASKED_LATER))
-_WAITS_HERE = sa.or_(leases.c.state == "expired", sa.and_(leases.c.state == "held", sa.or_(_HERE, ~_PAID_APART)))
-LIFE = (
-    sa.func.count().filter(_JUDGED).label("reals"),
-    sa.func.count().filter(_ANSWERED, HIDDEN).label("checks"),
-    sa.func.max(leases.c.slot).filter(CHECK).label("last_check"),
-    sa.func.count().filter(CHECK).label("seen"),
-)
-_MINE = (
-    sa.select(
-        *LIFE,
-        sa.func.count().filter(_HERE, _ANSWERED).label("done"),
-        sa.func.min(leases.c.lease).filter(_WAITS_HERE).label("waiting"),
-        sa.func.min(leases.c.slot).filter(leases.c.state == "held", ~_HERE).label("elsewhere"),
-        sa.func.count().filter(_HERE, ~HIDDEN, sa.or_(_ANSWERED, leases.c.state == "held")).label("reals_here"),
-        sa.func.max(leases.c.lease).filter(_HERE, _RESERVED).label("reserved"),
-        sa.func.max(leases.c.expires).filter(_HERE, _RESERVED).label("reserved_until"),
-        *(sa.func.count().filter(IS_LAID, leases.c.left == side).label(f"left_{side}") for side in SIDES),
-    )
-    .where(leases.c.rater == param("rater"))
-    .subquery("mine")
-)
-_LAST_TOKEN = (  # of the answer that can be taken back
-    sa.select(leases.c.token)
-    .join_from(votes, leases, leases.c.lease == votes.c.lease)
-    .where(votes.c.vote == raters.c.last_vote)
-    .scalar_subquery()
-)
-_STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state").scalar_subquery()
-_REVISION = sa.select(study_settings.c.value).where(study_settings.c.key == REVISION).scalar_subquery()
-_LEASE = (
-    leases.c.token,
-    leases.c.attempt,
-    leases.c.lease,
-    leases.c.slot,
-    leases.c.pair,
-    leases.c.kind,
-    leases.c.left,
-    leases.c.state,
-    leases.c.issued,
-    leases.c.expires,
-)
-SEAT = (  # one row: who sits there, what they did, the lease that waits for them (else the reserved one) and its pair
-    sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)
-    .add_columns(raters.c.version, raters.c.about, sittings.c.begun)
-    .add_columns(
-        sittings.c.slots,
-        sittings.c.finished,
-        _MINE,
-        _STATE.label("study"),
-        _REVISION.label("revision"),
-        _LAST_TOKEN.label("last_token"),
-    )
-    .add_columns(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
-    .join_from(raters, sittings, sa.and_(sittings.c.rater == raters.c.rater, _SITTING))
-    .join(_MINE, sa.true())
-    .outerjoin(leases, leases.c.lease == sa.func.coalesce(_MINE.c.waiting, _MINE.c.reserved))
-    .outerjoin(pairs, pairs.c.pair == leases.c.pair)
-    .where(_RATER)
-)
-
-
-LEFT = (  # what a rater has had in hand in another visit for so many pairs, as SEAT gives what waits
-    sa.select(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
-    .join_from(leases, pairs, pairs.c.pair == leases.c.pair)
-    .where(leases.c.rater == param("rater"), leases.c.state == "held", ~_HERE, leases.c.slot <= param("upto"))
-    .order_by(leases.c.lease)
-    .limit(1)
-)
 
 
 class StaleRules(Exception):
@@ -181,7 +99,7 @@ class SeatedRater:
 
 def seated_rater(moment: Moment, seat: Seat) -> SeatedRater:
     """Read who sits there."""
-    (found,) = fetch(moment.connection, (SEAT, {"rater": seat.rater, "sitting": seat.sitting}))
+    (found,) = fetch(moment.connection, (sql.SEAT, {"rater": seat.rater, "sitting": seat.sitting}))
     return seated_from(moment, found, seat)
 
 

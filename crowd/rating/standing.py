@@ -22,20 +22,13 @@ from crowd.rating.gate import GateRule, asked_of, standing, that_judge
 from crowd.store import event_log
 from crowd.store.store import fetch, later
 from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
+from crowd.store.vote_statements import ITS_OUTCOMES, OUTCOMES, STANDING
 from dialogue.records import RaterStatus
 
 MANY = 500  # more pairs than this are read all at once: databases do not take names without end
 
-STANDING = (raters.c.status, raters.c.ruling, raters.c.broke, raters.c.asked)  # what a status is made of and changes
 _RATERS = sa.select(raters.c.rater, *STANDING).order_by(raters.c.rater)
-# in the order in which they were shown, which an undo does not change
-_OUTCOMES = (
-    sa.select(votes.c.rater, votes.c.lease, votes.c.failed, votes.c.forgiven, votes.c.waits)
-    .where(votes.c.failed >= 0, votes.c.aside == 0)
-    .order_by(votes.c.lease)
-)
 _ONE = _RATERS.where(raters.c.rater == param("rater"))
-ITS_OUTCOMES = _OUTCOMES.where(votes.c.rater == param("rater"))
 _STANDS = sa.update(raters).where(raters.c.rater == param("this")).values(status=param("now"))
 _ADMITTED = sa.update(raters).where(raters.c.rater == param("this")).values(asked=param("now"))
 _COUNTS = sa.update(votes).where(votes.c.vote == param("this")).values(counted=param("now"))
@@ -130,7 +123,7 @@ def _standings(
     connection: sa.Connection, gate: GateRule, rater: str | None
 ) -> list[tuple[Any, tuple[RaterStatus, int | None]]]:
     if rater is None:
-        known, answered = connection.execute(_RATERS).all(), connection.execute(_OUTCOMES).all()
+        known, answered = connection.execute(_RATERS).all(), connection.execute(OUTCOMES).all()
     else:
         known, answered = fetch(connection, (_ONE, {"rater": rater}), (ITS_OUTCOMES, {"rater": rater}))
     found = defaultdict[str, list[tuple[bool, bool]]](list)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from dialogue.records import Source
+
 METADATA = sa.MetaData()
 
 study_settings = sa.Table("study", METADATA, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text))
@@ -125,6 +127,9 @@ events = sa.Table(
     sa.Column("data", sa.Text, nullable=False),
     sa.Index("events_rater", "rater"),
 )
+
+# Whose people anybody could make up, and who tell later whom they sent. A test holds it to the table of marketplaces.
+ASKED_LATER: tuple[Source, ...] = ("mturk", "prolific", "panel")
 
 payments = sa.Table(  # what paying needs: the only place that holds an id as the marketplace gave it; never exported
     "payments",

@@ -13,10 +13,11 @@ from typing import Literal, cast
 
 from flask import Response, jsonify, make_response
 
-from crowd.rating.doors import ASKED_LATER, admits
+from crowd.rating.doors import admits
 from crowd.rating.leasing import Step
 from crowd.rating.seating import Refused, WrongKind
 from crowd.store.identity import self_test_proof
+from crowd.store.tables import ASKED_LATER
 from crowd.web import page
 from crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
 from crowd.web.study_request import PageReply, StudyRequest

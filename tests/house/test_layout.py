@@ -175,6 +175,8 @@ PROMISES = {
     "mturk_study": "a whole study on Mechanical Turk's stand-in",
     "prolific_study": "a whole study on Prolific's stand-in",
     "axe": "accessibility of every page",
+    "idle_visits": "forged visits hold a few pairs only",
+    "response_sheet": "answers about sets of responses",
     "incomplete": "an answer that lacks something comes back as it was sent",
     "last_questions": "what is asked at the end keeps nobody from pay",
     "seen": "both responses on the screen before an answer",

@@ -12,11 +12,11 @@ from crowd.marketplaces.mephisto.copies import restored
 from crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from crowd.marketplaces.mephisto.market import task_module
 from crowd.rating import verifying
-from crowd.rating.doors import ASKED_LATER
 from crowd.rating.rules import rules_in_force
 from crowd.simulation.browser import FETCH, PageForm
 from crowd.store import tables
 from crowd.store.migrations import ASKED_LATER as MIGRATED
+from crowd.store.tables import ASKED_LATER
 from crowd.web.entrance import OVER
 from dialogue.files import as_json
 from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from crowd.hit.hit import Hit
-from crowd.rating.idle_visits import MOST
+from crowd.rating.reserving import MOST_IDLE
 from crowd.store.tables import leases
 from tests.crowd.study import check_books, database, desk_of, make_pairs, vote
 
@@ -37,7 +37,7 @@ def test_a_hundred_forged_visits_leave_the_worker_all_pairs_but_a_few(desk):
     visit(desk, "first")
     for n in range(100):
         desk.next_step(visit(desk, f"forged-{n}"))
-        assert held(desk) <= MOST
+        assert held(desk) <= MOST_IDLE
     seat, seen = visit(desk, "own"), set()
     while (place := desk.next_step(seat)).stage == "task":
         seen.add(place.shown.pair.pair)
@@ -57,10 +57,10 @@ def test_a_visit_with_an_answer_keeps_its_pair_whatever_is_forged(desk):
 
 
 def test_a_worker_with_a_few_tasks_open_in_tabs_loses_none(desk):
-    seats = [visit(desk, f"tab-{n}") for n in range(MOST)]
+    seats = [visit(desk, f"tab-{n}") for n in range(MOST_IDLE)]
     for seat in seats:
         desk.next_step(seat)
-    assert held(desk) == MOST
+    assert held(desk) == MOST_IDLE
     for seat in seats:
         assert vote(desk, seat)[0] == "saved"
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from crowd.forms.form import Incomplete, NoAnswer
 from crowd.hit.hit import hit_from
-from crowd.rating.answer_sheet import as_sent, is_failed, read_sheet, right_answers, turned_back
-from crowd.rating.response_sheet import holds, wrong_claim
+from crowd.rating.answer_sheet import as_sent, holds, is_failed, read_sheet, right_answers, turned_back, wrong_claim
 from dialogue.validity import claims_of
 from tests.crowd.sets import ALONE, SETS, fields, make_sets
 
