@@ -261,11 +261,11 @@ def _guard(app: Flask, config: ServerConfig, desk: Desk) -> None:
     @app.before_request
     def begin() -> tuple[str, int, dict[str, str]] | None:
         g.nonce, g.begun, g.request_id = secrets.token_urlsafe(16), time.perf_counter(), _request_id(config)
+        caution.look()
         incoming = study_request()
         incoming.receive(desk, entrances, config.source, invited=config.invited)
         if incoming.endpoint in ("static", "hit.health"):
             return None
-        caution.look()
         desk.refresh_keys()
         app.secret_key = cookie_key(desk.secret)
         is_known = incoming.blueprint != views.rater_pages.name or incoming.read_visit()

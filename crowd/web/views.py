@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
-from typing import Any, Concatenate, Literal, ParamSpec, cast
+from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from flask import Blueprint, Response, current_app, jsonify, session
@@ -28,21 +27,14 @@ from dialogue.records import Source
 
 rater_pages = Blueprint("hit", __name__)
 OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; marketplaces give out theirs
-P = ParamSpec("P")
+View = Callable[..., PageReply]
 
 
-def route(
-    rule: str, *methods: str, endpoint: str | None = None
-) -> Callable[[Callable[Concatenate[StudyRequest, P], PageReply]], Callable[Concatenate[StudyRequest, P], PageReply]]:
-    """Let a view answer requests to this address."""
+def route(rule: str, *methods: str, endpoint: str | None = None) -> Callable[[View], View]:
+    """Let a view answer requests to this address: it gets the request first."""
 
-    def register(
-        view: Callable[Concatenate[StudyRequest, P], PageReply],
-    ) -> Callable[Concatenate[StudyRequest, P], PageReply]:
-        @wraps(view)
-        def answer(*args: P.args, **named: P.kwargs) -> PageReply:
-            return view(study_request(), *args, **named)
-
+    def register(view: View) -> View:
+        answer = lambda **named: view(study_request(), **named)  # noqa: E731
         rater_pages.add_url_rule(rule, endpoint or view.__name__, answer, methods=methods or ("GET",))
         return view
 
