@@ -10,7 +10,7 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## /make \1|/p' Makefile | awk -F'|' '{ printf "%-15s %s\n", $$1, $$2 }'
 
 demo: setup ## the whole study on the built-in corpus, in minutes: runs/demo/report.html
-	$(BIN)/python examples/demo.py
+	$(BIN)/python -m seedvote study
 
 # The rating page needs neither torch nor the analysis, so a fresh clone has it within half a minute.
 hit: $(if $(wildcard .venv/installed),setup,.venv/rate) ## the rating page, for you to try

@@ -42,7 +42,7 @@ LEGAL = {
 def ties(
     votes: Any,
     *,
-    size: int = 200,
+    size: int | None = None,
     unit: str = "vote",
     replace: bool = False,
     method: str = "exact",
@@ -52,14 +52,25 @@ def ties(
     seed: int = 0,
     **reading: Any,
 ) -> Result:
-    """The share of ties of each HumanExp, in sets of `size` votes, and by every unit (`analyze_ties.py`)."""
-    from analysis.ties.answer import answer
+    """The share of ties of each HumanExp, in sets of `size` votes, and by every unit (`analyze_ties.py`).
+
+    The size is 200, as in the papers, or half of the smallest HumanExp where that has fewer votes.
+    """
+    from analysis.ties.answer import answer, size_that_fits
     from analysis.ties.text import document, parts
     from analysis.votes.inputs import with_items
 
     read = with_items(votes_of(votes, **reading), clusters, votes)
     found = answer(
-        read, size=size, unit=unit, replace=replace, method=method, sets=sets, clusters=clusters, mixed=mixed, seed=seed
+        read,
+        size=size or size_that_fits(read),
+        unit=unit,
+        replace=replace,
+        method=method,
+        sets=sets,
+        clusters=clusters,
+        mixed=mixed,
+        seed=seed,
     )
 
     def draw() -> Any:

@@ -34,6 +34,7 @@ COMMANDS = {
     "extend": "add sittings to a launch",
     "expire": "close a launch to new raters",
     "prolific-double": "serve a Prolific of this machine, to try commands against it",
+    "rate": "pairs, hidden checks, the rating page and links, from the answers of two systems or more",
     "pairs-from": "make a study's pairs from a table of what two or more systems answered",
     "conversations-from": "make a study's pairs of whole conversations from those that systems held",
     "demographics": "put a table of people into the names of a study's raters, coarsely",

@@ -12,6 +12,7 @@ from pathlib import Path
 COMMAND = "seedvote"
 PACKAGES = ("analysis", "crowd", "dialogue", "evaluators", "generation", "probes")
 _RULES = (
+    (rf"python -m {COMMAND}", COMMAND),
     (r"python analyze_ties\.py", f"{COMMAND} ties"),
     (r"python -m analysis (?=[a-z])", f"{COMMAND} "),  # the questions are commands of their own
     (rf"python -m (?={'|'.join(PACKAGES)})", f"{COMMAND} "),

@@ -35,7 +35,7 @@ $tell --encoder lstm --seeds 0-2 --models seq2seq-0,seq2seq_attn-0,hred-0,bilstm
 
 # The demo asks a bag of words about its six models; adversarial.json holds what it found. Then an LSTM is asked.
 toy=$folder/toy
-$python examples/demo.py "$toy"
+$python -m seedvote study "$toy"
 cp "$toy/adversarial.json" "$toy/models-bag.json"
 $python -m evaluators discriminate "$toy" --encoder lstm --seeds 0-2 --folds 4 --shared --json --jobs 2 > "$toy/lstm.json"
 mv "$toy/lstm.json" "$toy/models-lstm.json"

@@ -10,6 +10,7 @@ from pathlib import Path
 from dialogue.corpora.reading import Corpus
 from dialogue.errors import InputError
 from dialogue.files import read_header
+from dialogue.records import Response
 
 
 def answered(responses: Path) -> dict[str, str]:
@@ -36,3 +37,9 @@ def check_utterances(responses: Path, corpus: Corpus) -> None:
             f"{responses} holds replies with placeholders, of models that speak {kind}. Score them with: "
             f"python -m evaluators task {responses.parent}"
         )
+
+
+def response_key(response: Response) -> tuple[object, ...]:
+    """What tells two responses apart."""
+    draw = response.extra.get("draw", 0)
+    return response.model, response.seed, response.checkpoint, response.decoding, draw, response.item

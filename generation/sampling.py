@@ -103,9 +103,3 @@ def _said(speaker: Speaker, sampling: Sampling, how: Decoding, seed: int) -> dic
     if sampling.speech.is_agent:
         return speaker.whole(sampling.dialogues, how, seed)
     return speaker.alone(sampling.contexts, how, seed)
-
-
-def response_key(response: Response) -> tuple[object, ...]:
-    """What tells two responses apart."""
-    draw = response.extra.get("draw", 0)
-    return response.model, response.seed, response.checkpoint, response.decoding, draw, response.item

@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sets", type=int, default=50_000, help="sets to sample if there is no exact distribution (default 50000)"
     )
-    parser.add_argument("--size", type=int, default=200, help="votes in a set, exactly (default 200)")
+    parser.add_argument(
+        "--size", type=int, help="votes in a set, exactly (default: 200, or half of a HumanExp that has fewer)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the sampled sets (default 0)")
     parser.add_argument(
         "--unit",

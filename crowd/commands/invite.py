@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(parser)
     parser.add_argument("number", type=int, nargs="?", metavar="N", help="number of new people to invite")
     parser.add_argument("--name", action="append", default=[], help="invite this person; repeat for several")
-    parser.add_argument("--url", default=DEFAULT_URL, help=f"address of the study (default: {DEFAULT_URL})")
+    parser.add_argument("--url", help="address of the study (default: where it was served last)")
     parser.add_argument(
         "--expires", metavar="DAYS|DATE", help="days, or the last day (2026-12-31, UTC), on which the links let in"
     )
@@ -35,13 +35,15 @@ def run(args: argparse.Namespace) -> None:
     """Sign and print."""
     from crowd.store.store import settings
     from crowd.study_folder import opened
+    from crowd.watching.address import kept_address
     from crowd.web.invitations import fresh_names, invitation
 
     names = [*_checked(args.name), *fresh_names(_number(args))]
     with opened(args.study, args.database) as store, store.read() as connection:
         until = _end(args.expires, store.now())
         secret = settings(connection)["secret"]
-    links = [(name, invitation(secret, _address(args.url), name, until)) for name in names]
+    address = _address(args.url or kept_address(args.study) or DEFAULT_URL)
+    links = [(name, invitation(secret, address, name, until)) for name in names]
     if args.out:
         _write(args.out, links)
         print(f"{len(links)} links: {args.out}. Each lets in one person; give each to one person.")

@@ -35,9 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read everything, then write once."""
     from crowd.exchange.answer_tables import answer_table, pairs_of_answers
+    from crowd.exchange.made_checks import fitted_rules
     from crowd.exchange.sets_of_answers import sets_from_answers
     from dialogue.errors import InputError
-    from dialogue.files import write_records
+    from dialogue.files import atomic, write_records
     from dialogue.importing.naming import meanings, parse_names
     from dialogue.records import Pair, ResponseSet
     from dialogue.signature import signature
@@ -54,6 +55,11 @@ def run(args: argparse.Namespace) -> None:
     made = signature(**{things: len(pairs)}, source=args.table.name)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     write_records(args.out, pairs, signature=made, kind=ResponseSet if sets else Pair)
+    rules, hit = fitted_rules(pairs, form="responses" if sets else ""), args.out.parent / "hit.toml"
+    if rules and not hit.exists():
+        with atomic(hit) as file:
+            file.write(rules)
+        print(f"{hit}: rules that so few pairs or checks can keep. Look at them before people rate.")
     columns = ", ".join(f"{ours}={theirs}" for ours, theirs in found.columns.items())
     print(f"Read as: answers of {', '.join(found.systems)} ({columns}).")
     if found.unused:
@@ -64,4 +70,5 @@ def run(args: argparse.Namespace) -> None:
     print(
         f"{args.out}: {len(pairs):,} {things} from {len(found.rows):,} contexts ({told}; {alike} with the same text)."
     )
-    tell_next("python -m crowd serve", args.out.parent)
+    named = [] if args.out.name == ("response_sets.jsonl" if sets else "pairs.jsonl") else ["--pairs", args.out]
+    tell_next("python -m crowd serve", args.out.parent, *named)

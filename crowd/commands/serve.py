@@ -15,6 +15,7 @@ from dialogue.command_line import given, next_command, tell_next
 if TYPE_CHECKING:
     from flask import Flask
 
+EVERYWHERE = ("0.0.0.0", "::")  # addresses that nobody can open
 AT_THE_KEYBOARD = "here"  # who opens the page with --open, the same person every time
 LASTING = True  # runs until it is stopped
 
@@ -44,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_front(parser)
     add_sites(parser)
+    parser.add_argument(
+        "--invite", type=int, default=0, metavar="N", help="print links for N people, the same each time"
+    )
     parser.add_argument("--dashboard", action="store_true", help="keep the figures on the researcher's page up to date")
     parser.add_argument("--quiet", action="store_true", help="log warnings only, not every request")
     parser.add_argument(
@@ -66,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
     options = {"seed": args.seed, "simulated": args.simulated}
     url = prepare_study(args.study, args.pairs or args.questions, hit, args.database, **options, tell=_tell)
     if FORMS[hit.form].is_sided:
-        _warn_of_leaks(args)
+        _warn_of_texts(args, hit.rendering)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
     with opened(args.study, args.database) as store:
@@ -105,32 +109,42 @@ def _tell(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def _warn_of_leaks(args: argparse.Namespace) -> None:
+def _warn_of_texts(args: argparse.Namespace, rendering: str) -> None:
+    """What raters should not see: the names of the models, and marks that were meant to be formatted."""
     from crowd.rating.leaks import leaks, warning
+    from crowd.rating.markup import markup_warning
     from crowd.study_folder import pairs_file
     from dialogue.files import read_records
     from dialogue.records import Pair
 
-    if found := list(leaks(read_records(pairs_file(args.study, args.pairs), Pair))):
+    pairs = list(read_records(pairs_file(args.study, args.pairs), Pair))
+    if rendering == "literal" and (marked := markup_warning(pairs)):
+        print(marked, file=sys.stderr, flush=True)
+    if found := list(leaks(pairs)):
         lint = next_command("python -m crowd lint", args.study, *given(args, "pairs"))
         print(f"{warning(found)} See all: {lint}", file=sys.stderr, flush=True)
 
 
 def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
     from crowd.arguments import chosen
+    from crowd.watching.address import keep_address, own_address
     from crowd.web.app import study_token
 
-    shown = f"[{args.host}]" if ":" in args.host else args.host
+    host = own_address() if args.host in EVERYWHERE else args.host
+    shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{port}{args.prefix.rstrip('/')}/"
     walk_in = args.walk_in or args.simulated
+    keep_address(args.study, address)
     print(f"Raters begin at {address}", flush=True)
     print(f"Watch the study at {address}study?token={study_token(app)}", flush=True)
     if walk_in:
         print("Walk-in: whoever has the address may take part, under any name and more than once.", flush=True)
     else:
-        invite = next_command("python -m crowd invite", args.study, "20", "--url", address, *given(args, "database"))
+        invite = next_command("python -m crowd invite", args.study, "20", *given(args, "database"))
         doors = " or ".join(row.title for row in chosen(args))
         print(f"They come from {doors}, or by" if doors else "Each needs", f"a link of their own: {invite}", flush=True)
+    for name, link in _links(args, app, address):
+        print(f"  {name}  {link}", flush=True)
     print("Stop with Ctrl-C. Every vote is kept; run the same command to go on.", flush=True)
     if args.open:
         import webbrowser
@@ -138,3 +152,11 @@ def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
         from crowd.web.invitations import invitation
 
         webbrowser.open(address if walk_in else invitation(app.extensions["desk"].secret, address, AT_THE_KEYBOARD))
+
+
+def _links(args: argparse.Namespace, app: Flask, address: str) -> list[tuple[str, str]]:
+    """A link for each of the people that --invite counts."""
+    from crowd.web.invitations import invitation
+
+    names = [f"person-{k}" for k in range(1, args.invite + 1)]
+    return [(name, invitation(app.extensions["desk"].secret, address, name)) for name in names]

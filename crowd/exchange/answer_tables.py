@@ -9,14 +9,15 @@ from itertools import combinations
 from typing import Any, cast
 
 from dialogue.errors import InputError, Unclear
+from dialogue.importing.answer_rows import IDS, PROMPTS, SPEAKERS
 from dialogue.importing.columns import plain_name
 from dialogue.importing.naming import IGNORED, typed_names
 from dialogue.records import Candidate, Choice, Pair, PairKind, Utterance
 from dialogue.tables.table import RawTable, cell_text
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "item", "item_id", "pair", "pair_id", "question_id", "example_id"),
-    "context": ("context", "user", "prompt", "question", "input", "conversation", "dialogue_history", "history"),
+    "id": IDS[1:],
+    "context": PROMPTS,
     "kind": ("kind",),
     "answer": ("answer", "right"),
     "dialogue": ("dialogue", "dialogue_id", "conversation_id"),
@@ -25,7 +26,6 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 }
 KINDS = ("real", "check", "control")
 ROW = "number of the row"  # stands for the id of a context where the table has none
-SPEAKERS = {"human": "user", "assistant": "system", "bot": "system", "gpt": "system", "ai": "system"}
 
 
 @dataclass(frozen=True, slots=True)

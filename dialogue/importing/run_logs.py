@@ -111,6 +111,11 @@ def _read_folder(path: Path, columns: Mapping[str, str]) -> list[RunLog]:
     return [_joined(path, system, parts, notes[system]) for system, parts in runs.items()]
 
 
+def is_run_log(path: Path) -> bool:
+    """Whether a file, or any file of a folder, is a log of an evaluation."""
+    return any(map(_is_log, path.rglob("*.*"))) if path.is_dir() else _is_log(path)
+
+
 def _joined(path: Path, system: str, parts: Sequence[RunLog], notes: Iterable[str]) -> RunLog:
     logs = {part.path: part for part in parts}
     return RunLog(

@@ -4,6 +4,9 @@
   Hugging Face python -m generation import runs/mine --hugging-face path/to/model --limit 200
   an endpoint  python -m generation import runs/mine --endpoint http://localhost:8000/v1 --remote-model name --limit 200
 
+An endpoint needs no PyTorch. With --prompts (JSON Lines with a prompt or messages) no corpus and no reference answer is
+needed: the answers are written to STUDY/NAME.jsonl, which `python -m seedvote rate` reads.
+
 The item of a response is the id of its context in the corpus: `dialogue:n`, n = index of the target utterance. The key
 of an endpoint is read from the environment variable SEEDVOTE_API_KEY and never written to disk.
 """
@@ -32,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--columns", default="", help="field=column,... for item, model, seed, checkpoint, text, ...")
     add("--model", help="name of the system, if the table has no such column")
     add("--seed", type=int, help="seed of the system, or of its sampling (default: none, 0 to sample)")
+    add(
+        "--prompts", type=Path, metavar="FILE", help="what to answer, in place of a corpus: STUDY/NAME.jsonl is written"
+    )
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     add("--split", choices=["train", "valid", "test"], default="test", help="split to answer (default test)")
     add("--limit", type=int, help="number of contexts, evenly spread over the split (default: all)")
@@ -61,6 +67,9 @@ def run(args: argparse.Namespace) -> None:
     sources = [name for name in ("table", "hugging_face", "endpoint") if getattr(args, name)]
     if len(sources) != 1:
         raise InputError("Name one source: a table, --hugging-face MODEL or --endpoint URL.")
+    if args.prompts:
+        _answer_prompts(args)
+        return
     place = bringing.StudyToFill(args.study, args.corpus or args.study / "corpus", replace=args.replace)
     if args.table:
         new, remarks = _table(args, place)
@@ -76,6 +85,24 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m generation score", args.study, *given(args, "corpus"))
 
 
+def _answer_prompts(args: argparse.Namespace) -> None:
+    from generation.imports import bringing
+
+    if args.table or args.corpus:
+        raise InputError("--prompts is answered by a model: name --endpoint URL or --hugging-face MODEL, and no table.")
+    source = _source(args)
+    out = args.study / f"{source.name.replace('/', '-')}.jsonl"
+    number, remarks = bringing.answer_prompts(args.prompts, source, out, keep_cut=args.keep_cut, replace=args.replace)
+    for sentence in remarks:
+        print(sentence)
+    print(f"{out}: {number} answers")
+    known = {out, args.prompts}
+    if others := [file for file in sorted(args.study.glob("*.jsonl")) if file not in known]:
+        tell_next("python -m crowd rate", out, *others)
+    else:
+        print("Let a second system answer the same prompts; python -m seedvote rate then shows both to people.")
+
+
 def _table(args: argparse.Namespace, place: StudyToFill) -> tuple[list[Response], list[str]]:
     from generation.imports.tables import parse_columns, read_responses, settle_missing_words
 
@@ -86,9 +113,7 @@ def _table(args: argparse.Namespace, place: StudyToFill) -> tuple[list[Response]
 
 
 def _source(args: argparse.Namespace) -> Source:
-    from generation.decoding import parse_decoding
     from generation.imports import sources
-    from generation.imports.loading import model_place
 
     if args.endpoint:
         return sources.ChatEndpoint(
@@ -96,6 +121,9 @@ def _source(args: argparse.Namespace) -> Source:
             url=args.endpoint, remote=args.remote_model, key=os.environ.get("SEEDVOTE_API_KEY", ""),
             temperature=args.temperature, concurrency=args.concurrency, price=args.price,
         )  # fmt: skip
+    from generation.decoding import parse_decoding
+    from generation.imports.loading import model_place
+
     return sources.LoadedModel(
         args.model or model_place(args.hugging_face).name, args.seed, args.longest, args.system,
         folder=args.hugging_face, fetch=args.fetch, how=parse_decoding(args.decoding), device=args.device,

@@ -82,8 +82,8 @@ def _sample(args: argparse.Namespace, models: list[TrainedModel], kind: str, fol
     from dialogue.files import read_records, write_records
     from dialogue.records import Response
     from dialogue.signature import signature
-    from generation.same_corpus import refuse_another
-    from generation.sampling import response_key, rounds
+    from generation.same_corpus import refuse_another, response_key
+    from generation.sampling import rounds
     from generation.speaking.speech import with_databases
     from generation.vocabulary import read_vocabulary
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +12,15 @@ from tqdm import tqdm
 
 from dialogue.corpora.examples import Example
 from dialogue.corpora.reading import Corpus, read_corpus
-from dialogue.files import read_records, write_records
-from dialogue.records import Response
+from dialogue.errors import InputError
+from dialogue.files import atomic, read_records, write_records
+from dialogue.importing.answer_rows import AnswerRow, read_answer_rows
+from dialogue.records import Dialogue, Response, Turn
 from dialogue.signature import signature
 from generation.imports.refusing import usable
 from generation.imports.sources import Source
 from generation.imports.system_cards import place_in, refuse_another_system, write_card
-from generation.imports.tables import merge, refuse_other_responses, refuse_strange_items
+from generation.imports.tables import merge, messages_of, refuse_other_responses, refuse_strange_items
 from generation.numbering import contexts_of
 from generation.same_corpus import answered, refuse_another
 
@@ -82,6 +85,37 @@ class StudyToFill:
         recipe = signature(source=source, responses=len(whole), of=names, **corpus)
         write_records(self.responses, whole, signature=recipe, kind=Response)
         return recipe
+
+
+def asked_examples(prompts: Path) -> list[Example]:
+    """The contexts of a file of prompts, which nobody has answered yet."""
+    rows, _ = read_answer_rows(prompts)
+    if bare := next((row for row in rows if not row.context), None):
+        raise InputError(f"{bare.where}: no prompt here. Name its field prompt, or messages for a conversation.")
+    return [_unanswered(row, row.name or f"row {k}") for k, row in enumerate(rows, 1)]
+
+
+def _unanswered(row: AnswerRow, name: str) -> Example:
+    turns = [Turn(one.speaker, one.text) for one in row.context]
+    return Example(name, Dialogue(name, "test", (*turns, Turn("system", ""))), len(turns))
+
+
+def answer_prompts(prompts: Path, source: Source, out: Path, *, keep_cut: bool, replace: bool) -> tuple[int, list[str]]:
+    """Write what a model answers to a file of prompts, and say how many answers there are and what to know of them."""
+    if out.exists() and not replace:
+        raise InputError(f"{out} already exists. Give the system another name (--model), or --replace.")
+    contexts = asked_examples(prompts)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tqdm(total=len(contexts), disable=None) as bar:
+        replies = source.replies(contexts, place_in(out.parent, source.name, ".jsonl"), bar.update)
+    kept, said = usable(replies, longest=source.longest, keep_cut=keep_cut)
+    rows = [
+        {"id": example.item, "messages": messages_of(example), "response": reply.spoken}
+        for example, reply, whole in zip(contexts, replies, kept, strict=True) if whole
+    ]  # fmt: skip
+    with atomic(out) as file:
+        file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    return len(rows), [*source.remarks(), *said]
 
 
 def from_model(

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialogue.corpora.examples import Example
 from dialogue.engines.chat import Endpoint, Reply, ask_all
 from dialogue.errors import InputError
-from generation.decoding import Decoding
-from generation.devices import pick_device
-from generation.imports.asking import replies_of
 from generation.imports.endpoint import calls_for
-from generation.imports.hugging_face import HuggingFace, Writing
-from generation.imports.loading import precision_named
 from generation.imports.prompting import told_changes
+
+if TYPE_CHECKING:
+    from generation.decoding import Decoding
 
 
 @dataclass
@@ -57,6 +56,11 @@ class LoadedModel(Source):
     told: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        # An endpoint is asked without PyTorch.
+        from generation.devices import pick_device
+        from generation.imports.hugging_face import HuggingFace
+        from generation.imports.loading import precision_named
+
         precision, device = precision_named(self.precision), pick_device(self.device)
         self.model = HuggingFace(self.folder, fetch=self.fetch, device=device, precision=precision)
 
@@ -70,6 +74,9 @@ class LoadedModel(Source):
 
     def replies(self, examples: Sequence[Example], journal: Path, tell: Callable[[int], object]) -> list[Reply]:
         """Batch by batch on the device."""
+        from generation.imports.asking import replies_of
+        from generation.imports.hugging_face import Writing
+
         prompts = self.model.prompts(examples, self.longest, self.system)
         if aside := self.model.set_aside():
             settings = ", ".join(f"{name} = {value}" for name, value in sorted(aside.items()))

@@ -16,7 +16,7 @@ from dialogue.errors import InputError
 from dialogue.files import from_json
 from dialogue.records import Response
 from dialogue.tables.reading import read_table
-from generation.sampling import response_key
+from generation.same_corpus import response_key
 
 RESPONSE_FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding", "draw")
 MISSING_WORDS = frozenset({"none", "nan", "null", "na", "n/a", "#n/a", "<na>", "nil"})

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from analysis.commands import ties
 from dialogue.command_line import parser_of
+from seedvote.__main__ import WHERE
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm, warm_python
 
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.S | re.M)
 PACKAGES = ("analysis", "crowd", "dialogue", "evaluators", "generation", "probes")
-PARTS = (*PACKAGES, "analyze_ties.py", "examples", "templates", "constraints.txt")
+PARTS = (*PACKAGES, "seedvote", "analyze_ties.py", "examples", "templates", "constraints.txt")
 
 # A server would run for ever: this one ends when it has said where raters begin. Its log is emptied before it is begun:
 # what an earlier server said would end this one while it is still loading. The server that simulated raters start is
@@ -84,6 +85,8 @@ def parser_for(words):
     if words[1].endswith("analyze_ties.py"):
         return parser_of(ties, "python analyze_ties.py"), words[2:]
     package, name = words[2:4]
+    if package == "seedvote":
+        return parser_of(importlib.import_module(WHERE[name]), f"python -m seedvote {name}"), words[4:]
     assert package in PACKAGES and name in importlib.import_module(f"{package}.__main__").COMMANDS, " ".join(words)
     module = importlib.import_module(f"{package}.commands.{name.replace('-', '_')}")
     return parser_of(module, f"python -m {package} {name}"), words[4:]

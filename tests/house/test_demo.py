@@ -1,6 +1,5 @@
 """The whole line: a tiny demo, run again, killed half-way, and its report on screen."""
 
-import importlib.util
 import json
 import os
 import signal
@@ -9,6 +8,7 @@ import sys
 
 import pytest
 
+from seedvote.commands import study as command
 from tests.house.barriers import barriers
 from tests.house.waiting import PATIENCE, wait_for
 from tests.house.warm import warm, warm_python
@@ -20,16 +20,16 @@ ANSWERS = ("pair", "rater", "choice", "round", "left", "kind", "counted", "rater
 WARM = """
 import runpy, sys
 sys.executable, *sys.argv = {words}
-runpy.run_path(sys.argv[0], run_name="__main__")
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
 
-def demo(root, study):
-    return [str(root / "examples" / "demo.py"), str(study), "--size", "tiny"]
+def demo(study):
+    return ["seedvote", "study", str(study), "--size", "tiny"]
 
 
 def run(root, study):
-    words = [warm_python(), *demo(root, study)]  # its pictures are sketched: those on the page are of another kind
+    words = [warm_python(), *demo(study)]  # its pictures are sketched: those on the page are of another kind
     done = subprocess.run(
         [*warm(), "-"],
         input=WARM.format(words=words),
@@ -55,29 +55,19 @@ def study(pytestconfig, tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def script(pytestconfig):
-    """The demo as a module."""
-    spec = importlib.util.spec_from_file_location("demo", pytestconfig.rootpath / "examples" / "demo.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["demo"] = module  # where a dataclass looks for its module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_each_stage_of_the_full_demo_reads_what_earlier_ones_wrote(script):
+def test_each_stage_of_the_full_demo_reads_what_earlier_ones_wrote():
     """The tiny demo leaves out the discriminators, so their place is held here."""
     written = set()
-    for stage in script.stages("study", script.SIZES["full"]):
+    for stage in command.stages("study", command.SIZES["full"]):
         assert set(stage.reads) <= written, stage.title
         written |= set(stage.writes)
     assert {"adversarial.json", "discriminator.png"} <= set(stage.reads), "the report shows the discriminators"
-    assert "discriminate" not in str(script.stages("study", script.SIZES["tiny"]))
+    assert "discriminate" not in str(command.stages("study", command.SIZES["tiny"]))
 
 
-def test_the_time_is_told_by_what_took_most_of_it(script):
+def test_the_time_is_told_by_what_took_most_of_it():
     seconds = {"Train two architectures": 60.2, "Probe the encoders": 30.4, "Export the votes": 1.0}
-    assert script.split_of(seconds) == "92 s: train two architectures 60, probe the encoders 30, the rest 1"
+    assert command.split_of(seconds) == "92 s: train two architectures 60, probe the encoders 30, the rest 1"
 
 
 def test_the_demo_ends_with_a_report_and_what_it_found(study):
@@ -111,7 +101,7 @@ def test_a_second_demo_changes_nothing(study, pytestconfig):
 def kill_at(root, study, signs):
     """Kill a demo as soon as a file is there that shows what it is at."""
     process = subprocess.Popen(
-        [sys.executable, *demo(root, study)], cwd=root, stdout=subprocess.DEVNULL, start_new_session=True
+        [sys.executable, "-m", *demo(study)], cwd=root, stdout=subprocess.DEVNULL, start_new_session=True
     )
     wait_for(lambda: any(study.glob(signs)) or process.poll() is not None)
     assert process.poll() is None

@@ -20,7 +20,7 @@ NOT_RUN = {
     r"compare-runs": "logs of your own; tests/analysis/compare_runs/test_compare_runs.py runs it on logs of every tool",
     r"crowd check (void|fix)": "the walked study has no check of that name",
     r"make |python3 -m venv|pip install|^\. \.venv": "sets up; test_first_command runs README's first block",
-    r"examples/demo\.py|ruff |^mypy|^pytest": "other tests run it",
+    r"seedvote study|(seedvote|crowd) rate|ruff |^mypy|^pytest": "other tests run it",
     r"crowd launch .*--(mturk|prolific|panel)": "needs an account; tests/crowd/marketplaces run it on a stand-in",
     r"crowd serve .*--panel": "needs [panel] in hit.toml; tests/crowd/marketplaces/test_panel.py has one",
     r"crowd (pay|extend|expire|resume|verify|request-return|compensate) ": "needs a launch; the same tests run it",
@@ -152,11 +152,11 @@ def test_the_commands_of_a_document_run(document, folder):
 def test_what_is_not_run_has_a_reason_and_is_read_by_its_parser(document, walked):
     left = [line for block in blocks(document) for line in lines(filled(block, walked[0])) if reason(line)]
     for line in left:
-        if re.match(r"python (-m (analysis|crowd|dialogue|evaluators|generation|probes)|analyze_ties)", line):
+        if re.match(r"python (-m (analysis|crowd|dialogue|evaluators|generation|probes|seedvote)|analyze_ties)", line):
             parse(line)
         else:
             assert re.match(
-                r"make |pip |\. \.venv/bin/activate$|python3 -m venv|\.venv/bin/pip|python examples/demo|"
+                r"make |pip |\. \.venv/bin/activate$|python3 -m venv|\.venv/bin/pip|"
                 r"SEEDVOTE_STUDY|export |ray start |seedvote |docker compose ",
                 line,
             ), line
@@ -180,7 +180,7 @@ def test_make_targets_that_are_shown_exist():
 
 def test_those_without_make_find_the_same_commands():
     readme, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
-    commands = re.findall(r"\$\(BIN\)/python ((?:examples/demo|-m crowd serve)[^\n]*)", makefile)
+    commands = re.findall(r"\$\(BIN\)/python ((?:-m seedvote study|-m crowd serve)[^\n]*)", makefile)
     assert len(commands) == 2
     for command in commands:
         assert command in readme

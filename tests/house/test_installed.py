@@ -30,13 +30,13 @@ def seedvote(wheel, tmp_path_factory):
 
 def test_the_wheel_holds_every_module_and_every_data_file(wheel):
     held = set(zipfile.ZipFile(wheel).namelist())
-    tracked = [path for name in (*PACKAGES, "templates") for path in (ROOT / name).rglob("*")]
+    tracked = [path for name in (*PACKAGES, "seedvote", "templates") for path in (ROOT / name).rglob("*")]
     wanted = {str(one.relative_to(ROOT)) for one in tracked if one.is_file() and "__pycache__" not in one.parts}
     assert wanted <= held
-    assert {f"{name}/py.typed" for name in PACKAGES} <= held
+    assert {f"{name}/py.typed" for name in (*PACKAGES, "seedvote")} <= held
     assert {f"dialogue/shipped/{name}" for name in package.SHIPPED} <= held
     tops = {name.split("/")[0] for name in held}
-    assert {name for name in tops if not name.endswith(".dist-info")} == {*PACKAGES, "templates"}
+    assert {name for name in tops if not name.endswith(".dist-info")} == {*PACKAGES, "seedvote", "templates"}
 
 
 def test_every_line_of_requirements_is_in_the_extras_that_it_names_and_nowhere_else(wheel):
@@ -74,7 +74,10 @@ def test_it_tells_its_version_and_help_in_plain_words_without_anything_heavy(see
     assert seedvote.run("--version") == f"seedvote {version}\n"
     shown = seedvote.ask("--help", python=[sys.executable, "-X", "importtime"])
     assert shown.returncode == 0
-    assert all(f"  {name} " in shown.stdout for name in ("report", "ties", "agreement", "crowd", "generation"))
+    assert re.findall(r"^  ([a-z]+) ", shown.stdout, re.M) == ["rate", "analyze", "study"]
+    assert "python -m" not in shown.stdout
+    everything = seedvote.run("--all")
+    assert all(f"  {name} " in everything for name in ("report", "ties", "agreement", "crowd", "generation"))
     heavy = ("numpy", "argparse._", "flask", "torch", "pyarrow", "sqlalchemy", "pandas")
     assert not [name for name in heavy if re.search(rf"\| +{name}$", shown.stderr, re.M)]
     nothing = seedvote.ask("reprot")

@@ -1,6 +1,8 @@
 """Responses from elsewhere: tables, Hugging Face models made here, and a real HTTP server that speaks the protocol."""
 
 import json
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,6 +13,7 @@ from dialogue.corpora.examples import examples
 from dialogue.corpora.reading import read_corpus
 from dialogue.errors import InputError
 from dialogue.files import read_records
+from dialogue.importing.answer_rows import read_answer_rows
 from dialogue.records import Response
 from generation.__main__ import COMMANDS
 from generation.imports.endpoint import calls_for
@@ -180,6 +183,32 @@ def test_the_command_asks_the_endpoint_and_tells_the_cost(server, corpus, tmp_pa
     assert b"from the environment" not in b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     with pytest.raises(InputError, match="two numbers are expected"):
         generation(*arguments[:-1], "cheap")
+
+
+def test_prompts_without_corpus_or_reference_are_answered_into_a_file_for_people(server, tmp_path, capsys):
+    prompts = tmp_path / "prompts.jsonl"
+    rows = [{"id": "one", "prompt": "Is it open?"}, {"id": "two", "messages": [{"role": "user", "content": "Hi."}]}]
+    prompts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name in ("ours", "theirs"):
+        words = ["--prompts", prompts, "--endpoint", server.url, "--model", name, "--concurrency", "1"]
+        generation("import", tmp_path / "study", *words)
+    printed = capsys.readouterr().out
+    assert f"Next: python -m crowd rate {tmp_path / 'study/theirs.jsonl'} {tmp_path / 'study/ours.jsonl'}" in printed
+    assert [body["messages"] for _, body in server.asked][:2] == [
+        [{"role": "user", "content": "Is it open?"}],
+        [{"role": "user", "content": "Hi."}],
+    ]
+    read, failed = read_answer_rows(tmp_path / "study" / "ours.jsonl")
+    assert [(row.name, row.context[0].text) for row in read] == [("one", "Is it open?"), ("two", "Hi.")]
+    assert failed == 0 and all(row.text for row in read)
+    with pytest.raises(InputError, match=r"ours\.jsonl already exists\. Give the system another name"):
+        generation("import", tmp_path / "study", "--prompts", prompts, "--endpoint", server.url, "--model", "ours")
+
+
+def test_an_endpoint_is_asked_without_pytorch():
+    command = "import sys, generation.imports.bringing; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_another_system_message_is_asked_anew_and_the_same_one_is_not(server, corpus, tmp_path):

@@ -1,12 +1,16 @@
-"""The whole study on the built-in corpus: `make demo` runs this file.
+"""Carry out a whole study, from a corpus to the report, with simulated raters: what `make demo` runs.
 
 Each stage is a command that a person could type; it reads and writes files of the study folder. A stage is skipped
-if its command, code, inputs and outputs are unchanged: a second run ends in seconds, and a killed run goes on.
+if its command, code, inputs and outputs are unchanged: a second run ends in seconds, and a stopped run goes on. Without
+--corpus the dialogues are invented ones.
+
+  python -m seedvote study runs/mine --corpus path/to/corpus
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import shutil
 import subprocess
@@ -16,10 +20,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from dialogue.errors import InputError
+from dialogue.files import read_json, write_json
+from dialogue.wording import as_typed
 
-from dialogue.files import read_json, write_json  # noqa: E402 (the checkout is not installed)
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,8 @@ SIZES = {
 }
 
 
-def stages(study: str, size: Size) -> list[Stage]:
-    """The stages from corpus to report, in order."""
+def stages(study: str, size: Size, *, invented: bool = True) -> list[Stage]:
+    """The stages from corpus to report, in order; an `invented` corpus is written first."""
 
     def stage(title: str, command: str, reads: str, writes: str, code: str) -> Stage:
         return Stage(title, command.split(), reads.split(), writes.split(), [*code.split(), "dialogue"])
@@ -84,12 +89,16 @@ def stages(study: str, size: Size) -> list[Stage]:
             *("adversarial.parquet adversarial.json discriminator.png discriminator.pdf discriminators", "evaluators"),
         )
     ]
-    return [
+    corpus = [
         stage(
             "Write a corpus of invented dialogues",
             f"-m dialogue toy {study}/corpus --dialogues {size.dialogues} --seed 0",
             *("", "corpus", ""),
-        ),
+        )
+    ]
+    tasks = f" --tasks {size.tasks}" if invented else ""  # of another corpus all that its labels allow
+    return [
+        *(corpus if invented else []),
         stage(
             "Train two architectures under several seeds",
             f"-m generation train {study} {grid} --preset {size.preset} --epochs {size.epochs} {jobs}",
@@ -127,12 +136,12 @@ def stages(study: str, size: Size) -> list[Stage]:
         ),
         stage(
             "Draw the tie distributions",
-            f"analyze_ties.py {study}/votes.jsonl --size {size.judgements} --seed 0 --out {study}",
-            *("votes.jsonl", "ties.json ties.png ties.pdf", "analysis analyze_ties.py"),
+            f"-m analysis ties {study}/votes.jsonl --size {size.judgements} --seed 0 --out {study}",
+            *("votes.jsonl", "ties.json ties.png ties.pdf", "analysis"),
         ),
         stage(
             "Probe the encoders",
-            f"-m probes run {study} --tasks {size.tasks} {jobs}",
+            f"-m probes run {study}{tasks} {jobs}",
             *("corpus states", "scores.parquet", "probes"),
         ),
         *([] if size.alone else discriminate),
@@ -196,11 +205,11 @@ def carry_out(stage: Stage, study: Path, number: str) -> float | None:
     if not now.items() <= before.items():
         clear(stage, study)
         write_json(record, now)
-    print(f"{number} {stage.title}\n        python {' '.join(stage.command)}", flush=True)
+    typed = as_typed(" ".join(["python", *stage.command]))
+    print(f"{number} {stage.title}\n        {typed}", flush=True)
     began = time.monotonic()
-    code = subprocess.run([sys.executable, *stage.command], cwd=ROOT).returncode
-    if code:
-        sys.exit(f"The demo stopped at: {stage.title}. Run the same command again to go on from there.")
+    if subprocess.run([sys.executable, *stage.command]).returncode:
+        raise InputError(f"The study stopped at: {stage.title}. Run the same command again to go on from there.")
     write_json(record, now | {"writes": fingerprint(study, stage.writes)})
     seconds = time.monotonic() - began
     print(f"        {seconds:.0f} s", flush=True)
@@ -221,13 +230,32 @@ def clear(stage: Stage, study: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def main() -> None:
+def take_corpus(corpus: Path, study: Path) -> None:
+    """Let the study's corpus be this one, in its place."""
+    if not corpus.exists():
+        raise InputError(f"{corpus} does not exist. Give a corpus (python -m dialogue describe PATH), or none.")
+    link = study / "corpus"
+    if link.exists() and link.resolve() != corpus.resolve():
+        raise InputError(f"{link} is another corpus than {corpus}. Name another study.")
+    study.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        link.symlink_to(corpus.resolve())
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The folder and the corpus."""
+    parser.add_argument("study", nargs="?", default="runs/demo", help="folder to fill (default: runs/demo)")
+    parser.add_argument("--corpus", type=Path, metavar="PATH", help="your own corpus (default: invented dialogues)")
+    parser.add_argument(
+        "--size", choices=SIZES, default="full", help="tiny only tests that everything runs (default: full)"
+    )
+
+
+def run(args: argparse.Namespace) -> None:
     """Carry out every stage in order and print the findings."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", nargs="?", default="runs/demo", help="folder to fill (default runs/demo)")
-    parser.add_argument("--size", choices=SIZES, default="full", help="tiny only tests that everything runs")
-    args = parser.parse_args()
-    line = stages(args.study, SIZES[args.size])
+    if args.corpus:
+        take_corpus(args.corpus, Path(args.study))
+    line = stages(args.study, SIZES[args.size], invented=args.corpus is None)
     seconds = {}
     for number, stage in enumerate(line, 1):
         taken = carry_out(stage, Path(args.study), f"[{number:>2}/{len(line)}]")
@@ -238,10 +266,3 @@ def main() -> None:
     print(f"\nThe report is in {args.study}/report.html. It found:")
     for sentence in read_json(f"{args.study}/report.json")["findings"][:3]:
         print(f"- {sentence}")
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. Run the same command again to go on.")

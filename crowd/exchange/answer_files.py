@@ -1,0 +1,114 @@
+"""What systems answered, one file a system: rows of a prompt and a response, chat messages, batches of an API.
+
+Answers to one context are joined by its id, or by the context itself where a file has no ids. A batch's output holds
+no prompts, so the file of its requests may stand among the files: it adds contexts and no system.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from crowd.exchange.answer_tables import AnsweredContext, AnswerTable
+from dialogue.errors import InputError
+from dialogue.importing.answer_rows import IDS, TEXTS, AnswerRow, read_answer_rows
+from dialogue.records import Utterance
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFile:
+    """The rows of one system, and how many of its file gave no answer."""
+
+    path: Path
+    system: str
+    rows: Sequence[AnswerRow]
+    failed: int = 0
+
+    @property
+    def asks_only(self) -> bool:
+        """Whether it holds prompts alone: the requests of a batch."""
+        return not any(row.text for row in self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedAnswers:
+    """The contexts that two systems or more answered, and what was left out."""
+
+    table: AnswerTable
+    remarks: tuple[str, ...] = field(default=())
+
+
+def read_answer_file(path: Path, system: str = "") -> AnswerFile:
+    """One file; `system` is who answered, else the file's name says it."""
+    rows, failed = read_answer_rows(path)
+    if not rows:
+        raise InputError(f"{path} holds no answers.")
+    found = AnswerFile(path, system or path.name.partition(".")[0], rows, failed)
+    if not found.asks_only and (empty := next((row for row in rows if not row.text), None)):
+        raise InputError(
+            f"{empty.where}: no answer here. Leave the row out or name its field {' or '.join(TEXTS[:3])}."
+        )
+    return found
+
+
+def join_answers(files: Sequence[AnswerFile]) -> JoinedAnswers:
+    """Every context with the answers of all systems."""
+    answering = [file for file in files if not file.asks_only]
+    if twice := [name for name, number in Counter(file.system for file in answering).items() if number > 1]:
+        raise InputError(f"Two files are named {twice[0]}. Say whose answers they hold: NAME={answering[0].path} ...")
+    if len(answering) < 2:
+        raise InputError("A comparison needs the answers of two systems: name two files, or a table with both.")
+    by_id = all(row.name for file in files for row in file.rows)
+    if not by_id and (lacking := next((row for file in answering for row in file.rows if not row.context), None)):
+        raise InputError(f"{lacking.where}: neither an id ({', '.join(IDS[:3])}) nor a prompt says what was asked.")
+    contexts: dict[str, AnswerRow] = {}
+    texts: dict[str, dict[str, str]] = {}
+    for file in files:
+        for row in file.rows:
+            key = row.name if by_id else json.dumps([[one.speaker, one.text] for one in row.context])
+            _keep_context(contexts, key, row)
+            if row.text:
+                answers = texts.setdefault(key, {})
+                if file.system in answers:
+                    raise InputError(f"{row.where}: a second answer of {file.system} to {row.name or 'this prompt'}.")
+                answers[file.system] = row.text
+    rows = [
+        AnsweredContext(asked.where, asked.name if by_id else f"row {k}", _context(asked), found)
+        for k, (key, found) in enumerate(texts.items(), 1)
+        if len(found) > 1 and (asked := contexts[key])
+    ]
+    if not rows:
+        what = "id" if by_id else "prompt"
+        raise InputError(
+            f"{answering[0].path} and {answering[1].path} have no {what} in common, so nothing is compared."
+        )
+    table = AnswerTable(rows, {"id": "id" if by_id else "the prompt"}, tuple(file.system for file in answering))
+    return JoinedAnswers(table, tuple(_left_out(files, texts)))
+
+
+def _keep_context(contexts: dict[str, AnswerRow], key: str, row: AnswerRow) -> None:
+    before = contexts.setdefault(key, row)
+    if not before.context:
+        contexts[key] = row
+    elif row.context and row.context != before.context:
+        raise InputError(f"{row.where}: another prompt for {row.name} than at {before.where}.")
+
+
+def _context(row: AnswerRow) -> tuple[Utterance, ...]:
+    if not row.context:
+        raise InputError(
+            f"{row.where}: no file says what was asked. The output of a batch holds answers alone: name the file of "
+            "its requests among the files."
+        )
+    return row.context
+
+
+def _left_out(files: Sequence[AnswerFile], texts: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    for file in files:
+        if file.failed:
+            yield f"Left out: {file.failed} rows of {file.path} that hold an error and no answer."
+    if lone := sum(len(answers) < 2 for answers in texts.values()):
+        yield f"Left out: {lone} contexts that only one system answered."

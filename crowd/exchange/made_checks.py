@@ -1,0 +1,57 @@
+"""Hidden checks made of the answers themselves, and rules that fit them: for a study that has no references.
+
+The right side is a system's answer to its context. The wrong one is an answer to another context with its words in
+another order, which nobody who reads takes for the better one.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+
+from crowd.exchange.answer_tables import AnsweredContext
+from dialogue.records import Candidate, Pair, ResponseSet
+from dialogue.seeds import child_random
+
+SHORTEST = 5  # words of either side
+CHECKS = 8  # those of one sitting: three at the beginning, five among the pairs
+FIRST, LATER, FAILURES, SITTING = 3, 5, 3, 20  # the defaults of hit.toml
+
+
+def make_checks(rows: Sequence[AnsweredContext], number: int, *, seed: int) -> list[Pair]:
+    """At most `number` checks, each on a context of its own; a and b are right equally often."""
+    rng = child_random(seed, "checks of answers")
+    long = [row for row in rows if max(len(text.split()) for text in row.texts.values()) >= SHORTEST]
+    chosen = rng.sample(long, min(number, len(long))) if len(long) > 1 else []
+    return [_check(row, _other(row, long, rng), k, rng) for k, row in enumerate(chosen)]
+
+
+def _other(row: AnsweredContext, rows: Sequence[AnsweredContext], rng: random.Random) -> AnsweredContext:
+    return rng.choice([other for other in rows if other is not row])
+
+
+def _check(row: AnsweredContext, other: AnsweredContext, k: int, rng: random.Random) -> Pair:
+    good = Candidate(max(row.texts.values(), key=len), "reference", None, "reference")
+    words = max(other.texts.values(), key=len).split()
+    bad = Candidate(" ".join(rng.sample(words, len(words))), "scrambled", None, "reference")
+    first, second = (good, bad) if k % 2 == 0 else (bad, good)
+    return Pair(
+        pair=f"check {k + 1}", item=f"{row.dialogue or row.name}:{len(row.context)}", context=row.context, a=first,
+        b=second, kind="check", identical=False, dialogue=row.dialogue or row.name, answer="a" if k % 2 == 0 else "b",
+        contrast="scrambled",
+    )  # fmt: skip
+
+
+def fitted_rules(pairs: Sequence[Pair] | Sequence[ResponseSet], *, form: str = "") -> str:
+    """hit.toml with the rules that so few pairs or checks can keep; empty where the defaults do."""
+    checks = sum(pair.kind == "check" for pair in pairs)
+    sitting = max(min(SITTING, len(pairs) - checks), 1)
+    first = min(FIRST, checks)
+    later = min(LATER, checks - first, sitting)
+    failures = min(FAILURES, first + later) or FAILURES
+    rules = {"pairs_per_sitting": (sitting, SITTING), "first_checks": (first, FIRST), "later_checks": (later, LATER),
+             "max_failures": (failures, FAILURES)}  # fmt: skip
+    words = [f"form = {json.dumps(form)}"] if form else []
+    changed = [f"{name} = {value}" for name, (value, default) in rules.items() if value != default]
+    return "".join(f"{line}\n" for line in [*words, *changed])

@@ -1,0 +1,128 @@
+"""Rows of prompts and answers, whatever wrote them: fields, chat messages, requests and output of an API's batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialogue.errors import InputError
+from dialogue.records import Utterance
+from dialogue.tables.reading import read_table
+from dialogue.tables.table import cell_text
+
+IDS = ("custom_id", "id", "item", "item_id", "pair", "pair_id", "question_id", "example_id")
+PROMPTS = ("context", "user", "prompt", "question", "input", "conversation", "dialogue_history", "history")
+TEXTS = ("text", "response", "output", "reply", "answer", "completion", "generated_text", "prediction")
+CHATS = ("messages", "conversations", "conversation")
+SPEAKERS = {"human": "user", "assistant": "system", "bot": "system", "gpt": "system", "ai": "system"}
+PROMPTED = ("system", "developer", "tool")  # roles that no person said: raters do not see them
+LINES = (".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One row of a file: what was asked, what was answered; either may be missing."""
+
+    where: str
+    name: str
+    context: tuple[Utterance, ...]
+    text: str
+
+
+def read_answer_rows(path: Path) -> tuple[list[AnswerRow], int]:
+    """The rows of a file, and how many hold an error in place of an answer."""
+    rows, failed = [], 0
+    for where, line in _lines(path):
+        if line.get("error") or _status(line) not in (None, 200):
+            failed += 1
+            continue
+        context, text = _asked_and_answered(line, where)
+        name = next((cell_text(line[key]).strip() for key in IDS if line.get(key) not in (None, "")), "")
+        rows.append(AnswerRow(where, name, context, text))
+    return rows, failed
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every row with its place; JSON Lines as they stand, since a table would take their objects apart."""
+    if not path.name.endswith(LINES):
+        yield from read_table(path).rows()
+        return
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: no JSON ({error}).") from error
+        if not isinstance(value, dict):
+            raise InputError(f"{path}:{number}: {line[:40]!r} is no object with a prompt and a response.")
+        if "format" in value and "version" in value and not _field(value, TEXTS):  # the header of our own files
+            continue
+        yield f"{path}:{number}", value
+
+
+def _asked_and_answered(line: Mapping[str, Any], where: str) -> tuple[tuple[Utterance, ...], str]:
+    """Prompt and answer of a row, whatever its form."""
+    if isinstance(reply := line.get("response"), dict) and isinstance(body := reply.get("body"), dict):
+        return (), _of_body(body, where)
+    body = line.get("body")
+    asked = body if isinstance(body, dict) else line
+    if isinstance(chat := _field(asked, (*CHATS, "input") if asked is body else CHATS), list):
+        context = _utterances(chat, where)
+        if asked is body:
+            return context, ""
+        if text := cell_text(_field(line, TEXTS) or "").strip():
+            return context, text
+        if not context or context[-1].speaker != "system":  # a prompt that nobody has answered
+            return context, ""
+        return context[:-1], context[-1].text
+    prompt = _field(asked, PROMPTS)
+    context = _utterances(prompt, where) if isinstance(prompt, list) else _spoken(cell_text(prompt or ""))
+    return context, "" if asked is body else cell_text(_field(line, TEXTS) or "").strip()
+
+
+def _of_body(body: Mapping[str, Any], where: str) -> str:
+    """The answer in a reply of chat completions or of responses."""
+    if choices := body.get("choices"):
+        return _content((choices[0].get("message") or {}).get("content") or choices[0].get("text") or "")
+    parts = [part for one in body.get("output") or () if one.get("type") == "message" for part in one["content"]]
+    if text := _content(parts):
+        return text
+    raise InputError(f"{where}: the response's body holds no answer (choices or output).")
+
+
+def _utterances(messages: Sequence[Any], where: str) -> tuple[Utterance, ...]:
+    """The messages that people and the system said; instructions to the model are none."""
+    spoken = []
+    for message in messages:
+        known = message if isinstance(message, dict) else {}
+        speaker = str(known.get("role") or known.get("from") or known.get("speaker") or "").lower()
+        text = _content(_field(known, ("content", "text", "value")) or "")
+        if not speaker:
+            raise InputError(f"{where}: a message is {str(message)[:40]!r}; role and content are expected.")
+        if text and not ("speaker" not in known and speaker in PROMPTED):
+            spoken.append(Utterance(SPEAKERS.get(speaker, speaker), text))
+    return tuple(spoken)
+
+
+def _content(value: Any) -> str:
+    """A text, or the texts of a list of parts."""
+    if isinstance(value, list):
+        return "\n".join(_content(part.get("text") if isinstance(part, dict) else part) for part in value).strip()
+    return cell_text(value if value is not None else "").strip()
+
+
+def _spoken(text: str) -> tuple[Utterance, ...]:
+    return (Utterance("user", text.strip()),) if text.strip() else ()
+
+
+def _field(line: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((line[name] for name in names if line.get(name) not in (None, "")), None)
+
+
+def _status(line: Mapping[str, Any]) -> Any:
+    reply = line.get("response")
+    return reply.get("status_code") if isinstance(reply, dict) else None

@@ -1,0 +1,1 @@
+"""The verbs that need more than one package: they run the commands of each."""
