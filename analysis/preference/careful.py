@@ -6,7 +6,8 @@ default's interval rests on a handful of clusters and may say nothing at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -30,6 +31,8 @@ MOST_UNASKED = 1_000  # votes: some seconds; beyond it the answer waits until it
 MOST_SYSTEMS = 12  # likewise
 MOST_VOTES = 20_000
 MOST_EFFECTS = 10_000  # all their draws stand in memory: half a gigabyte at most
+MEASURED = 20  # one in so many rounds is timed before the time of the whole is said
+MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +101,34 @@ def careful_answer(
         return None
     if refusal:
         raise InputError(refusal)
-    if len(votes) > MOST_UNASKED:
-        step(f"careful answer of {count(len(votes), 'vote')}: this takes minutes, --no-careful leaves it out")
     found = hierarchical_davidson(
         matches.systems, matches.a, matches.b, votes.choice, votes.left, shared,
-        generator=np.random.default_rng(child_seed(seed, "careful")),
+        generator=np.random.default_rng(child_seed(seed, "careful")), after_round=Forecast(len(votes)),
     )  # fmt: skip
     return _told(found, reason, {} if ranking is None else {one.system: one.rank for one in ranking.systems}, matches)
+
+
+class Forecast:
+    """Says how long the careful answer takes, from the first rounds of its chains; `clock` gives seconds."""
+
+    def __init__(self, votes: int, clock: Callable[[], float] = time.monotonic, say: Callable[[str], None] = step):
+        self.what = f"careful answer of {count(votes, 'vote')}"
+        self.clock, self.say, self.begun = clock, say, clock()
+        say(f"{self.what}: timing its first rounds")
+
+    def __call__(self, done: int, rounds: int) -> None:
+        """`done` of so many rounds are over; chains that disagree are drawn again, in more rounds."""
+        if done == max(rounds // MEASURED, 1):
+            self.say(f"{self.what}: {time_needed((self.clock() - self.begun) / done * rounds)}")
+        if done == rounds:
+            self.begun = self.clock()
+
+
+def time_needed(seconds: float) -> str:
+    """How long it takes, and what to do if that is too long."""
+    if seconds <= MINUTE:
+        return f"about {count(max(round(seconds), 1), 'second')}"
+    return f"about {count(round(seconds / MINUTE + 0.5), 'minute')}; --no-careful leaves it out"
 
 
 def disagreeing(found: Careful | None) -> list[str]:

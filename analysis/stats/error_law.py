@@ -4,6 +4,9 @@ An error by one way of clustering follows s^2/sigma^2 ~ chi^2(f)/f, f the effect
 crossed ways adds their variances, takes away that of single votes, and is never less than the larger of the two
 (stats/intervals.py); so it varies less than by the rarer way alone, and lies above the truth where votes share little.
 Its degrees of freedom are Satterthwaite's, so they vary with both variances.
+
+Where raters do unequal work, a few of them move the mean and its error together, and no chi^2 law holds: raters' sums
+are drawn, normal, with given deviations of the mean, and the error is worked out from them as from votes.
 """
 
 from __future__ import annotations
@@ -14,13 +17,16 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.optimize import brentq
+from scipy.special import ndtri, stdtrit
 
 from analysis.stats.spread import chi_square
 
 Floats = NDArray[np.float64]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)  # for one law
 FEWER, LIGHTER = np.polynomial.legendre.leggauss(48)  # each of two laws
+DEVIATIONS = 4000  # of the mean, at each of which raters are drawn once
+MOST_DRAWN = 4_000_000  # raters drawn for one law; of more raters there are fewer deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +52,17 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class ErrorLaw:
-    """Estimated over true standard errors with their degrees of freedom, and the weights of these values."""
+    """Estimated over true standard errors with their degrees of freedom, and the weights of these values.
+
+    `deviations` (in true standard errors) of the mean go with them where both depend on the same few raters; `resting`
+    is how many raters the variance rests on then, as `net_preference` counts them.
+    """
 
     errors: Floats
     freedom: Floats
     weights: Floats
+    deviations: Floats | None = None
+    resting: Floats | None = None
 
     def reach(self, tail: float) -> Floats:
         """Half the interval in true standard errors, beyond which `tail` is left."""
@@ -66,24 +78,61 @@ def one_way(freedom: float) -> ErrorLaw:
 def two_ways(ways: Sequence[Way]) -> ErrorLaw:
     """The law of an error that allows for two crossed ways of clustering."""
     one, other = (_variances(way) for way in ways)
-    one = one[:, None]
-    variance = np.maximum(np.maximum(one + other - 1, one), other)
-    freedoms = [way.freedom for way in ways]
-    freedom = np.maximum(variance**2 / (one**2 / freedoms[0] + other**2 / freedoms[1]), min(freedoms))
-    errors = np.sqrt(variance / (1 + sum(way.adds for way in ways)))
+    errors, freedom = _together(one[:, None], other, ways)
     return ErrorLaw(errors.ravel(), freedom.ravel(), np.outer(LIGHTER, LIGHTER).ravel() / 4)
 
 
-def _variances(way: Way) -> Floats:
-    """The variance by this way over that of independent votes; clusters of one vote show the latter, which is known."""
-    if way.size <= 1:
-        return np.ones(len(FEWER))
-    return (1 + way.adds) * way.jackknife * _spread(max(way.effective - 1, 1.0))
+def _together(one: Floats, other: Floats, ways: Sequence[Way]) -> tuple[Floats, Floats]:
+    """Error and degrees of freedom by two ways, from the variance by each over that of independent votes."""
+    variance = np.maximum(np.maximum(one + other - 1, one), other)
+    freedoms = [way.freedom for way in ways]
+    freedom = np.maximum(variance**2 / (one**2 / freedoms[0] + other**2 / freedoms[1]), min(freedoms))
+    return np.sqrt(variance / (1 + sum(way.adds for way in ways))), freedom
+
+
+def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
+    """The law where raters do unequal work: their votes by a log-normal law, the sums of their scores normal."""
+    sizes = _work(max(round(rater.number), 2), rater.effective, rater.size)
+    votes, draws = float(sizes.sum()), max(min(DEVIATIONS, MOST_DRAWN // len(sizes)), 200)
+    alike = rater.adds / max(float(sizes @ sizes) / votes - 1, 1e-9)
+    variances = sizes * (1 - alike) + sizes**2 * alike  # of a rater's sum of scores with variance 1
+    generator = np.random.default_rng(0)  # the same nodes for every plan, so that power grows with the votes
+    sums = np.sqrt(variances) * generator.standard_normal((draws, len(sizes)))
+    further = np.sqrt(votes * place.adds) * generator.standard_normal(draws)
+    whole = float(variances.sum()) + votes * place.adds
+    deviations = ndtri((np.arange(draws) + 0.5) / draws)
+    moved = np.sqrt(whole) * deviations - sums.sum(1) - further
+    sums += moved[:, None] * variances / whole  # given the deviation of the mean
+    squared = ((sums - sizes * sums.sum(1, keepdims=True) / votes) / (votes - sizes)) ** 2
+    own = squared.sum(1) * votes * (1 - 1 / len(sizes))
+    shared = _variances(place, generator.random(draws))
+    errors, freedom = _together(shared, own, (place, rater))
+    resting = squared.sum(1) ** 2 / (squared**2).sum(1)
+    return ErrorLaw(errors, freedom, np.full(draws, 1 / draws), deviations, resting)
 
 
 @cache
-def _spread(freedom: float) -> Floats:
-    return chi_square((FEWER + 1) / 2, freedom) / freedom
+def _work(number: int, effective: float, size: float) -> Floats:
+    """Votes of so many raters, by the quantiles of a log-normal law with this effective number of raters."""
+    places = ndtri((np.arange(number) + 0.5) / number)
+
+    def raters(sd: float) -> float:
+        sizes = np.exp(sd * places)
+        return float(sizes.sum() ** 2 / (sizes @ sizes))
+
+    least = max(effective, 1.0)
+    sd = float(brentq(lambda one: raters(one) - least, 0.0, 50.0)) if 1.0 + 1e-6 < least < number else 0.0
+    sizes = np.exp(sd * places)
+    return np.asarray(sizes * (size * effective / sizes.sum()))
+
+
+def _variances(way: Way, chances: Floats | None = None) -> Floats:
+    """The variance by this way over that of independent votes; clusters of one vote show the latter, which is known."""
+    chances = (FEWER + 1) / 2 if chances is None else chances
+    if way.size <= 1:
+        return np.ones(len(chances))
+    freedom = max(way.effective - 1, 1.0)
+    return (1 + way.adds) * way.jackknife * chi_square(chances, freedom) / freedom
 
 
 @cache

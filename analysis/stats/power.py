@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, stdtrit  # the laws of scipy.stats, to the bit, in a tenth of their time
 from scipy.stats import binom
 
-from analysis.stats.error_law import ErrorLaw, Way, one_way, two_ways
+from analysis.stats.error_law import ErrorLaw, Way, one_way, two_ways, unequal_raters
 from analysis.stats.intervals import Interval
 from analysis.stats.net_preference import HALF, expected_distance
 from analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
@@ -107,9 +107,8 @@ class Assumptions:
         numbers = votes / sizes[0], votes / self.per_rater
         added = zip((place, rater), sizes, numbers, strict=True)
         further = self.ties / (1 - self.ties)
-        return two_ways(
-            [Way(adds, size, number, votes / size, votes / (size + further)) for adds, size, number in added]
-        )
+        ways = [Way(adds, size, number, votes / size, votes / (size + further)) for adds, size, number in added]
+        return two_ways(ways) if self.rater_cv == 0 or sizes[1] <= 1 else unequal_raters(*ways)
 
     def variance(self, net: float = 0.0) -> float:
         """Variance of one vote's score at a net preference of `net`."""
@@ -144,33 +143,51 @@ def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha:
     """
     law = crowd.error_law(votes)
     reach = law.reach(alpha / 2) * np.sqrt(crowd.design_effect / votes)
-    edge = _edges(reach, lambda d, r: d - expected_distance(d, crowd.ties, r, upward=False), crowd)
-    se = se_of_net(votes, crowd, net)
-    shown = float(law.weights @ (ndtr((net - edge) / se) + ndtr((-edge - net) / se)))
+    shown = _share_beyond(
+        net, votes, crowd, law, reach, lambda d, r: d - expected_distance(d, crowd.ties, r, upward=False)
+    )
     return (1 - _all_tied(votes, crowd)) * shown
 
 
 def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
     """Power of TOST where there is no difference; it is claimed where the net preference seen is less than `edge`."""
     law = crowd.error_law(votes)
-    reach = stdtrit(_fewest_freedom(votes, crowd), 1 - alpha) * law.errors * np.sqrt(crowd.design_effect / votes)
-    edge = _edges(reach, lambda d, r: d + expected_distance(d, crowd.ties, r, upward=True) - margin, crowd)
-    shown = float(law.weights @ np.maximum(2 * ndtr(edge / se_of_net(votes, crowd)) - 1, 0))
+    freedom = _fewest_freedom(votes, crowd, law)
+    reach = stdtrit(freedom, 1 - alpha) * law.errors * np.sqrt(crowd.design_effect / votes)
+    shown = 1 - _share_beyond(
+        0.0, votes, crowd, law, reach, lambda d, r: d + expected_distance(d, crowd.ties, r, upward=True) - margin
+    )
     tied, clusters = _all_tied(votes, crowd), max(crowd.clusters(votes), 2.0)
     return (1 - tied) * shown + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
 
 
-def _fewest_freedom(votes: float, crowd: Assumptions) -> float:
+def _share_beyond(
+    net: float,
+    votes: float,
+    crowd: Assumptions,
+    law: ErrorLaw,
+    reach: Floats,
+    beyond: Callable[[Floats, Floats], Floats],
+) -> float:
+    """The share of studies that see a net preference, of either sign, at which `beyond` is above zero."""
+    se = se_of_net(votes, crowd, net)
+    if law.deviations is not None:
+        seen = np.minimum(np.abs(net + se * law.deviations), (1 - crowd.ties) * (1 - 1e-9))
+        return float(law.weights @ (beyond(seen, reach) > 0))
+    edge = _edges(reach, beyond, crowd)
+    return float(law.weights @ np.minimum(ndtr((net - edge) / se) + ndtr((-edge - net) / se), 1.0))
+
+
+def _fewest_freedom(votes: float, crowd: Assumptions, law: ErrorLaw) -> Floats | float:
     """Degrees of freedom of a claim of equivalence: where ties are many, a variance rests on a part of the clusters.
 
-    As stats/net_preference.py counts them, for normal contributions of raters whose votes follow a gamma law.
+    As stats/net_preference.py counts them, for normal contributions of clusters.
     """
-    freedom, spread = crowd.freedom(votes), crowd.rater_cv**2
+    freedom = crowd.freedom(votes)
     if crowd.decisive_largest <= 1:
         return freedom
-    even = (1 + spread) ** 2 / ((1 + 2 * spread) * (1 + 3 * spread))
-    part = HALF / max(crowd.ties, 1e-9) ** 2
-    return max(min(freedom, part * even * (freedom + 3) / 3 - 1), 1.0)
+    resting = (freedom + 3) / 3 if law.resting is None else law.resting
+    return np.maximum(np.minimum(freedom, HALF / max(crowd.ties, 1e-9) ** 2 * resting - 1), 1.0)
 
 
 def _edges(reach: Floats, beyond: Callable[[Floats, Floats], Floats], crowd: Assumptions) -> Floats:

@@ -28,7 +28,9 @@ from analysis.stats.paired.hamiltonian import (
     Likelihood,
     Link,
     NormalEffects,
+    RoundWatcher,
     hamiltonian_draws,
+    ignore_round,
     split_r_hat,
 )
 
@@ -102,6 +104,7 @@ def hierarchical_davidson(
     chains: int = 16,
     warm_up: int = 120,
     draws: int = 90,
+    after_round: RoundWatcher = ignore_round,
 ) -> HierarchicalFit:
     """Fit to votes; `by` names what votes may share, the widest first (dialogue, pair, rater -> codes of the votes).
 
@@ -111,8 +114,9 @@ def hierarchical_davidson(
     likelihood = davidson_likelihood(choice)
     for longer in (1, 2, 4):
         drawn = hamiltonian_draws(
-            model, likelihood, generator=generator, chains=chains, warm_up=longer * warm_up, draws=longer * draws
-        )
+            model, likelihood, generator=generator, chains=chains, warm_up=longer * warm_up, draws=longer * draws,
+            after_round=after_round,
+        )  # fmt: skip
         found = hierarchical_fit(systems, model, drawn)
         if found.r_hat < AGREED:
             break

@@ -24,6 +24,8 @@ from scipy import sparse
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Likelihood = Callable[[Floats], tuple[Floats, Floats]]  # eta (rows, chains) -> log-likelihood (chains,), its slopes
+RoundWatcher = Callable[[int, int], None]  # rounds that are done, rounds of the whole; every round costs the same
+
 
 STEPS = 8  # leapfrog steps of a trajectory
 ACCEPTED = 0.8  # share of trajectories that the step size is tuned for
@@ -196,6 +198,10 @@ class _Chains:
         self.z[own] *= now / self.spread[place]
 
 
+def ignore_round(_done: int, _rounds: int) -> None:
+    """Nobody asks how far it is."""
+
+
 def hamiltonian_draws(
     model: NormalEffects,
     likelihood: Likelihood,
@@ -204,28 +210,31 @@ def hamiltonian_draws(
     chains: int = 16,
     warm_up: int = 150,
     draws: int = 125,
+    after_round: RoundWatcher = ignore_round,
 ) -> Drawn:
     """`draws` states of each chain after `warm_up` rounds that are thrown away."""
     with np.errstate(over="ignore", invalid="ignore"):  # a step far too large is refused, not an error
-        return _drawn(_Chains(model, likelihood, chains, generator), warm_up, draws)
+        return _drawn(_Chains(model, likelihood, chains, generator), warm_up, draws, after_round)
 
 
-def _drawn(state: _Chains, warm_up: int, draws: int) -> Drawn:
-    _tune(state, warm_up)
+def _drawn(state: _Chains, warm_up: int, draws: int, after_round: RoundWatcher) -> Drawn:
+    _tune(state, warm_up, lambda done: after_round(done, warm_up + draws))
     columns, chains = state.z.shape
     effects, spreads = np.empty((draws, chains, columns)), np.empty((draws, chains, len(state.spread)))
     accepted = np.zeros(chains)
     for k in range(draws):
         accepted += state.turn(0.0) / draws
         effects[k], spreads[k] = (state.spread[state.place] * state.z).T, np.abs(state.spread).T
+        after_round(warm_up + k + 1, warm_up + draws)
     return Drawn(effects, spreads, accepted)
 
 
-def _tune(state: _Chains, warm_up: int) -> None:
+def _tune(state: _Chains, warm_up: int, after_round: Callable[[int], None]) -> None:
     """Walk to where the posterior is, and fit the sizes of the steps to it."""
     steps, square = [], np.zeros_like(state.spread)
     for k in range(warm_up):
         state.turn(2 / np.sqrt(k + 4))
+        after_round(k + 1)
         steps.append(np.log(state.step))
         square += state.spread**2
         if k + 1 in (warm_up // 4, warm_up // 2):  # what came before was the way there

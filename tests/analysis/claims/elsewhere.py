@@ -7,7 +7,6 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
     "planning.stopping.Bet: e low high": "stats/test_sequential.py::test_the_betting_interval_covers_at_all_times",
     "preference.careful.Credible: low high": "stats/paired/test_bayes_davidson.py::test_coverage_with_five_to_ten",
     "report.discriminators.Told: low high": "../evaluators/detection/test_answer.py::test_in_forty_studies",
-    "stats.between_raters.agreement.Coefficient: low high": "stats/between_raters/test_agreement.py::test_the_coverage",
     "stats.components.Component: low high": "stats/test_components.py::test_the_interval_of_the_seed_component_covers",
     "stats.disparity.Disparity: low high p": "choice/test_answer.py::test_the_intervals_hold_the_truth",
     "stats.gain.Gain: low high correlation_low correlation_high": "worth/test_worth.py::test_the_interval_holds",

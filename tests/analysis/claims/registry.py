@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 
 from dialogue.seeds import child_seed
 
 Floats = np.ndarray
 HERE = Path(__file__).parent
-NOISE = 2.6  # standard errors of a simulation that a share may lie beyond what is allowed: one in 200
+BY_CHANCE = 0.005  # of the simulations in which a promise is just kept, as many may look worse
+FEWEST = 20  # answers that a world needs to be named as the worst one
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,9 @@ class Rate:
     answered: float
 
     @property
-    def noise(self) -> float:
-        """How far the share may lie from the truth by the number of studies alone."""
-        answers = max(round(self.studies * self.answered), 1)
-        return NOISE * float(np.sqrt(max(self.share * (1 - self.share), 0.01) / answers))
+    def answers(self) -> int:
+        """How many studies have an answer."""
+        return round(self.studies * self.answered)
 
 
 def each(study: Callable[[Any, np.random.Generator], float | bool | None]) -> Callable[..., Floats]:
@@ -84,12 +85,15 @@ def is_kept(claim: Claim, rate: Rate) -> bool:
         return rate.answered == 0
     if not rate.answered:
         return True
-    return rate.share <= claim.worst + rate.noise if claim.is_error else rate.share >= claim.worst - rate.noise
+    hits = round(rate.share * rate.answers)
+    law = binom(rate.answers, claim.worst)
+    return bool((law.sf(hits - 1) if claim.is_error else law.cdf(hits)) >= BY_CHANCE)
 
 
 def worst_of(claim: Claim, rates: list[Rate]) -> Rate | None:
     """The world in which it fares worst, among those with an answer."""
-    answered = [rate for rate in rates if rate.answered]
+    enough = max(min(FEWEST, max((rate.answers for rate in rates), default=0)), 1)
+    answered = [rate for rate in rates if rate.answers >= enough]
     key = (lambda rate: -rate.share) if claim.is_error else (lambda rate: rate.share)
     return min(answered, key=key, default=None)
 

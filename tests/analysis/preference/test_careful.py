@@ -11,7 +11,7 @@ from analysis.__main__ import COMMANDS
 from analysis.notebook import preference
 from analysis.preference import careful
 from analysis.preference.answer import answer
-from analysis.preference.careful import FEW_RATERS, MOST_VOTES, Credible, careful_answer, disagreeing
+from analysis.preference.careful import FEW_RATERS, MOST_VOTES, Credible, Forecast, careful_answer, disagreeing
 from analysis.preference.careful_text import careful_points, careful_sentences
 from analysis.preference.text import document
 from analysis.showing.words import signed
@@ -103,6 +103,33 @@ def test_more_effects_than_memory_holds_are_refused_where_asked_and_left_out_whe
     with pytest.raises(InputError, match=r"18,605 effects of raters, dialogues and pairs on 60 systems"):
         careful_answer(lone, asked=True, clusters="auto", ranking=None, seed=0)
     assert careful_answer(lone, asked=None, clusters="auto", ranking=None, seed=0) is None
+
+
+def test_the_time_that_the_whole_takes_is_said_from_the_first_rounds_and_again_where_chains_are_drawn_longer():
+    seconds, sentences = iter([10.0, 15.0, 110.0, 120.0, 310.0]), []
+    forecast = Forecast(2400, clock=lambda: next(seconds), say=sentences.append)
+    assert sentences == ["careful answer of 2,400 votes: timing its first rounds"]
+    for done in range(1, 211):
+        forecast(done, 210)
+        assert len(sentences) == (1 if done < 10 else 2), "one round in twenty is timed"
+    for done in range(1, 421):
+        forecast(done, 420)
+    assert sentences[1:] == [
+        "careful answer of 2,400 votes: about 2 minutes; --no-careful leaves it out",  # 5 s for 10 of 210 rounds
+        "careful answer of 2,400 votes: about 4 minutes; --no-careful leaves it out",  # 10 s for 21 of 420
+    ]
+
+
+def test_every_round_of_the_chains_is_counted(monkeypatch):
+    counted = []
+
+    class Counting(Forecast):
+        def __call__(self, done, rounds):
+            counted.append((done, rounds))
+
+    monkeypatch.setattr(careful, "Forecast", Counting)
+    careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=0)
+    assert counted[:210] == [(done, 210) for done in range(1, 211)]
 
 
 def test_chains_that_disagree_are_said_to():
