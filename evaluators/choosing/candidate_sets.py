@@ -24,7 +24,7 @@ from dialogue.tables.table import RawTable, cell_text
 from dialogue.tokens import normalize
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-SPOKEN = re.compile(r"(?<!\S)([mf]) : ")  # MuTual's speakers
+SPOKEN = re.compile(r"(?<!\S)([mf]) ?: ", re.I)  # MuTual's speakers; some editions write them large
 BEGINNING = 80  # characters of a context; those that share them are taken for one dialogue
 CONTEXT = ("context", "article", "history", "dialogue_history")
 OPTIONS = ("options", "candidates", "label_candidates")
@@ -78,7 +78,7 @@ def _as_question(one: CandidateSet, answer: int, version: int, corpus: str) -> Q
     spoken = SPOKEN.match(one.options[answer])
     last = one.context[-1].speaker
     others = [turn.speaker for turn in one.context if turn.speaker != last]
-    speaker = spoken[1] if spoken else others[-1] if others else "system"
+    speaker = spoken[1].lower() if spoken else others[-1] if others else "system"
     begins = " ".join(turn.text for turn in one.context)[:BEGINNING]
     return Question(
         question=one.name,
@@ -181,7 +181,9 @@ def _turns(context: Any, where: str) -> tuple[Utterance, ...]:
     found = []
     for k, text in enumerate(parts):
         spoken = SPOKEN.match(text)
-        speaker = (told[k] if told else None) or (spoken[1] if spoken else ("user", "system")[(len(parts) - 1 - k) % 2])
+        speaker = (told[k] if told else None) or (
+            spoken[1].lower() if spoken else ("user", "system")[(len(parts) - 1 - k) % 2]
+        )
         found.append(Utterance(str(speaker), text.strip()))
     if not any(turn.text for turn in found):
         raise InputError(f"{where}: the context is empty.")

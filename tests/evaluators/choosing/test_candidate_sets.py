@@ -31,6 +31,12 @@ def test_mutual(read, tmp_path):
     assert read_candidate_sets(folder).questions[0].question == "s1"
 
 
+@pytest.mark.parametrize("article", ["m : hi . f : hello , you", "M: hi . F: hello , you", "M : hi . f: hello , you"])
+def test_speakers_are_told_in_small_and_large_letters(read, article):
+    (question,) = read([SET | {"article": article}]).questions
+    assert [turn.speaker for turn in question.context] == ["m", "f"]
+
+
 def test_parlai_in_both_forms(read):
     old = "1 hello\thi\t\thi|bye|no\n2 how are you?\tfine\t\tbad|fine\n1 other\tyes\t\tyes|no\n"
     first, second, third = read(old, "old.txt").questions
