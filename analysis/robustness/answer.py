@@ -78,6 +78,7 @@ class RobustnessAnswer:
     left_out: tuple[Unused, ...]
     dialogues: tuple[int, int]  # the fewest and the most that a drop rests on
     lone: tuple[str, ...]  # models of one seed
+    unmatched: int  # the most dialogues that a drop leaves out, since one side lacks them
     signature: str
 
     @property
@@ -115,7 +116,7 @@ def answer(
     sizes = [one.parts.shape[1] for one in chosen]
     return RobustnessAnswer(
         tuple(drops), tuple(_steps(chosen)), _notices(drops), tuple(left), (min(sizes), max(sizes)),
-        tuple(dict.fromkeys(one.model for one in chosen if len(one.seeds) == 1)),
+        tuple(dict.fromkeys(one.model for one in chosen if len(one.seeds) == 1)), max(one.left_out for one in chosen),
         signature(
             drops=len(drops), conditions=len({(one.kind, one.dose, one.seed) for one in chosen}), paired="dialogue",
             unit="dialogue+seed", interval="t by dialogue and by seed", p="Holm by task", level=0.95,
@@ -164,7 +165,7 @@ def _steps(scales: Sequence[PairedScale]) -> list[DoseStep]:
 
     for (evaluator, name, model, kind, seed), group in groupby(sorted(scales, key=place), key=place):
         doses = sorted((one for one in group if one.dose > 0), key=lambda one: one.dose)
-        if len(doses) > 1 and doses[0].seeds == doses[-1].seeds and doses[0].parts.shape == doses[-1].parts.shape:
+        if len(doses) > 1 and doses[0].seeds == doses[-1].seeds and doses[0].dialogues == doses[-1].dialogues:
             low, high = doses[0], doses[-1]
             sign = -1.0 if low.task.better == "lower" else 1.0
             made = replicates_by_dialogue(sign * (low.value - high.value), sign * (low.parts - high.parts))

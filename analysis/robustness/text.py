@@ -69,6 +69,9 @@ def robustness_notes(answer: RobustnessAnswer) -> Iterator[str]:
         "same training seeds, in the task's own unit; its interval is for new dialogues and new seeds. A star: p < .05 "
         "with Holm's correction over all drops of the task."
     )
+    if answer.unmatched:
+        left_out = count(answer.unmatched, "dialogue")
+        yield f"Up to {left_out} of a comparison are left out, because only one side has scores of all their turns."
     if answer.lone:
         yield f"One seed alone: {', '.join(answer.lone)}. Their intervals know nothing of other seeds."
     yield from told_of_few_seeds(one.found.spread for one in answer.drops)
@@ -106,7 +109,8 @@ def _drop(one: Drop) -> dict[str, Any]:
     scale = one.scale
     return {
         "evaluator": scale.evaluator, "task": scale.name, "model": scale.model, "kind": scale.kind, "dose": scale.dose,
-        "seed": scale.seed, "seeds": scale.seeds, "dialogues": scale.parts.shape[1], "clean": one.clean,
+        "seed": scale.seed, "seeds": scale.seeds, "dialogues": scale.parts.shape[1],
+        "dialogues_left_out": scale.left_out, "clean": one.clean,
         "value": one.value, **_mean(one.found), "relative": one.relative, "p_holm": one.p_holm,
         "by_seed": [float(a - b) for a, b in zip(scale.clean, scale.value, strict=True)],
     }  # fmt: skip

@@ -34,6 +34,8 @@ class PairedScale:
     value: Floats  # (seeds,)
     clean_parts: Floats  # (seeds, dialogues): what each dialogue adds to the error
     parts: Floats
+    dialogues: tuple[str, ...]
+    left_out: int = 0  # dialogues that were not answered on both sides, or in another number of turns
 
 
 def paired_scales(scores: Scores, *, by_domain: bool = False) -> tuple[list[PairedScale], list[Unused]]:
@@ -84,25 +86,40 @@ def _paired(
     key: Key, card: TaskCard, parts: tuple[str, float, int],
     perturbed: Mapping[int | None, Value], clean: Mapping[int | None, Value],
 ) -> PairedScale | None:  # fmt: skip
-    seeds = sorted(
-        (seed for seed in perturbed if seed in clean and _alike(perturbed[seed], clean[seed])),
-        key=lambda s: -1 if s is None else s,
-    )
-    clusters = {tuple(sorted(perturbed[seed].clusters)) for seed in seeds}
-    if not seeds or len(clusters) > 1:
+    """On the dialogues that every seed answers on both sides; a seed with less than half of them is left out."""
+    shared = {seed: _shared(clean[seed], perturbed[seed]) for seed in perturbed if seed in clean}
+    most = max(map(len, shared.values()), default=0)
+    enough = (seed for seed, names in shared.items() if names and 2 * len(names) >= most)
+    seeds = sorted(enough, key=lambda seed: -1 if seed is None else seed)
+    if not seeds:
         return None
-    names = next(iter(clusters))
+    names = sorted(set.intersection(*(shared[seed] for seed in seeds)))
+    if not names:
+        return None
+    every = set().union(*(side[seed].clusters for side in (clean, perturbed) for seed in seeds))
+    whole = len(every) == len(names)
+    befores, afters = (
+        [side[seed] if whole else _only(side[seed], names) for seed in seeds] for side in (clean, perturbed)
+    )
     return PairedScale(
         key.evaluator, card, key.task, key.model, *parts, tuple(seeds),
-        np.array([clean[seed].value for seed in seeds]) * card.scale,
-        np.array([perturbed[seed].value for seed in seeds]) * card.scale,
-        np.stack([aligned(clean[seed], names) for seed in seeds]) * card.scale,
-        np.stack([aligned(perturbed[seed], names) for seed in seeds]) * card.scale,
+        np.array([value.value for value in befores]) * card.scale,
+        np.array([value.value for value in afters]) * card.scale,
+        np.stack([aligned(value, names) for value in befores]) * card.scale,
+        np.stack([aligned(value, names) for value in afters]) * card.scale,
+        tuple(names), len(every) - len(names),
     )  # fmt: skip
 
 
-def _alike(first: Value, second: Value) -> bool:
-    return first.examples == second.examples and sorted(first.clusters) == sorted(second.clusters)
+def _shared(first: Value, second: Value) -> set[str]:
+    """The dialogues of which both sides scored the same number of examples."""
+    if first.sums is None or second.sums is None:
+        return set()
+    return {name for name, rows in first.sums.rows.items() if second.sums.rows.get(name) == rows}
+
+
+def _only(value: Value, names: Sequence[str]) -> Value:
+    return value if value.sums is None else value.sums.value(frozenset(names))
 
 
 def aligned(value: Value, names: Sequence[str]) -> Floats:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.votes.scores.values import Floats, Ints, Key, Value, of_counts, ratio
+from analysis.votes.scores.values import ClusterSums, Floats, Ints, Key, Value
 from dialogue.cards import ASIDE, COUNTS, PROBE, Aggregate, Card
 
 Bools = NDArray[np.bool_]
@@ -264,13 +264,8 @@ def _values(sums: Sums, cards: Mapping[str, Card]) -> Summed:
         if why := _lacking(kind, counted):
             sums_of_values.without.append((key, seed, why))
             continue
-        rows = int(part[:, 0].sum())
-        if kind in ("bleu", "combined"):
-            full = {name: column for name, column in counted.items() if not np.isnan(column).all()}
-            value = of_counts(kind, full, tuple(names[c] for c in codes), rows)
-        else:
-            value = ratio(part[:, 1], part[:, 2], codes, names, examples=rows)
-        sums_of_values.values.setdefault(key, {})[seed] = value
+        made_of = ClusterSums(kind, tuple(names[code] for code in codes), tuple(sums.fields), part)
+        sums_of_values.values.setdefault(key, {})[seed] = made_of.value()
     return sums_of_values
 
 

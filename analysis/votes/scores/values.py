@@ -8,8 +8,9 @@ taken for seeds. A value needs the sums of its dialogues only, never its rows: `
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,34 @@ class Key(NamedTuple):
     condition: str
 
 
+@dataclass(frozen=True, eq=False)
+class ClusterSums:
+    """What a value is made of: per dialogue its rows, and the numbers that they sum to."""
+
+    kind: Aggregate | Literal[""]
+    labels: tuple[str, ...]
+    fields: tuple[str, ...]
+    numbers: Floats  # (clusters, fields); the first column counts rows
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Dialogue -> how many examples of it were scored."""
+        return dict(zip(self.labels, self.numbers[:, 0].astype(int).tolist(), strict=True))
+
+    def value(self, only: Collection[str] | None = None) -> Value:
+        """The value, of some dialogues alone where they are given."""
+        kept = np.array([only is None or label in only for label in self.labels])
+        numbers, labels = self.numbers[kept], tuple(label for label in self.labels if only is None or label in only)
+        rows = int(numbers[:, 0].sum())
+        if self.kind in ("bleu", "combined"):
+            counted = dict(zip(self.fields, numbers.T, strict=True))
+            full = {name: column for name, column in counted.items() if not np.isnan(column).all()}
+            made = of_counts(self.kind, full, labels, rows)
+        else:
+            made = ratio(numbers[:, 1], numbers[:, 2], np.arange(len(labels)), labels, examples=rows)
+        return made._replace(sums=self)
+
+
 class Value(NamedTuple):
     """One model's value and what each dialogue adds to its error, both in parts of one."""
 
@@ -40,6 +69,7 @@ class Value(NamedTuple):
     examples: int
     clusters: tuple[str, ...]
     parts: Floats  # (clusters,), sum zero
+    sums: ClusterSums | None = None
 
     @property
     def error(self) -> float:

@@ -4,6 +4,8 @@ import json
 import shutil
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from analysis.commands import robustness as command
@@ -92,7 +94,7 @@ def test_other_dialogues_names_and_models_without_a_clean_score_are_named(study,
     generator = np.random.default_rng(0)
     write_table(
         folder / "conditions/verbose@0.5-0/task.parquet",
-        scored("jga", "a", (0,), 0.5, dialogues=7, generator=generator),
+        [(*row[:3], f"other-{row[3]}", row[4]) for row in scored("jga", "a", (0,), 0.5, generator=generator)],
     )
     write_table(folder / "conditions/odd/task.parquet", scored("jga", "a", (0,), 0.5, generator=generator))
     write_table(folder / "conditions/simple@0.5-0/task.parquet", scored("jga", "c", (0,), 0.5, generator=generator))
@@ -102,6 +104,32 @@ def test_other_dialogues_names_and_models_without_a_clean_score_are_named(study,
         "conditions/odd": "its name is not KIND@DOSE-SEED",
         "task jga of c under simple@0.5-0": "it has no scores on the clean corpus",
     }
+
+
+def test_a_dialogue_that_one_side_lacks_is_left_out_of_both_and_counted(study, tmp_path):
+    """The drop is that of tables which never had these dialogues: not answered, or answered in fewer turns."""
+    lacking, whole = tmp_path / "lacking", tmp_path / "whole"
+    for folder in (lacking, whole):
+        shutil.copytree(study, folder)
+    perturbed = pq.read_table(study / "conditions/typos@0.8-0/task.parquet")
+    clean = pq.read_table(study / "task.parquet")
+    items = perturbed.column("item").to_pylist()
+    gone = np.array([name.startswith("d3:") or name == "d7:1" for name in items])
+    pq.write_table(perturbed.filter(pa.array(~gone)), lacking / "conditions/typos@0.8-0/task.parquet")
+    for table, place in ((clean, "task.parquet"), (perturbed, "conditions/typos@0.8-0/task.parquet")):
+        out = np.array([name.split(":")[0] in ("d3", "d7") for name in table.column("item").to_pylist()])
+        pq.write_table(table.filter(pa.array(~out)), whole / place)
+
+    def drop(folder):
+        drops = robustness(folder).document["drops"]
+        return next(one for one in drops if (one["task"], one["model"], one["dose"]) == ("jga", "a", 0.8))
+
+    found, expected = drop(lacking), drop(whole)
+    assert (found["dialogues"], found["dialogues_left_out"]) == (38, 2)
+    assert [found[name] for name in ("drop", "low", "high", "clean")] == pytest.approx(
+        [expected[name] for name in ("drop", "low", "high", "clean")]
+    )
+    assert "Up to 2 dialogues of a comparison are left out" in repr(robustness(lacking))
 
 
 @pytest.mark.usefixtures("drawn")
