@@ -24,10 +24,10 @@ def read_parquet(path: Path, raw: bytes) -> RawTable:
     import pyarrow.parquet as pq
 
     try:
-        read = pq.read_table(pa.BufferReader(raw))
+        table = pq.read_table(pa.BufferReader(raw))
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
-    return RawTable(path, {name: read.column(name).to_pylist() for name in read.column_names})
+    return RawTable(path, {name: table.column(name).to_pylist() for name in table.column_names})
 
 
 def parquet_batches(path: Path, rows: int, wanted: Sequence[str] | None) -> Iterator[RawTable]:
@@ -75,11 +75,11 @@ def read_excel(path: Path, raw: bytes) -> RawTable:
     ((name, sheet),) = filled.items()
     rows = [[_value(cell) for cell in row] for row in sheet.itertuples(index=False)]
     header = ["" if cell is None else str(cell).strip() for cell in rows[0]]
-    named = distinct(header)
-    columns = {named[k]: [row[k] for row in rows[1:]] for k in range(len(named)) if header[k]}
-    said = () if len(sheets) == 1 else (f"sheet {name}",)
-    twins = tuple(dict.fromkeys(one for one in header if one and header.count(one) > 1))
-    return RawTable(path, columns, notes=said, twins=twins)
+    names = distinct(header)
+    columns = {names[k]: [row[k] for row in rows[1:]] for k in range(len(names)) if header[k]}
+    note = () if len(sheets) == 1 else (f"sheet {name}",)
+    twins = tuple(dict.fromkeys(name for name in header if name and header.count(name) > 1))
+    return RawTable(path, columns, notes=note, twins=twins)
 
 
 def read_stata(path: Path, raw: bytes) -> RawTable:
@@ -98,11 +98,11 @@ def _of_frame(path: Path, frame: DataFrame) -> RawTable:
     return RawTable(path, {str(name): [_value(cell) for cell in frame[name].astype(object)] for name in frame.columns})
 
 
-def _opened(path: Path, read: Callable[[Any], Any]) -> Any:
+def _opened(path: Path, open_frame: Callable[[Any], Any]) -> Any:
     try:
         import pandas as pd
 
-        return read(pd)
+        return open_frame(pd)
     except ImportError as error:
         name = next((package for package in NEEDS if package in str(error)), "pandas")
         kind = NEEDS.get(name, "such files")

@@ -15,33 +15,33 @@ from dialogue.tables.table import RawTable
 def read_json_rows(path: Path, text: str, notes: Sequence[str]) -> RawTable:
     """The table; what is no object is named with its place."""
     try:
-        whole = json.loads(text)
+        document = json.loads(text)
     except json.JSONDecodeError as error:
         if text.lstrip().startswith("["):
             raise InputError(f"{path}:{error.lineno}: not whole JSON ({error.msg}). It may be cut off.") from None
         return _lines(path, text, notes)
-    rows = _rows_of(whole)
+    rows = _rows_of(document)
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise InputError(f"{path}: record {number}: found {str(row)[:40]!r}; a JSON object is expected.")
     return _table(path, rows, (), notes)
 
 
-def _rows_of(whole: Any) -> list[Any]:
+def _rows_of(document: Any) -> list[Any]:
     """An array as it is; of an object its one array of objects, or its columns, or the object as the only row."""
-    if isinstance(whole, list):
-        return whole
-    if not isinstance(whole, dict):
-        return [whole]
-    arrays = [part for part in whole.values() if isinstance(part, list) and part and isinstance(part[0], dict)]
+    if isinstance(document, list):
+        return document
+    if not isinstance(document, dict):
+        return [document]
+    arrays = [part for part in document.values() if isinstance(part, list) and part and isinstance(part[0], dict)]
     if len(arrays) == 1:
         return arrays[0]
-    parts = list(whole.values())
+    parts = list(document.values())
     if parts and all(isinstance(part, dict) and part.keys() == parts[0].keys() for part in parts):
-        return [{name: part[key] for name, part in whole.items()} for key in parts[0]]  # as pandas writes columns
+        return [{name: part[key] for name, part in document.items()} for key in parts[0]]  # as pandas writes columns
     if parts and all(isinstance(part, list) and len(part) == len(parts[0]) for part in parts):
-        return [dict(zip(whole, values, strict=True)) for values in zip(*parts, strict=True)]
-    return [whole]
+        return [dict(zip(document, values, strict=True)) for values in zip(*parts, strict=True)]
+    return [document]
 
 
 def _lines(path: Path, text: str, notes: Sequence[str]) -> RawTable:

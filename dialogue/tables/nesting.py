@@ -15,6 +15,8 @@ from dialogue.tables.table import RawTable, from_rows
 
 LONGEST = 4  # a longer list is no set of sides; it stays as it is, or is exploded
 DEEPEST = 6
+MOST_KEYS = 60
+NOTHING = {"", "n/a", "na", "nan", "null", "none", "#n/a"}  # in a column of objects
 
 
 def flat_table(table: RawTable) -> RawTable:
@@ -30,40 +32,50 @@ def _replaced(table: RawTable, columns: Mapping[str, Sequence[Any]]) -> RawTable
     return RawTable(table.path, columns, table.lines, table.notes, table.twins, table.titles, table.places)
 
 
+def _is_empty(cell: Any) -> bool:
+    """Whether a cell holds nothing, or says so: one of these in a column of objects costs its row alone."""
+    return cell is None or cell != cell or (isinstance(cell, str) and cell.strip().casefold() in NOTHING)
+
+
+def _is_json(cell: Any) -> bool:
+    return isinstance(cell, str) and cell[:1] in ("[", "{") and cell[-1:] in ("]", "}")
+
+
 def _parsed(cells: Sequence[Any]) -> Sequence[Any]:
-    """Cells of JSON text as what they hold, where all of them are JSON objects or lists."""
-    given = [cell for cell in cells if cell not in (None, "")]
-    if not given or not all(isinstance(cell, str) and cell[:1] in "[{" and cell[-1:] in "]}" for cell in given):
+    """Cells of JSON text as what they hold, where all that hold something are JSON objects or lists."""
+    first = next((cell for cell in cells if not _is_empty(cell)), None)
+    if not _is_json(first) or not all(_is_json(cell) or _is_empty(cell) for cell in cells):
         return cells
     try:
-        return [json.loads(cell) if cell not in (None, "") else None for cell in cells]
+        return [None if _is_empty(cell) else json.loads(cell) for cell in cells]
     except ValueError:
         return cells
 
 
 def _spread(name: str, cells: Sequence[Any], depth: int) -> dict[str, Sequence[Any]]:
-    given = [cell for cell in cells if cell is not None and cell != "" and cell == cell]
-    if given and all(isinstance(cell, list) and len(cell) <= 1 for cell in given):
-        return _spread(name, [cell[0] if isinstance(cell, list) and cell else None for cell in cells], depth)
-    if not given or depth == 0:
+    first = next((cell for cell in cells if not _is_empty(cell)), None)
+    if not isinstance(first, list | Mapping) or depth == 0:
         return {name: cells}
-    if all(isinstance(cell, Mapping) for cell in given):
-        keys = list(dict.fromkeys(str(key) for cell in given for key in cell))
-        if len(keys) > 60:
+    filled = [cell for cell in cells if not _is_empty(cell)]
+    if all(isinstance(cell, list) and len(cell) <= 1 for cell in filled):
+        return _spread(name, [cell[0] if isinstance(cell, list) and cell else None for cell in cells], depth)
+    if all(isinstance(cell, Mapping) for cell in filled):
+        keys = list(dict.fromkeys(str(key) for cell in filled for key in cell))
+        if len(keys) > MOST_KEYS:
             return {name: cells}
         parts = {key: [cell.get(key) if isinstance(cell, Mapping) else None for cell in cells] for key in keys}
-    elif all(isinstance(cell, list) and 2 <= len(cell) <= LONGEST for cell in given) and any(
-        isinstance(part, Mapping) for cell in given for part in cell
+    elif all(isinstance(cell, list) and 2 <= len(cell) <= LONGEST for cell in filled) and any(
+        isinstance(part, Mapping) for cell in filled for part in cell
     ):
-        longest = max(map(len, given))
+        longest = max(map(len, filled))
         parts = {str(k): [cell[k] if isinstance(cell, list) and len(cell) > k else None for cell in cells]
                  for k in range(longest)}  # fmt: skip
     else:
         return {name: cells}
-    found: dict[str, Sequence[Any]] = {}
+    columns: dict[str, Sequence[Any]] = {}
     for key, values in parts.items():
-        found |= _spread(f"{name}.{key}", values, depth - 1)
-    return found
+        columns |= _spread(f"{name}.{key}", values, depth - 1)
+    return columns
 
 
 def exploded(table: RawTable, name: str) -> RawTable:
