@@ -154,7 +154,8 @@ def door_of(source: str, where: str) -> str:
         )
     raise InputError(
         f"{where}: source is {source!r}, which is not one of {', '.join(get_args(Source))} or a word for people. If "
-        "the column means something else, leave it out: --columns source=-."
+        "it means people, write human there; if it names a judge, delete such rows; if it says where the items come "
+        "from, give the column another name."
     )
 
 

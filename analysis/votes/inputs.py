@@ -43,7 +43,7 @@ def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: b
 
 def judgements_of(path: Path, *, columns: Names = (), values: Names = (), **options: Any) -> Judgements:
     """The votes of a file as the import stage reads them, with the account of it."""
-    from dialogue.importing.potato import read_folder
+    from dialogue.importing.annotation_tools import read_folder
     from dialogue.importing.votes import read_judgements
 
     columns_named = meanings(columns, "--columns")

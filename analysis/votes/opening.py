@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from analysis.votes.columns import Columns, codes_of, columns_of_table, read_columns
 from dialogue.errors import InputError, Unclear
+from dialogue.importing.annotation_tools import read_folder
 from dialogue.importing.naming import IGNORED
-from dialogue.importing.potato import read_folder
 from dialogue.importing.questions import of_one_question
 from dialogue.importing.reading import Reading, Stated
 from dialogue.importing.recognising import recognised

@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> tuple[RawTable, str]:
     """The files as one table, so that rounds and repeated raters are right across all of them, and their tool."""
-    from dialogue.importing.potato import read_folder
+    from dialogue.importing.annotation_tools import read_folder
     from dialogue.judges import refuse_verdicts
     from dialogue.tables.reading import read_table
     from dialogue.tables.table import join_tables

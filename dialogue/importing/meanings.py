@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import Roles, plain_name
+from dialogue.importing.columns import Roles, are_aligned, plain_name
 from dialogue.importing.naming import IGNORED, said_no_vote, typed_names
 from dialogue.importing.words import Meaning, bound_of, one_name, resembles, spoken
 from dialogue.tables.table import RawTable
 
 TIED = 2
+Sides = list[int | None]  # which response stood on the left in every row: 0 or 1, None where nothing says it
 Winners = list[int | None]  # 0: the response of the first column, 1: of the second, 2: a tie; None: nobody chose
 
 
@@ -35,9 +36,9 @@ class Rows:
         return self.table.place(row)
 
 
-def same_text(one: str, other: str) -> bool:
+def same_text(text_a: str, text_b: str) -> bool:
     """Whether two cells hold one text, however it is spaced."""
-    return one.split() == other.split()
+    return text_a.split() == text_b.split()
 
 
 def word_meanings(rows: Rows, values: Mapping[str, str], own: Mapping[str, Meaning]) -> dict[str, Meaning]:
@@ -48,20 +49,20 @@ def word_meanings(rows: Rows, values: Mapping[str, str], own: Mapping[str, Meani
     if len({"a", "b"} & {*stated.values()}) == 1 or len({"left", "right"} & {*stated.values()}) == 1:
         typed = typed_names((ours, word) for word, ours in stated.items())
         raise InputError(f"--values is {typed}; three different words are expected: a=FIRST,b=SECOND,tie=TIE.")
-    found: dict[str, Meaning] = {}
+    meanings: dict[str, Meaning] = {}
     for row, word in enumerate(rows.choice):
-        if word in found and found[word].kind != "text":
+        if word in meanings and meanings[word].kind != "text":
             continue
         ours = stated.get(word, folded.get(one_name(word)) if word else None) or bound_of(word, stated)
         if ours is not None:
-            found[word] = _as_stated(rows, word, ours)
+            meanings[word] = _as_stated(rows, word, ours)
         elif not word:
-            found[word] = Meaning("blank")
+            meanings[word] = Meaning("blank")
         elif (meaning := _unstated(rows, row, word, own, names_sides)) is not None:
-            found[word] = meaning
+            meanings[word] = meaning
         else:
             raise unknown_word(rows, row, stated)
-    return found
+    return meanings
 
 
 def _as_stated(rows: Rows, word: str, ours: str) -> Meaning:
@@ -90,9 +91,10 @@ def _unstated(rows: Rows, row: int, word: str, own: Mapping[str, Meaning], names
     if not names_sides and (bounded := bound_of(word, {name: name for name in own})) is not None:
         return own[next(name for name in own if bound_of(word, {name: name}) == bounded)]
     system, speaks = rows.systems.get(one_name(word)), spoken(word)
-    for two in (rows.roles.systems, rows.roles.texts):
-        if two is not None and two.zero_based and word in ("0", "1") and "2" not in rows.choice:
-            return Meaning("response", int(word))
+    texts = rows.roles.texts
+    if texts is not None and rows.roles.systems is not None and not are_aligned(rows.roles.systems, texts):
+        texts = None
+    for two in (rows.roles.systems, texts):
         if two is not None and plain_name(word) in (names := [plain_name(two.a), plain_name(two.b)]) and word:
             if system is not None:
                 raise InputError(
@@ -118,32 +120,32 @@ def unknown_word(rows: Rows, row: int, stated: Mapping[str, str]) -> InputError:
     """A word that says nothing: where it stands, and what to type; never a mapping that may name the loser."""
     word, met = rows.choice[row], list(dict.fromkeys(word for word in rows.choice if word))
     about = f"{rows.place(row)}: choice is {word!r}, which is not one of a, b, tie"
-    found = f"(found: {', '.join(map(repr, met[:8]))})."
+    words = f"(found: {', '.join(map(repr, met[:8]))})."
     is_code = re.fullmatch(r"[-\d.]+", word) is not None
-    says = {meaning.shown for one in met if (meaning := spoken(one)) is not None}
+    says = {meaning.shown for answer in met if (meaning := spoken(answer)) is not None}
     if rows.systems and not is_code:
         names = list(rows.systems.values())
-        shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        systems = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         if len(short := _short_forms(rows, met, stated)) > 1:
             return Unclear(
-                f"{about} and no system's name ({shown}). The answers look like short forms of the systems' names.",
-                {"--values": typed_names((name, one) for one, name in short.items())},
+                f"{about} and no system's name ({systems}). The answers look like short forms of the systems' names.",
+                {"--values": typed_names((name, answer) for answer, name in short.items())},
             )
         near = [name for name in names if resembles(word, name)]
         which = typed_names([(name, word) for name in near[:1]]) if len(near) == 1 else f"SYSTEM={word}"
         return InputError(
-            f"{about} and no system's name ({shown}). If it names a system, say which: --values {which}; if it is a "
-            f"tie: --values {typed_names([('tie', word)])}; if it is no vote: {said_no_vote(word)} {found}"
+            f"{about} and no system's name ({systems}). If it names a system, say which: --values {which}; if it is a "
+            f"tie: --values {typed_names([('tie', word)])}; if it is no vote: {said_no_vote(word)} {words}"
         )
     if ({"a", "b"} <= says or {"left", "right"} <= says or stated) and not is_code:
         step = f"If it is one of them, say so (--values {typed_names([('tie', word)])})"
-        return InputError(f"{about}. {step}; if it is no vote: {said_no_vote(word)} {found}")
+        return InputError(f"{about}. {step}; if it is no vote: {said_no_vote(word)} {words}")
     missing = ",".join(f"{ours}=..." for ours in ("a", "b", "tie") if is_code or ours not in says)
     if is_code:  # to drop one number of a scale would leave the others to be read as something else
-        return InputError(f"{about}. Say of every number what it means: --values {missing}; - for no vote {found}")
+        return InputError(f"{about}. Say of every number what it means: --values {missing}; - for no vote {words}")
     return InputError(
         f"{about}. If the file is from another tool, map it: --values {missing}; a word that is no vote: "
-        f"{said_no_vote(word)} {found}"
+        f"{said_no_vote(word)} {words}"
     )
 
 
@@ -153,8 +155,40 @@ def _short_forms(rows: Rows, met: Sequence[str], stated: Mapping[str, str]) -> d
     near = {word: [name for name in rows.systems.values() if resembles(word, name)] for word in unknown}
     if not all(len(names) == 1 for names in near.values()):
         return {}
-    found = {word: names[0] for word, names in near.items()}
-    return found if len({*found.values()}) == len(found) else {}
+    systems = {word: names[0] for word, names in near.items()}
+    return systems if len({*systems.values()}) == len(systems) else {}
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """One way to read the answers: what is typed for it, and who won every row by it."""
+
+    options: Mapping[str, str]
+    winners: Winners
+    name: str = ""
+
+
+def tell_readings(rows: Rows, sentence: str, alternatives: Sequence[Alternative]) -> None:
+    """Refuse readings that give some row different winners, with the result of each and the rows that tell."""
+    different: dict[tuple[int | None, ...], Alternative] = {}
+    for reading in alternatives:
+        different.setdefault(tuple(reading.winners), reading)
+    if len(different) < 2:
+        return
+    results = "; ".join(f"{reading.name or _typed(reading.options)}: {tally(rows, reading.winners)}"
+                        for reading in different.values())  # fmt: skip
+    rows_that_tell = [row for row, won in enumerate(zip(*different, strict=True)) if len({*won}) > 1]
+    places = ", ".join(rows.place(row).rpartition(":")[2].replace("row", "").strip() for row in rows_that_tell[:3])
+    more = f", ... ({len(rows_that_tell):,} rows)" if len(rows_that_tell) > 3 else ""
+    line = "row" if "row" in rows.place(0) else "line"
+    raise Unclear(
+        f"{rows.table.path}: {sentence} {results[:1].upper()}{results[1:]}. They differ in {line} {places}{more}.",
+        *(reading.options for reading in different.values()),
+    )
+
+
+def _typed(options: Mapping[str, str]) -> str:
+    return " ".join(f"{option} {names}" for option, names in options.items())
 
 
 def tally(rows: Rows, winner: Winners) -> str:

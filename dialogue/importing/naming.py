@@ -31,12 +31,12 @@ def parse_names(text: str, option: str) -> list[tuple[str, str]]:
     """
     if "=" not in text and text.strip() and Path(text).is_file():
         return names_in_file(Path(text), option)
-    found, at = [], 0
+    pairs, at = [], 0
     while at < len(text):
         if not text[at:].strip(" ,"):
             break
         if none := NO_VOTE.match(text, at):
-            found.append((none[1] or none[2] or "", IGNORED))
+            pairs.append((none[1] or none[2] or "", IGNORED))
             at = none.end()
             continue
         part = PART.match(text, at)
@@ -46,9 +46,9 @@ def parse_names(text: str, option: str) -> list[tuple[str, str]]:
                 f"{'a=left,b=right' if option == '--values' else 'pair=item,rater=worker'} (quotes around a name with "
                 "a comma), or the name of a file with the columns ours and theirs."
             )
-        found.append((part[1], next((one for one in part.groups()[1:] if one is not None), "")))
+        pairs.append((part[1], next((name for name in part.groups()[1:] if name is not None), "")))
         at = part.end()
-    return found
+    return pairs
 
 
 def names_in_file(path: Path, option: str) -> list[tuple[str, str]]:
@@ -60,9 +60,9 @@ def names_in_file(path: Path, option: str) -> list[tuple[str, str]]:
     if path.suffix == ".json" and len(table) == 1:
         ((_, row),) = table.rows()
         return [
-            (ours, cell_text(one))
+            (ours, cell_text(name))
             for ours, theirs in row.items()
-            for one in (theirs if isinstance(theirs, list) else [theirs])
+            for name in (theirs if isinstance(theirs, list) else [theirs])
         ]
     raise InputError(
         f"{path}: the columns ours and theirs are expected for {option} (found: {', '.join(table.names)}); a line is, "
@@ -96,11 +96,11 @@ def meanings(
     listed = list(names.items() if isinstance(names, Mapping) else names)
     if theirs_first:
         listed = [(ours, theirs) if _no_vote(ours, theirs) else (theirs, ours) for ours, theirs in listed]
-    found = dict(listed)
+    meaning_of = dict(listed)
     for name, meaning in listed:
-        if found[name] != meaning:
-            raise InputError(f"{option} gives {name!r} two meanings, {meaning} and {found[name]}. Keep one.")
-    return found
+        if meaning_of[name] != meaning:
+            raise InputError(f"{option} gives {name!r} two meanings, {meaning} and {meaning_of[name]}. Keep one.")
+    return meaning_of
 
 
 def _no_vote(ours: str, theirs: str) -> bool:

@@ -38,19 +38,19 @@ def groups_of_people(path: Path, by: str, id_column: str = "") -> dict[str, str]
     column, who = _column(table, by), id_column or _id_column(table)
     if who not in table.names:
         raise InputError(f"{path} has no column {who!r} (found: {', '.join(table.names)}).")
-    found: dict[str, str] = {}
+    groups_of: dict[str, str] = {}
     for where, row in table.rows():
         person, group = cell_text(row[who]).strip(), coarse(column, cell_text(row[column]))
         if not person:
             raise InputError(f"{where}: {who} is empty; every person needs an id.")
-        if found.setdefault(person, group) != group:
-            raise InputError(f"{where}: {column} is {group!r}, and this person's was {found[person]!r} before.")
-    if len(groups := sorted(set(found.values()))) > MOST_GROUPS:
+        if groups_of.setdefault(person, group) != group:
+            raise InputError(f"{where}: {column} is {group!r}, and this person's was {groups_of[person]!r} before.")
+    if len(groups := sorted(set(groups_of.values()))) > MOST_GROUPS:
         raise InputError(
             f"{path}: {column} has {len(groups)} different answers ({', '.join(groups[:4])}, ...), so its groups would "
             "be single people. Put them into groups of your own in a further column, and name that."
         )
-    return found
+    return groups_of
 
 
 def coarse(column: str, answer: str) -> str:
@@ -74,8 +74,8 @@ def coarse(column: str, answer: str) -> str:
 
 
 def _column(table: RawTable, name: str) -> str:
-    fits = [one for one in table.names if one == name] or [
-        one for one in table.names if plain_name(one) == plain_name(name)
+    fits = [column for column in table.names if column == name] or [
+        column for column in table.names if plain_name(column) == plain_name(name)
     ]
     if len(fits) != 1:
         raise InputError(f"{table.path} has {len(fits)} columns called {name!r} (found: {', '.join(table.names)}).")
@@ -84,13 +84,13 @@ def _column(table: RawTable, name: str) -> str:
 
 def _id_column(table: RawTable) -> str:
     plain = {plain_name(name): name for name in table.names}
-    found = next((plain[name] for name in IDS if name in plain), "")
-    if not found:
+    column = next((plain[name] for name in IDS if name in plain), "")
+    if not column:
         raise InputError(f"{table.path} has no column with people's ids (found: {', '.join(table.names)}).")
-    return found
+    return column
 
 
 def coarse_columns(path: Path, wanted: Mapping[str, str]) -> tuple[list[str], dict[str, dict[str, str]]]:
     """Several columns at once: the people, and for each of our names their groups."""
-    told = {ours: groups_of_people(path, theirs) for ours, theirs in wanted.items()}
-    return list(next(iter(told.values()))), told
+    groups = {ours: groups_of_people(path, theirs) for ours, theirs in wanted.items()}
+    return list(next(iter(groups.values()))), groups

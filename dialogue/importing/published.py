@@ -3,15 +3,70 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dialogue.errors import InputError
-from dialogue.importing.scales import by_score
-from dialogue.importing.tool import Tool
-from dialogue.importing.words import NUMBER
+from dialogue.importing.words import NUMBER, is_missing
 from dialogue.tables.nesting import flat_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
+
+# Battles, as Chatbot Arena and its followers publish them: `model_a`, `model_b` and who won, in a column or in three
+
+ARENA_WINNERS = ("winner_model_a", "winner_model_b", "winner_tie")  # one of the three is 1
+ARENA_WORDS = ("model_a", "model_b", "tie")
+ARENA_IDS = ("question_id", "id", "conversation_id", "battle_id", "pair", "pair_id")
+ARENA_ROW, ARENA_TURN = (
+    "number of the row",
+    "judged turn",
+)  # columns that are added where nothing names the pair, or two turns it
+
+
+def with_arena_winner(table: RawTable, columns: Mapping[str, str]) -> RawTable:
+    """The rows, each with the pair that it judges and, where people judged a dialogue twice, the turn as a question."""
+    rows = [dict(row) for _, row in table.rows()]
+    columns_present, more = set(table.names), dict[str, list[Any]]()
+    if set(ARENA_WINNERS) <= columns_present and "choice" not in columns:
+        more["winner"] = [_only_winner(table.place(number), row) for number, row in enumerate(rows)]
+    name = columns.get("pair") or next((column for column in ARENA_IDS if column in columns_present), None)
+    if not name:
+        more[ARENA_ROW] = [f"row {number}" for number in range(1, len(rows) + 1)]
+    if "turn" in columns_present and any(
+        number > 1 for number in Counter(_judged_turn(row, name) for row in rows).values()
+    ):
+        more[ARENA_TURN] = [f"turn {cell_text(row['turn'])}" for row in rows]
+    return table.with_columns(**more)
+
+
+def _judged_turn(row: Mapping[str, Any], name: str | None) -> Sequence[str]:
+    """Who judged what: twice the same is the same people at another turn, or the same vote again."""
+    known = [part for part in (name, "model_a", "model_b", "judge") if part]
+    return tuple(cell_text(row.get(part)) for part in known) if name else (str(id(row)),)
+
+
+def _only_winner(where: str, row: Mapping[str, Any]) -> str:
+    marked = [
+        word
+        for name, word in zip(ARENA_WINNERS, ARENA_WORDS, strict=True)
+        if cell_text(row[name]).lower() in ("1", "true")
+    ]
+    if len(marked) != 1:
+        raise InputError(f"{where}: {len(marked)} of {', '.join(ARENA_WINNERS)} are 1; one is expected.")
+    if (winner := cell_text(row.get("winner")).strip()) and not winner.startswith(marked[0]):
+        raise InputError(
+            f"{where}: winner is {winner!r}, and of {', '.join(ARENA_WINNERS)} it is {marked[0]} that is 1."
+        )
+    return marked[0]
+
+
+def known_arena(names: Iterable[str]) -> bool:
+    """Whether these columns are those of an arena."""
+    columns = set(names)
+    return {"model_a", "model_b"} <= columns and ("winner" in columns or set(ARENA_WINNERS) <= columns)
+
+
+# Preferences
 
 WINNER = "the better answer"
 BUTTONS = ("html-button-response", "image-button-response", "audio-button-response", "video-button-response")
@@ -22,6 +77,18 @@ def with_winner_by_score(table: RawTable, _columns: Mapping[str, str]) -> RawTab
     """WebGPT's comparisons: the answer with the higher score is the better one."""
     table = flat_table(table)
     return table.with_columns(**{WINNER: by_score(table.text("score_0"), table.text("score_1"))})
+
+
+def by_score(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """`a`, `b` or `tie` by two numbers, the higher one being better; empty where one is missing."""
+    winners = []
+    for score_a, score_b in zip(first, second, strict=True):
+        if not (NUMBER.fullmatch(score_a) and NUMBER.fullmatch(score_b)):
+            winners.append("")
+        else:
+            difference = float(score_a) - float(score_b)
+            winners.append("tie" if difference == 0 else "a" if difference > 0 else "b")
+    return winners
 
 
 def with_judges_marked(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
@@ -40,7 +107,7 @@ def with_judges_marked(table: RawTable, _columns: Mapping[str, str]) -> RawTable
 
 def checked_strengths(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
     """HelpSteer's strengths are -3 to 3; numbers of another scale have another direction, too."""
-    words = {word for word in table.text("preference_strength") if word}
+    words = {word for word in table.text("preference_strength") if word and not is_missing(word)}
     if not all(re.fullmatch(r"-?[0-3](?:\.0)?", word) for word in words) or not any(word[0] == "-" for word in words):
         raise InputError(
             f"{table.path}: preference_strength holds {', '.join(sorted(words)[:8])}; HelpSteer's are -3 to 3, below 0 "
@@ -57,10 +124,10 @@ def button_trials(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
         row for row in range(len(table))
         if types[row] in BUTTONS and presses[row] and any(cell_text(table.columns[name][row]) for name in own)
     ]  # fmt: skip
-    kept = table.take(rows)
+    trials = table.take(rows)
     if "choices" in table.names:
-        return kept.with_columns(response=[_label(row) for _, row in kept.rows()])
-    return kept
+        return trials.with_columns(response=[_label(row) for _, row in trials.rows()])
+    return trials
 
 
 def _label(row: Mapping[str, Any]) -> Any:
@@ -80,9 +147,9 @@ def from_options(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
         flat = {f"meta.{key}": value for key, value in (row.get("meta") or {}).items()}
         first, second = [*options, None, None][:2]
         status = "" if row.get("answer") == "accept" else "rejected"
-        rest = {name: value for name, value in row.items() if name not in ("options", "accept", "meta")}
-        rows.append({**rest, **flat, "option_a": first, "option_b": second, "accepted": accepted[0] if accepted else "",
-                     "status": status})  # fmt: skip
+        shared = {name: value for name, value in row.items() if name not in ("options", "accept", "meta")}
+        rows.append({**shared, **flat, "option_a": first, "option_b": second, "status": status,
+                     "accepted": accepted[0] if accepted else ""})  # fmt: skip
         places.append(where)
     return from_rows(table.path, rows, table.notes, places)
 
@@ -101,63 +168,3 @@ JSPSYCH = {
     ),
     *("subject", "participant", "session", "run_id", "view_history", "plugin_version", "accuracy", "success"),
 }
-
-
-def _has(*names: str) -> Any:
-    def known(columns: Iterable[str]) -> bool:
-        return set(names) <= set(columns)
-
-    return known
-
-
-PUBLISHED = {
-    "alpaca-eval": Tool(
-        columns={"pair": "instruction", "rater": "annotator", "choice": "preference"},
-        reshape=with_judges_marked,
-        values={"<1.5": "a", ">1.5": "b", "1.5": "tie", "0": "tie"},
-        names_models=True,
-        known=_has("generator_1", "generator_2", "preference", "output_1", "output_2"),
-    ),
-    "webgpt": Tool(
-        columns={"choice": WINNER},
-        instead={"pair": ("question.id", "question.full_text", "question", "id")},
-        reshape=with_winner_by_score,
-        letters="response",
-        known=_has("score_0", "score_1", "answer_0", "answer_1"),
-    ),
-    "helpsteer": Tool(
-        columns={"pair": "prompt", "choice": "preference_strength"},
-        reshape=checked_strengths,
-        values={"<0": "a", ">0": "b", "0": "tie"},
-        letters="response",
-        known=_has("preference_strength", "response_1", "response_2"),
-    ),
-    "shp": Tool(
-        columns={"pair": "post_id", "choice": "labels"},
-        values={"1": "a", "0": "b"},
-        letters="response",
-        known=_has("human_ref_A", "human_ref_B", "labels"),
-    ),
-    "toloka": Tool(
-        columns={"rater": "ASSIGNMENT:worker_id", "status": "ASSIGNMENT:status", "submitted": "ASSIGNMENT:submitted"},
-        instead={"pair": ("INPUT:pair", "INPUT:pair_id", "INPUT:id", "INPUT:item", "ASSIGNMENT:task_id"),
-                 "submitted": ("ASSIGNMENT:submitted", "ASSIGNMENT:started")},
-        choice=lambda name, _value: name if name.startswith("OUTPUT:") else None,
-        letters="asked",
-        known=lambda names: any(name.startswith("OUTPUT:") for name in names) and "ASSIGNMENT:worker_id" in set(names),
-    ),
-    "prodigy": Tool(
-        columns={"pair": "_task_hash", "choice": "accepted", "status": "status", "submitted": "_timestamp"},
-        instead={"pair": ("_input_hash", "_task_hash"), "rater": ("_annotator_id", "_session_id")},
-        reshape=from_options,
-        known=_has("options", "accept", "answer"),
-    ),
-    "jspsych": Tool(
-        columns={"choice": "response", "seconds": "rt"},
-        instead={"rater": ("subject", "participant", "subject_id", "participant_id", "run_id", "PROLIFIC_PID"),
-                 "pair": ("pair", "pair_id", "item", "item_id", "stimulus_id")},
-        values={"0": "a", "1": "b"},
-        reshape=button_trials,
-        known=_has("trial_type", "trial_index", "response"),
-    ),
-}  # fmt: skip

@@ -15,7 +15,7 @@ MOST_QUESTIONS = 20  # a column with more values holds something else, e.g. what
 
 def of_one_question(
     table: RawTable,
-    asked: Stated,
+    stated: Stated,
     names: Mapping[str, str],
     *,
     ours: bool = False,
@@ -25,31 +25,31 @@ def of_one_question(
 
     `ours`: the tool that wrote the table says which column it is. `of` are the fields that make a judgement one.
     """
-    stated = asked.columns.get("question")
-    name = stated or names.get("question", "")
+    stated_column = stated.columns.get("question")
+    name = stated_column or names.get("question", "")
     if not name and not ours:
-        name = next((one for one in table.names if one.lower() in QUESTIONS), "")
+        name = next((column for column in table.names if column.lower() in QUESTIONS), "")
     if not name or name == IGNORED or name not in table.names:
-        if asked.question and not ours:
+        if stated.question and not ours:
             raise InputError(
-                f"--question is {asked.question!r}, and {table.path} has no column of questions. Name it: --columns "
+                f"--question is {stated.question!r}, and {table.path} has no column of questions. Name it: --columns "
                 "question=..."
             )
         return table, ""
-    found = table.values(name)
-    if asked.question and not (ours and len(found) > MOST_QUESTIONS):
-        if asked.question not in found:
+    questions = table.values(name)
+    if stated.question and not (ours and len(questions) > MOST_QUESTIONS):
+        if stated.question not in questions:
             raise InputError(
-                f"--question is {asked.question!r}; the questions are {', '.join(found[:MOST_QUESTIONS])}."
+                f"--question is {stated.question!r}; the questions are {', '.join(questions[:MOST_QUESTIONS])}."
             )
-        kept = [row for row, cell in enumerate(table.columns[name]) if cell_text(cell) == asked.question]
-        return table.take(kept), f", question {asked.question}"
-    several = 1 < len(found) <= MOST_QUESTIONS
-    if several and (stated or ours or _judged_twice(table, names, of)):
+        rows = [row for row, cell in enumerate(table.columns[name]) if cell_text(cell) == stated.question]
+        return table.take(rows), f", question {stated.question}"
+    several = 1 < len(questions) <= MOST_QUESTIONS
+    if several and (stated_column or ours or _judged_twice(table, names, of)):
         raise Unclear(
-            f"{table.path} holds {len(found)} questions ({', '.join(found)}), which are analysed one by one "
+            f"{table.path} holds {len(questions)} questions ({', '.join(questions)}), which are analysed one by one "
             "and never pooled.",
-            *({"--question": one} for one in found),
+            *({"--question": question} for question in questions),
         )
     return table, ""
 

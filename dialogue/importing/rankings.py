@@ -18,6 +18,7 @@ from typing import Any
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.columns import plain_name
 from dialogue.importing.naming import IGNORED, typed_names
+from dialogue.importing.words import is_missing
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
 RANK = re.compile(r"^rank[_ .](.+)$|^(.+)[_ .]rank$", re.IGNORECASE)
@@ -45,7 +46,7 @@ def taken_apart(table: RawTable, stated: Mapping[str, str]) -> Apart | None:
         return _apart(table, stated, plain, _by_columns(table, stated["ranks"]), "ranks")
     if {"choice", "worse"} & {*stated, *plain}:
         return None
-    ranks = {(found[1] or found[2]): name for name in table.names if (found := RANK.match(name))}
+    ranks = {(match[1] or match[2]): name for name in table.names if (match := RANK.match(name))}
     if {"best", "worst"} <= plain.keys():
         options = [name for name in table.names if OPTION.match(name)]
         kind, decided = "best and worst", lambda where, row: _best_worst(where, row, plain, options)
@@ -77,12 +78,12 @@ def _holds_orders(table: RawTable, name: str) -> bool:
 
 def _ask_about_ranks(table: RawTable) -> None:
     """Columns that hold 1 to k in every row, each once, may be the ranks of k systems: asked, as 1 may be the worst."""
-    values = {name: table.values(name) for name in table.names}
-    numbers = [name for name, met in values.items() if met and all(cell in "123456789" for cell in met)]
+    values = {name: [cell for cell in table.values(name) if not is_missing(cell)] for name in table.names}
+    numbers = [name for name, cells in values.items() if cells and all(cell in "123456789" for cell in cells)]
     if not 2 <= len(numbers) <= 9 or len(table) < 4:
         return
     cells = zip(*(table.text(name) for name in numbers), strict=True)
-    if all(sorted(row) == [str(k + 1) for k in range(len(numbers))] for row in cells):
+    if all(sorted(row) == [str(k + 1) for k in range(len(numbers))] for row in cells if not any(map(is_missing, row))):
         raise Unclear(
             f"{table.path}: in every row, {', '.join(numbers)} hold 1 to {len(numbers)}, each once. Are they ranks, 1 "
             "the best? If 1 is the worst, turn them round first.",
@@ -94,12 +95,14 @@ def _apart(table: RawTable, stated: Mapping[str, str], plain: Mapping[str, str],
     item, rater = _named("item", ITEMS, stated, plain), _named("rater", RATERS, stated, plain)
     rows, lines, lone = [], [], 0
     for number, (where, row) in enumerate(table.rows()):
-        told = {"rater": cell_text(row[rater])} if rater else {}
+        who = {"rater": cell_text(row[rater])} if rater else {}
         name = cell_text(row[item]) if item else f"answer {number + 1}"
         pairs = list(decided(where, row))
         lone += not pairs
-        for one, other, choice in pairs:
-            rows.append({"pair": name, "item": name, **told, "system_a": one, "system_b": other, "choice": choice})
+        for system_a, system_b, choice in pairs:
+            rows.append(
+                {"pair": name, "item": name, **who, "system_a": system_a, "system_b": system_b, "choice": choice}
+            )
             lines.append(table.lines[number] if table.lines else number + 1)
     if not rows:
         raise InputError(f"{table.path} holds no answer that compares two systems.")
@@ -109,40 +112,40 @@ def _apart(table: RawTable, stated: Mapping[str, str], plain: Mapping[str, str],
             "nobody answered there; otherwise name the columns of the ranks: --columns ranks=ONE|OTHER"
         )
     note = f"{len(table):,} answers taken apart into {len(rows):,} pairs"
-    apart = RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), (*table.notes, note))
-    return Apart(apart, kind, {"an answer that ranks fewer than two systems": lone} if lone else {})
+    pairs_table = RawTable(table.path, from_rows(table.path, rows).columns, tuple(lines), (*table.notes, note))
+    return Apart(pairs_table, kind, {"an answer that ranks fewer than two systems": lone} if lone else {})
 
 
 def _named(field: str, words: tuple[str, ...], stated: Mapping[str, str], plain: Mapping[str, str]) -> str:
-    asked = stated.get(field)
-    return "" if asked == IGNORED else asked or next((plain[word] for word in words if word in plain), "")
+    column = stated.get(field)
+    return "" if column == IGNORED else column or next((plain[word] for word in words if word in plain), "")
 
 
 def _best_worst(where: str, row: Mapping[str, Any], plain: Mapping[str, str], options: list[str]) -> Iterator[Compared]:
     best, worst = (cell_text(row[plain[name]]).strip() for name in ("best", "worst"))
-    shown = [name for option in options if (name := cell_text(row[option]).strip())]
-    if len(shown) < 2:
+    systems = [name for option in options if (name := cell_text(row[option]).strip())]
+    if len(systems) < 2:
         raise InputError(
             f"{where}: which systems were shown? Columns option_1, option_2, ... with their names are expected beside "
             "best and worst."
         )
-    if best == worst or best not in shown or worst not in shown:
-        raise InputError(f"{where}: best is {best!r} and worst {worst!r}; two different ones of {', '.join(shown)}.")
-    yield from ((best, other, "a") for other in shown if other != best)
-    yield from ((other, worst, "a") for other in shown if other not in (best, worst))
+    if best == worst or best not in systems or worst not in systems:
+        raise InputError(f"{where}: best is {best!r} and worst {worst!r}; two different ones of {', '.join(systems)}.")
+    yield from ((best, system, "a") for system in systems if system != best)
+    yield from ((system, worst, "a") for system in systems if system not in (best, worst))
 
 
 def _ranked(where: str, row: Mapping[str, Any], ranks: Mapping[str, str]) -> Iterator[Compared]:
-    given = {system: cell_text(row[name]).strip() for system, name in ranks.items()}
+    ranks_of = {system: cell_text(row[name]).strip() for system, name in ranks.items()}
     try:
-        placed = {system: float(text) for system, text in given.items() if text and text.lower() != "nan"}
+        placed = {system: float(text) for system, text in ranks_of.items() if text and not is_missing(text)}
     except ValueError:
         raise InputError(
-            f"{where}: the ranks are {', '.join(given.values())}; numbers are expected, 1 the best."
+            f"{where}: the ranks are {', '.join(ranks_of.values())}; numbers are expected, 1 the best."
         ) from None
-    for one, other in combinations(placed, 2):
-        gap = placed[one] - placed[other]
-        yield one, other, "tie" if gap == 0 else "a" if gap < 0 else "b"
+    for system_a, system_b in combinations(placed, 2):
+        gap = placed[system_a] - placed[system_b]
+        yield system_a, system_b, "tie" if gap == 0 else "a" if gap < 0 else "b"
 
 
 def _refuse_doubtful_zero(table: RawTable, ranks: Mapping[str, str]) -> None:
@@ -159,14 +162,15 @@ def _refuse_doubtful_zero(table: RawTable, ranks: Mapping[str, str]) -> None:
 def _ordered(where: str, cell: Any) -> Iterator[Compared]:
     """`A > B = C`: from the best, equals joined by =."""
     places = _places(cell)
-    named = [name for place in places for name in place]
-    if named == [""]:
+    systems = [name for place in places for name in place]
+    if systems == [""]:
         return
-    if "" in named or len(set(named)) < len(named):
+    if "" in systems or len(set(systems)) < len(systems):
         raise InputError(f"{where}: the ranking is {cell_text(cell)!r}; every system once is expected, as A > B = C.")
     place_of = {name: k for k, place in enumerate(places) for name in place}
     yield from (
-        (one, other, "tie" if place_of[one] == place_of[other] else "a") for one, other in combinations(named, 2)
+        (system_a, system_b, "tie" if place_of[system_a] == place_of[system_b] else "a")
+        for system_a, system_b in combinations(systems, 2)
     )
 
 
@@ -177,6 +181,6 @@ def _places(cell: Any) -> list[list[str]]:
             cell = json.loads(cell)
     if isinstance(cell, list | tuple):
         return [
-            [cell_text(one).strip() for one in (part if isinstance(part, list | tuple) else [part])] for part in cell
+            [cell_text(name).strip() for name in (part if isinstance(part, list | tuple) else [part])] for part in cell
         ]
     return [[name.strip() for name in part.split("=")] for part in cell_text(cell).split(">")]

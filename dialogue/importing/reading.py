@@ -60,5 +60,5 @@ class Reading:
 
 def said_left_out(reasons: Mapping[str, int]) -> str:
     """One sentence on what was left out and why; that nothing was, where there is no reason."""
-    said = "; ".join(f"{number:,} ({reason})" for reason, number in reasons.items())
-    return f"Left out: {said or 'nothing'}."
+    losses = "; ".join(f"{number:,} ({reason})" for reason, number in reasons.items())
+    return f"Left out: {losses or 'nothing'}."

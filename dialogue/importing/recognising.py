@@ -21,17 +21,17 @@ class OnScale(InputError):
 
 def tools_known(names: Iterable[str]) -> list[str]:
     """The tools whose columns these are."""
-    held = list(names)
-    return [name for name, tool in TOOLS.items() if tool.known(held)]
+    columns = list(names)
+    return [name for name, tool in TOOLS.items() if tool.known(columns)]
 
 
 def recognised(table: RawTable, stated: Mapping[str, str]) -> str:
     """The tool that wrote the table, or `plain`; a wide table, ratings and a title above the header are sentences."""
-    held = set(table.names)
+    columns = set(table.names)
     tools = tools_known(table.names)
-    named = {field: stated.get(field, field) for field in ("pair", "choice")}
-    is_plain = all(name in held and name != IGNORED for name in named.values())
-    if tools and is_plain and set(named) <= set(stated):
+    usual = {field: stated.get(field, field) for field in ("pair", "choice")}
+    is_plain = all(name in columns and name != IGNORED for name in usual.values())
+    if tools and is_plain and set(usual) <= set(stated):
         return "plain"
     if tools and is_plain and "choice" not in stated:
         raise Unclear(
@@ -44,7 +44,7 @@ def recognised(table: RawTable, stated: Mapping[str, str]) -> str:
         )
     if tools:
         return tools[0]
-    if not {"choice", "worse"} & {*held, *stated}:
+    if not {"choice", "worse"} & {*columns, *stated}:
         refuse_no_votes(table)
     return "plain"
 
@@ -75,10 +75,10 @@ def refuse_no_votes(table: RawTable) -> None:
 
 def unknown_table(table: RawTable, missing: str) -> InputError:
     """That a column is not there, and those that are."""
-    shown = ", ".join(table.names[:30]) or "none"
+    columns = ", ".join(table.names[:30]) or "none"
     return InputError(
-        f"{table.path} has no column {missing!r}, which every vote needs (found: {shown}). If it has another name, map "
-        f"it: --columns {missing}=..."
+        f"{table.path} has no column {missing!r}, which every vote needs (found: {columns}). If it has another name, "
+        f"map it: --columns {missing}=..."
     )
 
 

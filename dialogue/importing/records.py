@@ -38,49 +38,49 @@ class ImportRules:
 
 
 def as_votes(
-    found: Judgements, rules: ImportRules, pairs: Sequence[Pair] | None, rater_id: Callable[[str], str]
+    judgements: Judgements, rules: ImportRules, pairs: Sequence[Pair] | None, rater_id: Callable[[str], str]
 ) -> Imported:
     """Every judgement becomes a vote, or the whole import stops."""
-    if not found.times and not rules.file_order:
+    if not judgements.times and not rules.file_order:
         raise InputError(
-            f"{found.table.place(0)}: no time of submission, so the order of the votes is unknown. Name its column: "
-            "--columns submitted=..., or state --file-order: then a round is a place in the file."
+            f"{judgements.table.place(0)}: no time of submission, so the order of the votes is unknown. Name its "
+            "column: --columns submitted=..., or state --file-order: then a round is a place in the file."
         )
     known = {pair.pair: pair for pair in pairs} if pairs is not None else None
-    fields = {name: found.text(name) for name in ("rater", "source", "seconds", "item", "dialogue")}
-    dropped, rounds = Counter(found.reading.dropped), defaultdict[str, int](int)
+    fields = {name: judgements.text(name) for name in ("rater", "source", "seconds", "item", "dialogue")}
+    dropped, rounds = Counter(judgements.reading.dropped), defaultdict[str, int](int)
     votes = []
-    for row, choice in enumerate(found.choice):
+    for row, choice in enumerate(judgements.choice):
         cells = {name: column[row] for name, column in fields.items()}
-        where = found.table.place(row)
+        where = judgements.table.place(row)
         by_judge = _is_judges(where, cells, rules)
         if not cells["rater"]:
             raise InputError(f"{where}: rater is empty; every judgement needs one.")
-        pair, one = _looked_up(found, row, where, choice, pairs, known)
+        pair, lookup = _looked_up(judgements, row, where, choice, pairs, known)
         if pair is not None and pair.kind == "check":
             dropped["an answer to a hidden check"] += 1
             continue
-        rounds[one.pair] += 1
+        rounds[lookup.pair] += 1
         votes.append(
             Vote(
-                pair=one.pair,
+                pair=lookup.pair,
                 rater=cells["rater"] if by_judge else rater_id(cells["rater"]),
-                choice=one.choice,
-                round=rounds[one.pair],
-                left=one.left,
+                choice=lookup.choice,
+                round=rounds[lookup.pair],
+                left=lookup.left,
                 seconds=_number(cells["seconds"], where),
-                submitted=utc(found.times[row]) if found.times else None,
+                submitted=utc(judgements.times[row]) if judgements.times else None,
                 source="judge" if by_judge else "imported",
                 kind=pair.kind if pair else "real",
                 identical=pair.identical if pair else False,
                 dialogue=(pair.dialogue if pair else None) or cells["dialogue"] or None,
-                extra={"tool": found.tool, **one.systems, **({"item": one.item} if one.item else {})},
+                extra={"tool": judgements.tool, **lookup.systems, **({"item": lookup.item} if lookup.item else {})},
             )
         )
     if not votes:
-        said = "; ".join(f"{number} {reason}" for reason, number in dropped.items())
-        raise InputError(f"None of the {found.reading.read} judgements can be used: {said}.")
-    return Imported(votes, found.reading.read, dict(dropped), _notes(votes, known))
+        reasons = "; ".join(f"{number} {reason}" for reason, number in dropped.items())
+        raise InputError(f"None of the {judgements.reading.read} judgements can be used: {reasons}.")
+    return Imported(votes, judgements.reading.read, dict(dropped), _notes(votes, known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,58 +95,62 @@ class _Turned:
 
 
 def _looked_up(
-    found: Judgements,
+    judgements: Judgements,
     row: int,
     where: str,
     choice: Choice,
     pairs: Sequence[Pair] | None,
     known: Mapping[str, Pair] | None,
 ) -> tuple[Pair | None, _Turned]:
-    name, item, left = found.pair[row], found.text("item")[row] if "item" in found.names else "", found.left[row]
-    both = (found.a[row], found.b[row]) if found.a else None
+    name, item, left_side = (
+        judgements.pair[row],
+        judgements.text("item")[row] if "item" in judgements.names else "",
+        judgements.left[row],
+    )
+    systems = (judgements.a[row], judgements.b[row]) if judgements.a else None
     if pairs is None or known is None:
-        if both is None:
-            return None, _Turned(name, choice, left, {}, item)
-        first, second = sorted(both)
-        turned = both[0] != first
-        named = {"system_a": first, "system_b": second}
-        return None, _Turned(f"{name}|{first}|{second}", *_as_shown(choice, left, turned), named, item or name)
-    if both is None:
+        if systems is None:
+            return None, _Turned(name, choice, left_side, {}, item)
+        first, second = sorted(systems)
+        turned = systems[0] != first
+        names = {"system_a": first, "system_b": second}
+        return None, _Turned(f"{name}|{first}|{second}", *_as_shown(choice, left_side, turned), names, item or name)
+    if systems is None:
         if name not in known:
             raise InputError(f"{where}: pair {name!r} is not in the pairs file. Give the file that was shown.")
-        _refuse_swapped(found, row, where, known[name], ("a", "b"))
-        return known[name], _Turned(name, choice, left, {}, item)
+        _refuse_swapped(judgements, row, where, known[name], ("a", "b"))
+        return known[name], _Turned(name, choice, left_side, {}, item)
     near = [known[name]] if name in known else [pair for pair in pairs if pair.item == name]
-    fits = [(pair, turned) for pair in near for turned, (first, second) in ((False, both), (True, both[::-1]))
+    fits = [(pair, turned) for pair in near for turned, (first, second) in ((False, systems), (True, systems[::-1]))
             if first in _names(pair.a) and second in _names(pair.b)]  # fmt: skip
     if len(fits) != 1:
-        raise InputError(f"{where}: {len(fits)} pairs compare {' and '.join(both)} on item {name!r}.")
+        raise InputError(f"{where}: {len(fits)} pairs compare {' and '.join(systems)} on item {name!r}.")
     pair, turned = fits[0]
-    _refuse_swapped(found, row, where, pair, both)
-    named = {"system_a": pair.a.model, "system_b": pair.b.model}
-    return pair, _Turned(pair.pair, *_as_shown(choice, left, turned), named, item or name)
+    _refuse_swapped(judgements, row, where, pair, systems)
+    names = {"system_a": pair.a.model, "system_b": pair.b.model}
+    return pair, _Turned(pair.pair, *_as_shown(choice, left_side, turned), names, item or name)
 
 
-def _as_shown(choice: Choice, left: Side | None, turned: bool) -> tuple[Choice, Side | None]:
+def _as_shown(choice: Choice, left_side: Side | None, turned: bool) -> tuple[Choice, Side | None]:
     if not turned:
-        return choice, left
-    other: dict[str | None, Choice] = {"a": "b", "b": "a", "tie": "tie"}
+        return choice, left_side
+    turned_choice: dict[str | None, Choice] = {"a": "b", "b": "a", "tie": "tie"}
     side: dict[str | None, Side | None] = {"a": "b", "b": "a", None: None}
-    return other[choice], side[left]
+    return turned_choice[choice], side[left_side]
 
 
 def _names(side: Candidate) -> tuple[str, str]:
     return side.model, f"{side.model}-{side.seed}"
 
 
-def _refuse_swapped(found: Judgements, row: int, where: str, pair: Pair, sides: tuple[str, str]) -> None:
+def _refuse_swapped(judgements: Judgements, row: int, where: str, pair: Pair, sides: tuple[str, str]) -> None:
     """Texts that the table and the pairs file both have must stand on the same sides."""
-    if not found.texts:
+    if not judgements.texts:
         return
-    said = dict(zip(sides, found.texts[row], strict=True))
-    for side, mine, other in (("a", pair.a, pair.b), ("b", pair.b, pair.a)):
-        text = next((said[name] for name in (side, *_names(mine)) if name in said), "")
-        if text and same_text(text, other.text) and not same_text(text, mine.text):
+    texts = dict(zip(sides, judgements.texts[row], strict=True))
+    for side, response, rival in (("a", pair.a, pair.b), ("b", pair.b, pair.a)):
+        text = next((texts[name] for name in (side, *_names(response)) if name in texts), "")
+        if text and same_text(text, rival.text) and not same_text(text, response.text):
             raise InputError(
                 f"{where}: the table and the pairs file have the two responses of pair {pair.pair!r} on opposite "
                 f"sides: response {side} there is the other response here. Give the pairs file that was shown, "
@@ -185,7 +189,7 @@ def utc(seconds: float) -> str:
 
 def _notes(votes: Sequence[Vote], known: Mapping[str, Pair] | None) -> list[str]:
     """What the reader of the votes should know."""
-    each = Counter(Counter(vote.pair for vote in votes).values())
+    times = Counter(Counter(vote.pair for vote in votes).values())
     notes = []
     if judged := [vote.rater for vote in votes if vote.source == JUDGE]:
         verb, who, them = ("is", "a judge's", "it") if len(judged) == 1 else ("are", "judges'", "them")
@@ -193,8 +197,8 @@ def _notes(votes: Sequence[Vote], known: Mapping[str, Pair] | None) -> list[str]
             f"{len(judged):,} of {len(votes):,} votes {verb} {who} ({', '.join(sorted(set(judged)))}). Every analysis "
             f"refuses {them}, unless --with-judges says to treat judges as raters."
         )
-    if len(each) > 1:
-        notes.append("Votes a pair: " + ", ".join(f"{k} on {n} of them" for k, n in sorted(each.items())) + ".")
+    if len(times) > 1:
+        notes.append("Votes a pair: " + ", ".join(f"{k} on {n} of them" for k, n in sorted(times.items())) + ".")
     if known is not None:
         real = {name for name, pair in known.items() if pair.kind != "check"}
         if empty := len(real - {vote.pair for vote in votes}):

@@ -289,8 +289,8 @@ def _read_lighteval(path: Path, table: RawTable) -> RunLog:
     for number, (place, row) in enumerate(table.rows()):
         doc: Mapping[str, Any] = row.get("doc") or {}
         item = cell_text(doc.get("id")) or str(number)
-        asked = doc.get("query") or row.get("example") or row.get("full_prompt")
-        question = _fingerprint(asked, doc.get("choices") or row.get("gold"))
+        query = doc.get("query") or row.get("example") or row.get("full_prompt")
+        question = _fingerprint(query, doc.get("choices") or row.get("gold"))
         fields = {**doc, **(doc.get("specific") or {})} if doc else dict(row)
         for metric, cell in row[metric_column].items():
             if (value := _number(cell)) is not None:
@@ -308,7 +308,7 @@ def _read_helm(path: Path) -> RunLog:
     spec = _json(specification) if specification.exists() else {}
     name = str(spec.get("name") or path.parent.name)
     model = str((spec.get("adapter_spec") or {}).get("model") or "")
-    named = re.search(r"[,:]model=([^,]+)", name)
+    model_in_name = re.search(r"[,:]model=([^,]+)", name)
     task = re.sub(r"([,:])model(?:_deployment)?=[^,]+", "", name).rstrip(",:")
     scores, rows = [], _json(path)
     if not isinstance(rows, list):
@@ -321,7 +321,7 @@ def _read_helm(path: Path) -> RunLog:
                 place = f"{path}: instance {number + 1}"
                 epoch = str(row.get("train_trial_index", 0) + 1)
                 scores.append(Score(task, stat["name"]["name"], item, epoch, value, "", {}, place))
-    return RunLog(path, HELM, model or (named[1] if named else path.parent.name), scores)
+    return RunLog(path, HELM, model or (model_in_name[1] if model_in_name else path.parent.name), scores)
 
 
 # A table of items and scores
@@ -429,5 +429,5 @@ def _number(value: Any) -> float | None:
 def _fingerprint(question: Any, target: Any) -> str:
     if question in (None, "", {}) and target in (None, "", []):
         return ""
-    said = json.dumps([question, target], sort_keys=True, default=str, ensure_ascii=False)
-    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:16]
+    text = json.dumps([question, target], sort_keys=True, default=str, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

@@ -25,9 +25,9 @@ def one_row_a_system(table: RawTable, stated: Mapping[str, str]) -> RawTable | N
     """One row a score, where each row scores both responses; the errors of MQM as sums. None where it does not."""
     if {plain_name(name) for name in table.names} >= MQM and "score" not in table.names:
         return _summed_errors(table)
-    if named := _scores_by_name(table):
-        return _one_row_a_name(table, named)
-    scores = [two for rest, two in twins(table.names) if set(rest) & SCORE_WORDS]
+    if columns_of_systems := _scores_by_name(table):
+        return _one_row_a_name(table, columns_of_systems)
+    scores = [two for shared, two in twins(table.names) if set(shared) & SCORE_WORDS]
     systems = system_columns(table, {ours: theirs for ours, theirs in stated.items() if ours in SIDES})
     if systems is None or len(scores) != 1:
         return None
@@ -52,21 +52,21 @@ def one_row_a_system(table: RawTable, stated: Mapping[str, str]) -> RawTable | N
 
 def _scores_by_name(table: RawTable) -> dict[str, str]:
     """System -> its column, where each has a score under its name: Pearmut's `annotations.alpha.score`."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    groups: dict[tuple[str, str], dict[str, str]] = {}
     for name in table.names:
         if parts := re.fullmatch(r"(.*\.)?([^.]+)\.(score|rating)", name):
-            found.setdefault((parts[1] or "", parts[3]), {})[parts[2]] = name
-    several = [named for named in found.values() if len(named) > 1]
+            groups.setdefault((parts[1] or "", parts[3]), {})[parts[2]] = name
+    several = [columns for columns in groups.values() if len(columns) > 1]
     return several[0] if len(several) == 1 else {}
 
 
-def _one_row_a_name(table: RawTable, named: Mapping[str, str]) -> RawTable:
-    rest = [name for name in table.names if name not in named.values()]
-    order = [(row, system) for row in range(len(table)) for system in named]
-    columns: dict[str, list[object]] = {name: [table.columns[name][row] for row, _ in order] for name in rest}
+def _one_row_a_name(table: RawTable, columns_of_systems: Mapping[str, str]) -> RawTable:
+    shared = [name for name in table.names if name not in columns_of_systems.values()]
+    order = [(row, system) for row in range(len(table)) for system in columns_of_systems]
+    columns: dict[str, list[object]] = {name: [table.columns[name][row] for row, _ in order] for name in shared}
     columns["system"] = [system for _, system in order]
-    columns["score"] = [table.columns[named[system]][row] for row, system in order]
-    if not {"item", "item_id", "id"} & set(rest):
+    columns["score"] = [table.columns[columns_of_systems[system]][row] for row, system in order]
+    if not {"item", "item_id", "id"} & set(shared):
         columns["item"] = [f"row {row + 1}" for row, _ in order]
     return RawTable(table.path, columns, (), table.notes, places=tuple(table.place(row) for row, _ in order))
 
@@ -81,13 +81,23 @@ def with_systems_of_places(table: RawTable, stated: Mapping[str, str]) -> RawTab
     name = stated.get("system") or next((plain[word] for word in NAMES if word in plain), "")
     words = table.values(name) if name in table.names else ()
     meant = {word: spoken(word) for word in words}
-    if not words or not all(one is not None and one.kind in ("place", "letter") for one in meant.values()):
+    if not words or not all(
+        meaning_of_word is not None and meaning_of_word.kind in ("place", "letter")
+        for meaning_of_word in meant.values()
+    ):
         return table
-    named = {ours: theirs for ours, theirs in stated.items() if ours in SIDES}
-    if "system" in stated and not named and all(one is not None and one.kind == "letter" for one in meant.values()):
+    stated_systems = {ours: theirs for ours, theirs in stated.items() if ours in SIDES}
+    if (
+        "system" in stated
+        and not stated_systems
+        and all(meaning_of_word is not None and meaning_of_word.kind == "letter" for meaning_of_word in meant.values())
+    ):
         return table  # whoever names the column says that these letters are systems
-    systems = system_columns(table, named) if len(set(words)) == 2 else None
-    kinds = {"places" if one and one.kind == "place" else "letters" for one in meant.values()}
+    systems = system_columns(table, stated_systems) if len(set(words)) == 2 else None
+    kinds = {
+        "places" if meaning_of_word and meaning_of_word.kind == "place" else "letters"
+        for meaning_of_word in meant.values()
+    }
     if systems is None or kinds != {systems.kind}:
         raise InputError(
             f"{table.path}: {name} holds sides ({', '.join(words[:4])}) and no systems, so a rating belongs to a place "
@@ -95,8 +105,8 @@ def with_systems_of_places(table: RawTable, stated: Mapping[str, str]) -> RawTab
             f"these are the names of the systems: --columns system={name}"
         )
     cells = table.text(name)
-    both = table.text(systems.a), table.text(systems.b)
-    who = [both[meaning.side ^ systems.turned][row] if (meaning := meant.get(cell)) else ""
+    systems_by_side = table.text(systems.a), table.text(systems.b)
+    who = [systems_by_side[meaning.side ^ systems.turned][row] if (meaning := meant.get(cell)) else ""
            for row, cell in enumerate(cells)]  # fmt: skip
     return table.with_columns(**{name: who})
 

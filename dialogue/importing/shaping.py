@@ -47,81 +47,85 @@ class Shaped:
     read: int | None = None
 
 
-def shaped(table: RawTable, asked: Stated) -> Shaped:
+def shaped(table: RawTable, stated: Stated) -> Shaped:
     """The table in long form; what is already so stays as it is."""
-    if asked.explode:
-        table = exploded(table, asked.explode)
-    if asked.wide is not None:
-        return _one_row_a_person(table, asked)
-    if asked.tool and asked.tool not in (*TOOLS, "plain"):
-        raise InputError(f"--from is {asked.tool!r}; the tools are {', '.join(TOOLS)} and plain.")
-    if not tools_known(table.names) and asked.tool in ("", "plain"):
+    if stated.explode:
+        table = exploded(table, stated.explode)
+    if stated.wide is not None:
+        return _one_row_a_person(table, stated)
+    if stated.tool and stated.tool not in (*TOOLS, "plain"):
+        raise InputError(f"--from is {stated.tool!r}; the tools are {', '.join(TOOLS)} and plain.")
+    if not tools_known(table.names) and stated.tool in ("", "plain"):
         table = flat_table(table)
-    if not asked.tool:
-        if (apart := taken_apart(table, asked.columns)) is not None:
-            kept = {ours: theirs for ours, theirs in asked.columns.items() if ours not in ("item", "rater", "ranks")}
-            read = len(apart.table) + sum(apart.dropped.values())
-            return Shaped(apart.table, "plain", replace(asked, columns=kept), apart.kind, apart.dropped, read=read)
-        if (counted := _counted(table, asked)) is not None:
+    if not stated.tool:
+        if (ranked := taken_apart(table, stated.columns)) is not None:
+            used = ("item", "rater", "ranks")
+            unused = {ours: theirs for ours, theirs in stated.columns.items() if ours not in used}
+            rows_read = len(ranked.table) + sum(ranked.dropped.values())
+            stated = replace(stated, columns=unused)
+            return Shaped(ranked.table, "plain", stated, ranked.kind, ranked.dropped, read=rows_read)
+        if (counted := _counted(table, stated)) is not None:
             return counted
-        if columns := _columns_of_raters(table, asked):
-            return _one_column_a_rater(table, asked, columns)
-    return Shaped(table, asked.tool or recognised(table, asked.columns), asked)
+        if columns := _columns_of_raters(table, stated):
+            return _one_column_a_rater(table, stated, columns)
+    return Shaped(table, stated.tool or recognised(table, stated.columns), stated)
 
 
-def _one_row_a_person(table: RawTable, asked: Stated) -> Shaped:
-    assert asked.wide is not None
-    long = melted(table, asked.wide, asked.columns)
-    kept = {ours: theirs for ours, theirs in asked.columns.items() if ours not in ("rater", "submitted")}
-    form = f"wide table, one row a person, key {asked.wide.name}"
-    read = len(long.table) + sum(long.dropped.values())
+def _one_row_a_person(table: RawTable, stated: Stated) -> Shaped:
+    assert stated.wide is not None
+    long = melted(table, stated.wide, stated.columns)
+    columns = {ours: theirs for ours, theirs in stated.columns.items() if ours not in ("rater", "submitted")}
+    form = f"wide table, one row a person, key {stated.wide.name}"
+    rows_read = len(long.table) + sum(long.dropped.values())
     rater = {"rater": long.rater} if long.rater else {}
-    return Shaped(long.table, "plain", replace(asked, columns=kept, wide=None), form, long.dropped, rater, read)
+    return Shaped(
+        long.table, "plain", replace(stated, columns=columns, wide=None), form, long.dropped, rater, rows_read
+    )
 
 
-def _columns_of_raters(table: RawTable, asked: Stated) -> list[str]:
+def _columns_of_raters(table: RawTable, stated: Stated) -> list[str]:
     """The columns that hold one rater's answers each: stated as `choice=ann|bob`, or called after raters."""
-    stated = asked.columns.get("choice", "")
-    if SEVERAL in stated and stated not in table.names:
-        names = [name.strip() for name in stated.split(SEVERAL)]
+    stated_choice = stated.columns.get("choice", "")
+    if SEVERAL in stated_choice and stated_choice not in table.names:
+        names = [name.strip() for name in stated_choice.split(SEVERAL)]
         if missing := [name for name in names if name not in table.names]:
             raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
         return names
-    if {"choice", "worse", "rater"} & {*asked.columns, *map(plain_name, table.names)}:
+    if {"choice", "worse", "rater"} & {*stated.columns, *map(plain_name, table.names)}:
         return []
-    named = [name for name in table.names if OF_RATER.match(plain_name(name))]
-    says = [name for name in named if (values := table.values(name)) and all(map(spoken, values))]
-    return says if len(says) > 1 and len(says) == len(named) else []
+    columns = [name for name in table.names if OF_RATER.match(plain_name(name))]
+    says = [name for name in columns if (values := table.values(name)) and all(map(spoken, values))]
+    return says if len(says) > 1 and len(says) == len(columns) else []
 
 
-def _one_column_a_rater(table: RawTable, asked: Stated, columns: list[str]) -> Shaped:
+def _one_column_a_rater(table: RawTable, stated: Stated, columns: list[str]) -> Shaped:
     """One row an answer; the column is the rater."""
     names = [name for name in table.names if name not in columns]
     rows = [(row, name) for row in range(len(table)) for name in columns]
     long: dict[str, list[object]] = {name: [table.columns[name][row] for row, _ in rows] for name in names}
-    if "pair" not in asked.columns and not {"pair", "item"} & {plain_name(name) for name in names}:
+    if "pair" not in stated.columns and not {"pair", "item"} & {plain_name(name) for name in names}:
         long["pair"] = [f"row {row + 1}" for row, _ in rows]
     long |= {"rater": [name for _, name in rows], "choice": [table.columns[name][row] for row, name in rows]}
     places = [table.place(row) for row, _ in rows]
-    kept = {ours: theirs for ours, theirs in asked.columns.items() if ours != "choice"}
+    stated_columns = {ours: theirs for ours, theirs in stated.columns.items() if ours != "choice"}
     blank = [row for row, cell in enumerate(long["choice"]) if cell in (None, "")]
     result = RawTable(table.path, long, (), table.notes, places=tuple(places))
     if blank and len(blank) < len(rows):
         result = result.take([row for row in range(len(rows)) if row not in set(blank)])
     form = f"table with one column a rater ({', '.join(columns[:6])}{', ...' if len(columns) > 6 else ''})"
     dropped = {"a rater who did not judge this row": len(blank)} if blank else {}
-    return Shaped(result, "plain", replace(asked, columns=kept), form, dropped, read=len(rows))
+    return Shaped(result, "plain", replace(stated, columns=stated_columns), form, dropped, read=len(rows))
 
 
-def _counted(table: RawTable, asked: Stated) -> Shaped | None:
+def _counted(table: RawTable, stated: Stated) -> Shaped | None:
     """Counts of wins in place of votes: each becomes as many rows."""
-    if {"choice", "worse"} & {*asked.columns, *map(plain_name, table.names)}:
+    if {"choice", "worse"} & {*stated.columns, *map(plain_name, table.names)}:
         return None
     plain = {plain_name(leaf_name(name)): name for name in table.names}
-    found = [two for rest, two in twins(table.names) if rest and set(rest) <= COUNTS]
-    if len(found) != 1 or system_columns(table, asked.columns) is None:
+    counts = [two for shared, two in twins(table.names) if shared and set(shared) <= COUNTS]
+    if len(counts) != 1 or system_columns(table, stated.columns) is None:
         return None
-    two = found[0]
+    two = counts[0]
     if names := [name for name in table.names if name not in (two.a, two.b) and _seems_an_answer(table, name)]:
         raise Unclear(
             f"{table.path}: {two.a} and {two.b} seem to count votes, and {names[0]} seems to hold the answer of one "
@@ -137,14 +141,14 @@ def _counted(table: RawTable, asked: Stated) -> Shaped | None:
     rows = [(row, choice) for row in range(len(table)) for name, choice in ((two.a, "a"), (two.b, "b"), (tie, "tie"))
             if name for _ in range(columns[name][row])]  # fmt: skip
     long = {name: [cells[row] for row, _ in rows] for name, cells in table.columns.items() if name not in columns}
-    if not {"pair", "item"} & {*long, *asked.columns}:
+    if not {"pair", "item"} & {*long, *stated.columns}:
         long["pair"] = [f"row {row + 1}" for row, _ in rows]
     long["choice"] = [choice for _, choice in rows]
     places = tuple(table.place(row) for row, _ in rows)
     note = f"{len(table):,} rows of counts are {len(rows):,} votes"
     result = RawTable(table.path, long, (), (*table.notes, note), places=places)
-    stated = {ours: theirs for ours, theirs in asked.columns.items() if ours != "choice"} | {"rater": IGNORED}
-    return Shaped(result, "plain", replace(asked, columns=stated), "counts of wins", read=len(rows))
+    stated_columns = {ours: theirs for ours, theirs in stated.columns.items() if ours != "choice"} | {"rater": IGNORED}
+    return Shaped(result, "plain", replace(stated, columns=stated_columns), "counts of wins", read=len(rows))
 
 
 def _seems_an_answer(table: RawTable, name: str) -> bool:
@@ -152,10 +156,10 @@ def _seems_an_answer(table: RawTable, name: str) -> bool:
     plain, values = plain_name(leaf_name(name)), table.values(name)
     if not values or plain in TIE_COUNTS:
         return False
-    named = plain in (*LIKELY["choice"], *LIKELY["worse"]) or {*BETTER_WORDS, *NEGATIVE} & set(plain.split("_"))
+    is_named = plain in (*LIKELY["choice"], *LIKELY["worse"]) or {*BETTER_WORDS, *NEGATIVE} & set(plain.split("_"))
     sides = [meaning for value in values[:50] if (meaning := spoken(value)) is not None]
     says = len(sides) == len(values[:50]) and any(meaning.kind != "tie" for meaning in sides)
-    return bool(named) or (says and not all(value.isdigit() for value in values))
+    return bool(is_named) or (says and not all(value.isdigit() for value in values))
 
 
 def _whole(table: RawTable, row: int, cell: str) -> int:

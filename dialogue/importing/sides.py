@@ -12,16 +12,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import CODES, LeftColumn, plain_name, reading_of
-from dialogue.importing.meanings import TIED, Rows, Winners, same_text, tally, word_meanings
+from dialogue.importing.codes import ask_what_codes_mean, codes_of
+from dialogue.importing.columns import LeftColumn, TwoColumns, are_aligned, plain_name
+from dialogue.importing.meanings import (
+    TIED,
+    Alternative,
+    Rows,
+    Sides,
+    Winners,
+    same_text,
+    tell_readings,
+    word_meanings,
+)
 from dialogue.importing.naming import typed_names
+from dialogue.importing.order import in_fixed_order, left_of, readings_of, with_texts_shown_first
 from dialogue.importing.reading import Stated
-from dialogue.importing.scales import ask_what_numbers_are
-from dialogue.importing.words import Meaning, one_name, spoken
-
-LEFT = {"a": 0, "b": 1, "ab": 0, "ba": 1, "a,b": 0, "b,a": 1, "0,1": 0, "1,0": 1}
-TRUE, FALSE = {"true", "yes", "1", "1.0"}, {"false", "no", "0", "0.0"}
-UNKNOWN = "a and b are responses of no named system"
+from dialogue.importing.words import Meaning, spoken
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,83 +35,74 @@ class RowWinners:
     """The winner of every row, who stood on the left, what every word meant, and why."""
 
     winner: Winners
-    left: list[int | None]
+    left: Sides
     words: Mapping[str, Meaning]
     evidence: Mapping[str, str]
 
 
-def decide_sides(rows: Rows, asked: Stated, own: Mapping[str, Meaning], letters: str) -> RowWinners:
-    """The one reading of the answers; where several differ, both are told with what settles them.
+def decide_sides(rows: Rows, stated: Stated, own: Mapping[str, Meaning], letters: str) -> RowWinners:
+    """The one reading of the answers; where several differ, all are told with what settles them.
 
     `own` are the words of the tool that wrote the table, `letters` is what its letters are.
     """
-    if (
-        not own
-        and not asked.values
-        and not any(two and two.zero_based for two in (rows.roles.systems, rows.roles.texts))
-    ):
-        ask_what_numbers_are(rows, asked.values)
-    words = word_meanings(rows, asked.values, own)
+    left_sides = with_texts_shown_first(rows, stated.texts, left_of(rows, rows.roles.left))
+    left_sides = in_fixed_order(rows, left_sides) if stated.fixed_order else left_sides
+    if codes := codes_of(rows, stated.values, own):
+        ask_what_codes_mean(rows, codes, stated.values, _possible_orders(rows, left_sides))
+    words = word_meanings(rows, stated.values, own)
     kinds = {meaning.kind for meaning in words.values()}
-    left = _left_by_text(rows, asked.texts, left_of(rows, rows.roles.left))
-    left = _in_fixed_order(rows, left) if asked.fixed_order else left
     evidence: dict[str, str] = {}
-    _refuse_left_twice(rows, words, left)
+    _refuse_left_twice(rows, words, left_sides)
     if "letter" in kinds:
-        as_response = _what_letters_are(rows, words, left, letters, evidence)
-        words = {word: Meaning("response" if as_response else "place", one.side, stated=one.stated)
-                 if one.kind == "letter" else one for word, one in words.items()}  # fmt: skip
+        as_response = _are_letters_responses(rows, words, left_sides, letters, evidence)
+        words = _read_letters_as(words, "response" if as_response else "place")
     if "place" in {meaning.kind for meaning in words.values()}:
-        _check_places(rows, words, left)
-    return RowWinners(resolved(rows, words, left), left, words, evidence)
+        _check_places(rows, words, left_sides)
+    winner = _winners(rows, words, left_sides, strict=True)
+    return RowWinners(winner, left_sides, words, evidence)
 
 
-def resolved(rows: Rows, words: Mapping[str, Meaning], left: Sequence[int | None]) -> Winners:
-    """Every row's winner by these meanings."""
-    return [_winner(rows, row, words[word], left[row]) for row, word in enumerate(rows.choice)]
+def _read_letters_as(words: Mapping[str, Meaning], kind: str) -> dict[str, Meaning]:
+    return {word: Meaning(kind, meaning.side, stated=meaning.stated) if meaning.kind == "letter" else meaning  # type: ignore[arg-type]
+            for word, meaning in words.items()}  # fmt: skip
 
 
-def _winner(rows: Rows, row: int, meaning: Meaning, left: int | None) -> int | None:
-    if meaning.kind in ("none", "blank"):
-        return None
-    if meaning.kind == "tie":
-        return TIED
+def _winner(rows: Rows, row: int, meaning: Meaning, left_side: int | None) -> int | None:
+    """The winner of a row whose answer names a system, quotes a text or names a place."""
     if meaning.kind == "system":
         return _named(rows, row, meaning)
     if meaning.kind == "text":
-        return _quoted(rows, row, left)
-    if meaning.kind == "place":
-        return _at_place(rows, row, meaning.side, left)
-    return meaning.side
+        return _quoted(rows, row, left_side)
+    return _at_place(rows, row, meaning.side, left_side)
 
 
-def _at_place(rows: Rows, row: int, side: int, left: int | None) -> int:
+def _at_place(rows: Rows, row: int, side: int, left_side: int | None) -> int:
     systems = rows.roles.systems
     if systems is not None and systems.kind == "places":
         return 1 - side if systems.turned else side
-    if left is None:
+    if left_side is None:
         lacking = "left is empty. Fill it, or leave the row out."
         raise InputError(f"{rows.place(row)}: the answer {rows.choice[row]!r} names a place, and {lacking}")
-    return side if left == 0 else 1 - side
+    return side if left_side == 0 else 1 - side
 
 
 def _named(rows: Rows, row: int, meaning: Meaning) -> int:
-    both = (rows.a[row], rows.b[row])
-    if meaning.system not in both:
+    systems = (rows.a[row], rows.b[row])
+    if meaning.system not in systems:
         lost = sum(word == rows.choice[row] and meaning.system not in (a, b)
                    for word, a, b in zip(rows.choice, rows.a, rows.b, strict=True))  # fmt: skip
         raise InputError(
-            f"{rows.place(row)}: the answer is {rows.choice[row]!r}, and this row compares {both[0]} with {both[1]} "
-            f"({lost} such row{'s' * (lost > 1)}). Are the columns of the systems the right ones? Name them: --columns "
-            "system_a=...,system_b=..."
+            f"{rows.place(row)}: the answer is {rows.choice[row]!r}, and this row compares {systems[0]} with "
+            f"{systems[1]} ({lost} such row{'s' * (lost > 1)}). Are the columns of the systems the right ones? Name "
+            "them: --columns system_a=...,system_b=..."
         )
-    return both.index(meaning.system)
+    return systems.index(meaning.system)
 
 
-def _quoted(rows: Rows, row: int, left: int | None) -> int:
-    texts, columns = rows.roles.texts, (rows.text_a[row], rows.text_b[row])
+def _quoted(rows: Rows, row: int, left_side: int | None) -> int:
+    texts, cells = rows.roles.texts, (rows.text_a[row], rows.text_b[row])
     assert texts is not None
-    fits = [bool(text) and same_text(rows.choice[row], text) for text in columns]
+    fits = [bool(text) and same_text(rows.choice[row], text) for text in cells]
     if all(fits):
         raise InputError(
             f"{rows.place(row)}: the answer is the text of {texts.a} and of {texts.b}, which are the same, so it names "
@@ -113,100 +110,38 @@ def _quoted(rows: Rows, row: int, left: int | None) -> int:
         )
     side = fits.index(True)
     systems = rows.roles.systems
+    if systems is not None and texts.kind == systems.kind and not are_aligned(systems, texts):
+        raise InputError(
+            f"{rows.place(row)}: the answer is the text of {(texts.a, texts.b)[side]}, and {texts.a} and {texts.b} do "
+            f"not say which of them is that of {systems.a}. If {texts.a} always is, rename the texts as the systems "
+            "are named."
+        )
     if texts.kind == (systems.kind if systems is not None else "letters"):
         return 1 - side if systems is not None and systems.turned else side
-    return _at_place(rows, row, side, left) if texts.kind == "places" else side
-
-
-# Who stood on the left
-
-
-def left_of(rows: Rows, column: LeftColumn | None) -> list[int | None]:
-    """Which response stood on the left in every row: 0 or 1, None where nothing says it."""
-    systems, size = rows.roles.systems, len(rows.choice)
-    if systems is not None and systems.kind == "places":
-        return [int(systems.turned)] * size
-    if column is None:
-        return [None] * size
-    cells = rows.table.text(column.name)
-    if column.reads == "place of a" and {*cells} <= {"1", "1.0", ""}:
-        raise InputError(
-            f"{rows.table.path}: {column.name} is 1 in every row, which is the first place or the second. Write left "
-            "or right there; if the column means something else, leave it out: --columns left=-."
-        )
-    return [_left(rows, row, cell, column, "2" in cells) for row, cell in enumerate(cells)]
-
-
-def _left_by_text(rows: Rows, texts: Mapping[str, tuple[str, str]], left: list[int | None]) -> list[int | None]:
-    """With the sides that the text shown first gives away, looked up among the two responses of the pair."""
-    names = rows.roles.names
-    if "left_text" not in names or not texts or "pair" not in names:
-        return left
-    found = list(left)
-    cells = zip(rows.table.text(names["left_text"]), rows.table.text(names["pair"]), strict=True)
-    for row, (text, pair) in enumerate(cells):
-        if left[row] is None and text and pair in texts:
-            fits = [side for side, response in enumerate(texts[pair]) if same_text(response, text)]
-            if not fits:
-                raise InputError(f"{rows.place(row)}: the text shown first is neither response of pair {pair!r}.")
-            found[row] = fits[0] if len(fits) == 1 else None
-    return found
-
-
-def _in_fixed_order(rows: Rows, left: list[int | None]) -> list[int | None]:
-    if 1 in left and not rows.a:
-        where = rows.place(left.index(1))
-        raise InputError(f"{where}: the file says that b was shown first here, so --fixed-order does not hold.")
-    return [0 if side is None else side for side in left]
-
-
-def _left(rows: Rows, row: int, cell: str, column: LeftColumn, one_based: bool) -> int | None:
-    word = one_name(cell)
-    if not word:
-        return None
-    if column.reads == "swapped":
-        if word in TRUE | FALSE:
-            return int(word in TRUE)
-    elif column.reads == "place of a":
-        if word in ("0", "1", "2"):
-            return int(word) - one_based if 0 <= int(word) - one_based <= 1 else None
-        if (meaning := spoken(cell)) is not None and meaning.kind in ("place", "letter"):
-            return meaning.side
-    else:
-        side = _side(rows, row, cell, one_based)
-        if side is not None:
-            return side
-    sentence = f"{rows.place(row)}: left is {cell!r}, which is not one of a, b; the response shown first is expected."
-    if word in CODES:
-        raise InputError(f"{sentence} Write a or b there: {cell} does not say which response it was.")
-    raise InputError(f"{sentence} If the column means something else, leave it out: --columns left=-.")
-
-
-def _side(rows: Rows, row: int, cell: str, one_based: bool) -> int | None:
-    word = re.sub(r"\s*,\s*", ",", re.sub(r"[\[\]\"'()]", "", cell.lower())).strip()
-    plain = {**LEFT, **({"1": 0, "2": 1} if one_based else {"0": 0, "1": 1})}
-    speaks = spoken(cell)
-    side = plain.get(word, plain.get(word.replace(" ", ",")))
-    if side is None and speaks is not None and speaks.kind == "letter":
-        side = speaks.side
-    if rows.a:
-        both = [one_name(rows.a[row]), one_name(rows.b[row])]
-        first = re.split(r"[,>|/]", cell)[0]
-        name = next((name for name in (one_name(cell), one_name(first)) if name in both), "")
-        if name and both[0] != both[1]:
-            if side is not None:
-                raise InputError(
-                    f"{rows.place(row)}: left is {cell!r}, which is the name of a system and of a side. Rename the "
-                    "system in the table, so that every name has one meaning."
-                )
-            return both.index(name)
-    return side
+    return _at_place(rows, row, side, left_side) if texts.kind == "places" else side
 
 
 # Readings that may differ
 
 
-def _refuse_left_twice(rows: Rows, words: Mapping[str, Meaning], left: Sequence[int | None]) -> None:
+def _possible_orders(rows: Rows, left_sides: Sides) -> dict[str, Sides]:
+    """What is typed for a column of order -> who stood on the left by it; empty for the one that is known."""
+    if any(side is not None for side in left_sides):
+        column = rows.roles.left
+        return {"" if column is None or column.sure else column.typed: left_sides}
+    return {column.typed: sides for name in rows.roles.suspects for column, sides in _orders_by(rows, name)}
+
+
+def _orders_by(rows: Rows, name: str) -> list[tuple[LeftColumn, Sides]]:
+    """Who stood on the left by a column of unknown name: one reading, or two that are opposite."""
+    orders = []
+    for column in readings_of(rows.table, name, rows.systems):
+        with contextlib.suppress(InputError):
+            orders.append((column, left_of(rows, column)))
+    return orders
+
+
+def _refuse_left_twice(rows: Rows, words: Mapping[str, Meaning], left_sides: Sides) -> None:
     """`a=left` where a column says who stood on the left: the word would be read against it."""
     systems = rows.roles.systems
     if rows.roles.left is None or (systems is not None and systems.kind == "places"):
@@ -214,114 +149,126 @@ def _refuse_left_twice(rows: Rows, words: Mapping[str, Meaning], left: Sequence[
     for word, meaning in words.items():
         speaks = spoken(word)
         if meaning.stated and meaning.kind == "response" and speaks is not None and speaks.kind == "place":
-            other = {name: Meaning("place", m.side, stated=True) if m.stated and m.kind == "response" else m
-                     for name, m in words.items()}  # fmt: skip
-            typed = _typed_sides({name: m for name, m in other.items() if m.kind == "place"}, ("left", "right"))
-            _refuse_if_different(
+            places = {name: Meaning("place", m.side, stated=True) if m.stated and m.kind == "response" else m
+                      for name, m in words.items()}  # fmt: skip
+            typed = _typed_sides({name: m for name, m in places.items() if m.kind == "place"}, ("left", "right"))
+            tell_readings(
                 rows, f"--values says that {word!r} is response {meaning.shown}, and the column {rows.roles.left.name} "
                 "says who stood on the left.",
-                ("as the place, turned back by that column", other, left, {"--values": typed}),
-                ("as the response, without that column", words, left, {"--columns": "left=-"}),
+                [Alternative({"--values": typed}, _winners(rows, places, left_sides),
+                             "as the place, turned back by that column"),
+                 Alternative({"--columns": "left=-"}, _winners(rows, words, left_sides),
+                             "as the response, without that column")],
             )  # fmt: skip
 
 
-def _what_letters_are(
-    rows: Rows, words: Mapping[str, Meaning], left: Sequence[int | None], letters: str, evidence: dict[str, str]
+def _are_letters_responses(
+    rows: Rows, words: Mapping[str, Meaning], left_sides: Sides, letters: str, evidence: dict[str, str]
 ) -> bool:
-    """Whether the letters are responses (True) or places; a doubt where both are possible and differ."""
+    """Whether the letters are responses, and not places; a doubt where both are possible and differ."""
     systems = rows.roles.systems
     met = {word: meaning for word, meaning in words.items() if meaning.kind == "letter"}
-    typed = {"response": _typed_sides(met, ("a", "b")), "place": _typed_sides(met, ("left", "right"))}
+    word = next(iter(met))
     if letters == "response":
         return True
     if systems is not None and systems.kind == "places":
-        word = next(iter(met))
         raise Unclear(
             f"{rows.table.path}: the answer {word!r} names a response, and the columns {systems.a} and {systems.b} do "
             f"not say who was called A. If {systems.a} always was, say so; if the sides changed, name the columns of "
             "A and B: --columns system_a=...,system_b=...",
-            {"--values": typed["response"]},
+            {"--values": _typed_sides(met, ("a", "b"))},
         )
     if systems is not None and systems.turned:
         raise InputError(
             f"{rows.table.path}: --columns names {systems.a} as system_a and {systems.b} as system_b, and the answer "
-            f"{next(iter(met))!r} is a letter. Name them the other way round: --columns "
+            f"{word!r} is a letter. Name them the other way round: --columns "
             + typed_names([("system_a", systems.b), ("system_b", systems.a)])
         )
-    known = rows.roles.left is not None or "left_text" in rows.roles.names or any(side is not None for side in left)
-    if known and letters == "place":
+    is_known = (
+        rows.roles.left is not None or "left_text" in rows.roles.names or any(side is not None for side in left_sides)
+    )
+    if is_known and letters == "place":
         return False
-    if known:
+    if is_known:
         name = rows.roles.left.name if rows.roles.left else rows.roles.names.get("left_text", "--fixed-order")
-        sure = rows.roles.left is None or rows.roles.left.sure
-        if "left_text" in rows.roles.names or any(side is not None for side in left):
-            _compare_letters(rows, words, name, left, typed, sure=sure)
+        if "left_text" in rows.roles.names or any(side is not None for side in left_sides):
+            typed = "" if rows.roles.left is None or rows.roles.left.sure else rows.roles.left.typed
+            _compare_letters(rows, words, f"{name} says who stood on the left.", {typed: left_sides})
             evidence["letters"] = f"a response or a place: by {name} both give the same votes"
         return True
     for name in rows.roles.suspects:
-        if (order := _left_by(rows, name)) is None:
-            raise Unclear(
-                f"{rows.table.path}: the answer {next(iter(met))!r} names the side that was shown, or the response "
-                f"that is called so. {name} may say how the two were shown, but not who stood on the left. If the "
-                "answers name places, call it left and write a or b there: the response that stood on the left.",
-                {"--values": typed["response"]},
-                {"--values": typed["place"]},
+        orders = _orders_by(rows, name)
+        if not orders:
+            raise InputError(
+                f"{rows.table.path}: the answer {word!r} names the side that was shown, or the response that is called "
+                f"so. {name} may say how the two were shown, but not who stood on the left. If the answers name "
+                "places, call it left and write a or b there: the response that stood on the left. If it means "
+                "something else, rename it."
             )
-        _compare_letters(rows, words, name, order, typed, sure=False)
-    _ask_about_shown_texts(rows, next(iter(met)), typed)
-    return systems is not None or letters not in ("place", "asked")
+        doubt = f"{name} may say who stood on the left."
+        _compare_letters(rows, words, doubt, {column.typed: sides for column, sides in orders})
+    _ask_about_shown_texts(rows, word, met)
+    if systems is None:
+        return letters not in ("place", "asked")
+    if letters in ("place", "asked") or not _are_columns_called(systems, met):
+        raise Unclear(
+            f"{rows.table.path}: the answer {word!r} names the side that was shown, or a response, and nothing says "
+            f"who stood on the left. If {systems.a} always was {_first_word(met)!r}, say so by --values. If the sides "
+            "changed, name the column that tells which response was on the left: --columns left=...; without one, "
+            "nobody can say who won.",
+            {"--values": _typed_sides(met, ("a", "b"))},
+        )
+    return True
 
 
-def _ask_about_shown_texts(rows: Rows, word: str, typed: Mapping[str, str]) -> None:
+def _are_columns_called(systems: TwoColumns, letters: Mapping[str, Meaning]) -> bool:
+    """Whether the columns of the systems have the letters of the answers; a and b may stand for any two columns.
+
+    Our own names, as a key of a survey has them, say by definition which answer is the first.
+    """
+    signs = {meaning.sign for meaning in letters.values()}
+    return signs <= {"a", "b"} or signs <= set(systems.family) or (systems.a, systems.b) == ("system_a", "system_b")
+
+
+def _first_word(letters: Mapping[str, Meaning]) -> str:
+    return next((word for word, meaning in letters.items() if meaning.side == 0), "the first")
+
+
+def _ask_about_shown_texts(rows: Rows, word: str, letters: Mapping[str, Meaning]) -> None:
     """A letter where columns hold what was shown on the left and on the right: it may be the place."""
     systems = rows.roles.systems
-    names = {plain_name(name): name for name in rows.table.names}
-    for plain, name in names.items():
-        other = names.get(re.sub(r"(^|_)left(_|$)", r"\1right\2", plain))
-        if other is None or other == name or systems is None or {name, other} & {systems.a, systems.b}:
+    columns = {plain_name(name): name for name in rows.table.names}
+    for plain, name in columns.items():
+        partner = columns.get(re.sub(r"(^|_)left(_|$)", r"\1right\2", plain))
+        if partner is None or partner == name or systems is None or {name, partner} & {systems.a, systems.b}:
             continue
         raise Unclear(
             f"{rows.table.path}: the answer {word!r} names the side that was shown, or the response that is called so. "
-            f"{name} and {other} hold what was shown on each side, but not which system it came from. If the answers "
-            "name places, add a column left that says which response stood there, a or b.",
-            {"--values": typed["response"]},
-            {"--values": typed["place"]},
+            f"{name} and {partner} hold what was shown on each side, but not which system it came from. If the answers "
+            "name places, add a column left that says which response stood there, a or b. If they name "
+            f"{systems.a} and {systems.b}, say so by --values.",
+            {"--values": _typed_sides(letters, ("a", "b"))},
         )
 
 
-def _left_by(rows: Rows, name: str) -> list[int | None] | None:
-    """Who stood on the left by a column of unknown name; None where its name or its cells leave that open."""
-    if (reads := reading_of(rows.table, name)) is None:
-        return None
-    with contextlib.suppress(InputError):
-        return left_of(rows, LeftColumn(name, reads, False))
-    return None
-
-
-def _compare_letters(
-    rows: Rows,
-    words: Mapping[str, Meaning],
-    name: str,
-    left: Sequence[int | None],
-    typed: Mapping[str, str],
-    *,
-    sure: bool,
-) -> None:
-    """Refuse letters that give other winners as responses than as places."""
-    places = {word: Meaning("place", one.side) if one.kind == "letter" else one for word, one in words.items()}
-    responses = {word: Meaning("response", one.side) if one.kind == "letter" else one for word, one in words.items()}
-    named = {} if sure else {"--columns": typed_names([("left", name)])}
-    first = next(word for word, one in words.items() if one.kind == "letter")
-    _refuse_if_different(
+def _compare_letters(rows: Rows, words: Mapping[str, Meaning], doubt: str, orders: Mapping[str, Sides]) -> None:
+    """Refuse letters that give other winners as responses than as places; `orders` are typed names of columns."""
+    letters = {word: meaning for word, meaning in words.items() if meaning.kind == "letter"}
+    first = next(iter(letters))
+    responses = _winners(rows, _read_letters_as(words, "response"), next(iter(orders.values())))
+    readings = [Alternative({"--values": _typed_sides(letters, ("a", "b"))}, responses, "as the response")]
+    for typed, left_sides in orders.items():
+        options = {"--values": _typed_sides(letters, ("left", "right"))} | ({"--columns": typed} if typed else {})
+        name = "as the place" if len(orders) == 1 else f"as the place, {typed}"
+        readings.append(Alternative(options, _winners(rows, _read_letters_as(words, "place"), left_sides), name))
+    tell_readings(
         rows,
-        f"The answer {first!r} names the side that was shown, or the response that is called so; {name} says who stood "
-        "on the left.",
-        ("as the response", responses, left, {"--values": typed["response"]}),
-        ("as the place", places, left, {"--values": typed["place"], **named}),
+        f"The answer {first!r} names the side that was shown, or the response that is called so; {doubt}",
+        readings,
     )
 
 
-def _check_places(rows: Rows, words: Mapping[str, Meaning], left: Sequence[int | None]) -> None:
+def _check_places(rows: Rows, words: Mapping[str, Meaning], left_sides: Sides) -> None:
     """Left and right, where something must say who stood there."""
     systems, column = rows.roles.systems, rows.roles.left
     if systems is not None and systems.kind == "places":
@@ -329,39 +276,55 @@ def _check_places(rows: Rows, words: Mapping[str, Meaning], left: Sequence[int |
     met = {word: meaning for word, meaning in words.items() if meaning.kind == "place"}
     straight = {"--values": _typed_sides(met, ("a", "b"))}
     needs = [row for row, word in enumerate(rows.choice) if words[word].kind == "place"]
-    if all(left[row] is None for row in needs):
-        raise _nobody_knows_who_stood_there(rows, next(iter(met)), needs[0], straight)
+    if all(left_sides[row] is None for row in needs):
+        raise _nobody_knows_who_stood_there(rows, words, next(iter(met)), needs[0], straight)
     if column is None or column.sure or systems is None:
         return
     if len({*zip(rows.a, rows.b, strict=True)}) > len({frozenset(two) for two in zip(rows.a, rows.b, strict=True)}):
-        responses = {word: Meaning("response", one.side) if one.kind == "place" else one for word, one in words.items()}
-        _refuse_if_different(
+        responses = {word: Meaning("response", meaning.side) if meaning.kind == "place" else meaning
+                     for word, meaning in words.items()}  # fmt: skip
+        tell_readings(
             rows,
             f"{systems.a} and {systems.b} change from row to row, and so does {column.name}: either may say who stood "
             "on the left.",
-            (f"{systems.a} always on the left", responses, left, {**straight, "--columns": "left=-"}),
-            (f"as {column.name} says", words, left, {"--columns": typed_names([("left", column.name)])}),
-        )
+            [Alternative({**straight, "--columns": "left=-"}, _winners(rows, responses, left_sides),
+                         f"{systems.a} always on the left"),
+             Alternative({"--columns": column.typed}, _winners(rows, words, left_sides), f"as {column.name} says")],
+        )  # fmt: skip
 
 
-def _nobody_knows_who_stood_there(rows: Rows, word: str, row: int, straight: Mapping[str, str]) -> InputError:
-    systems, near = rows.roles.systems, rows.roles.suspects
+def _nobody_knows_who_stood_there(
+    rows: Rows, words: Mapping[str, Meaning], word: str, row: int, straight: Mapping[str, str]
+) -> InputError:
+    systems, suspects = rows.roles.systems, rows.roles.suspects
     who = "" if systems is None else f" The columns {systems.a} and {systems.b} do not say it."
     first = "response a" if systems is None else systems.a
-    readable = [name for name in near if _left_by(rows, name) is not None]
-    if near and not readable:
+    orders = [order for name in suspects for order in _orders_by(rows, name)]
+    if orders:
+        try:
+            tell_readings(
+                rows, f"The answer {word!r} names the side that was shown, and {', '.join(suspects)} may say which "
+                "response stood there.",
+                [Alternative({"--columns": column.typed}, _winners(rows, words, sides)) for column, sides in orders],
+            )  # fmt: skip
+        except Unclear as doubt:
+            return doubt
+        return Unclear(
+            f"{rows.place(row)}: choice is {word!r}, which names the side that was shown.{who}",
+            {"--columns": orders[0][0].typed},
+        )
+    if suspects:
         return InputError(
-            f"{rows.place(row)}: choice is {word!r}, which names the side that was shown. {near[0]} may say how the "
-            "two were shown, but not who stood on the left. Call it left, and write a or b there: the response "
+            f"{rows.place(row)}: choice is {word!r}, which names the side that was shown. {suspects[0]} may say how "
+            "the two were shown, but not who stood on the left. Call it left, and write a or b there: the response "
             "that stood on the left."
         )
     return Unclear(
         f"{rows.place(row)}: choice is {word!r}, which names the side that was shown, and the file does not tell which "
         f"response stood there.{who} If {first} always stood on the left, say so by --values (in import-votes also "
         "--fixed-order). If the sides changed, name the column that tells which response was on the left (a or b): "
-        "--columns left=..., or left_text=... with --pairs.",
-        *({"--columns": typed_names([("left", name)])} for name in readable),
-        *(() if readable else (straight,)),  # where a column tells it, "always on the left" would be a guess
+        "--columns left=..., or left_text=... with --pairs. Without one, nobody can say who won.",
+        straight,
     )
 
 
@@ -378,39 +341,66 @@ def _typed_sides(met: Mapping[str, Meaning], names: tuple[str, str]) -> str:
 
 def _partner(word: str) -> str:
     """The word for the other side, in the same letters."""
-    for one, other in (("left", "right"), ("top", "bottom"), ("first", "second"), ("1", "2"), ("a", "b")):
-        for old, new in ((one, other), (other, one)):
+    for two in (("left", "right"), ("top", "bottom"), ("first", "second"), ("1", "2"), ("a", "b")):
+        for old, new in (two, two[::-1]):
             for form in (str, str.capitalize, str.upper):
-                found = re.sub(rf"(?<![A-Za-z]){form(old)}(?![A-Za-z])", form(new), word)
-                if found != word:
-                    return found
+                partner = re.sub(rf"(?<![A-Za-z]){form(old)}(?![A-Za-z])", form(new), word)
+                if partner != word:
+                    return partner
     return f"not {word}"
 
 
-Way = tuple[str, Mapping[str, Meaning], Sequence[int | None], Mapping[str, str]]
+def _winners(rows: Rows, words: Mapping[str, Meaning], left_sides: Sides, *, strict: bool = False) -> Winners:
+    """Every row's winner by these meanings; `strict` refuses a place where nothing says who stood there."""
+    systems = rows.roles.systems
+    is_lenient = not strict and not (systems is not None and systems.kind == "places")
+    same_everywhere = {
+        word: {"response": meaning.side, "tie": TIED}.get(meaning.kind)
+        for word, meaning in words.items()
+        if meaning.kind in ("response", "tie", "none", "blank")
+    }
+    winners: Winners = []
+    for row, word in enumerate(rows.choice):
+        if word in same_everywhere:
+            winners.append(same_everywhere[word])
+        elif is_lenient and words[word].kind == "place" and left_sides[row] is None:
+            winners.append(None)
+        else:
+            winners.append(_winner(rows, row, words[word], left_sides[row]))
+    return winners
 
 
-def _refuse_if_different(rows: Rows, sentence: str, *ways: Way) -> None:
-    """Two readings that give some row different winners: refused with both, and the rows that tell."""
-    winners = [_safely(rows, words, left) for _, words, left, _ in ways]
-    differing = [row for row, both in enumerate(zip(*winners, strict=True)) if both[0] != both[1]]
-    if not differing:
+# Texts
+
+
+def refuse_swapped_texts(rows: Rows, pair: str | None, left_sides: Sequence[int | None]) -> None:
+    """On every pair that is judged on several rows, whoever said a text must have said it on all of them."""
+    texts = rows.roles.texts
+    if texts is None or pair is None:
         return
-    outcomes = "; ".join(f"{name}: {tally(rows, won)}" for (name, *_), won in zip(ways, winners, strict=True))
-    shown = ", ".join(rows.place(row).rpartition(":")[2].strip() for row in differing[:3])
-    more = f", ... ({len(differing):,} rows)" if len(differing) > 3 else ""
-    lines = "row" if "row" in rows.place(0) else "line"
-    shown = shown.replace("row ", "")
-    raise Unclear(
-        f"{rows.table.path}: {sentence} {outcomes[0].upper()}{outcomes[1:]}. They differ in {lines} {shown}{more}.",
-        *(way for *_, way in ways),
-    )
+    met: dict[tuple[str, ...], tuple[dict[str, str], int]] = {}
+    for row, name in enumerate(rows.table.text(pair)):
+        sides = _speakers(rows, row, left_sides[row])
+        texts_of_row = rows.text_a[row], rows.text_b[row]
+        if sides is None or sides[0] == sides[1] or not all(texts_of_row) or same_text(*texts_of_row):
+            continue
+        text_of = {side: " ".join(text.split()) for side, text in zip(sides, texts_of_row, strict=True)}
+        before, first = met.setdefault((name, *sorted(sides)), (text_of, row))
+        if text_of != before and text_of == dict(zip(before, reversed(before.values()), strict=True)):
+            raise InputError(
+                f"{rows.place(row)}: on pair {name!r}, {sides[0]} and {sides[1]} have changed texts since "
+                f"{rows.place(first)} ({texts.a}, {texts.b}). The two sides were swapped in one of these rows and not "
+                "in the answer. Name the columns of the two systems (--columns system_a=...,system_b=...), or what "
+                "tells which response was on the left (--columns left=...), and mend the rows where these are wrong."
+            )
 
 
-def _safely(rows: Rows, words: Mapping[str, Meaning], left: Sequence[int | None]) -> Winners:
-    return [None if words[word].kind == "place" and left[row] is None and not _by_columns(rows)
-            else _winner(rows, row, words[word], left[row]) for row, word in enumerate(rows.choice)]  # fmt: skip
-
-
-def _by_columns(rows: Rows) -> bool:
-    return rows.roles.systems is not None and rows.roles.systems.kind == "places"
+def _speakers(rows: Rows, row: int, left_side: int | None) -> tuple[str, str] | None:
+    """Who said the first and the second text of a row; None where the table does not tell."""
+    texts, systems = rows.roles.texts, rows.roles.systems
+    assert texts is not None
+    if systems is not None:
+        return (rows.a[row], rows.b[row]) if are_aligned(systems, texts) else None
+    if texts.kind == "letters":
+        return "a", "b"
+    return ("left", "right") if left_side is None else ("ab"[left_side], "ab"[1 - left_side])

@@ -6,34 +6,63 @@ they recognise and the words for its choices follow from the row.
 
 from __future__ import annotations
 
-from dialogue.importing import arena, argilla, label_studio, mturk, potato
-from dialogue.importing.published import PUBLISHED
-from dialogue.importing.tool import Tool
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dialogue.importing import annotation_tools, published
+from dialogue.tables.table import RawTable
+
+Reshape = Callable[[RawTable, Mapping[str, str]], RawTable]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Its columns and words, and its rows as one judgement a row."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)  # our field -> its column
+    values: Mapping[str, str] = field(
+        default_factory=dict
+    )  # its word in small letters -> a, b (shown first, second), tie
+    reshape: Reshape = lambda table, _columns: table
+    choice: Callable[[str, Any], str | None] = lambda _name, _value: None  # the choice a column belongs to, if any
+    names_models: bool = False  # its values a and b are responses and no places on the screen
+    known: Callable[[Iterable[str]], bool] = lambda _names: False  # whether these columns give the tool away
+    instead: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # columns that it may have in their place
+    letters: Literal["", "response", "place", "asked"] = ""  # what A and B are on its page; asked where nothing tells
+
+
+def _has(*names: str) -> Any:
+    def known(columns: Iterable[str]) -> bool:
+        return set(names) <= set(columns)
+
+    return known
+
 
 TOOLS = {
     "arena": Tool(
         columns={
             "pair": "question_id",
-            "question": arena.TURN,
+            "question": published.ARENA_TURN,
             "rater": "judge",
             "choice": "winner",
             "submitted": "tstamp",
         },
         instead={
-            "pair": (*arena.IDS, arena.ROW),
+            "pair": (*published.ARENA_IDS, published.ARENA_ROW),
             "rater": ("judge_hash", "user_id", "evaluator", "rater"),
             "submitted": ("timestamp", "submitted"),
         },
         values={"model_a": "a", "model_b": "b", "tie (bothbad)": "tie", "both_bad": "tie", "bothbad": "tie"},
-        reshape=arena.with_winner,
-        known=arena.known_arena,
+        reshape=published.with_arena_winner,
+        known=published.known_arena,
         names_models=True,
     ),
     "potato": Tool(
         columns={"pair": "instance_id", "rater": "user_id"},
-        reshape=potato.with_labels,
-        choice=potato.dotted_choice,
-        known=potato.known_potato,
+        reshape=annotation_tools.with_labels,
+        choice=annotation_tools.dotted_choice,
+        known=annotation_tools.known_potato,
         letters="place",
     ),
     "label-studio": Tool(
@@ -45,9 +74,9 @@ TOOLS = {
             "status": "was_cancelled",
         },
         instead={"pair": ("pair_id", "task", "id")},
-        reshape=label_studio.one_row_an_annotation,
-        choice=label_studio.label_studio_choice,
-        known=label_studio.known_label_studio,
+        reshape=annotation_tools.one_row_an_annotation,
+        choice=annotation_tools.label_studio_choice,
+        known=annotation_tools.known_label_studio,
     ),
     "mturk": Tool(
         columns={
@@ -62,17 +91,17 @@ TOOLS = {
             "status": "AssignmentStatus",
         },
         instead={"pair": ("Input.pair_id", "Input.id", "HITId")},
-        reshape=mturk.with_task_answers,
-        choice=mturk.mturk_choice,
-        known=mturk.known_mturk,
+        reshape=annotation_tools.with_task_answers,
+        choice=annotation_tools.mturk_choice,
+        known=annotation_tools.known_mturk,
         letters="asked",
     ),
     "argilla": Tool(
         columns={"rater": "user_id", "status": "response_status"},
         instead={"pair": ("pair_id", "id", "external_id")},
-        reshape=argilla.one_row_a_person,
-        choice=argilla.argilla_choice,
-        known=argilla.known_argilla,
+        reshape=annotation_tools.one_row_a_person,
+        choice=annotation_tools.argilla_choice,
+        known=annotation_tools.known_argilla,
     ),
     "chateval": Tool(
         columns={"pair": "prompt_id", "rater": "worker_id", "choice": "value", "submitted": "submit_datetime"},
@@ -80,5 +109,53 @@ TOOLS = {
         known=lambda names: {"model_1", "model_2", "prompt_id", "worker_id", "value"} <= set(names),
         names_models=True,
     ),
-    **PUBLISHED,
-}
+    "alpaca-eval": Tool(
+        columns={"pair": "instruction", "rater": "annotator", "choice": "preference"},
+        reshape=published.with_judges_marked,
+        values={"<1.5": "a", ">1.5": "b", "1.5": "tie", "0": "tie"},
+        names_models=True,
+        known=_has("generator_1", "generator_2", "preference", "output_1", "output_2"),
+    ),
+    "webgpt": Tool(
+        columns={"choice": published.WINNER},
+        instead={"pair": ("question.id", "question.full_text", "question", "id")},
+        reshape=published.with_winner_by_score,
+        letters="response",
+        known=_has("score_0", "score_1", "answer_0", "answer_1"),
+    ),
+    "helpsteer": Tool(
+        columns={"pair": "prompt", "choice": "preference_strength"},
+        reshape=published.checked_strengths,
+        values={"<0": "a", ">0": "b", "0": "tie"},
+        letters="response",
+        known=_has("preference_strength", "response_1", "response_2"),
+    ),
+    "shp": Tool(
+        columns={"pair": "post_id", "choice": "labels"},
+        values={"1": "a", "0": "b"},
+        letters="response",
+        known=_has("human_ref_A", "human_ref_B", "labels"),
+    ),
+    "toloka": Tool(
+        columns={"rater": "ASSIGNMENT:worker_id", "status": "ASSIGNMENT:status", "submitted": "ASSIGNMENT:submitted"},
+        instead={"pair": ("INPUT:pair", "INPUT:pair_id", "INPUT:id", "INPUT:item", "ASSIGNMENT:task_id"),
+                 "submitted": ("ASSIGNMENT:submitted", "ASSIGNMENT:started")},
+        choice=lambda name, _value: name if name.startswith("OUTPUT:") else None,
+        letters="asked",
+        known=lambda names: any(name.startswith("OUTPUT:") for name in names) and "ASSIGNMENT:worker_id" in set(names),
+    ),
+    "prodigy": Tool(
+        columns={"pair": "_task_hash", "choice": "accepted", "status": "status", "submitted": "_timestamp"},
+        instead={"pair": ("_input_hash", "_task_hash"), "rater": ("_annotator_id", "_session_id")},
+        reshape=published.from_options,
+        known=_has("options", "accept", "answer"),
+    ),
+    "jspsych": Tool(
+        columns={"choice": "response", "seconds": "rt"},
+        instead={"rater": ("subject", "participant", "subject_id", "participant_id", "run_id", "PROLIFIC_PID"),
+                 "pair": ("pair", "pair_id", "item", "item_id", "stimulus_id")},
+        values={"0": "a", "1": "b"},
+        reshape=published.button_trials,
+        known=_has("trial_type", "trial_index", "response"),
+    ),
+}  # fmt: skip

@@ -27,11 +27,9 @@ from dialogue.importing.naming import IGNORED
 from dialogue.importing.reading import Reading, Stated
 from dialogue.importing.roles import WINNER_AND_LOSER, with_roles
 from dialogue.importing.shaping import shaped
-from dialogue.importing.sides import RowWinners, decide_sides
-from dialogue.importing.texts import refuse_swapped_texts
-from dialogue.importing.tool import Tool
-from dialogue.importing.tools import TOOLS
-from dialogue.importing.words import Kind, Meaning, is_tie, one_name
+from dialogue.importing.sides import RowWinners, decide_sides, refuse_swapped_texts
+from dialogue.importing.tools import TOOLS, Tool
+from dialogue.importing.words import Kind, Meaning, is_tie, one_name, spoken
 from dialogue.judges import refuse_verdicts
 from dialogue.records import Choice, Side
 from dialogue.tables.table import RawTable
@@ -40,6 +38,7 @@ OWN = {"pair", "rater", "choice", "round", "left"}  # columns of our own votes, 
 NO_ANSWERS = ("rejected", "discarded", "draft", "cancelled", "canceled", "skipped")  # states in which an answer is none
 TOO_LATE = 1e11  # seconds since 1970 (the year 5138); a larger number is in milliseconds and not a time here
 ZONES = {"UTC": "+0000", "GMT": "+0000", "PST": "-0800", "PDT": "-0700"}
+COUNTS_FOR_IT = ", so a liking for that side counts as one for the system"
 LETTERS: tuple[Choice, ...] = ("a", "b", "tie")
 
 
@@ -65,25 +64,25 @@ class Judgements:
         return [""] * len(self.choice) if name is None else self.table.text(name)
 
 
-def read_judgements(table: RawTable, asked: Stated) -> Judgements:
+def read_judgements(table: RawTable, stated: Stated) -> Judgements:
     """The votes of a table, by the one reading that it has; several readings are refused with what settles them."""
     refuse_verdicts(table.path, table.names)
-    form = shaped(table, asked)
-    table, name, asked = form.table, form.tool, form.asked
+    form = shaped(table, stated)
+    table, name, stated = form.table, form.tool, form.asked
     tool = TOOLS.get(name, Tool())
-    table = _reshaped(table, name, tool, asked)
+    table = _reshaped(table, name, tool, stated)
     if not len(table):
         raise InputError(f"{table.path} holds no {'rows' if name == 'plain' else 'judgements'}.")
-    table, roles, question = with_roles(table, name, tool, asked)
+    table, roles, question = with_roles(table, name, tool, stated)
     rows = _rows(table, roles)
-    found = _decided(rows, tool, name, asked)
-    said = form.form or ("table of votes" if name == "plain" else f"{name} table")
-    return _settled(rows, found, asked, name, said + question, Counter(form.dropped), form.rater, form.read)
+    winners = _decided(rows, tool, name, stated)
+    form_name = form.form or ("table of votes" if name == "plain" else f"{name} table")
+    return _settled(rows, winners, stated, name, form_name + question, Counter(form.dropped), form.rater, form.read)
 
 
-def _reshaped(table: RawTable, name: str, tool: Tool, asked: Stated) -> RawTable:
+def _reshaped(table: RawTable, name: str, tool: Tool, stated: Stated) -> RawTable:
     try:
-        return tool.reshape(table, asked.columns)
+        return tool.reshape(table, stated.columns)
     except InputError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -93,19 +92,19 @@ def _reshaped(table: RawTable, name: str, tool: Tool, asked: Stated) -> RawTable
 # Words and winners
 
 
-def _decided(rows: Rows, tool: Tool, name: str, asked: Stated) -> RowWinners:
+def _decided(rows: Rows, tool: Tool, name: str, stated: Stated) -> RowWinners:
     table, roles = rows.table, rows.roles
     own: dict[str, Meaning] = {}
     for word, ours in tool.values.items():
         kind: Kind = "tie" if ours == "tie" else "response" if tool.names_models else "place"
         own[word] = Meaning(kind, int(ours == "b"))
     letters = "response" if set(table.names) >= OWN and name == "plain" else tool.letters
-    found = decide_sides(rows, asked, own, letters)
+    winners = decide_sides(rows, stated, own, letters)
     if roles.texts is not None:
-        refuse_swapped_texts(rows, roles.names.get("pair"), found.left)
+        refuse_swapped_texts(rows, roles.names.get("pair"), winners.left)
     if "worse" in roles.names:
-        found = replace(found, winner=[side if side in (None, TIED) else 1 - side for side in found.winner])
-    return found
+        winners = replace(winners, winner=[side if side in (None, TIED) else 1 - side for side in winners.winner])
+    return winners
 
 
 def _refuse_odd_names(table: RawTable, systems: TwoColumns, a: Sequence[str], b: Sequence[str]) -> None:
@@ -132,102 +131,128 @@ def _rows(table: RawTable, roles: Roles) -> Rows:
         a, b = table.text(systems.a), table.text(systems.b)
         kinds = table.text("kind") if "kind" in table.names else ["real"] * len(a)
         for name, cells in ((systems.a, a), (systems.b, b)):
-            for row, cell in enumerate(cells):
+            for row, cell in enumerate(cells) if "" in cells else ():
                 if not cell and choice[row] and kinds[row] in ("real", ""):
                     raise InputError(f"{table.place(row)}: {name} is empty; every vote compares two systems.")
         _refuse_odd_names(table, systems, a, b)
         spelling = commonest([*filter(None, a), *filter(None, b)]) | {"": ""}
-        a, b = ([spelling[one_name(cell)] for cell in cells] for cells in (a, b))
+        spelt = {cell: spelling[one_name(cell)] for cell in {*a, *b}}
+        a, b = [spelt[cell] for cell in a], [spelt[cell] for cell in b]
     texts = roles.texts
-    both = ([], []) if texts is None else (table.text(texts.a), table.text(texts.b))
-    return Rows(table, roles, choice, a, b, *both, {one_name(name): name for name in dict.fromkeys([*a, *b]) if name})
+    text_cells = ([], []) if texts is None else (table.text(texts.a), table.text(texts.b))
+    return Rows(
+        table, roles, choice, a, b, *text_cells, {one_name(name): name for name in dict.fromkeys([*a, *b]) if name}
+    )
 
 
 # What counts
 
 
 def _settled(
-    rows: Rows, found: RowWinners, asked: Stated, name: str, form: str, dropped: Counter[str],
-    rater: Mapping[str, str], read: int | None,
+    rows: Rows, winners: RowWinners, stated: Stated, name: str, form: str, dropped: Counter[str],
+    rater: Mapping[str, str], rows_read: int | None,
 ) -> Judgements:  # fmt: skip
     table, roles = rows.table, rows.roles
     names = dict(roles.names)
     pair = table.text(names["pair"]) if "pair" in names else [f"row {row + 1}" for row in range(len(table))]
-    left: list[Side | None] = [None if side is None else ("a", "b")[side] for side in found.left]
-    kept = _usable(rows, names, pair, found, dropped, own="round" in table.names)
-    if not kept:
-        said = "; ".join(f"{number} {reason}" for reason, number in dropped.items()) or "none"
-        raise InputError(f"{table.path}: None of the {len(table)} judgements can be used: {said}.")
-    times = _times(table, names, kept) if name != "plain" else []
+    left_sides: list[Side | None] = [None if side is None else ("a", "b")[side] for side in winners.left]
+    counted = _usable(rows, names, pair, winners, dropped, own="round" in table.names)
+    if not counted:
+        reasons = "; ".join(f"{number} {reason}" for reason, number in dropped.items()) or "none"
+        raise InputError(f"{table.path}: None of the {len(table)} judgements can be used: {reasons}.")
+    times = _times(table, names, counted) if name != "plain" else []
     if times:
-        order = sorted(range(len(kept)), key=lambda at: times[at])
-        kept, times = [kept[at] for at in order], [times[at] for at in order]
-    _refuse_failed_checks(rows, names, found)
+        order = sorted(range(len(counted)), key=lambda at: times[at])
+        counted, times = [counted[at] for at in order], [times[at] for at in order]
+    _refuse_failed_checks(rows, names, winners)
     notes = [*table.notes, *(["no column names the pair, so every row is one"] if "pair" not in names else [])]
-    shown = {field: column for field, column in names.items() if field not in ("worse",) or "worse" in names}
+    if note := _confounded_sides(rows, winners, counted):
+        notes.append(note)
+    columns_used = dict(names)
     if roles.systems is not None:
-        shown |= {"system_a": roles.systems.a, "system_b": roles.systems.b}
+        columns_used |= {"system_a": roles.systems.a, "system_b": roles.systems.b}
     if roles.left is not None:
-        shown["left"] = roles.left.name
-    shown |= {**rater, **{ours: theirs for ours, theirs in asked.columns.items() if theirs == IGNORED}}
+        columns_used["left"] = roles.left.name
+    columns_used |= {**rater, **{ours: theirs for ours, theirs in stated.columns.items() if theirs == IGNORED}}
     silent = ("none", "blank", "text")
-    words = {word: meaning.shown for word, meaning in found.words.items() if meaning.kind not in silent}
-    evidence = {**roles.why, **({"systems": roles.systems.why} if roles.systems else {}), **found.evidence}
-    reading = Reading(form, len(table) if read is None else read, shown, words, dict(dropped), tuple(notes),
-                      evidence=evidence)  # fmt: skip
-    texts = [(rows.text_a[row], rows.text_b[row]) for row in kept] if roles.texts else []
+    words = {word: meaning.shown for word, meaning in winners.words.items() if meaning.kind not in silent}
+    evidence = {**roles.why, **({"systems": roles.systems.why} if roles.systems else {}), **winners.evidence}
+    number = len(table) if rows_read is None else rows_read
+    reading = Reading(form, number, columns_used, words, dict(dropped), tuple(notes), evidence=evidence)
+    texts = [(rows.text_a[row], rows.text_b[row]) for row in counted] if roles.texts else []
     return Judgements(
-        table.take(kept), names, [LETTERS[found.winner[row] or 0] for row in kept], [pair[row] for row in kept],
-        [left[row] for row in kept], [rows.a[row] for row in kept] if rows.a else (),
-        [rows.b[row] for row in kept] if rows.b else (), times, reading, name,
-        texts,
+        table.take(counted), names, [LETTERS[winners.winner[row] or 0] for row in counted],
+        [pair[row] for row in counted], [left_sides[row] for row in counted],
+        [rows.a[row] for row in counted] if rows.a else (), [rows.b[row] for row in counted] if rows.b else (),
+        times, reading, name, texts,
     )  # fmt: skip
 
 
+def _confounded_sides(rows: Rows, winners: RowWinners, counted: Sequence[int]) -> str:
+    """That one system of every two always stood on the left, where it is known who did; empty otherwise."""
+    responses = {word: spoken(word) for word, meaning in winners.words.items() if meaning.kind == "response"}
+    places = {word for word, spoken_word in responses.items() if spoken_word and spoken_word.kind == "place"}
+    left_sides = [0 if rows.choice[row] in places else winners.left[row] for row in counted]
+    if None in left_sides and not (places and set(left_sides) <= {0, None}):
+        return ""
+    if not rows.a:
+        is_constant = len({*left_sides}) == 1 and len(left_sides) > 1
+        response = f"response {'ab'[left_sides[0] or 0]}"
+        return f"{response} always stood on the left{COUNTS_FOR_IT}" if is_constant else ""
+    on_left = {((rows.a, rows.b)[side or 0][row], (rows.b, rows.a)[side or 0][row])
+               for row, side in zip(counted, left_sides, strict=True)}  # fmt: skip
+    if len(counted) < 2 or any((second, first) in on_left for first, second in on_left):
+        return ""
+    who = next(iter(on_left))[0] if len(on_left) == 1 else "one system of every two"
+    return f"{who} always stood on the left{COUNTS_FOR_IT}"
+
+
 def _usable(
-    rows: Rows, names: Mapping[str, str], pair: Sequence[str], found: RowWinners, dropped: Counter[str], *, own: bool
+    rows: Rows, names: Mapping[str, str], pair: Sequence[str], winners: RowWinners, dropped: Counter[str], *, own: bool
 ) -> list[int]:
     """The rows that count, and why the others do not: rejected, blank, sent twice, a second vote of one rater."""
     table = rows.table
     cells = {field: table.text(names[field]) for field in ("rater", "status", "submission") if field in names}
     by_tool = names.get("status") not in (None, "status")
     cells |= {"rater": answer_cells(table, names["rater"])} if "rater" in names else {}
-    _ask_what_blanks_are(rows, cells.get("status"), found)
-    rater = cells.get("rater", [""] * len(table))
-    order = _first_to_last(table, names)
-    kept, sent, voted, again = [], set(), set(), 0
-    for row in order:
-        word, meaning = rows.choice[row], found.words[rows.choice[row]]
+    _ask_what_blanks_are(rows, cells.get("status"), winners)
+    raters, states, submissions = (cells.get(field) for field in ("rater", "status", "submission"))
+    counted: list[int] = []
+    sent, voted, again = set[str](), set[tuple[str, ...]](), 0
+    for row in _first_to_last(table, names):
+        word = rows.choice[row]
+        kind = winners.words[word].kind
         if not pair[row]:
             raise InputError(f"{table.place(row)}: pair is empty; give every vote one, or take the row out.")
-        submission = cells["submission"][row] if "submission" in cells else ""
-        one, other = (rows.a[row], rows.b[row]) if rows.a else ("a", "b")
-        who = (rater[row], pair[row], min(one, other), max(one, other))
-        if "status" in cells and is_no_answer(cells["status"][row], by_tool):
+        submission = submissions[row] if submissions else ""
+        system_a, system_b = (rows.a[row], rows.b[row]) if rows.a else ("a", "b")
+        rater = raters[row] if raters else ""
+        vote = (rater, pair[row], *((system_a, system_b) if system_a < system_b else (system_b, system_a)))
+        if states and is_no_answer(states[row], by_tool):
             dropped["rejected, or skipped by the rater"] += 1
-        elif meaning.kind == "blank":
+        elif kind == "blank":
             dropped["nothing was chosen"] += 1
-        elif meaning.kind == "none":
+        elif kind == "none":
             dropped[f"{word!r}, stated as no vote"] += 1
-        elif one == other and one:
+        elif system_a == system_b and system_a:
             dropped["both systems are the same"] += 1
         elif submission and submission in sent:
             dropped["the same submission again"] += 1
-        elif who[0] and who in voted and not own:
+        elif rater and vote in voted and not own:
             dropped["a later vote of the same rater on the same pair"] += 1
             again += 1
         else:
-            kept.append(row)
-            voted.add(who)
+            counted.append(row)
+            voted.add(vote)
         sent.add(submission)
-    if again > len(kept):
+    if again > len(counted):
         raise Unclear(
-            f"{table.path}: {again:,} of {again + len(kept):,} answers are a further one of the same rater on the same "
-            f"pair ({names['pair']}, {names['rater']}). Is every row a comparison of its own (pair=-), or is the rater "
-            "not who answered (rater=-)? Otherwise name the right column: --columns pair=...",
+            f"{table.path}: {again:,} of {again + len(counted):,} answers are a further one of the same rater on the "
+            f"same pair ({names['pair']}, {names['rater']}). Is every row a comparison of its own (pair=-), or is the "
+            "rater not who answered (rater=-)? Otherwise name the right column: --columns pair=...",
             {"--columns": "pair=-"}, {"--columns": "rater=-"},
         )  # fmt: skip
-    return sorted(kept)
+    return sorted(counted)
 
 
 def is_no_answer(status: str, flags: bool) -> bool:
@@ -247,12 +272,12 @@ def _first_to_last(table: RawTable, names: Mapping[str, str]) -> list[int]:
     return sorted(rows, key=lambda row: times[row])
 
 
-def _ask_what_blanks_are(rows: Rows, status: Sequence[str] | None, found: RowWinners) -> None:
+def _ask_what_blanks_are(rows: Rows, status: Sequence[str] | None, winners: RowWinners) -> None:
     """An empty answer where no word says tie may be a tie."""
-    blank = [row for row, word in enumerate(rows.choice) if found.words[word].kind == "blank"
+    blank = [row for row, word in enumerate(rows.choice) if winners.words[word].kind == "blank"
              and (status is None or not is_no_answer(status[row], True))]  # fmt: skip
-    answered = any(meaning.kind not in ("blank", "none") for meaning in found.words.values())
-    if blank and answered and not any(meaning.kind in ("tie", "none") for meaning in found.words.values()):
+    answered = any(meaning.kind not in ("blank", "none") for meaning in winners.words.values())
+    if blank and answered and not any(meaning.kind in ("tie", "none") for meaning in winners.words.values()):
         raise Unclear(
             f"{rows.place(blank[0])}: the answer is empty ({len(blank):,} of {len(rows.choice):,} rows), and no answer "
             "says tie. Is an empty answer a tie, or no vote?",
@@ -260,7 +285,7 @@ def _ask_what_blanks_are(rows: Rows, status: Sequence[str] | None, found: RowWin
         )  # fmt: skip
 
 
-def _refuse_failed_checks(rows: Rows, names: Mapping[str, str], found: RowWinners) -> None:
+def _refuse_failed_checks(rows: Rows, names: Mapping[str, str], winners: RowWinners) -> None:
     """Hidden checks have a known answer: where most raters miss it, the sides are turned."""
     table = rows.table
     plain = {plain_name(name): name for name in table.names if name not in names.values()}
@@ -269,9 +294,9 @@ def _refuse_failed_checks(rows: Rows, names: Mapping[str, str], found: RowWinner
         return
     met = missed = 0
     for row, (kind, cell) in enumerate(zip(table.text("kind"), table.text(answer), strict=True)):
-        if kind == "check" and cell in ("a", "b") and found.winner[row] in (0, 1):
-            met += found.winner[row] == "ab".index(cell)
-            missed += found.winner[row] != "ab".index(cell)
+        if kind == "check" and cell in ("a", "b") and winners.winner[row] in (0, 1):
+            met += winners.winner[row] == "ab".index(cell)
+            missed += winners.winner[row] != "ab".index(cell)
     if missed > met and missed > 2:
         raise InputError(
             f"{table.path}: {missed} of {met + missed} hidden checks were answered against {answer!r}, so the sides "
@@ -282,13 +307,13 @@ def _refuse_failed_checks(rows: Rows, names: Mapping[str, str], found: RowWinner
 # Times
 
 
-def _times(table: RawTable, names: Mapping[str, str], kept: Sequence[int]) -> list[float]:
+def _times(table: RawTable, names: Mapping[str, str], counted: Sequence[int]) -> list[float]:
     if "submitted" not in names:
         return []
     cells = table.text(names["submitted"])
-    if not all(cells[row] for row in kept):
+    if not all(cells[row] for row in counted):
         return []
-    return [seconds_since_1970(cells[row], table.place(row)) for row in kept]
+    return [seconds_since_1970(cells[row], table.place(row)) for row in counted]
 
 
 def seconds_since_1970(cell: str, where: str) -> float:
@@ -297,9 +322,9 @@ def seconds_since_1970(cell: str, where: str) -> float:
     with contextlib.suppress(ValueError):
         if 0 <= float(text) < TOO_LATE:
             return float(text)
-    for read in (datetime.fromisoformat, lambda t: datetime.strptime(t, "%a %b %d %H:%M:%S %z %Y")):
+    for parse in (datetime.fromisoformat, lambda t: datetime.strptime(t, "%a %b %d %H:%M:%S %z %Y")):
         try:
-            time = read(text)
+            time = parse(text)
         except ValueError:
             continue
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -33,7 +33,7 @@ class Melted:
 
 def melted(table: RawTable, key: Path, stated: Mapping[str, str], needs: Sequence[str] = KEY) -> Melted:
     """One row for each answer of each person, with what the key says about its column."""
-    asked = _key(table, key, needs)
+    questions = _key(table, key, needs)
     dropped: Counter[str] = Counter()
     rater = stated.get("rater") or _first(table, RATERS)
     time = stated.get("submitted") or _first(table, TIMES)
@@ -41,9 +41,9 @@ def melted(table: RawTable, key: Path, stated: Mapping[str, str], needs: Sequenc
     lines = []
     for number, (_, person) in enumerate(table.rows()):
         if reason := _unusable(person):
-            dropped[reason] += len(asked)
+            dropped[reason] += len(questions)
             continue
-        for column, about in asked.items():
+        for column, about in questions.items():
             choice = cell_text(person[column])
             if not choice.strip():
                 dropped["nothing was chosen"] += 1
@@ -62,18 +62,18 @@ def _key(table: RawTable, path: Path, needs: Sequence[str]) -> dict[str, dict[st
     key = read_table(path)
     if missing := [name for name in needs if name not in key.names]:
         raise InputError(f"{path} has no column {missing[0]!r} (found: {', '.join(key.names)}); a key needs it.")
-    asked: dict[str, dict[str, str]] = {}
+    questions: dict[str, dict[str, str]] = {}
     for where, row in key.rows():
         about = {name: cell_text(value).strip() for name, value in row.items() if name != "column"}
         column = _column(table, cell_text(row["column"]).strip(), where)
-        if column in asked:
+        if column in questions:
             raise InputError(f"{where}: {path} names the column {column!r} twice.")
-        asked[column] = {name: value for name, value in about.items() if value}
-        if len({"system_a", "system_b"} & asked[column].keys()) == 1:
+        questions[column] = {name: value for name, value in about.items() if value}
+        if len({"system_a", "system_b"} & questions[column].keys()) == 1:
             raise InputError(f"{where}: the key names one of system_a and system_b; name both, or neither.")
-        if empty := [name for name in needs[1:] if name not in asked[column]]:
+        if empty := [name for name in needs[1:] if name not in questions[column]]:
             raise InputError(f"{where}: {empty[0]} is empty; every question needs one.")
-    return asked
+    return questions
 
 
 def _column(table: RawTable, name: str, where: str) -> str:

@@ -33,6 +33,8 @@ WORSE = re.compile(r"\b(worse|loses|lost|worst|rejected|dispreferred)\b")
 NOUN = re.compile(rf"\b({'|'.join(NOUNS)})\b")
 JOINED = re.compile(rf"\b({'|'.join(NOUNS)})([ab12])\b")
 
+FLAGS = {"true", "false", "yes", "no", "y", "n", "t", "f"}  # they answer a question that the word does not tell
+MISSING = {"n/a", "na", "nan", "null", "#n/a", "missing"}
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 BOUND = re.compile(rf"(<=|>=|<|>)\s*({NUMBER.pattern})")
 
@@ -45,6 +47,7 @@ class Meaning:
     side: int = 0
     system: str = ""
     stated: bool = False
+    sign: str = ""  # of a letter: `a`, `1` or `first`, whatever its column must be called for it to be sure
 
     @property
     def shown(self) -> str:
@@ -55,6 +58,11 @@ class Meaning:
 
 
 TIE = Meaning("tie")
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell says that it holds nothing."""
+    return text.strip().casefold() in MISSING
 
 
 def plain_word(text: str) -> str:
@@ -75,16 +83,17 @@ def is_tie(text: str) -> bool:
 def spoken(text: str) -> Meaning | None:
     """What a word says by itself; None where it says nothing.
 
-    >>> spoken("Response A is slightly better"), spoken("Left"), spoken("B is worse"), spoken("left=alpha")
-    (Meaning(kind='letter', side=0, system='', stated=False), Meaning(kind='place', side=0, system='', stated=False), \
-Meaning(kind='letter', side=0, system='', stated=False), None)
+    >>> [meaning and (meaning.kind, meaning.side) for meaning in map(spoken, ("Response A wins", "Left", "B is worse"))]
+    [('letter', 0), ('place', 0), ('letter', 0)]
+    >>> spoken("left=alpha") is None
+    True
     """
     word = plain_word(text)
     if word in TIES:
         return TIE
-    if found := re.fullmatch(r"(a|b) ?(>{1,3}|<{1,3}) ?(a|b)", word):
-        first = found[1] if found[2][0] == ">" else found[3]
-        return Meaning("letter", "ab".index(first)) if found[1] != found[3] else None
+    if comparison := re.fullmatch(r"(a|b) ?(>{1,3}|<{1,3}) ?(a|b)", word):
+        first = comparison[1] if comparison[2][0] == ">" else comparison[3]
+        return Meaning("letter", "ab".index(first), sign=first) if comparison[1] != comparison[3] else None
     turned = WORSE.search(word) is not None
     if turned and BETTER.search(word):
         return None
@@ -95,7 +104,7 @@ Meaning(kind='letter', side=0, system='', stated=False), None)
     for kind, sides in (("letter", LETTERS), ("place", PLACES)):
         for side, words in enumerate(sides):
             if word in words:
-                return Meaning(kind, 1 - side if turned else side)  # type: ignore[arg-type]
+                return Meaning(kind, 1 - side if turned else side, sign=word.removeprefix("the "))  # type: ignore[arg-type]
     return None
 
 

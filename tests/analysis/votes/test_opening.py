@@ -50,8 +50,6 @@ TRUE = {"alpha": 101, "beta": 37, "ties": 62}
         ("arena3.csv", worlds.arena_in_three_columns, "arena table"),
         ("label_studio.json", worlds.label_studio, "label-studio table"),
         ("label_studio.csv", worlds.label_studio_csv, "label-studio table"),
-        ("batch.csv", worlds.mturk, "mturk table"),
-        ("words.csv", lambda: worlds.mturk(words=("Response A", "Response B", "About the same")), "mturk table"),
         ("places.csv", lambda: worlds.mturk(("Input.left_model", "Input.right_model"), ("left", "right", "same")), ""),
         ("argilla.json", worlds.argilla, "argilla table"),
         ("argilla_flat.jsonl", worlds.argilla_flat, "argilla table"),
@@ -72,6 +70,13 @@ def test_every_form_of_one_truth_gives_the_truth(tmp_path, name, rows, form):
     assert line.startswith(f"Read as: {form}") and "system_a=" in line
     assert "alpha 101, beta 37, 62 ties. Left out: nothing." in counts
     assert "200 votes" in counts and len(matches.votes) == 200
+
+
+@pytest.mark.parametrize("words", [("A", "B", "Tie"), ("Response A", "Response B", "About the same")])
+def test_letters_of_a_batch_are_asked_about_as_its_page_may_have_changed_the_sides(tmp_path, words):
+    file = worlds.write(tmp_path / "batch.csv", worlds.mturk(words=words))
+    (way,) = ways(file)
+    assert counted(reading(file, "--values", way["--values"])) == TRUE
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252", "utf-8-sig"])
@@ -210,7 +215,7 @@ def test_several_questions_are_never_pooled(tmp_path):
     rows = [{**row, "Answer.polite": "A"} for row in worlds.mturk()]
     file = worlds.write(tmp_path / "batch.csv", rows)
     assert ways(file) == ({"--columns": "choice=Answer.better"}, {"--columns": "choice=Answer.polite"})
-    assert counted(reading(file, "--question", "better")) == TRUE
+    assert counted(reading(file, "--question", "better", "--values", "a=A,b=B")) == TRUE
     twice = [{**row, "turn": turn} for turn in (1, 2) for row in worlds.arena()]
     assert ways(worlds.write(tmp_path / "bench.json", twice)) == ({"--question": "turn 1"}, {"--question": "turn 2"})
 
@@ -337,10 +342,8 @@ def test_the_advice_for_a_strange_word_leaves_it_out_where_it_is_no_vote(tmp_pat
     batch = worlds.write(tmp_path / "batch.csv", undecided(worlds.mturk(), "Answer.better", "skip"))
     with pytest.raises(InputError, match=r'if it is no vote: --values "skip=-"'):
         reading(batch)
-    found = reading(batch, "--values", "skip=-")
-    assert counted(found) == TRUE and found.votes.ledger.dropped == {"'skip', stated as no vote": 3}
     words = reading(batch, "--values", "a=A,b=B,tie=Tie,skip=-")
-    assert counted(words) == TRUE
+    assert counted(words) == TRUE and words.votes.ledger.dropped == {"'skip', stated as no vote": 3}
 
 
 def test_a_dash_may_still_mean_a_tie(tmp_path):

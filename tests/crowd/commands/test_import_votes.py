@@ -10,7 +10,6 @@ from crowd.commands import import_votes
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
-from dialogue.importing import tool as other_tool
 from dialogue.importing import tools as other_tools
 from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
 from dialogue.seeds import child_random
@@ -380,7 +379,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path):
 def test_a_new_tool_is_one_row_of_the_table(tmp_path, imported, monkeypatch):
     columns = {"pair": "task", "rater": "who", "choice": "better", "left": "first", "submitted": "at"}
     monkeypatch.setitem(
-        other_tools.TOOLS, "pen-and-paper", other_tool.Tool(columns, {"top": "a", "bottom": "b", "same": "tie"})
+        other_tools.TOOLS, "pen-and-paper", other_tools.Tool(columns, {"top": "a", "bottom": "b", "same": "tie"})
     )
     file = written(
         tmp_path / "sheet.csv", "task,who,better,first,at\np1,Ann,Top,b,2020-01-01\np2,Ann,same,a,2020-01-01\n"

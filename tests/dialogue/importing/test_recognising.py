@@ -59,9 +59,10 @@ def test_none_is_no_answer_and_no_tie(tmp_path):
     assert "choice is '='" in refused(ties) and counted(ties, values={"tie": "="}) == TRUE
 
 
-def test_codes_with_a_zero_are_not_proposed(tmp_path):
+def test_three_codes_are_asked_for_with_the_result_of_each_meaning(tmp_path):
     rows = [{**row, "choice": {"a": 0, "b": 1, "tie": 2}[row["choice"]]} for row in worlds.plain()]
-    assert "--values a=...,b=...,tie=..." in refused(worlds.write(tmp_path / "codes.csv", rows))
+    asked = refused(worlds.write(tmp_path / "codes.csv", rows))
+    assert "--values a=0,b=1,tie=2: alpha 101, beta 37, tie 62;" in asked and asked.count("--values") == 12
 
 
 def test_columns_that_are_stated_for_a_tool_are_read(tmp_path):
@@ -71,7 +72,7 @@ def test_columns_that_are_stated_for_a_tool_are_read(tmp_path):
     with pytest.raises(Unclear) as doubt:
         votes_of(file)
     assert {"--columns": "choice=Answer.better"} in doubt.value.ways
-    found = votes_of(file, columns={"choice": "Answer.better", "rater": "who"})
+    found = votes_of(file, columns={"choice": "Answer.better", "rater": "who"}, values={"a": "A", "b": "B"})
     assert np.bincount(found.choice).tolist() == TRUE and len(found.raters) == 20
 
 

@@ -1,0 +1,368 @@
+"""Which column holds the answers: as stated, by the rule of its tool, by its name, or by its words. Two are a doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dialogue.errors import InputError, Unclear
+from dialogue.importing.answers import answer_cells
+from dialogue.importing.columns import (
+    ANSWER_WORDS,
+    ANSWERS,
+    BETTER_WORDS,
+    LIKELY,
+    NEGATIVE,
+    TwoColumns,
+    by_plain_name,
+    is_turned,
+    leaf_name,
+    plain_name,
+    text_columns,
+    twins,
+)
+from dialogue.importing.naming import IGNORED, typed_names
+from dialogue.importing.order import speaks_of_order
+from dialogue.importing.questions import MOST_QUESTIONS, QUESTIONS
+from dialogue.importing.recognising import unknown_table
+from dialogue.importing.words import FLAGS, NUMBER, is_missing, is_tie, one_name, spoken
+from dialogue.judges import is_judge_name
+from dialogue.tables.table import RawTable
+
+ChoiceRule = Callable[[str, Any], str | None]  # name and cell of a column -> the answer that it belongs to, if any
+ASKS = {*QUESTIONS, "questions", "instruction", "instructions", "task", "criteria"}  # in the name of a column
+RULE_OF_TOOL = "the answer of"
+WON_EVERY_ROW = "the winner won every row"
+WINS = {"win", "wins", "won", "winner", "better", "good"}
+OUTCOMES = {*WINS, "loss", "losses", "lose", "loses", "lost", "loser", "worse", "bad"}
+NO_CHOICE = {"left", "right", "source", "kind", "status", "position", "order"}
+ABOUT_ANSWERS = {"confidence", "margin", "score", "time", "seconds", "reason", "rationale", "type", "count",
+                 "tie", "ties", "prob", "probability", "certainty", "comment", "explanation", "id", "n",
+                 "rt"}  # fmt: skip
+MOST_STEPS = 101  # of a scale
+
+
+# By the rule of a tool
+
+
+def choice_columns(table: RawTable, rule: ChoiceRule) -> list[str]:
+    """The columns, or groups of columns, that can hold the choice by the tool's own rule."""
+    columns: dict[str, None] = {}
+    for name, cells in table.columns.items():
+        for cell in cells:
+            if (column := rule(name, cell)) is not None:
+                columns[column] = None
+                break
+    return list(columns)
+
+
+def choice_of_tool(table: RawTable, rule: ChoiceRule, question: str) -> str:
+    """The choice column of a tool: what `--question` names, by its whole name or what follows the tool's prefix."""
+    columns = choice_columns(table, rule)
+    if question:
+        fits = [column for column in columns if question in (column, column.partition(".")[2])]
+        if len(fits) == 1:
+            return fits[0]
+        if columns:
+            raise InputError(f"--question is {question!r}; the questions are {', '.join(columns) or 'none'}.")
+    if not columns and len(fits := _columns_of_sides(table)) == 1:
+        return fits[0]
+    sentence = f"{table.place(0)}: which column holds the choice? Candidates: {', '.join(columns) or 'none'}."
+    if not columns:
+        raise InputError(f"{sentence} Name it: --columns choice=...")
+    if len(columns) > 1:
+        raise Unclear(
+            f"{sentence} Several questions are analysed one by one and never pooled.",
+            *({"--columns": typed_names([("choice", name)])} for name in columns),
+        )
+    return columns[0]
+
+
+def _columns_of_sides(table: RawTable) -> list[str]:
+    """The columns whose words all say sides, of whatever name; none where another one can only say tie."""
+    if any((values := table.values(name)) and all(map(is_tie, values)) for name in table.names):
+        return []
+    return [name for name in table.names if says_sides(table, name, None) and plain_name(name) not in NO_CHOICE]
+
+
+# By name and words
+
+
+def add_answers(
+    table: RawTable, names: dict[str, str], why: dict[str, str], systems: TwoColumns | None, stated: Mapping[str, str]
+) -> None:
+    """The column of the answers, or of the worse ones: stated, or by its name if all of its words say something."""
+    if names.get("choice") is not None:
+        _check_choice(table, names, why, systems, stated)
+        return
+    if "worse" in names:
+        return
+    used = {*names.values(), *((systems.a, systems.b) if systems else ())}
+    free = [column for column in table.names if column not in used]
+    if fits := _likely_answers(table, free, systems):
+        _refuse_several(table, fits)
+        if fits[0] in _flags_of_sides(table, fits):
+            raise _open_flag(table, fits[0])
+        _refuse_turned(table, fits[0])
+        field = "worse" if _is_negative(table, fits[0]) else "choice"
+        names[field], why[field] = fits[0], "by its name and words"
+        return
+    plain = by_plain_name(free)
+    if fits := [plain[word] for word in LIKELY["worse"] if word in plain and says_sides(table, plain[word], systems)]:
+        _refuse_several(table, fits)
+        names["worse"], why["worse"] = fits[0], "by its name and words"
+        return
+    _ask_about_unnamed(table, free, systems)
+    _ask_about_names(table, free, systems)
+    _refuse_pairs_of_texts(table)
+    raise unknown_table(table, "choice")
+
+
+def _check_choice(
+    table: RawTable, names: dict[str, str], why: dict[str, str], systems: TwoColumns | None, stated: Mapping[str, str]
+) -> None:
+    """The column that is stated, or called so: there, the only one of its kind, and not of the worse response."""
+    name = names["choice"]
+    if not _has_answers(table, name):
+        raise InputError(f"{table.path} has no column {name!r} (found: {', '.join(table.names)}).")
+    if _is_negative(table, name) and stated.get("choice") == name:
+        raise Unclear(
+            f"{table.path}: the column {name!r} seems to name the worse response. If it does, say so; if it names "
+            "the better one, rename the column.",
+            {"--columns": typed_names([("choice", IGNORED), ("worse", name)])},
+        )
+    if "worse" not in stated:
+        names.pop("worse", None)
+    if "choice" in stated or why.get("choice") == WON_EVERY_ROW:
+        return
+    _refuse_turned(table, name)
+    if _is_negative(table, name):
+        names["worse"], why["worse"] = names.pop("choice"), "by the words of its name"
+    if why.get("choice", "").startswith(RULE_OF_TOOL):
+        return
+    used = {*names.values(), *((systems.a, systems.b) if systems else ())}
+    free = [column for column in table.names if column not in used]
+    free = [column for column in free if not column.startswith(f"{name}.")]
+    _refuse_several(table, [name, *(column for column in _likely_answers(table, free, systems)
+                                    if "strength" not in column.lower())])  # fmt: skip
+
+
+def _likely_answers(table: RawTable, free: Sequence[str], systems: TwoColumns | None) -> list[str]:
+    """The columns that hold answers by their names and words; first those called choice, winner, ..."""
+    plain = by_plain_name(free)
+    usual_columns = [plain[word] for word in LIKELY["choice"] if word in plain]
+    order = [*dict.fromkeys(usual_columns), *(column for column in free if column not in usual_columns)]
+    flags = _flags_of_sides(table, order)
+    fits = [column for column in order if column in flags or _may_answer(table, column, systems)]
+    answers = [column for column in fits if "strength" not in plain_name(column).split("_")]
+    counts = {name for shared, two in twins(free) if shared for name in (two.a, two.b) if _holds_numbers(table, name)}
+    known = ANSWERS if "kind" in table.names else ()  # what hidden checks should get
+    return [column for column in answers or fits if column not in counts and plain_name(column) not in known]
+
+
+def _may_answer(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
+    """Whether a column such as `human_choice` holds answers, by its name and its words; a judge's are no votes."""
+    plain = plain_name(leaf_name(name))
+    words = set(plain_name(name).split("_"))
+    if (
+        words & {*NEGATIVE, *ABOUT_ANSWERS}
+        or is_judge_name(name)
+        or not (plain in LIKELY["choice"] or words & ANSWER_WORDS)
+    ):
+        return False
+    if speaks_of_order(name) and not words & BETTER_WORDS:
+        return False
+    return says_sides(table, name, systems) or _holds_codes(table, name)
+
+
+def says_sides(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
+    """Whether all words of a column say a side, a tie or a system, and some of them a side or a system."""
+    folded_systems = set()
+    if systems is not None:
+        folded_systems = {one_name(cell) for column in (systems.a, systems.b) for cell in table.values(column)}
+    texts = text_columns(column for column in table.names if column != name)
+    quoted = {cell for column in (texts.a, texts.b) for cell in table.values(column)} if texts else set()
+    values = table.values(name)
+    words = [value for value in values[:50] if not is_missing(value)]
+    sides = [value for value in words if one_name(value) in folded_systems or value in quoted
+             or ((meaning := spoken(value)) is not None and meaning.kind != "tie")]  # fmt: skip
+    return bool(sides) and len(values) > 1 and all(value in sides or is_tie(value) for value in words)
+
+
+def _holds_codes(table: RawTable, name: str) -> bool:
+    """Whether a column holds numbers of a scale, or true and false."""
+    values = table.values(name)
+    words = [word for word in values[: MOST_STEPS + 20] if not is_tie(word) and not is_missing(word)]
+    numbers = [word for word in words if NUMBER.fullmatch(word)]
+    if len(numbers) == len(words):
+        return 2 <= len(words) <= MOST_STEPS
+    return len(words) == 2 and all(word.lower() in FLAGS for word in words)
+
+
+def _refuse_several(table: RawTable, fits: Sequence[str]) -> None:
+    if len(fits) > 1:
+        raise Unclear(f"{table.path}: several columns may hold the choice: {', '.join(fits)}.",
+                      *({"--columns": typed_names([("choice", name)])} for name in fits))  # fmt: skip
+
+
+def _refuse_turned(table: RawTable, name: str) -> None:
+    """A name such as `not_preferred` is never taken as the better response, nor as the worse one."""
+    question = (table.titles or {}).get(name, "")
+    if is_turned(name) or is_turned(question):
+        raise Unclear(
+            f"{table.path}: {name!r} holds the answers, and its name may say the opposite of better. Does it name the "
+            "better response, or the worse one?",
+            *({"--columns": typed_names([(field, name)])} for field in ("choice", "worse")),
+        )
+
+
+def refuse_turned_question(table: RawTable, names: Mapping[str, str], systems: TwoColumns | None) -> None:
+    """An answer to "Which response is worse?", where a column of questions says so and the name of the answers not."""
+    if (answers := names.get("choice")) is None:
+        return
+    taken = {answers, *((systems.a, systems.b) if systems else ())}
+    for name in table.names:
+        words = set(plain_name(leaf_name(name)).split("_"))
+        questions = table.values(name)
+        if name in taken or not words & ASKS or len(questions) > MOST_QUESTIONS:
+            continue
+        for question in questions:
+            words = set(plain_name(question).split("_"))
+            if words & {*NEGATIVE, "less", "worsen"} or (is_turned(question) and words & BETTER_WORDS):
+                raise Unclear(
+                    f"{table.path}: {name} asks {question[:80]!r}, so {answers!r} may name the worse response. Does it "
+                    "name the better response, or the worse one?",
+                    *({"--columns": typed_names([(field, answers)])} for field in ("choice", "worse")),
+                )
+
+
+def _has_answers(table: RawTable, name: str) -> bool:
+    """Whether a name is a column, a column's beginning, or a group of columns."""
+    return any(key in (name, f"{name}.selection", f"{name}.label") or key.startswith(f"{name}.") for key in table.names)
+
+
+def _is_negative(table: RawTable, name: str) -> bool:
+    question = (table.titles or {}).get(name, "")
+    return bool(NEGATIVE & {*plain_name(name).split("_"), *plain_name(question).split("_")})
+
+
+def _holds_numbers(table: RawTable, name: str) -> bool:
+    return all(re.fullmatch(r"\d+(\.\d+)?", cell) for cell in table.values(name))
+
+
+# Flags: `prefers_a`, `A is better`
+
+
+def _side_in(name: str) -> str:
+    """The response that a name speaks of: `a` in `is_a_better`; empty where it speaks of neither or of both."""
+    words = set(re.sub(r"[^a-z0-9]+", " ", name.lower()).split())
+    sides = [side for side, other_side in ("ab", "ba") if side in words and other_side not in words]
+    return sides[0] if len(sides) == 1 and words & {*BETTER_WORDS, "prefers", "wins"} else ""
+
+
+def _true_and_false(table: RawTable, name: str) -> tuple[str, str] | None:
+    words = table.values(name)
+    true = [word for word in words if word.lower() in ("true", "yes", "1")]
+    false = [word for word in words if word.lower() in ("false", "no", "0")]
+    return (true[0], false[0]) if len(true) == len(false) == 1 and len(words) == 2 else None
+
+
+def _flags_of_sides(table: RawTable, free: Sequence[str]) -> list[str]:
+    return [name for name in free if _side_in(name) and not speaks_of_order(name) and _true_and_false(table, name)]
+
+
+def _open_flag(table: RawTable, name: str) -> Unclear:
+    """`prefers_a` with true and false: the name says what true means, unless it may say the reverse."""
+    side, flags = _side_in(name), _true_and_false(table, name)
+    assert flags is not None
+    partner = {"a": "b", "b": "a"}[side]
+    straight = typed_names(sorted([(side, flags[0]), (partner, flags[1])]))
+    turned = typed_names(sorted([(side, flags[1]), (partner, flags[0])]))
+    is_doubtful = is_turned(name) or bool(NEGATIVE & set(plain_name(name).split("_")))
+    means = "better or worse" if is_doubtful else "better"
+    return Unclear(
+        f"{table.path} has no column 'choice', which every vote needs. {name!r} seems to say whether response "
+        f"{side} is {means}.",
+        *({"--columns": typed_names([("choice", name)]), "--values": values}
+          for values in ((straight, turned) if is_doubtful else (straight,))),
+    )  # fmt: skip
+
+
+# Asked
+
+
+def _ask_about_unnamed(table: RawTable, free: Sequence[str], systems: TwoColumns | None) -> None:
+    """Columns whose names do not say that they hold answers, and whose words do."""
+    counts = {name for shared, two in twins(free) if shared for name in (two.a, two.b) if _holds_numbers(table, name)}
+    fits = [column for column in free if says_sides(table, column, systems)
+            and plain_name(column) not in NO_CHOICE and column not in counts]  # fmt: skip
+    fits = [column for column in fits if not speaks_of_order(column)] or fits
+    if flags := [name for name in free if _side_in(name) and _true_and_false(table, name)]:
+        raise _open_flag(table, flags[0])
+    if len(fits) > 1:
+        raters = {"--columns": typed_names([("choice", "|".join(fits))])}
+        raise Unclear(
+            f"{table.path}: {len(fits)} columns hold answers: {', '.join(fits[:8])}. Are they questions, which are "
+            "analysed one by one, or is each the answers of one rater (the last way)?",
+            *({"--columns": typed_names([("choice", name)])} for name in fits[:6]), raters,
+        )  # fmt: skip
+    if fits and not speaks_of_order(fits[0]):
+        raise Unclear(
+            f"{table.path} has no column 'choice', which every vote needs. {fits[0]!r} holds words of choices: does it "
+            "name the better response, or the worse one?",
+            *({"--columns": typed_names([(field, fits[0])])} for field in ("choice", "worse")),
+        )
+
+
+def _ask_about_names(table: RawTable, free: Sequence[str], systems: TwoColumns | None) -> None:
+    """A column of winners that holds two names, where no columns name the systems."""
+    if systems is not None:
+        return
+    plain = by_plain_name(free)
+    for name in (plain[word] for word in LIKELY["choice"] if word in plain):
+        words = [word for word in table.values(name) if not is_tie(word)]
+        if words and {word.casefold() for word in words} <= OUTCOMES:
+            raise InputError(
+                f"{table.path}: {name!r} says {' and '.join(words)}, and no columns name both systems of a row: "
+                "it is open who won. If it is the outcome of one of them, name both columns, that one as a. Add: "
+                f"--columns choice={name},system_a=...,system_b=... --values "
+                + typed_names((("a" if word.casefold() in WINS else "b"), word) for word in words)
+            )
+        if len(words) == 2 and not any(
+            spoken(word) or len(word) > 60 or word.lower() in FLAGS or NUMBER.fullmatch(word) for word in words
+        ):
+            meant = typed_names(zip("ab", sorted(words), strict=True))
+            raise Unclear(
+                f"{table.path}: no columns name the systems, and {name!r} holds two names. If they are the systems "
+                "that won, a is the first one:",
+                {"--columns": typed_names([("choice", name)]), "--values": meant},
+            )
+
+
+def _refuse_pairs_of_texts(table: RawTable) -> None:
+    """Chosen and rejected texts, as HH-RLHF has them: who wrote them is nowhere."""
+    plain = {plain_name(name.partition(".")[0]): name.partition(".")[0] for name in table.names}
+    chosen = next((plain[word] for word in ("chosen", "preferred", "better") if word in plain), "")
+    rejected = next((plain[word] for word in ("rejected", "dispreferred", "worse") if word in plain), "")
+    if chosen and rejected:
+        raise InputError(
+            f"{table.path}: {chosen} and {rejected} hold the {len(table):,} texts that people preferred and rejected, "
+            "and nothing says which system wrote which text. Such data train a reward model; they compare no systems. "
+            "If the systems are known, add them in two columns: chosen_model and rejected_model."
+        )
+
+
+def refuse_unread(table: RawTable, rule: ChoiceRule, choice: str) -> None:
+    """A row without this answer that has another one would be lost: a doubt, not a blank."""
+    rivals = [name for name in choice_columns(table, rule) if name != choice]
+    if not rivals:
+        return
+    answers = answer_cells(table, choice)
+    for name in rivals:
+        for row, cell in enumerate(answer_cells(table, name)):
+            if cell and not answers[row]:
+                raise InputError(
+                    f"{table.place(row)}: {choice} is empty, and {name} holds {cell!r}. If both are parts of one "
+                    f"question, give them one name; if {name} is another question, say so: --columns choice={choice}."
+                )
