@@ -1,5 +1,6 @@
 """Texts of the two responses in a table: an answer that quotes one is that side, and swapped sides are refused."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from dialogue.importing.records import ImportRules, as_votes
 from dialogue.importing.votes import read_judgements
 from dialogue.records import Candidate, Pair
 from dialogue.tables.reading import read_table
+from dialogue.tables.table import table_in_memory
 from tests.analysis import worlds_tables as worlds
 from tests.analysis.votes.test_opening import TRUE, counted, reading
 
@@ -108,3 +110,35 @@ def test_columns_that_are_no_two_texts_are_left_alone():
     assert text_columns(["response", "response_a", "answer"]) is None
     assert text_columns(["response_a", "response_b", "text_a", "text_b"]) is None
     assert text_columns(["answer1", "answer2"]).kind == "letters"
+
+
+def refusal_of(rows):
+    names = dict.fromkeys(name for row in rows for name in row)
+    table = table_in_memory("votes", {name: [row.get(name) for row in rows] for name in names})
+    with pytest.raises(InputError) as error:
+        read_judgements(table, Stated())
+    return str(error.value)
+
+
+@pytest.mark.parametrize("turns", [lambda text: text, lambda text: [{"role": "user"}, {"content": text}]])
+def test_chosen_and_rejected_texts_without_systems_compare_none(turns):
+    rows = [{"chosen": turns(f"Human: {n}"), "rejected": turns(f"Robot: {n}"), "score_chosen": n % 3} for n in range(9)]
+    assert "nothing says which system wrote which text" in refusal_of(rows)
+
+
+@pytest.mark.parametrize(("turned", "is_said"), [(False, True), (True, False)])
+def test_a_system_that_always_stood_on_the_left_is_said(turned, is_said):
+    systems = [("alpha", "beta") if n % 2 or not turned else ("beta", "alpha") for n in range(20)]
+    cells = {"left_model": [left for left, _ in systems], "right_model": [right for _, right in systems]}
+    table = table_in_memory("votes", {**cells, "choice": ["left"] * 15 + ["right"] * 5})
+    notes = " ".join(read_judgements(table, Stated()).reading.notes)
+    assert ("alpha always stood on the left" in notes) == is_said
+
+
+def test_a_cell_that_says_nothing_costs_its_row_alone():
+    meta = [json.dumps({"model_a": "alpha", "model_b": "beta"})] * 19 + ["N/A"]
+    judgements = read_judgements(
+        table_in_memory("votes", {"meta": meta, "choice": ["a"] * 15 + ["b"] * 4 + [""]}),
+        Stated(values={"": "-"}),
+    )
+    assert len(judgements.choice) == 19 and set(judgements.a) == {"alpha"}
