@@ -45,6 +45,10 @@ class Grid:
         picked = self.encoder is None or is_selected(folder, self.encoder, settings.epochs)
         return picked and is_trained(folder, settings, self.data)
 
+    def prune(self, settings: Settings) -> int:
+        """Remove the epochs that are not to be kept; how many went."""
+        return prune_epochs(self.folder(settings), self.keep)
+
     def job(self, settings: Settings, row: int) -> jobs.Job:
         """One model, and the row of its progress bar."""
         picked = [self.encoder.key] if self.encoder else []
@@ -69,7 +73,7 @@ def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
         with threads(settings.threads):
             best = select_epoch(folder, settings, grid.data, device, grid.encoder)
         shown.append(f"{grid.encoder.name} picks epoch {best}")
-        prune_epochs(folder, grid.keep)
+        grid.prune(settings)
     line = f"{folder.name}: {last['epoch']} epochs, {', '.join(shown)}"
     if removed := remove_stale(grid.study, TrainedModel(folder, settings.model, settings.seed)):
         names = ", ".join(str(path.relative_to(grid.study)) for path in removed)

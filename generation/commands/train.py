@@ -62,7 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare the data once, then train what is not done."""
     from dialogue.corpora.reading import read_corpus
-    from generation.checkpoints import prune_epochs
     from generation.grid import Grid, train_one
     from generation.numbering import study_vocabulary, training_data
     from generation.selecting import encoder_of
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace) -> None:
     for line in running.run_jobs(work, pieces, place):
         print(line, flush=True)
     print(f"{len(chosen) - len(todo)} of {len(chosen)} models were already trained.")
-    if pruned := sum(prune_epochs(grid.folder(settings), grid.keep) for settings in chosen if settings not in todo):
+    if pruned := sum(grid.prune(settings) for settings in chosen if settings not in todo):
         print(f"Weights of {pruned} epochs of these were removed (--keep-epochs {args.keep_epochs}).")
     from generation.curves import draw_curves  # here: matplotlib leaves its cache in the home folder
 
