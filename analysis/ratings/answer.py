@@ -2,7 +2,8 @@
 
 Where one rater rated both systems on one item, the two ratings belong together: the difference is that of pairs, and
 its interval allows for items and raters as that of votes does. Where raters or items differ from system to system, a
-linear mixed model compares all ratings. Means take the steps of a scale as equal; the odds ratio does not.
+linear mixed model compares all ratings, and an ordinal one gives their odds. Means take the steps of a scale as equal;
+the odds ratio does not.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class RatingDifference:
     p: float
     p_holm: float
     pairs: Pairs | None  # None in a mixed model
-    odds: ProportionalOdds | None
+    odds: ProportionalOdds | None  # of a mixed model: those of an ordinal one
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,5 +114,5 @@ def _compared(rated: Rated, clusters: str, reach: float) -> dict[str, Any]:
 def _modelled(two: MixedDifference) -> dict[str, Any]:
     return {
         "first": two.first, "second": two.second, "means": two.means, "difference": two.difference, "p": two.chance,
-        "odds": None, "pairs": None,
+        "odds": two.odds, "pairs": None,
     }  # fmt: skip

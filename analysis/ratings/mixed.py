@@ -6,7 +6,7 @@ what each of them adds to one system, what one rater thinks of one item, and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.stats.crossed_linear import CrossedLinear, fits_of, widest_contrast
+from analysis.stats.crossed_ordinal import LOGISTIC, CrossedOrdinal, crossed_ordinal
 from analysis.stats.intervals import Interval, crossed, groups
+from analysis.stats.ordinal import MOST_STEPS, ProportionalOdds, odds_of
 from analysis.votes.clusters import Ways, ways_within
 from analysis.votes.ratings import RatingsTable, Rows
 from dialogue.errors import InputError
@@ -22,6 +24,7 @@ from dialogue.errors import InputError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 SHOWN = {"pair": "item"}
+MOST_RATINGS = 2_000  # for the ordinal model: some seconds
 FEWEST = 0.1  # share of ratings that a factor must leave over, or it can hardly be separated from the rest
 
 
@@ -43,6 +46,7 @@ class MixedDifference:
     means: tuple[float, float]
     difference: Interval
     chance: float  # p
+    odds: ProportionalOdds | None  # by the ordinal model; None where it is not fitted, or has no finite estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +62,22 @@ def mixed_ratings(table: RatingsTable, clusters: str) -> MixedRatings:
     rows, systems = table.rows, len(table.systems)
     ways = ways_within(rows.votes, clusters)
     _refuse_confounded(rows, ways)
-    fits = fits_of(rows.score, np.eye(systems)[rows.system], _factors(rows, ways))
+    factors = _factors(rows, ways)
+    fits = fits_of(rows.score, np.eye(systems)[rows.system], factors)
+    ordinal = _ordinal(rows, factors, fits[-1])
     ordered = sorted(range(systems), key=lambda code: table.systems[code])
-    differences = tuple(_difference(table, fits, two, tuple(ways)) for two in combinations(ordered, 2))
+    differences = tuple(_difference(table, fits, ordinal, two, tuple(ways)) for two in combinations(ordered, 2))
     return MixedRatings(differences, _spreads(fits[0]))
+
+
+def _ordinal(rows: Rows, factors: Mapping[str, Ints], linear: CrossedLinear) -> CrossedOrdinal | None:
+    """The ordinal model with the factors that the linear one has; None for sliders and for very many ratings."""
+    steps, code = np.unique(rows.score, return_inverse=True)
+    if not 2 <= len(steps) <= MOST_STEPS or len(code) > MOST_RATINGS or not linear.factors:
+        return None
+    start = dict(zip(linear.factors, LOGISTIC * linear.variances[:-1] / linear.variances[-1], strict=True))
+    x = np.eye(len(linear.effects))[rows.system][:, 1:]
+    return crossed_ordinal(code, x, {name: factors[name] for name in linear.factors}, start=start)
 
 
 def _refuse_confounded(rows: Rows, ways: Ways) -> None:
@@ -102,7 +118,11 @@ def _same(codes: Ints, other: Ints) -> bool:
 
 
 def _difference(
-    table: RatingsTable, fits: Sequence[CrossedLinear], two: tuple[int, int], ways: tuple[str, ...]
+    table: RatingsTable,
+    fits: Sequence[CrossedLinear],
+    ordinal: CrossedOrdinal | None,
+    two: tuple[int, int],
+    ways: tuple[str, ...],
 ) -> MixedDifference:
     first, second = two
     weights = np.zeros(len(table.systems))
@@ -115,7 +135,8 @@ def _difference(
         "+".join(ways) or "rating", {name: groups(part) for name, part in codes.items()}, *[float("nan")] * 3,
     )  # fmt: skip
     means = float(fits[0].effects[first]), float(fits[0].effects[second])
-    return MixedDifference(table.systems[first], table.systems[second], means, interval, apart.p)
+    odds = None if ordinal is None else odds_of(*ordinal.contrast(first, second), apart.df)
+    return MixedDifference(table.systems[first], table.systems[second], means, interval, apart.p, odds)
 
 
 def _spreads(model: CrossedLinear) -> tuple[Spread, ...]:

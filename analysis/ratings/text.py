@@ -16,6 +16,7 @@ MIXED = (
     "A linear mixed model compares all ratings, with or without a partner: systems are fixed, and what ratings share "
     "is random."
 )
+ORDINAL = "The odds ratios are those of an ordinal mixed model (cumulative logit) with the same random effects."
 
 
 def document(answer: RatingsAnswer) -> dict[str, Any]:
@@ -65,8 +66,9 @@ def _paired_table(answer: RatingsAnswer) -> Table:
 
 
 def _mixed_table(answer: RatingsAnswer) -> Table:
-    head = ("systems", "ratings", "means", "difference (95 %)", "p", "p (Holm)")
-    return Table(head, [_compared(pair) for pair in _smallest_p_first(answer)], "Differences by a linear mixed model")
+    head = ("systems", "ratings", "means", "difference (95 %)", "p", "p (Holm)", "odds ratio (95 %)")
+    rows = [(*_compared(pair), _odds(pair)) for pair in _smallest_p_first(answer)]
+    return Table(head, rows, "Differences by a linear mixed model")
 
 
 def _smallest_p_first(answer: RatingsAnswer) -> list[RatingDifference]:
@@ -104,11 +106,13 @@ def on_the_scale(answer: RatingsAnswer) -> Iterator[str]:
     ends = f"The ratings run from {low:g} to {high:g}"
     if answer.mixed:
         yield MIXED
+    if answer.mixed and all(pair.odds is None for pair in answer.differences):
         yield f"{ends}. The model takes these steps as equal."
     elif answer.steps > MOST_STEPS:
         yield f"{ends} in {answer.steps} steps, so they are compared as numbers: there are no odds ratios."
     else:
         yield f"{ends}. A mean takes these steps as equal; the odds ratio does not."
+        yield from [ORDINAL] if answer.mixed else []
         yield from _without_odds(answer)
 
 

@@ -20,6 +20,7 @@ from analysis.stats.intervals import crossed, kish
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 MOST_STEPS = 11  # 0 to 10; a finer scale is a slider
+FARTHEST = 12.0  # log odds; beyond it a fit has only not gone further
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,17 @@ def proportional_odds(first: Floats, second: Floats, by: Mapping[str, Ints]) -> 
     }
     variance = float((bread @ _meat(scores, twice) @ bread)[0, 0])
     one_way = max(float((bread @ _meat(scores, {n: c}) @ bread)[0, 0]) for n, c in twice.items())
-    level, se = float(found.params[0]), float(np.sqrt(max(variance, one_way)))
     df = max(min(kish(codes) for codes in (by or twice).values()) - 1, 1.0)
-    reach = float(stdtrit(df, 0.975)) * se
-    if not np.isfinite([level, se]).all() or se == 0:
+    return odds_of(float(found.params[0]), float(np.sqrt(max(variance, one_way))), df)
+
+
+def odds_of(level: float, se: float, df: float) -> ProportionalOdds | None:
+    """The odds ratio of log odds with their error; None where they have no finite estimate."""
+    if not np.isfinite([level, se]).all() or se == 0 or abs(level) > FARTHEST:
         return None
-    p = 2 * float(stdtr(df, -abs(level) / se))
+    reach = float(stdtrit(df, 0.975)) * se
     ratio, low, high = (float(np.exp(x)) for x in (level, level - reach, level + reach))
-    return ProportionalOdds(ratio, low, high, p, se)
+    return ProportionalOdds(ratio, low, high, 2 * float(stdtr(df, -abs(level) / se)), se)
 
 
 def _meat(scores: Floats, by: Mapping[str, Ints]) -> Floats:
