@@ -194,7 +194,7 @@ def _with_agreement_by(result: Result, votes: Votes, raters: Path, by: str, clus
 
 
 def ratings(
-    table: str | Path,
+    table: Any,
     *,
     systems: Sequence[str] = (),
     clusters: str = "auto",
@@ -204,12 +204,12 @@ def ratings(
     question: str = "",
     mixed: bool = False,
 ) -> Result:
-    """Which system is rated higher on a scale (`python -m analysis ratings`); `table` is a file."""
+    """Which system is rated higher on a scale (`python -m analysis ratings`); `table` is a file, a DataFrame or records."""
     from analysis.ratings.answer import answer
     from analysis.ratings.text import document, parts
     from analysis.votes.inputs import ratings_of
 
-    read = ratings_of(Path(table), systems, columns=columns, values=values, wide=wide, question=question)
+    read = ratings_of(table, systems, columns=columns, values=values, wide=wide, question=question)
     found = answer(read, clusters=clusters, mixed=mixed)
 
     def draw() -> Any:
@@ -220,14 +220,14 @@ def ratings(
     return Result({**document(found), "reading": read.held}, parts(found), draw, read.told)
 
 
-def ranks(table: str | Path, *, clusters: str = "auto", columns: Names = (), question: str = "") -> Result:
-    """Which system is ranked higher (`python -m analysis ranks`); `table` is a file."""
+def ranks(table: Any, *, clusters: str = "auto", columns: Names = (), question: str = "") -> Result:
+    """Which system is ranked higher (`python -m analysis ranks`); `table` is a file, a DataFrame or records."""
     from analysis.ranks.answer import answer
     from analysis.ranks.figures import figures
     from analysis.ranks.text import document, parts
     from analysis.votes.inputs import ranks_of
 
-    read = ranks_of(Path(table), columns=columns, question=question)
+    read = ranks_of(table, columns=columns, question=question)
     found = answer(read, clusters=clusters)
     return Result({**document(found), "reading": read.held}, parts(found), lambda: figures(found), read.told)
 

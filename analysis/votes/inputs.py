@@ -16,6 +16,7 @@ from dialogue.importing.naming import Names, meanings
 from dialogue.importing.reading import Reading, Stated
 from dialogue.records import Pair
 from dialogue.tables.reading import read_table
+from dialogue.tables.table import RawTable, table_in_memory
 
 if TYPE_CHECKING:
     from analysis.votes.long_tables import LongTable
@@ -169,28 +170,32 @@ def _study_of_ratings(path: Path, systems: Sequence[str], reading: Mapping[str, 
 
 
 def ratings_of(
-    path: Path, systems: Sequence[str] = (), *, columns: Names = (), values: Names = (), wide: Any = None,
+    data: Any, systems: Sequence[str] = (), *, columns: Names = (), values: Names = (), wide: Any = None,
     question: str = "", ranks_too: bool = False,
 ) -> RatingsTable:  # fmt: skip
-    """Ratings of a file; the options are those of the command. `ranks_too`: or ranks, if that is what it holds."""
+    """Ratings of a study folder, file, DataFrame, mapping of columns or records; the options are those of the command.
+
+    `ranks_too`: or ranks, if that is what it holds.
+    """
     from analysis.votes.ratings import read_asked, read_ratings
 
     names, words = meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True)
     reader = read_asked if ranks_too else read_ratings
-    return reader(_rated_in(path), Stated(names, words, "", Path(wide) if wide else None, question), systems)
+    return reader(_rated_in(data), Stated(names, words, "", Path(wide) if wide else None, question), systems)
 
 
-def ranks_of(path: Path, *, columns: Names = (), question: str = "") -> RatingsTable:
-    """Ranks of a file: a rank stands where a score does."""
+def ranks_of(data: Any, *, columns: Names = (), question: str = "") -> RatingsTable:
+    """Ranks of the same: a rank stands where a score does."""
     from analysis.votes.ratings import read_ratings
 
-    names = dict(meanings(columns, "--columns"))
-    names["score"] = names.pop("rank", "rank")
-    return read_ratings(_rated_in(path), Stated(names, {}, "", None, question), ranks=True)
+    return read_ratings(_rated_in(data), Stated(meanings(columns, "--columns"), question=question), ranks=True)
 
 
-def _rated_in(path: Path) -> Path:
+def _rated_in(data: Any) -> Path | RawTable:
     """Of a study, the ratings of its sets, else its votes on a scale."""
+    if not isinstance(data, str | Path):
+        return table_in_memory("ratings", as_columns(data))
+    path = Path(data)
     if not (ours := ratings_file(path)) and (instead := read_elsewhere(path)):
         raise InputError(instead)
     return ours or (path / "votes.jsonl" if path.is_dir() else path)

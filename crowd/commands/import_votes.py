@@ -37,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--values", default="", metavar="OURS=THEIRS,...", help="e.g. a=Response 1,b=Response 2,tie=Same"
     )
+    parser.add_argument("--wide", type=Path, metavar="KEY", help="one row a person: KEY says what each column compares")
+    parser.add_argument("--explode", default="", metavar="COLUMN", help="a column of lists: one row for each element")
     parser.add_argument("--question", default="", metavar="NAME", help="which of several questions")
     parser.add_argument("--fixed-order", action="store_true", help="response a was always shown first, or on the left")
     parser.add_argument(
@@ -68,19 +70,19 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(FIELDS)}.")
     values = meanings(parse_names(args.values, "--values"), "--values", theirs_first=True)
     pairs = read_records(args.pairs, Pair) if args.pairs else None
-    table, tool = _opened(args.files, args.tool or "", columns)
+    table = _opened(args.files, args.tool or "", columns)
     texts = {pair.pair: (pair.a.text, pair.b.text) for pair in pairs or ()}
-    asked = Stated(columns, values, tool, None, args.question, fixed_order=args.fixed_order, texts=texts)
+    stated = Stated(columns, values, args.tool or "", args.wide, args.question, args.explode, args.fixed_order, texts)
     judges = judges_beside([*args.files, args.out, *([args.pairs] if args.pairs else [])])
-    found = read_judgements(table, asked)
+    judgements = read_judgements(table, stated)
     path = args.out.parent / "rater.key"
     key = path.read_text(encoding="ascii").strip() if path.exists() else secrets.token_hex(32)
     rules = ImportRules(args.file_order, judges, args.with_judges)
-    result = as_votes(found, rules, pairs, lambda worker: rater_hash(key, worker))
+    result = as_votes(judgements, rules, pairs, lambda worker: rater_hash(key, worker))
     recipe = signature(
         votes=len(result.votes),
         read=result.read,
-        source=tool,
+        source=judgements.tool,
         order="fixed" if args.fixed_order else "recorded",
         rounds="file" if args.file_order else "time",
     )
@@ -88,39 +90,33 @@ def run(args: argparse.Namespace) -> None:
     if not path.exists():
         _keep(path, key)
     write_records(args.out, result.votes, signature=recipe, kind=Vote)
-    _print_import(args.out, tool, result, recipe)
+    _print_import(args.out, judgements.tool, result, recipe)
 
 
-def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> tuple[RawTable, str]:
-    """The files as one table, so that rounds and repeated raters are right across all of them, and their tool."""
+def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> RawTable:
+    """The files as one table, so that rounds and repeated raters are right across all of them."""
+    from dialogue.errors import InputError
     from dialogue.importing.annotation_tools import read_folder
+    from dialogue.importing.recognising import tools_known
+    from dialogue.importing.votes import OWN
     from dialogue.judges import refuse_verdicts
     from dialogue.tables.reading import read_table
     from dialogue.tables.table import join_tables
 
+    tables, tools = [], {}
     for path in files:
         refuse_verdicts(path)
-    tool = tool or _recognised(files, columns)
-    tables = [read_folder(path, columns) if path.is_dir() else read_table(path) for path in files]
-    return join_tables(tables), tool
-
-
-def _recognised(files: Sequence[Path], columns: Mapping[str, str]) -> str:
-    """The tool whose columns the files have; told apart, never guessed."""
-    from dialogue.errors import InputError
-    from dialogue.importing.recognising import recognised
-    from dialogue.tables.reading import read_table
-
-    if folder := next((path for path in files if path.is_dir()), None):
-        raise InputError(f"{folder} is a folder, which only Potato writes. If it is Potato's, add --from potato.")
-    found = {recognised(read_table(path), columns): path for path in files}
-    if "plain" in found:
-        ties = next_command("python -m analysis ties", found["plain"])
-        raise InputError(f"{found['plain']} is a plain table of votes, which the analysis reads as it is: {ties}")
-    if len(found) > 1:
-        which = ", ".join(f"{path} ({tool})" for tool, path in found.items())
-        raise InputError(f"These files are of several tools: {which}. Import them one by one.")
-    return next(iter(found))
+        if path.is_dir() and tool != "potato":
+            raise InputError(f"{path} is a folder, which only Potato writes. If it is Potato's, add --from potato.")
+        tables.append(read_folder(path, columns) if path.is_dir() else read_table(path))
+        if {*tables[-1].names} >= OWN:
+            ties = next_command("python -m analysis ties", path)
+            raise InputError(f"{path} holds votes of Seedvote, which the analysis reads as they are: {ties}")
+        tools[tool or ", ".join(tools_known(tables[-1].names)) or "plain"] = path
+    if len(tools) > 1:
+        shown = ", ".join(f"{path} ({name})" for name, path in tools.items())
+        raise InputError(f"These files are of several tools: {shown}. Import them one by one.")
+    return join_tables(tables)
 
 
 def _keep(path: Path, key: str) -> None:
@@ -132,7 +128,8 @@ def _keep(path: Path, key: str) -> None:
 def _print_import(out: Path, tool: str, result: Imported, recipe: str) -> None:
     from crowd.exchange.exporting import analysis_of
 
-    print(f"{result.read:,} judgement{'' if result.read == 1 else 's'} read from {tool}.")
+    form = "a plain table" if tool == "plain" else tool
+    print(f"{result.read:,} judgement{'' if result.read == 1 else 's'} read from {form}.")
     for reason, number in result.dropped.items():
         print(f"Dropped: {number} ({reason}).")
     raters, pairs = {vote.rater for vote in result.votes}, {vote.pair for vote in result.votes}

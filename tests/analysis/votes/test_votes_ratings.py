@@ -1,13 +1,18 @@
-"""Our own ratings, of pairs and of sets: whose they are, and which count."""
+"""Ratings and ranks: the same in every format; of our own ones whose they are, and which count."""
 
 import csv
 import json
+from random import Random
 
 import pytest
 
+from analysis.votes.inputs import ranks_of, ratings_of
 from analysis.votes.ratings import scored_sides
 from dialogue.errors import InputError
+from dialogue.importing.naming import parse_names
 from dialogue.tables.reading import read_table
+from tests.dialogue.importing.layouts import FLAT
+from tests.dialogue.importing.test_shaping import written
 
 SET = {
     "set": "s1",
@@ -46,3 +51,96 @@ def test_a_rater_with_the_name_of_a_judge_beside_is_that_judge_whatever_the_sour
     (tmp_path / "verdicts.jsonl").write_text(json.dumps(verdict) + "\n")
     with pytest.raises(InputError, match=r"this rating is a judge's \(its rater is 'gpt-x', a judge in"):
         scored_sides(sets(tmp_path, ("GPT-X", "local")))
+
+
+RNG = Random(3)
+
+
+def long_rows(**names):
+    """Alpha is rated higher than beta and gamma by three people on eight items."""
+    ours = {"item": "item", "rater": "rater", "system": "system", "score": "score"} | names
+    return [
+        {ours["item"]: item, ours["rater"]: f"r{rater}", ours["system"]: system,
+         ours["score"]: RNG.randint(3, 5) if system == "alpha" else RNG.randint(1, 4)}
+        for item in range(1, 9) for rater in range(3) for system in ("alpha", "beta", "gamma")
+    ]  # fmt: skip
+
+
+def rank_rows():
+    rows = []
+    for sheet in range(24):
+        order = RNG.sample(["beta", "gamma"], 2)
+        order.insert(0 if sheet % 4 else 1, "alpha")
+        rows += [{"item": sheet // 3, "rater": sheet % 3, "system": name, "rank": order.index(name) + 1}
+                 for name in ("alpha", "beta", "gamma")]  # fmt: skip
+    return rows
+
+
+def with_cell(rows, row, name, cell):
+    rows[row][name] = cell
+    return rows
+
+
+LAYOUTS = {
+    "long": (long_rows(), {}),
+    "other names": (long_rows(score="Rating", system="Model", item="item_id", rater="workerId"), {}),
+    "stated names": (long_rows(score="Punkte", system="Modell", item="Frage", rater="wer"),
+                     {"columns": "score=Punkte,system=Modell,item=Frage,rater=wer"}),
+    "a blank": (with_cell(long_rows(), 4, "score", None), {}),
+    "N/A": (with_cell([{**row, "score": str(row["score"])} for row in long_rows()], 4, "score", "N/A"), {}),
+    "words": ([{**row, "score": ["bad", "poor", "fair", "good", "great"][row["score"] - 1]} for row in long_rows()],
+              {"values": "1=bad,2=poor,3=fair,4=good,5=great"}),
+    "capitals": (with_cell(long_rows(), 0, "system", "Alpha "), {}),
+    "halves": ([{**row, "score": row["score"] + 0.5} for row in long_rows()], {}),
+    "a column a system": ([{"item": n // 3, "rater": n % 3, "alpha": RNG.randint(2, 5), "beta": RNG.randint(1, 4)}
+                           for n in range(24)], {"systems": ["alpha", "beta"]}),
+    "a column a response": ([{"item": n // 3, "rater": n % 3, "model_a": ("alpha", "beta")[n % 2],
+                              "model_b": ("beta", "alpha")[n % 2], "score_a": 4 - n % 2 - n % 3,
+                              "score_b": 2 + n % 2} for n in range(24)], {}),
+    "questions": ([{**row, "question": question} for row in long_rows() for question in ("fluent", "true")],
+                  {"question": "true"}),
+    "ranks": (rank_rows(), {"ranks": True}),
+    "ranks of another name": ([{**{k: v for k, v in row.items() if k != "rank"}, "platz": row["rank"]}
+                               for row in rank_rows()], {"ranks": True, "columns": "rank=platz"}),
+}  # fmt: skip
+
+
+def rated(source, how):
+    how = {**how, "columns": parse_names(how.get("columns", ""), "--columns")}
+    if how.pop("ranks", False):
+        return ranks_of(source, **how)
+    return ratings_of(source, **{**how, "values": parse_names(how.get("values", ""), "--values")})
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_ratings_and_ranks_are_the_same_row_for_row_in_every_format(tmp_path, name):
+    rows, how = LAYOUTS[name]
+    tables = [rated(written(tmp_path, rows, form), how) for form in FLAT]
+    first = tables[0]
+    assert first.systems[:2] == ("alpha", "beta") and len(first.systems) < 4
+    for table in tables:
+        votes = table.rows.votes
+        assert table.rows.score.tolist() == first.rows.score.tolist() and table.systems == first.systems
+        assert table.rows.system.tolist() == first.rows.system.tolist()
+        assert [votes.pairs[k] for k in votes.pair] == [first.rows.votes.pairs[k] for k in first.rows.votes.pair]
+        assert [votes.raters[k] for k in votes.rater] == [first.rows.votes.raters[k] for k in first.rows.votes.rater]
+        assert (table.ledger.line, dict(table.ledger.dropped)) == (first.ledger.line, dict(first.ledger.dropped))
+        better = [contrast.first.mean() - contrast.second.mean() for contrast in table.contrasts]
+        assert (better[0] < 0) == table.ranks  # alpha is rated higher, or has the lower rank
+
+
+def test_complaints_on_ratings_name_the_column_and_its_way_out(tmp_path):
+    def refused(rows, **how):
+        with pytest.raises(InputError) as refusal:
+            rated(written(tmp_path, rows, "csv"), how)
+        return str(refusal.value)
+
+    assert "has no column 'points' (found: item, rater, system, score)." in refused(long_rows(), columns="score=points")
+    assert "--columns names 'vote', which is not one of score, system, item," in refused(long_rows(), columns="vote=x")
+    two = [{**row, "worker": "w"} for row in long_rows(rater="user")]
+    assert "2 columns may be rater: user, worker." in refused(two)
+    assert "the score is 'high', which is not a number" in refused(with_cell(long_rows(), 2, "score", "high"))
+    assert "votes.csv:3: rater is empty; give every rating one" in refused(with_cell(long_rows(), 1, "rater", ""))
+    assert "has no column for rank (found: item, rater, system, score). Name it: --columns rank=" in refused(
+        long_rows(), ranks=True
+    )

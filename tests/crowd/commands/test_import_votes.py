@@ -427,7 +427,9 @@ def test_the_tool_is_known_by_its_columns_and_a_doubt_is_an_error(tmp_path, impo
     (tmp_path / "study" / "votes.jsonl").unlink()
     (tmp_path / "study" / "rater.key").unlink()
     (tmp_path / "study").rmdir()
-    assert f"the analysis reads as it is: python -m analysis ties {plain}" in refused(tmp_path, plain)
+    assert "no time of submission, so the order of the votes is unknown" in refused(tmp_path, plain)
+    votes, said = imported(tmp_path, plain, "--file-order")
+    assert [vote.choice for vote in votes] == ["a"] and "1 judgement read from a plain table." in said
     arena = written(tmp_path / "arena.csv", "question_id,model_a,model_b,winner,judge\n1,x,y,model_a,ann\n")
     assert "These files are of several tools" in refused(tmp_path, batch, arena)
     assert "is a folder, which only Potato writes" in refused(tmp_path, tmp_path)

@@ -1,0 +1,186 @@
+"""Columns to ratings on a scale, or to ranks: one row a rating, one column a system, or both sides of a pair in a row.
+
+The columns are named as those of votes are: as stated, else by their names. Ranks of systems in columns of their own
+are votes (`rankings.py`); a column of ranks beside one of systems is read here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dialogue.errors import InputError, Unclear
+from dialogue.importing.columns import LIKELY, commonest, leaf_name, plain_name, refuse_twins
+from dialogue.importing.naming import IGNORED, no_votes
+from dialogue.importing.questions import of_one_question
+from dialogue.importing.reading import Stated
+from dialogue.importing.recognising import SCORES, SYSTEMS
+from dialogue.importing.scores_of_sides import SIDES, one_row_a_system, with_systems_of_places
+from dialogue.importing.wide import melted
+from dialogue.importing.words import one_name
+from dialogue.tables.nesting import flat_table
+from dialogue.tables.table import RawTable, cell_text, from_rows
+
+NOT_GIVEN = {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "missing", "-"}  # as a score, in any case
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "score": SCORES,
+    "system": (*SYSTEMS, "system_id", "systemid", "model_id", "model_name"),
+    "item": ("item", "item_id", "id", "example", "example_id", "prompt_id", "question_id", "context_id", "segment_id",
+             "segmentid", "seg_id"),
+    "rater": ("rater", *LIKELY["rater"], "userid"),
+    "dialogue": ("dialogue", "dialogue_id"),
+    "seed": ("seed",),
+}  # fmt: skip
+RANKS = ("rank", "ranking")  # names of a column of ranks, which then stands in the place of scores
+IN_KEY = ("column", "item", "system")
+
+
+class HoldsRanks(InputError):
+    """A question was answered by ranks, and ratings are asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """The ratings of one question, a row each; NaN where a row holds none."""
+
+    table: RawTable
+    names: Mapping[str, str]  # our field -> its column
+    cells: Mapping[str, list[str]]  # our field -> its text in every row
+    score: Sequence[float]
+    form: str
+    dropped: Mapping[str, int]  # reason -> ratings left out on the way
+
+
+def read_rating_rows(table: RawTable, stated: Stated, systems: Sequence[str] = (), *, ranks: bool = False) -> Ratings:
+    """The ratings of a table, of one question; `systems` are columns that each hold the ratings of one."""
+    legal = (*KNOWN, *SIDES, "question", "rank")
+    if unknown := [name for name in stated.columns if name not in legal]:
+        raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(legal)}.")
+    table, dropped, form = flat_table(table), dict[str, int](), "ranks" if ranks else "ratings"
+    if stated.wide is not None:
+        long = melted(table, stated.wide, stated.columns, IN_KEY)
+        dropped, form = dict(long.dropped), f"ratings, one row a person, key {stated.wide.name}"
+        rows = [{**row, "score": row["choice"]} for _, row in long.table.rows()]
+        table = from_rows(table.path, rows, long.table.notes)
+    elif systems:
+        table, form = _one_row_a_column(table, systems), "ratings, one column a system"
+    elif (sides := one_row_a_system(table, stated.columns)) is not None:
+        table, form, stated = sides, "ratings, one column a response", _without_sides(stated)
+    else:
+        table = with_systems_of_places(table, stated.columns)
+        stated = _without_sides(stated)
+    table, question = of_one_question(table, stated, stated.columns, of=("item", "system", "rater"))
+    names = _columns(table, stated, ranks=ranks)
+    _refuse_other_scale(table, names["score"], f" --question {stated.question}" if stated.question else "")
+    if ranks or "" in map(cell_text, table.columns.get(names.get("seed", ""), ())):  # not of every rating
+        names.pop("seed", None)
+    cells = _texts(table, names)
+    score = [_number(table, row, cell, stated.values) for row, cell in enumerate(table.columns[names["score"]])]
+    if not ranks and stated.columns.get("rank") != IGNORED:
+        _ask_whether_ranks(table, names, cells, score)
+    return Ratings(table, names, cells, score, f"{form}{question}", dropped)
+
+
+def _without_sides(stated: Stated) -> Stated:
+    return replace(stated, columns={ours: theirs for ours, theirs in stated.columns.items() if ours not in SIDES})
+
+
+def _one_row_a_column(table: RawTable, systems: Sequence[str]) -> RawTable:
+    """One row a rating, from a table with a column for each system."""
+    if missing := [name for name in systems if name not in table.names]:
+        raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
+    rows, places = [], []
+    for number, (place, row) in enumerate(table.rows(), 1):
+        shared = {name: value for name, value in row.items() if name not in systems}
+        shared.setdefault("item", f"row {number}")
+        rows += [{**shared, "system": name, "score": row[name]} for name in systems]
+        places += [place] * len(systems)
+    return from_rows(table.path, rows, table.notes, places)
+
+
+def _columns(table: RawTable, stated: Stated, *, ranks: bool) -> dict[str, str]:
+    """Our field -> its column: as stated, else by its name; where two fit, it is asked."""
+    names = {}
+    for ours, words in {**KNOWN, **({"score": RANKS} if ranks else {})}.items():
+        named = "rank" if ranks and ours == "score" else ours
+        if (theirs := stated.columns.get(named)) is not None:
+            if theirs not in (*table.names, IGNORED):
+                raise InputError(f"{table.path} has no column {theirs!r} (found: {', '.join(table.names)}).")
+            names[ours] = theirs
+            continue
+        fits = [name for name in table.names
+                if plain_name(leaf_name(name)) in words and name not in stated.columns.values()]  # fmt: skip
+        exact = [name for name in fits if name == named] or [name for name in fits if plain_name(name) == named]
+        fits = exact[:1] or fits
+        if len(fits) > 1:
+            raise Unclear(f"{table.path}: {len(fits)} columns may be {named}: {', '.join(fits)}.",
+                          *({"--columns": f"{named}={name}"} for name in fits))  # fmt: skip
+        names |= dict.fromkeys([ours], fits[0]) if fits else {}
+    names = {ours: theirs for ours, theirs in names.items() if theirs != IGNORED}
+    if missing := [name for name in ("score", "system", "item") if name not in names]:
+        field = "rank" if ranks and missing[0] == "score" else missing[0]
+        raise InputError(
+            f"{table.path} has no column for {field} (found: {', '.join(table.names)}). Name it: --columns "
+            f"{field}=...; if every system has a column of its own, name these: --systems one,other"
+        )
+    refuse_twins(table, names.values())
+    return names
+
+
+def _texts(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
+    """The cells of every field; `Alpha` and `alpha ` are one system, as in votes."""
+    cells = {ours: table.text(name) for ours, name in names.items()}
+    spelling = commonest(filter(None, cells["system"])) | {"": ""}
+    cells["system"] = [spelling[one_name(cell)] for cell in cells["system"]]
+    for ours, column in cells.items():
+        if ours != "score" and "" in column:
+            raise InputError(
+                f"{table.place(column.index(''))}: {names[ours]} is empty; give every rating one, or take the row out."
+            )
+    return cells
+
+
+def _refuse_other_scale(table: RawTable, score: str, option: str) -> None:
+    """Our own ratings of a question that is a ranking have no score, and those on a scale no rank."""
+    if score == "score" and "rank" in table.names and not table.values("score"):
+        raise HoldsRanks(f"{table.path} holds ranks and no ratings: python -m analysis ranks {table.path}{option}")
+    if score == "rank" and not table.values("rank"):
+        raise InputError(f"{table.path} holds ratings and no ranks: python -m analysis ratings {table.path}{option}")
+
+
+def _ask_whether_ranks(
+    table: RawTable, names: Mapping[str, str], cells: Mapping[str, list[str]], score: Sequence[float]
+) -> None:
+    """Scores that are 1 to k on every item, each once, may be ranks, of which 1 is the best: then the loser leads."""
+    sheets: dict[tuple[str, str], list[float]] = {}
+    for row, item in enumerate(cells["item"]):
+        sheets.setdefault((item, cells["rater"][row] if "rater" in cells else ""), []).append(score[row])
+    several = [sorted(scores) for scores in sheets.values() if len(scores) > 1]
+    is_ranks = len(several) > 4 and all(scores == [k + 1 for k in range(len(scores))] for scores in several)
+    if not (is_ranks or "rank" in plain_name(names["score"]).split("_")):
+        return
+    raise HoldsRanks(
+        f"{table.path}: the scores of every item in {names['score']} are 1, 2, ..., each once, as ranks are. If they "
+        f"are ranks, 1 the best: python -m analysis ranks {table.path} --columns rank={names['score']}. If they are "
+        "ratings: --columns rank=-"
+    )
+
+
+def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:
+    text = cell_text(cell)
+    if text.strip() in no_votes(values):
+        return math.nan
+    text = values.get(text, values.get(text.strip(), text)).strip()
+    if text.casefold() in NOT_GIVEN:
+        return math.nan
+    try:
+        number = float(text)
+        if not math.isfinite(number):
+            raise ValueError(text)
+        return number
+    except ValueError:
+        raise InputError(
+            f"{table.place(row)}: the score is {text!r}, which is not a number. Say what its words are worth: --values "
+            '1="Strongly disagree",2=Disagree,... A cell that holds no rating is left empty.'
+        ) from None
