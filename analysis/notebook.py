@@ -204,7 +204,7 @@ def ratings(
     question: str = "",
     mixed: bool = False,
 ) -> Result:
-    """Which system is rated higher on a scale (`python -m analysis ratings`); `table` is a file, a DataFrame or records."""
+    """Which system is rated higher on a scale (`python -m analysis ratings`); `table` is a file or a DataFrame."""
     from analysis.ratings.answer import answer
     from analysis.ratings.text import document, parts
     from analysis.votes.inputs import ratings_of
@@ -221,7 +221,7 @@ def ratings(
 
 
 def ranks(table: Any, *, clusters: str = "auto", columns: Names = (), question: str = "") -> Result:
-    """Which system is ranked higher (`python -m analysis ranks`); `table` is a file, a DataFrame or records."""
+    """Which system is ranked higher (`python -m analysis ranks`); `table` is a file or a DataFrame."""
     from analysis.ranks.answer import answer
     from analysis.ranks.figures import figures
     from analysis.ranks.text import document, parts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dialogue.errors import InputError
 from dialogue.files import read_header, read_records
 from dialogue.records import ResponseRating
 
@@ -31,11 +32,19 @@ def read_elsewhere(path: Path) -> str:
 def _answers(path: Path) -> Path | None:
     """The file of answers that stands for the votes."""
     if path.is_file():
-        return path if path.suffix == ".jsonl" and read_header(path).get("format") in INSTEAD else None
+        return path if path.suffix == ".jsonl" and _format(path) in INSTEAD else None
     folder = path if path.is_dir() else path.parent
     if (folder / "votes.jsonl").exists():
         return None
     return next((file for name in INSTEAD if (file := folder / f"{name}.jsonl").exists()), None)
+
+
+def _format(path: Path) -> str:
+    """The records that a file says it holds; empty for a file that is not ours, whatever its encoding."""
+    try:
+        return str(read_header(path).get("format", ""))
+    except InputError:
+        return ""
 
 
 def _by_question(ratings: Path, place: Path) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice
@@ -30,9 +30,11 @@ from analysis.votes.scores.files import card_files
 from dialogue.cards import ASIDE, COUNTS, PEOPLE, Card, check_title, joined, metadata
 from dialogue.errors import InputError
 from dialogue.files import atomic, clear_halves, digest, placed_records, read_fields
+from dialogue.importing.columns import leaf_name, plain_name
 from dialogue.records import Pair, Response
 from dialogue.signature import signature
 from dialogue.tables.batches import ROWS, table_batches
+from dialogue.tables.nesting import flat_table
 from dialogue.tables.table import RawTable, cell_text
 
 Ints = NDArray[np.int64]
@@ -41,6 +43,7 @@ TEXTS = ("model", "checkpoint", "item", "rater", "task", "condition", "reason", 
 NAMES = ("model", "seed", "checkpoint", "item", "rater", "task", "score", "condition", "reason", "cluster")
 LONGER = tuple(f"{name}{n}" for name in ("match", "total") for n in (2, 3, 4))  # counts of longer n-grams
 TAKEN = (*PEOPLE, *ASIDE, "token", "probe", "metrics", "scores")
+ROW_NUMBER = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__")  # names that pandas gives to its index
 EXAMPLES = 3  # rows that a complaint names
 SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("evaluator", "task", "model")]
@@ -236,14 +239,15 @@ def table_form(
     legal = (*NAMES, *counts)
     if unknown := [name for name in columns if name not in legal]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(legal)}.")
-    ours = {columns.get(name, name): name for name in legal}
-    look = _look(path, ours)
+    look = _look(path, lambda names: _our_names(names, columns, legal, metrics))
     names = look.names
     if absent := [f"{name}={theirs}" for name, theirs in columns.items() if theirs not in names]:
         raise InputError(f"{path} has no column for {absent[0]} (found: {', '.join(names)}).")
-    ours = {theirs: name for theirs, name in ours.items() if theirs in names}
+    ours = _our_names(names, columns, legal, metrics)
+    if twice := [name for name in look.twins if name in (*ours, *metrics)]:
+        raise InputError(f"{path} has two columns called {twice[0]!r}; keep one.")
     is_long = "score" in ours.values()
-    wide = tuple(metrics) if metrics else () if is_long else look.metrics
+    wide = tuple(metrics) if metrics else () if is_long else tuple(n for n in look.metrics if n not in ours)
     if absent := [name for name in wide if name not in names]:
         raise InputError(f"{path} has no column {absent[0]!r} (found: {', '.join(names)}).")
     needed = [name for name in ("model", "item") if name not in ours.values()]
@@ -259,6 +263,16 @@ def table_form(
     return TableForm(ours, wide, tasks, look.rows, unread, tuple(n for n in counts if n in ours.values()))
 
 
+def _our_names(
+    names: Sequence[str], columns: Mapping[str, str], legal: Sequence[str], metrics: Sequence[str]
+) -> dict[str, str]:
+    """Their column -> our name: as stated, else as we write it, else as it would be without capitals and signs."""
+    ours = {columns.get(name, name): name for name in legal if columns.get(name, name) in names}
+    plain = {plain_name(leaf_name(name)): name for name in reversed(names) if name not in (*ours, *metrics)}
+    lacking = [name for name in legal if name not in (*ours.values(), *columns) and name in plain]
+    return {theirs: ours[theirs] for theirs in names if theirs in ours} | {plain[name]: name for name in lacking}
+
+
 @dataclass(slots=True)
 class _Look:
     """What a first pass over the table shows."""
@@ -267,6 +281,7 @@ class _Look:
     numbers: dict[str, int] = field(default_factory=dict)  # column -> cells that hold a number
     texts: dict[str, int] = field(default_factory=dict)  # column -> cells that hold anything else
     tasks: dict[str, None] = field(default_factory=dict)
+    twins: dict[str, None] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -275,25 +290,30 @@ class _Look:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Columns of numbers. A stray word in one is refused by its line later on, and never hides the metric."""
-        return tuple(name for name, number in self.numbers.items() if number > self.texts[name])
+        return tuple(name for name, number in self.numbers.items()
+                     if number > self.texts[name] and not ROW_NUMBER.fullmatch(name))  # fmt: skip
 
 
-def _look(path: Path, ours: Mapping[str, str]) -> _Look:
+def _parts(path: Path, wanted: Sequence[str] | None = None) -> Iterator[RawTable]:
+    """The table in parts; what JSON nests has dotted names."""
+    for table in table_batches(path, wanted and [*wanted, *(name.split(".")[0] for name in wanted)]):
+        is_nested = any(isinstance(cells[0], dict | list) for cells in table.columns.values() if len(cells))
+        yield flat_table(table) if is_nested else table
+
+
+def _look(path: Path, our_names: Callable[[Sequence[str]], Mapping[str, str]]) -> _Look:
     """Count the rows, the tasks, and the numbers in every column that has no name of ours."""
-    look, task = _Look(), next((theirs for theirs, name in ours.items() if name == "task"), "")
-    for table in table_batches(path):
+    look = _Look()
+    for table in _parts(path):
         look.rows += len(table)
-        if twice := [name for name in table.twins if name in ours]:
-            raise InputError(f"{path} has two columns called {twice[0]!r}; keep one.")
+        look.twins |= dict.fromkeys(table.twins)
+        ours = our_names(table.names)
         for name, cells in table.columns.items():
-            number = text = 0
-            if name == task:
+            kinds = Counter[str]() if name in ours else Counter(map(_kind, cells))
+            look.numbers[name] = look.numbers.get(name, 0) + kinds["number"]
+            look.texts[name] = look.texts.get(name, 0) + kinds["text"]
+            if ours.get(name) == "task":
                 look.tasks |= dict.fromkeys(map(_text, cells))
-            elif name not in ours:
-                kinds = Counter(map(_kind, cells))
-                number, text = kinds["number"], kinds["text"]
-            look.numbers[name] = look.numbers.get(name, 0) + number
-            look.texts[name] = look.texts.get(name, 0) + text
     return look
 
 
@@ -311,7 +331,7 @@ def _kind(cell: Any) -> str:
 
 def _text(cell: Any) -> str:
     """A cell as text; empty where it says that it holds nothing."""
-    text = cell if isinstance(cell, str) else cell_text(cell)
+    text = (cell if isinstance(cell, str) else cell_text(cell)).strip()
     return "" if text in ABSENT else text
 
 
@@ -354,7 +374,7 @@ class _Importer:
     def parts(self) -> Iterator[pa.RecordBatch]:
         """The scores of the table in its order, then the missing ones; refuses rows that do not fit at their end."""
         wanted = [*self.form.ours, *self.form.metrics]
-        for table in table_batches(self.path, wanted):
+        for table in _parts(self.path, wanted):
             columns = {name: table.columns[theirs] for theirs, name in self.form.ours.items() if theirs in table.names}
             part = self._part(table, columns)
             if not self.strange:
@@ -527,7 +547,7 @@ class _Importer:
 
     def _place(self, row: int) -> str:
         """Where a row stands, found by reading the table up to it."""
-        for table in table_batches(self.path, [*self.form.ours]):
+        for table in _parts(self.path, [*self.form.ours]):
             if row < len(table):
                 return table.place(row)
             row -= len(table)

@@ -428,11 +428,11 @@ def test_the_tool_is_known_by_its_columns_and_a_doubt_is_an_error(tmp_path, impo
     (tmp_path / "study" / "rater.key").unlink()
     (tmp_path / "study").rmdir()
     assert "no time of submission, so the order of the votes is unknown" in refused(tmp_path, plain)
-    votes, said = imported(tmp_path, plain, "--file-order")
-    assert [vote.choice for vote in votes] == ["a"] and "1 judgement read from a plain table." in said
     arena = written(tmp_path / "arena.csv", "question_id,model_a,model_b,winner,judge\n1,x,y,model_a,ann\n")
     assert "These files are of several tools" in refused(tmp_path, batch, arena)
     assert "is a folder, which only Potato writes" in refused(tmp_path, tmp_path)
+    votes, said = imported(tmp_path, plain, "--file-order")
+    assert [vote.choice for vote in votes] == ["a"] and "1 judgement read from a plain table." in said
 
 
 def test_a_word_that_is_no_vote_is_dropped_and_counted(tmp_path, capsys):

@@ -8,11 +8,13 @@ import pytest
 
 from analysis.__main__ import COMMANDS
 from analysis.comparison.answer import answer
+from analysis.votes.scores import importing
 from analysis.votes.study import read_study
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Response
+from dialogue.tables import batches
 
 MODELS, SEEDS, ITEMS = ("good", "poor"), (0, 1), [f"d{n // 2}:{n % 2}" for n in range(12)]
 
@@ -48,6 +50,10 @@ def bring(study, tmp_path, capsys):
         frame = pd.DataFrame(rows)
         if form == "csv":
             frame.to_csv(path, index=False)
+        elif form == "tsv":
+            frame.to_csv(path, index=False, sep="\t")
+        elif form == "xlsx":
+            frame.to_excel(path, index=False)
         elif form == "parquet":
             frame.to_parquet(path)
         else:
@@ -238,9 +244,57 @@ def test_columns_of_text_are_named_as_not_read(bring):
 
 
 @pytest.mark.parametrize("word", ["N/A", "n.a.", "None", "-"])
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "xlsx", "parquet"])
 def test_one_cell_without_a_number_is_one_missing_score(bring, word, form):
-    rows = table()
+    rows = [{**row, "f1": str(row["f1"])} for row in table()]
     rows[3]["f1"] = word
     said = bring(rows, form=form)
     assert "96 scores of mine (f1, perplexity)" in said and "1 score missing, and never averaged: empty cell 1" in said
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "xlsx"])
+def test_a_stray_word_is_refused_by_its_line_and_does_not_hide_the_metric(study, bring, form):
+    rows = table()
+    rows[3]["f1"] = "timeout"
+    with pytest.raises(InputError, match=r"scores\.\w+:? ?(row )?[45]: f1 is 'timeout', which is not a number"):
+        bring(rows, form=form)
+    assert "48 scores of mine (perplexity)" in bring(rows, "--metrics", "perplexity", form=form)
+
+
+def test_names_in_capitals_and_nested_ones_and_an_index_of_pandas_are_read(study, bring):
+    capitals = [
+        {"Unnamed: 0": n, **{name.title(): cell for name, cell in row.items()}} for n, row in enumerate(table())
+    ]
+    assert "96 scores of mine (F1, Perplexity)" in bring(capitals)
+    nested = [{"meta": {name: row.pop(name) for name in ("model", "seed", "item")}, **row} for row in table()]
+    assert "96 scores of mine (f1, perplexity)" in bring(nested, "--replace", form="jsonl")
+
+
+def test_a_table_in_many_parts_is_the_same_file(study, bring, monkeypatch):
+    rows = [row for row in table() if row["item"] != ITEMS[5] or row["model"] == "good"]
+    bring(rows, form="parquet")
+    whole = pq.read_table(study / "mine.parquet").to_pandas()
+    monkeypatch.setattr(batches, "ROWS", 7)
+    monkeypatch.setattr(importing, "ROWS", 7)
+    for form in ("csv", "jsonl", "parquet"):
+        bring(rows, "--replace", form=form)
+        parts = pq.read_table(study / "mine.parquet").to_pandas()
+        parts["reason"] = parts.reason.str.replace(f"scores.{form}", "scores.parquet")
+        pd.testing.assert_frame_equal(parts, whole)
+        assert len(parts) == 96
+    twice = [*rows, rows[0]]
+    with pytest.raises(InputError, match=rf"scores.csv:{len(rows) + 2}: d0:0 of .* already \(.*scores.csv:2\)"):
+        bring(twice, "--replace")
+
+
+def test_an_import_that_dies_leaves_the_file_as_it_was(study, bring, monkeypatch):
+    bring(table())
+    before = (study / "mine.parquet").read_bytes()
+    monkeypatch.setattr(batches, "ROWS", 7)
+    rows = table(f1=0.5)
+    rows[40]["item"] = "d99:1"
+    with pytest.raises(InputError, match=r"1 row scores a response that responses\.jsonl does not have"):
+        bring(rows, "--replace")
+    assert (study / "mine.parquet").read_bytes() == before and {path.name for path in study.iterdir()} == {
+        "mine.parquet", "responses.jsonl",
+    }  # fmt: skip

@@ -1,0 +1,76 @@
+"""A file in parts has the rows and places that it has as a whole, in every dialect, encoding and format."""
+
+import gzip
+import json
+
+import pandas as pd
+import pytest
+
+from dialogue.errors import InputError
+from dialogue.tables import batches
+from dialogue.tables.reading import read_table
+
+ROWS = [
+    {"model": f"m{n % 3}", "item": f"d{n}:1", "text": 'schön, "ja"\nnein', "score": f"{n / 7:.3f}"} for n in range(23)
+]
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(batches, "ROWS", 5)
+
+
+def delimited(delimiter=",", **how):
+    return pd.DataFrame(ROWS).to_csv(index=False, sep=delimiter, **how)
+
+
+def joined(path):
+    """Every row with its place, and how many parts there were."""
+    parts = list(batches.table_batches(path))
+    return [row for part in parts for row in part.rows()], len(parts)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimited_text_in_any_dialect(tmp_path, encoding, delimiter):
+    path = tmp_path / "scores.csv"
+    path.write_bytes(delimited(delimiter).encode(encoding))
+    rows, parts = joined(path)
+    assert rows == [*read_table(path).rows()] and len(rows) == 23 and parts == 5
+
+
+@pytest.mark.parametrize("text", [
+    "sep=;\r\n" + delimited(";", lineterminator="\r\n"), delimited().replace("\nm", "\n\nm"),
+    delimited() + delimited(), "".join(json.dumps(row) + "\n\n" for row in ROWS), json.dumps(ROWS),
+    '{"format": "scores", "version": 1}\n' + "".join(json.dumps(row) + "\n" for row in ROWS),
+])  # fmt: skip
+def test_blank_lines_repeated_headers_and_json(tmp_path, text):
+    path = tmp_path / "scores.txt"
+    path.write_text(text, newline="")
+    assert joined(path)[0] == [*read_table(path).rows()]
+
+
+def test_packed_text_excel_and_parquet(tmp_path):
+    frame = pd.DataFrame(ROWS)
+    (tmp_path / "scores.csv.gz").write_bytes(gzip.compress(delimited().encode()))
+    frame.to_excel(tmp_path / "scores.xlsx", index=False)
+    frame.to_parquet(tmp_path / "scores.parquet")
+    for path in tmp_path.iterdir():
+        rows, parts = joined(path)
+        assert rows == [*read_table(path).rows()] and parts == 5
+    (only,) = {part.names for part in batches.table_batches(tmp_path / "scores.parquet", ["item", "score"])}
+    assert only == ("item", "score")
+
+
+@pytest.mark.parametrize("raw", [
+    b"", gzip.compress(delimited().encode())[:-20], b"PAR1xx", delimited().encode() + b"one,two\n",
+    delimited().encode() + b'"open', b'{"a": 1}\n{"a": \n', b'{"a": 1}\n[1]\n', b"\xef\xbb\xbfa,b\n1,\xff\xfe\n",
+])  # fmt: skip
+def test_what_is_wrong_is_said_as_of_the_whole_file(tmp_path, raw):
+    path = tmp_path / "scores.csv"
+    path.write_bytes(raw)
+    with pytest.raises(InputError) as whole:
+        read_table(path)
+    with pytest.raises(InputError) as parts:
+        joined(path)
+    assert str(parts.value)[:60] == str(whole.value)[:60]
