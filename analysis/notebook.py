@@ -56,14 +56,14 @@ def ties(
 
     The size is 200, as in the papers, or half of the smallest HumanExp where that has fewer votes.
     """
-    from analysis.ties.answer import answer, size_that_fits
+    from analysis.ties.answer import answer
     from analysis.ties.text import document, parts
     from analysis.votes.inputs import with_items
 
     read = with_items(votes_of(votes, **reading), clusters, votes)
     found = answer(
         read,
-        size=size or size_that_fits(read),
+        size=size,
         unit=unit,
         replace=replace,
         method=method,

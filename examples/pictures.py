@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +24,13 @@ TALKS = [f"{name}={ROOT / f'examples/conversations/{name}.jsonl'}" for name in (
 PICTURES = {
     "hit.png": {"viewport": {"width": 1280, "height": 720}},
     "hit-phone.png": {"viewport": {"width": 390, "height": 720}, "is_mobile": True, "has_touch": True},
+}
+
+
+REPORT = {
+    "report.png": {"viewport": {"width": 1280, "height": 800}},
+    "report-dark.png": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+    "report-phone.png": {"viewport": {"width": 390, "height": 844}},
 }
 
 
@@ -50,9 +58,12 @@ def main() -> None:
             page.goto((Path(folder) / "pair-2.html").as_uri())
             page.screenshot(path=ROOT / "docs/pictures" / name)
         if (report := ROOT / "runs/demo/report.html").exists():
-            page = browser.new_page(viewport={"width": 1280, "height": 800})
-            page.goto(report.as_uri())
-            page.screenshot(path=ROOT / "docs/pictures/report.png")
+            for name, look in REPORT.items():
+                page = browser.new_page(**look)
+                page.goto(report.as_uri())
+                page.screenshot(path=(path := ROOT / "docs/pictures" / name))
+                few = Image.open(path).convert("RGB").quantize(96, method=Image.Quantize.MAXCOVERAGE)
+                few.save(path, optimize=True)
         browser.close()
 
 

@@ -61,7 +61,7 @@ def _agreement_figure(answer: AgreementAnswer) -> RowFigure:
     rows = tuple(Row(name, reach(one, 3), _marks(axis, one), described=number(one.value)) for name, one in named)
     return RowFigure("Agreement between raters of the same pair", rows, axis.ticks(QUARTERS),
                   "0: as by chance (kappa, alpha, AC1), 1: always", ((axis.at(0), ""),),
-                  note_head="value (95 % interval)")  # fmt: skip
+                  note_head="value (95 % interval)", name="agreement")  # fmt: skip
 
 
 def _marks(axis: Axis, one: Coefficient) -> tuple[Mark, ...]:
@@ -84,7 +84,7 @@ def _crowd_figure(crowd: Sequence[Habit], raters: int) -> RowFigure:
                         described=f"median {habit.median:.0%}"))  # fmt: skip
     return RowFigure(f"How often each of {count(raters, 'rater')} ...", tuple(rows), axis.ticks(QUARTERS, "{:.0%}"),
                   "share of a rater's votes",
-                  legend=(("faint", "people", "one rater"), ("tick", "ink", "median")))  # fmt: skip
+                  legend=(("faint", "people", "one rater"), ("tick", "ink", "median")), name="raters")  # fmt: skip
 
 
 def gate_sentence(study: Study) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analysis.choice.answer import ChoiceAnswer
-from analysis.showing.plots import BLUE, GREY, ORANGE, ForestRow, forest_figure
+from analysis.showing.plots import BLUE, GREY, PEOPLE_COLOUR, ForestRow, forest_figure
 from analysis.votes.choices import FIRST
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = {"people": BLUE, "model": ORANGE, "baseline": GREY}
+COLOURS = {"people": PEOPLE_COLOUR, "model": BLUE, "baseline": GREY}
 
 
 def figures(answer: ChoiceAnswer) -> dict[str, Figure]:
-    """People blue, models orange, simple rules grey; the line is chance."""
+    """People, models and simple rules in a colour each; the line is chance."""
     made = {}
     for k, corpus in enumerate(answer.corpora):
         rows = [

@@ -14,7 +14,7 @@ WHAT = (
     "A context is shown with what was really said next and with things that were said elsewhere. R@1 is the share of "
     "questions on which the true one is picked first, R@2 that where it is among the first two."
 )
-COLOURS = {"people": "people", "model": "c0", "baseline": "c2"}
+COLOURS = {"people": "people", "model": "c0", "baseline": "grey"}
 
 
 def section(answer: ChoiceAnswer | None) -> Section | None:
@@ -46,5 +46,5 @@ def _figures(answer: ChoiceAnswer) -> Iterator[RowFigure]:
             yield RowFigure(
                 f"R@1 with its 95 % interval{where}", rows, axis.ticks((0, 0.25, 0.5, 0.75, 1), "{:.0%}"),
                 "share of questions", ((axis.at(answer.chance[corpus][0]), "chance"),),
-                note_head="share (95 % interval)",
+                note_head="share (95 % interval)", name=f"choice-{corpus}" if len(answer.corpora) > 1 else "choice",
             )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from analysis.compare_runs.answer import RunsAnswer
-from analysis.showing.plots import ForestRow, forest_figure
+from analysis.showing.plots import BLUE, ForestRow, forest_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +23,7 @@ def figures(answer: RunsAnswer) -> dict[str, Figure]:
                 pair = f"{contrast.first} - {contrast.second}"
                 name = f"{metric.task}, {metric.metric}: {pair}" if several else pair
                 low, high = scale * contrast.low, scale * contrast.high
-                rows.append(ForestRow(name, scale * contrast.difference, low, high))
+                rows.append(ForestRow(name, scale * contrast.difference, low, high, colour=BLUE))
     drawn = forest_figure(
         rows,
         title="Differences of systems, paired by item",

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from analysis.comparison.answer import ComparisonAnswer
-from analysis.showing.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, ForestRow, forest_figure
+from analysis.showing.plots import COLOURS, GREY, PEOPLE_COLOUR, ForestRow, forest_figure
 from analysis.showing.words import heading
 from analysis.votes.scores.panel import PEOPLE, Method
 from dialogue.errors import InputError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OWN_UNIT = "own units"
-PALETTE = (GREEN, BLUE, VERMILION, PURPLE, SKY)  # people are orange
+PALETTE = COLOURS
 
 
 def figures(answer: ComparisonAnswer) -> dict[str, Figure]:
@@ -60,7 +60,7 @@ def _whose(m: Method) -> str:
 def kind_colours(kinds: Sequence[str]) -> dict[str, str]:
     """A colour for each evaluator, by its place."""
     others = [kind for kind in kinds if kind != PEOPLE]
-    return {PEOPLE: ORANGE, **{kind: PALETTE[k % len(PALETTE)] for k, kind in enumerate(others)}}
+    return {PEOPLE: PEOPLE_COLOUR, **{kind: PALETTE[k % len(PALETTE)] for k, kind in enumerate(others)}}
 
 
 def _values(answer: ComparisonAnswer, colours: Mapping[str, str]) -> dict[str, Figure]:

@@ -11,14 +11,14 @@ from analysis.comparison.choosing_people import people_table
 from analysis.comparison.methods import Baseline, best_baseline
 from analysis.comparison.text import caption_of_methods, cost_cells, method_table, notes, order_tables
 from analysis.comparison.verdicts import verdicts
-from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps
+from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps, sign_of
 from analysis.showing.tables import Table
 from analysis.showing.words import heading
 from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method, Panel, methods
 
 COST_HEAD = ("method", "architecture", "seeds", "seeds at the ends of the SD's interval", "rater hours",
              "machine hours")  # fmt: skip
-HUES = 6  # colour classes of the page
+Signs = dict[str, tuple[str, str]]  # architecture -> shape and colour
 NAMED = 4  # ways of judging that a title names
 SHOWN_ELSEWHERE = "probe"  # its values stand beside their baselines, in a section of their own
 COMPARING = (
@@ -68,15 +68,15 @@ def section_title(answer: ComparisonAnswer) -> str:
     return f"{heading(told)} on the same axes"
 
 
-def architecture_colours(panels: Sequence[Panel]) -> dict[str, str]:
-    """Each architecture's colour, the same in every figure."""
+def architecture_signs(panels: Sequence[Panel]) -> dict[str, tuple[str, str]]:
+    """Each architecture's mark and colour, the same in every figure: in print two colours may look the same."""
     names = sorted({model for panel in panels for model in panel.models})
-    return {name: f"c{k % HUES}" for k, name in enumerate(names)}
+    return {name: sign_of(k) for k, name in enumerate(names)}
 
 
 def spread_figure(panels: Sequence[Panel]) -> RowFigure | None:
     """SD over seeds with its interval, one line an architecture."""
-    colours = architecture_colours(panels)
+    signs = architecture_signs(panels)
     shown = [panel for panel in panels if any(m.several for m in methods(panel))]
     found = [m for panel in shown for m in methods(panel) if m.several]
     sizes = [size for m in found for size in (m.over_seeds.low, m.over_seeds.high, m.sd_if_alike)]
@@ -88,8 +88,8 @@ def spread_figure(panels: Sequence[Panel]) -> RowFigure | None:
     for _, group in groupby(shown, key=lambda panel: panel.kind):
         members = list(group)
         rows.append(Row(heading(members[0].shown.group)))
-        rows += [_spread_row(panel, axis, colours) for panel in members]
-    legend = tuple(("dot", colour, name) for name, colour in colours.items() if name in {m.model for m in found})
+        rows += [_spread_row(panel, axis, signs) for panel in members]
+    legend = tuple((*sign, name) for name, sign in signs.items() if name in {m.model for m in found})
     return RowFigure(
         "How much each method varies over training seeds" + ("" if shown[0].shown.in_points else ", in other units"),
         tuple(rows),
@@ -97,12 +97,13 @@ def spread_figure(panels: Sequence[Panel]) -> RowFigure | None:
         (*legend, ("bar", "ink", "95 % interval of the SD"), ("ring", "ink", "SD if seeds were alike")),
         "SD over seeds",
         "A dot near its ring gives no evidence that the seed matters.",
+        "seed-spread" if shown[0].shown.in_points else "seed-spread-other-units",
     )  # fmt: skip
 
 
-def _spread_row(panel: Panel, axis: Axis, colours: dict[str, str]) -> Row:
+def _spread_row(panel: Panel, axis: Axis, signs: Signs) -> Row:
     found = [method for method in methods(panel) if method.several]
-    marks = [mark for line, method in enumerate(found) for mark in _spread(method, axis, line, colours[method.model])]
+    marks = [mark for line, method in enumerate(found) for mark in _spread(method, axis, line, signs[method.model])]
     note = " / ".join(panel.shown.said(method.over_seeds.sd) for method in found)
     described = "; ".join(
         f"{m.model} {m.over_seeds.sd:.1f} ({m.over_seeds.low:.1f} to {m.over_seeds.high:.1f})" for m in found
@@ -118,44 +119,45 @@ def _unit(panels: Sequence[Panel]) -> str:
     return "points, logarithmic" if panels[0].shown.in_points else "each in its own unit, logarithmic"
 
 
-def _spread(method: Method, axis: Axis, line: int, colour: str) -> Iterator[Mark]:
-    over = method.over_seeds
+def _spread(method: Method, axis: Axis, line: int, sign: tuple[str, str]) -> Iterator[Mark]:
+    over, (shape, colour) = method.over_seeds, sign
     if over.sd > 0:
         yield Mark("bar", axis.at(over.low), axis.at(over.high), line, colour)
     if math.isfinite(method.sd_if_alike) and method.sd_if_alike > 0:
         yield Mark("ring", axis.at(method.sd_if_alike), 0, line, colour)
     if over.sd > 0:
-        yield Mark("dot", axis.at(over.sd), 0, line, colour)
+        yield Mark(shape, axis.at(over.sd), 0, line, colour)
 
 
 def value_figures(panels: Sequence[Panel], baselines: Sequence[Baseline]) -> tuple[RowFigure, ...]:
     """Every evaluator's values, one figure for each and for each unit, with chance and the best baseline."""
-    colours = architecture_colours(panels)
+    signs = architecture_signs(panels)
     chosen = [panel for panel in panels if panel.kind not in (PEOPLE, SHOWN_ELSEWHERE)]
     groups = groupby(chosen, key=lambda panel: (panel.kind, panel.shown.unit))
-    return tuple(_values(list(group), baselines, colours) for _, group in groups)
+    return tuple(_values(list(group), baselines, signs) for _, group in groups)
 
 
-def _values(panels: Sequence[Panel], baselines: Sequence[Baseline], colours: dict[str, str]) -> RowFigure:
+def _values(panels: Sequence[Panel], baselines: Sequence[Baseline], signs: Signs) -> RowFigure:
     scale, best = panels[0].shown, {panel.name: best_baseline(panel, baselines) for panel in panels}
     rivals = [one.value for one in best.values() if one]
     chances = [panel.shown.chance for panel in panels if panel.shown.chance is not None]
     every = [*(float(value) for panel in panels for value in panel.values), *chances, *rivals]
     room = 0.06 * (max(every) - min(every)) or 1.0
     axis = Axis(min(every) - room, max(every) + room)
-    legend = [("dot", colour, name) for name, colour in colours.items() if any(name in p.models for p in panels)]
+    legend = [(*sign, name) for name, sign in signs.items() if any(name in p.models for p in panels)]
     if chances:
         legend += [("tick", "people", "chance"), ("faint", "ink", "no better than chance")]
     legend += [("tick", "grey", "best baseline")] if rivals else []
     return RowFigure(
         f"{heading(scale.group)}: one dot per training seed",
-        tuple(_value_row(panel, best[panel.name], axis, colours) for panel in panels),
+        tuple(_value_row(panel, best[panel.name], axis, signs) for panel in panels),
         axis.ticks(round_steps(axis.low, axis.high)), scale.unit or "score", (), tuple(legend),
         ", ".join((["chance"] if chances else []) + (["best baseline"] if rivals else [])),
+        name=f"values-{scale.group}",
     )  # fmt: skip
 
 
-def _value_row(panel: Panel, best: Baseline | None, axis: Axis, colours: dict[str, str]) -> Row:
+def _value_row(panel: Panel, best: Baseline | None, axis: Axis, signs: Signs) -> Row:
     shown, marks = panel.shown, []
     if best is not None:
         marks.append(Mark("tick", axis.at(best.value), 0, -1, "grey"))
@@ -163,8 +165,9 @@ def _value_row(panel: Panel, best: Baseline | None, axis: Axis, colours: dict[st
         marks.append(Mark("tick", axis.at(shown.chance), 0, -1, "people"))
     for line, model in enumerate(panel.models):
         for value in panel.values[panel.of(model)]:
-            shape = "dot" if shown.beyond_chance(float(value)) else "faint"
-            marks.append(Mark(shape, axis.at(float(value)), 0, line, colours[model]))
+            shape, colour = signs[model]
+            better = shown.beyond_chance(float(value))
+            marks.append(Mark(shape if better else "faint", axis.at(float(value)), 0, line, colour))
     told = "; ".join(f"{model} {shown.said(float(panel.values[panel.of(model)].mean()))}" for model in panel.models)
     note = [] if shown.chance is None else [shown.said(shown.chance)]
     note += [] if best is None else [f"{best.name} {shown.said(best.value)}"]

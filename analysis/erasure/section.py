@@ -13,7 +13,7 @@ ASKED = (
     "erased from all that the decoder sees, and the same decoder answered again. What that changes stands against "
     "random erasers of the same rank."
 )
-COLOURS = {USED: "c1", UNUSED: "c0", OPEN: "grey"}
+COLOURS = {USED: "c7", UNUSED: "c0", OPEN: "grey"}
 
 
 def section(answer: ErasureAnswer | None, why_not: str = "") -> Section | None:
@@ -43,7 +43,7 @@ def _figure(answer: ErasureAnswer) -> RowFigure | None:
         "What erasing a task costs beyond a random eraser", tuple(rows), axis.ticks(round_steps(axis.low, axis.high)),
         "nats a token of the reference", ((axis.at(0), "as random"),),
         tuple(("dot", COLOURS[verdict], f"the decoder: {said}") for verdict, said in SAYS.items()),
-        note_head="cost (95 % interval)",
+        note_head="cost (95 % interval)", name="erasure",
     )  # fmt: skip
 
 

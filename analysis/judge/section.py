@@ -39,7 +39,7 @@ def _figures(answer: JudgeAnswer) -> list[RowFigure]:
     axis = Axis(0.0, 100 * max(0.1, *(row.gain.saved(1)[2] for _, row in drawn)))
     rows = tuple(_row(title, row, axis) for title, row in drawn)
     return [RowFigure("Part of the votes that a judge could spare", rows, axis.ticks(round_steps(axis.low, axis.high)),
-                      "% of the votes", note_head="votes spared (95 % interval)")]  # fmt: skip
+                      "% of the votes", note_head="votes spared (95 % interval)", name="judge")]  # fmt: skip
 
 
 def _row(title: str, row: HelpedEstimate, axis: Axis) -> Row:

@@ -23,10 +23,10 @@ def _figure(answer: LeaderboardAnswer) -> RowFigure:
     rows = tuple(
         Row(one.system if one.anew else f"{one.system} (as trained)",
             said := f"{one.macro:.1f} ({span.low:.1f} to {span.high:.1f})",
-            axis.interval(span.low, one.macro, span.high), described=said)
+            axis.interval(span.low, one.macro, span.high, "c0"), described=said)
         for one, span in zip(answer.standings, spans, strict=True)
     )  # fmt: skip
     return RowFigure(
         "Mean of the tasks, by system", rows, axis.ticks((0, 25, 50, 75, 100)), "points, the mean of all tasks",
-        note_head="mean (95 % interval)",
+        note_head="mean (95 % interval)", name="leaderboard",
     )  # fmt: skip

@@ -7,6 +7,7 @@ net preference, and the sign test leaves them out and counts them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -84,11 +85,13 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class TieShare:
-    """Ties among the votes on one kind of pairs; the real ones have no contrast."""
+    """Ties among the votes on one kind of pairs, with the interval; the real ones have no contrast."""
 
     contrast: str
     votes: int
     share: float
+    low: float  # NaN, as high, for one vote or one cluster
+    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +199,7 @@ def answer(
         fixed=of_these_raters(kept, clusters),
         over_raters=over_raters(kept, clusters),
         unverified=() if alone is None else _apart(alone, clusters),
-        shares=_shares(matches),
+        shares=_shares(matches, clusters),
         voters=cast,
         warnings=(*votes.warnings, *_cautions(matches, known), *doubts),
         signature=recipe,
@@ -282,9 +285,17 @@ def index_of(kinds: Sequence[Votes]) -> TieIndex | None:
     return tie_index(*((share.value, share.se) for share in shares))
 
 
-def _shares(matches: Matches) -> tuple[TieShare, ...]:
+def _shares(matches: Matches, clusters: str) -> tuple[TieShare, ...]:
     kinds = {"": matches.votes, **{name or "controls": votes for name, votes in matches.controls.items()}}
-    return tuple(TieShare(name, len(votes), float(votes.tie.mean())) for name, votes in kinds.items() if len(votes))
+    return tuple(_share(name, votes, clusters) for name, votes in kinds.items() if len(votes))
+
+
+def _share(name: str, votes: Votes, clusters: str) -> TieShare:
+    try:
+        found = mean_interval(votes.tie, by=clusters_of(votes, clusters, part=True), share=True)
+    except InputError:  # one vote, or all of one cluster
+        return TieShare(name, len(votes), float(votes.tie.mean()), math.nan, math.nan)
+    return TieShare(name, len(votes), found.value, found.low, found.high)
 
 
 def _nothing(every: Sequence[Contrast], reasons: Sequence[str], refusal: str) -> str:

@@ -89,8 +89,9 @@ def _rank_figure(found: Ranking | None) -> list[RowFigure]:
     )  # fmt: skip
     legend = (("dot", "people", "rank"), ("bar", "people", "95 % set of one system"),
               ("bar", "grey", "95 % sets of all systems at once"))  # fmt: skip
-    return [RowFigure("Ranks that the votes leave open", rows, axis.ticks(round_steps(1, len(found.systems))), "rank",
-                      legend=legend, note_head="95 % ranks")]  # fmt: skip
+    ticks = axis.ticks(round_steps(1, len(found.systems), whole=True))
+    return [RowFigure("Ranks that the votes leave open", rows, ticks, "rank", legend=legend, note_head="95 % ranks",
+                      name="ranks")]  # fmt: skip
 
 
 def points(low: float, high: float) -> str:
@@ -119,7 +120,7 @@ def _net_figure(preferences: Sequence[Preference]) -> list[RowFigure]:
     ]
     ticks = axis.ticks(round_steps(axis.low, axis.high))
     return [RowFigure(title, tuple(rows), ticks, "points, first minus second", ((axis.at(0), "no preference"),),
-                      note_head="points (95 % interval)")]  # fmt: skip
+                      note_head="points (95 % interval)", name="net-preference")]  # fmt: skip
 
 
 def alike(preferences: Sequence[Preference]) -> list[str]:
@@ -156,11 +157,14 @@ def _controls_figure(shares: Sequence[TieShare]) -> RowFigure:
     axis = Axis(0, 1)
     made = tuple(
         Row(PAIR_KINDS.get(one.contrast, one.contrast), f"{percent(one.share)} of {count(one.votes, 'vote')}",
-            (Mark("dot", axis.at(one.share), 0, 0, "c5" if one.contrast else "people"),), described=percent(one.share))
+            axis.interval(one.low, one.share, one.high) or (Mark("dot", axis.at(one.share), 0, 0, "people"),),
+            described=percent(one.share))
         for one in shares
     )  # fmt: skip
-    return RowFigure("Ties on control pairs, beside the real ones", made,
-                  axis.ticks(QUARTERS, "{:.0%}"), "share of ties", ((axis.at(1 / 3), "chance 33 %"),))  # fmt: skip
+    return RowFigure(
+        "Ties on control pairs and on real ones, with 95 % intervals", made, axis.ticks(QUARTERS, "{:.0%}"),
+        "share of ties", ((axis.at(1 / 3), "chance 33 %"),), name="control-ties",
+    )  # fmt: skip
 
 
 def _checks(answer: PreferenceAnswer) -> Iterator[str]:

@@ -72,7 +72,7 @@ def _figures(answer: RanksAnswer) -> list[RowFigure]:
     )  # fmt: skip
     unit = "mean rank, to the left the better" if answer.complete else "log strength, to the right the better"
     return [RowFigure(title, rows, axis.ticks(round_steps(axis.low, axis.high)), unit, (),
-                      note_head=f"{what[:-1].lower()} (95 % interval)")]  # fmt: skip
+                      note_head=f"{what[:-1].lower()} (95 % interval)", name="mean-ranks")]  # fmt: skip
 
 
 def _described(system: SystemRank, value: float) -> str:

@@ -95,4 +95,4 @@ def _figures(found: Sequence[RatingDifference]) -> list[RowFigure]:
     )  # fmt: skip
     unit = "steps of the scale, first minus second"
     return [RowFigure(title, rows, axis.ticks(round_steps(axis.low, axis.high)), unit,
-                      ((axis.at(0), "no difference"),), note_head="steps (95 % interval)")]  # fmt: skip
+                      ((axis.at(0), "no difference"),), note_head="steps (95 % interval)", name="ratings")]  # fmt: skip

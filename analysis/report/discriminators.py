@@ -106,7 +106,7 @@ def _figures(models: Sequence[ToldApart]) -> tuple[RowFigure, ...]:
         Row(one.name, told_interval(one.accuracy), (
             Mark("tick", axis.at(one.length.value), 0, -1, "grey"),
             *((Mark("ring", axis.at(one.bag.value), 0, 0, "ink"),) if words else ()),
-            *axis.interval(*_ends(one.accuracy)),
+            *axis.interval(*_ends(one.accuracy), "c0"),
         ), described=f"accuracy {told_interval(one.accuracy)}, by length {told_share(one.length.value)}, by a bag "
                      f"of words {told_share(one.bag.value)}")
         for one in models
@@ -117,7 +117,7 @@ def _figures(models: Sequence[ToldApart]) -> tuple[RowFigure, ...]:
         Row(
             one.name,
             _difference(one.beyond),
-            further.interval(*_ends(one.beyond)),
+            further.interval(*_ends(one.beyond), "c0"),
             described=f"{_difference(one.beyond)} beyond {SIMPLE[one.best]}",
         )
         for one in models
@@ -125,10 +125,11 @@ def _figures(models: Sequence[ToldApart]) -> tuple[RowFigure, ...]:
     return (
         RowFigure("Accuracy of the discriminator on people's and the model's replies", rows,
                   axis.ticks(round_steps(axis.low, axis.high)), "share of replies", ((axis.at(0.5), "chance"),),
-                  (("dot", "people", "by the discriminator, with its 95 % interval"), *simple), "95 % interval"),
+                  (("dot", "c0", "by the discriminator, with its 95 % interval"), *simple), "95 % interval",
+                  name="discriminator"),
         RowFigure(f"Accuracy beyond {BEYOND[models[0].by]}", over,
                   further.ticks(round_steps(further.low, further.high)), "share of replies",
-                  ((further.at(0), "nothing more"),), note_head="95 % interval"),
+                  ((further.at(0), "nothing more"),), note_head="95 % interval", name="discriminator-beyond"),
     )  # fmt: skip
 
 

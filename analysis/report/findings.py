@@ -158,9 +158,8 @@ def _seeds(methods: Sequence[Method]) -> str:
     )
     if not mine:  # other architectures' scores tell nothing about the seeds of this one
         return f"{text} {_without_people(others)}"
-    medians = ", ".join(f"{median_spread(some).sd:.1f} for {name}" for name, some in _by_group(mine)[:NAMED])
-    text += f" The median SD is {medians}{_further(len(_by_group(mine)) - NAMED)}."
-    return text + (" These are too few seeds to rank the SDs." if over.few else "")
+    evaluators = count(len(_by_group(mine)), "other evaluator")
+    return text + (f" These are too few seeds to rank the SDs of people and {evaluators}." if over.few else "")
 
 
 def _by_group(found: Sequence[Method]) -> list[tuple[str, list[Method]]]:

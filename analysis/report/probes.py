@@ -9,7 +9,7 @@ from statistics import median
 import numpy as np
 
 from analysis.comparison.published import published
-from analysis.comparison.section import SHOWN_ELSEWHERE, architecture_colours
+from analysis.comparison.section import SHOWN_ELSEWHERE, architecture_signs
 from analysis.comparison.untrained import AboveUntrained, sentences_above, table_above
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
@@ -107,34 +107,37 @@ def baselines_of(table: ProbeTable) -> list[str]:
 
 def probe_figure(table: ProbeTable, panels: Sequence[Panel]) -> RowFigure:
     """One row per task, one line per architecture: a dot for each seed, a ring for the mean before training."""
-    colours, axis = architecture_colours(panels), Axis(0, 100)
+    signs, axis = architecture_signs(panels), Axis(0, 100)
     baselines = baselines_of(table)
-    rows = tuple(_task_row(task, table, panels, axis, colours) for task in table.tasks)
-    dots = tuple(("dot", colour, name) for name, colour in colours.items())
+    rows = tuple(_task_row(task, table, panels, axis, signs) for task in table.tasks)
+    dots = tuple((*sign, name) for name, sign in signs.items())
     marks = (("ring", "ink", "before training"), *((("tick", "grey", "best baseline"),) if baselines else ()))
     return RowFigure("Probe scores: one dot per training seed", rows, axis.ticks(range(0, 101, 20)), "micro-F1, points",
-                  (), (*dots, *marks), "best baseline" if baselines else "")  # fmt: skip
+                  (), (*dots, *marks), "best baseline" if baselines else "", name="probes")  # fmt: skip
 
 
-def _task_row(task: str, table: ProbeTable, panels: Sequence[Panel], axis: Axis, colours: Mapping[str, str]) -> Row:
+def _task_row(
+    task: str, table: ProbeTable, panels: Sequence[Panel], axis: Axis, signs: Mapping[str, tuple[str, str]]
+) -> Row:
     shown = [panel for panel in panels if panel.name.split(", ")[0] == task]
-    marks = [mark for line, model in enumerate(colours) for mark in _probe(shown, model, line, axis, colours[model])]
+    marks = [mark for line, model in enumerate(signs) for mark in _probe(shown, model, line, axis, signs[model])]
     rivals = [(table.value[task, name], name) for name in baselines_of(table) if (task, name) in table.value]
     note = ""
     if rivals:
         best, name = max(rivals)
         marks.insert(0, Mark("tick", axis.at(best), 0, -1, "grey"))
         note = f"{name} {best:.0f}"
-    return Row(task, note, tuple(marks), lines=len(colours), described=_scores(shown))
+    return Row(task, note, tuple(marks), lines=len(signs), described=_scores(shown))
 
 
-def _probe(panels: Sequence[Panel], model: str, line: int, axis: Axis, colour: str) -> Iterator[Mark]:
+def _probe(panels: Sequence[Panel], model: str, line: int, axis: Axis, sign: tuple[str, str]) -> Iterator[Mark]:
+    shape, colour = sign
     for panel in panels:
         values = panel.values[panel.of(model)] if model in panel.models else np.zeros(0)
         if panel.checkpoint == UNSEEN and len(values):
             yield Mark("ring", axis.at(float(values.mean())), 0, line, colour)
         elif panel.checkpoint != UNSEEN:
-            yield from (Mark("dot", axis.at(float(value)), 0, line, colour) for value in values)
+            yield from (Mark(shape, axis.at(float(value)), 0, line, colour) for value in values)
 
 
 def _scores(panels: Sequence[Panel]) -> str:

@@ -39,7 +39,7 @@ def _figure(title: str, answer: RobustnessAnswer) -> RowFigure | None:
     return RowFigure(
         f"{heading(title)}: the drop at each kind's highest dose", tuple(rows),
         axis.ticks(round_steps(axis.low, axis.high)), "drop, clean minus perturbed", ((axis.at(0), "none"),),
-        note_head="drop (95 % interval)",
+        note_head="drop (95 % interval)", name=f"robustness-{title}",
     )  # fmt: skip
 
 
@@ -53,8 +53,8 @@ def _rows(of: Sequence[Drop], axis: Axis) -> list[Row]:
     return [
         Row(f"{shown[0].scale.kind} {highest:g}"),
         *(
-            Row(one.scale.model, said_mean(one.found), axis.interval(one.found.low, one.found.value, one.found.high),
-                described=said_mean(one.found))
-            for one in shown
+            Row(one.scale.model, said_mean(drop), axis.interval(drop.low, drop.value, drop.high, "c0"),
+                described=said_mean(drop))
+            for one in shown for drop in [one.found]
         ),
     ]  # fmt: skip

@@ -18,12 +18,26 @@ from numpy.typing import NDArray
 from analysis.showing.tables import Table
 from analysis.showing.words import MINUS
 
+HUES = 8  # colour classes c0 to c7
+SHAPES = ("dot", "square", "triangle", "diamond", "cross")
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # the ticks of an axis of shares
+
+
+def sign_of(place: int) -> tuple[str, str]:
+    """Shape and colour of the k-th system: no two of forty have the same, and neighbours differ in both.
+
+    >>> sign_of(0), sign_of(8)
+    (('dot', 'c0'), ('diamond', 'c0'))
+    """
+    return SHAPES[place % len(SHAPES)], f"c{place % HUES}"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A dot, ring, tick or bar on a row: places in percent, `line` its number from the top, `colour` a class."""
+    """A mark of `SHAPES`, a ring, tick, bar or block: places in percent, `line` its number from the top.
+
+    `colour` is a class of the page.
+    """
 
     shape: str
     at: float
@@ -58,6 +72,7 @@ class RowFigure:
     legend: tuple[tuple[str, str, str], ...] = ()  # shape, colour, meaning
     note_head: str = ""
     caption: str = ""
+    name: str = ""  # of its file in the papers' kit: the same in every study
 
     def value_of(self, row: Row, mark: Mark) -> str:
         """What a mark shows, as the page says it where somebody points there: `seq2seq: 12.5`."""
@@ -164,15 +179,16 @@ def hash_source(content: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(content.encode()).digest()).decode()}"
 
 
-def round_steps(low: float, high: float, most: int = 6) -> list[float]:
-    """Round values from low to high, at most `most` of them.
+def round_steps(low: float, high: float, most: int = 6, *, whole: bool = False) -> list[float]:
+    """Round values from low to high, at most `most` of them; `whole` numbers alone for ranks.
 
-    >>> round_steps(-23, 31)
-    [-20.0, -10.0, 0.0, 10.0, 20.0, 30.0]
+    >>> round_steps(-23, 31), round_steps(1, 3, whole=True)
+    ([-20.0, -10.0, 0.0, 10.0, 20.0, 30.0], [1.0, 2.0, 3.0])
     """
     reach = max(high - low, 1e-9)
     power = 10 ** math.floor(math.log10(reach / most))
-    step = next(power * factor for factor in (1, 2, 2.5, 5, 10, 20) if reach / (power * factor) < most)
+    steps = (power * factor for factor in (1, 2, 2.5, 5, 10, 20))
+    step = next(step for step in steps if reach / step < most and (not whole or step == int(step)))
     return [round(k * step, 10) + 0.0 for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 

@@ -27,7 +27,9 @@ from dialogue.lettering import LEADING, break_recipe, break_text, measure_block,
 
 STYLE = Path(__file__).with_name("seedvote.mplstyle")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+COLOURS = (BLUE, GREEN, PURPLE, ORANGE, SKY, "#332288", "#7A7A00", "#882255")
+MARKERS = ("o", "s", "^", "D", "P")  # five, so that no two of forty curves share colour and mark
+PEOPLE_COLOUR = "#B3470F"  # of what people said, in every figure
 INK, GREY = "#222222", "#6f6f6f"
 MANY_ROWS = 30
 WIDTH = 6.4  # inches: a text column of a paper, and about 640 px in a report
@@ -86,7 +88,7 @@ class ForestRow:
     low: float
     high: float
     note: str = ""
-    colour: str = BLUE
+    colour: str = PEOPLE_COLOUR
     ring: float = math.nan  # a second value to hold the first against
     outer: tuple[float, float] | None = None  # the ends of a wider interval, drawn as a thin line
 
@@ -205,7 +207,8 @@ def panels_figure(
             colour = COLOURS[names.index(line.label) % len(COLOURS)]
             if line.low is not None and line.high is not None:
                 axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.13, linewidth=0)
-            axes.plot(line.x, line.y, color=colour, marker="o", markersize=3, label=line.label)
+            marker = MARKERS[names.index(line.label) % len(MARKERS)]
+            axes.plot(line.x, line.y, color=colour, marker=marker, markersize=3, label=line.label)
     handles = {line.get_label(): line for axes in grid.flat[: len(panels)] for line in axes.lines[1:]}
     foot = (below - 0.29 - measure_height(xlabel, LABEL)) / height
     figure.legend(
@@ -233,7 +236,7 @@ def scatter_figure(
     """One dot a row (n,), its area from `sizes`; `marked` names single dots. For raters: tie rate against agreement."""
     figure, axes = _frame(title, recipe, xlabel, ylabel, height=3.9, left=0.12, right=0.95)
     area = 22.0 if sizes is None else 8 + 60 * np.asarray(sizes) / max(float(np.max(sizes)), 1.0)
-    axes.scatter(x, y, s=area, color=BLUE, alpha=0.55, edgecolors="white", linewidths=0.6)
+    axes.scatter(x, y, s=area, color=PEOPLE_COLOUR, alpha=0.55, edgecolors="white", linewidths=0.6)
     for row, name in (marked or {}).items():
         axes.plot(x[row], y[row], "o", color=VERMILION, markersize=5.5)
         name_beside(axes, name, (float(x[row]), float(y[row])), "data", (6, 4), color=VERMILION)
@@ -329,7 +332,8 @@ def name_beside(
     """Write a name at the right of a place, or at its left where the page has no more room there."""
     left, place, right = axes.xaxis.get_transform().transform([axes.get_xlim()[0], at[0], axes.get_xlim()[1]])
     box = axes.get_position()
-    room = (1 - box.x0 - box.width * (place - left) / (right - left)) * WIDTH - offset[0] / 72
+    wide = axes.figure.get_figwidth()  # type: ignore[union-attr]
+    room = (1 - box.x0 - box.width * (place - left) / (right - left)) * wide - offset[0] / 72
     side = "left" if measure_block(name, size) < room else "right"
     offset = offset if side == "left" else (-offset[0], offset[1])
     axes.annotate(name, at, offset, units, "offset points", ha=side, fontsize=size, **look)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -12,46 +13,61 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.showing.page import Mark, Row, RowFigure
-from analysis.showing.plots import AXIS, GREY, INK, LABEL, STYLE, TITLE, WIDTH, name_beside, styled
+from analysis.showing.plots import GREY, INK, LABEL, PEOPLE_COLOUR, STYLE, TITLE, WIDTH, name_beside, styled
 from dialogue.lettering import break_text, measure_block, measure_height, measure_line
 
 COLOURS: Mapping[str, str] = {
-    "c0": "#0b6aa8", "c1": "#c2500a", "c2": "#0b7a5b", "c3": "#97588a", "c4": "#96700a", "c5": "#5f6672",
-    "people": "#b3470f", "ink": INK, "grey": "#8a9099",
+    "c0": "#0b6aa8", "c1": "#0b7a5b", "c2": "#97588a", "c3": "#96700a", "c4": "#4a4fb5", "c5": "#5f6672",
+    "c6": "#6f7d0a", "c7": "#b0226b", "people": PEOPLE_COLOUR, "ink": INK, "grey": "#8a9099",
 }  # fmt: skip
-NAMES = {"dot": "o", "ring": "o", "faint": "o", "tick": "|", "bar": "_", "block": "s"}
-SMALL = 7.5
-STEP = 0.25  # inches a line
+NAMES = {"dot": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "P", "ring": "o", "faint": "o",
+         "tick": "|", "bar": "_", "block": "s"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSize:
+    """How wide a picture is, in inches, and the sizes of its words, in points; `step` is the height of a row."""
+
+    width: float
+    title: float
+    label: float
+    small: float
+    step: float
+
+
+PAGE = PaperSize(WIDTH, TITLE, LABEL, 7.5, 0.25)
+COLUMN = PaperSize(3.3, 8.0, 7.0, 6.5, 0.2)  # of a paper with two
 
 
 @styled
-def picture(found: RowFigure) -> Figure:
-    """The figure, as wide as a text column; rows from the top, their names at the left, their notes at the right."""
-    labels = [break_text(row.label, 0.3 * WIDTH, LABEL, _weight(row)) for row in found.rows]
-    notes = [break_text(row.note, 0.24 * WIDTH, SMALL) for row in found.rows]
-    tops = _tops(found.rows, labels, notes)
-    widths = [measure_block(label, LABEL, _weight(row)) for row, label in zip(found.rows, labels, strict=True)]
-    left = 0.03 + max(widths, default=0) / WIDTH
-    head = break_text(found.note_head, 0.24 * WIDTH, SMALL)
-    right = 0.97 - max([measure_block(note, SMALL) for note in (*notes, head)], default=0) / WIDTH
-    across = _across(found)
-    title = break_text(found.title, 0.96 * WIDTH, TITLE, "bold")
-    unit = break_text(found.unit, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * WIDTH, AXIS)
-    above = 0.48 + measure_height(title, TITLE) + 0.17 * across
-    caption = break_text(found.caption, 0.96 * WIDTH, SMALL) if found.caption else ""
-    below = 0.34 + measure_height(unit, AXIS) + measure_height(caption, SMALL)
+def picture(found: RowFigure, size: PaperSize = PAGE) -> Figure:
+    """The figure for a page or a column; rows from the top, their names at the left, their notes at the right."""
+    wide, label_size, small = size.width, size.label, size.small
+    labels = [break_text(row.label, 0.3 * wide, label_size, _weight(row)) for row in found.rows]
+    notes = [break_text(row.note, 0.24 * wide, small) for row in found.rows]
+    tops = _tops(found.rows, labels, notes, size)
+    widths = [measure_block(label, label_size, _weight(row)) for row, label in zip(found.rows, labels, strict=True)]
+    left = 0.03 + max(widths, default=0) / wide
+    head = break_text(found.note_head, 0.24 * wide, small)
+    right = 0.97 - max([measure_block(note, small) for note in (*notes, head)], default=0) / wide
+    across = _across(found, size)
+    title = break_text(found.title, 0.96 * wide, size.title, "bold")
+    unit = break_text(found.unit, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * wide, label_size)
+    above = 0.48 + measure_height(title, size.title) + 0.022 * small * across
+    caption = break_text(found.caption, 0.96 * wide, small) if found.caption else ""
+    below = 0.34 + measure_height(unit, label_size) + measure_height(caption, small)
     height = above + tops[-1] + below
-    figure = Figure(figsize=(WIDTH, height))
+    figure = Figure(figsize=(wide, height))
     axes = figure.add_axes((left, below / height, right - left, tops[-1] / height))
-    figure.text(0.02, 1 - 0.1 / height, title, fontsize=TITLE, fontweight="bold", va="top")
-    _frame(axes, found, head, tops[-1])
-    axes.set_xlabel(unit, fontsize=AXIS)
+    figure.text(0.02, 1 - 0.1 / height, title, fontsize=size.title, fontweight="bold", va="top")
+    _frame(axes, found, head, tops[-1], size)
+    axes.set_xlabel(unit, fontsize=label_size)
     for row, label, note, top, end in zip(found.rows, labels, notes, tops, tops[1:], strict=False):
-        _row(axes, row, label, note, top, end)
+        _row(axes, row, label, note, top, end, size)
     if found.legend:
-        _legend(figure, found, across, 1 - (0.14 + measure_height(title, TITLE)) / height)
+        _legend(figure, found, across, size, 1 - (0.14 + measure_height(title, size.title)) / height)
     if caption:
-        figure.text(0.02, 0.05 / height, caption, fontsize=SMALL, color=GREY, va="bottom")
+        figure.text(0.02, 0.05 / height, caption, fontsize=small, color=GREY, va="bottom")
     return figure
 
 
@@ -71,42 +87,43 @@ def pdf(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def _tops(rows: Sequence[Row], labels: Sequence[str], notes: Sequence[str]) -> list[float]:
+def _tops(rows: Sequence[Row], labels: Sequence[str], notes: Sequence[str], size: PaperSize) -> list[float]:
     """Where each row begins, in inches from the top, and where the last one ends."""
     tops = [0.0]
     for row, label, note in zip(rows, labels, notes, strict=True):
-        words = max(measure_height(label, LABEL), measure_height(note, LABEL)) + 0.06
-        tops.append(tops[-1] + max(STEP + 0.11 * (row.lines - 1), 0.55 if row.curve else 0.0, words))
+        words = max(measure_height(label, size.label), measure_height(note, size.small)) + 0.06
+        tops.append(tops[-1] + max(size.step + 0.11 * (row.lines - 1), 0.55 if row.curve else 0.0, words))
     return tops
 
 
-def _across(found: RowFigure) -> int:
+def _across(found: RowFigure, size: PaperSize) -> int:
     """Lines that the legend takes, so that none of its words leaves the page."""
-    widths = [measure_line(meaning, SMALL) + 0.45 for _, _, meaning in found.legend]
+    widths = [measure_line(meaning, size.small) + 0.4 for _, _, meaning in found.legend]
     lines = 1 if widths else 0
-    while widths and max(widths) * -(-len(widths) // lines) > 0.96 * WIDTH and lines < len(widths):
+    while widths and max(widths) * -(-len(widths) // lines) > 0.96 * size.width and lines < len(widths):
         lines += 1
     return lines
 
 
-def _frame(axes: Axes, found: RowFigure, head: str, tall: float) -> None:
+def _frame(axes: Axes, found: RowFigure, head: str, tall: float, size: PaperSize) -> None:
     axes.set(xlim=(0, 100), ylim=(tall, 0))
     axes.set_xticks([at for at, _ in found.ticks], [name for _, name in found.ticks])
+    axes.tick_params(axis="x", labelsize=size.small)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
     for at, name in found.across:
         axes.axvline(at, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
-        name_beside(axes, name, (at, 0), "data", (0, 2), size=SMALL, color=GREY)
+        name_beside(axes, name, (at, 0), "data", (0, 2), size=size.small, color=GREY)
     if head:
         place = (1.03, 1.0)
-        axes.annotate(head, place, xycoords="axes fraction", va="bottom", fontsize=SMALL, color=GREY)
+        axes.annotate(head, place, xycoords="axes fraction", va="bottom", fontsize=size.small, color=GREY)
 
 
-def _row(axes: Axes, row: Row, label: str, note: str, top: float, end: float) -> None:
+def _row(axes: Axes, row: Row, label: str, note: str, top: float, end: float, size: PaperSize) -> None:
     middle, across = (top + end) / 2, axes.get_yaxis_transform()
-    axes.text(-0.02, middle, label, transform=across, ha="right", va="center", fontsize=LABEL, weight=_weight(row))
-    axes.text(1.03, middle, note, transform=across, va="center", fontsize=SMALL, color=INK)
+    axes.text(-0.02, middle, label, transform=across, ha="right", va="center", fontsize=size.label, weight=_weight(row))
+    axes.text(1.03, middle, note, transform=across, va="center", fontsize=size.small, color=INK)
     for path, style in ((row.curve, "-"), (row.beside, "--")):
         if path:
             _curve(axes, path, COLOURS[row.colour], style, top, end)
@@ -141,10 +158,10 @@ def _mark(axes: Axes, mark: Mark, y: float, top: float, end: float) -> None:
     else:
         inside = "white" if mark.shape == "ring" else colour
         faint = 0.4 if mark.shape == "faint" else 1
-        axes.plot([mark.at], [y], "o", color=colour, markerfacecolor=inside, markersize=4.5, alpha=faint)
+        axes.plot([mark.at], [y], NAMES[mark.shape], color=colour, markerfacecolor=inside, markersize=4.5, alpha=faint)
 
 
-def _legend(figure: Figure, found: RowFigure, lines: int, y: float) -> None:
+def _legend(figure: Figure, found: RowFigure, lines: int, size: PaperSize, y: float) -> None:
     signs = [
         Line2D(
             [], [], color=COLOURS[colour], linestyle="-" if shape == "bar" else "", marker=NAMES.get(shape, "o"),
@@ -155,5 +172,5 @@ def _legend(figure: Figure, found: RowFigure, lines: int, y: float) -> None:
     meanings = [meaning for _, _, meaning in found.legend]
     figure.legend(
         signs, meanings, loc="upper left", bbox_to_anchor=(0.005, y), ncols=-(-len(signs) // lines), frameon=False,
-        fontsize=SMALL, borderpad=0, columnspacing=1.2,
+        fontsize=size.small, borderpad=0, columnspacing=1.2,
     )  # fmt: skip

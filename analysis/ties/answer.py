@@ -123,7 +123,7 @@ class TiesAnswer:
 def answer(
     votes: Votes,
     *,
-    size: int = 200,
+    size: int | None = None,
     unit: str = "vote",
     replace: bool = False,
     method: str = "exact",
@@ -134,8 +134,10 @@ def answer(
 ) -> TiesAnswer:
     """The ties of every HumanExp, pooled, and by every unit that the votes know.
 
-    `unit` says what is drawn to form a set, `clusters` what the interval of the share allows for.
+    `size` is that of a set (None: `size_that_fits`), `unit` says what is drawn to form one, `clusters` what the
+    interval of the share allows for.
     """
+    size = size_that_fits(votes) if size is None else size
     recipe = Recipe(sets, size, seed, unit, replace, method)
     _check_unit(votes, unit)
     clusters_of(votes, clusters)  # refuses what all votes together do not have

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, curve, round_steps
+from analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, curve, round_steps
 from analysis.showing.tables import Table
 from analysis.showing.words import count, p_value, percent
 from analysis.stats.intervals import Interval
@@ -59,10 +59,10 @@ def sets_figure(answer: TiesAnswer) -> RowFigure:
         Row(
             one.name if answer.experiments else "all votes",
             f"{percent(one.share)} ties",
-            (_bar(axis, one, f"c{k % 6}"),),
+            (_bar(axis, one, f"c{k % HUES}"),),
             curve(axis, grid, height, tallest),
             curve(axis, grid, paper, tallest) if one.replaced else "",
-            f"c{k % 6}",
+            f"c{k % HUES}",
             described=_described(one),
         )
         for k, (one, height, paper) in enumerate(zip(curves, heights, papers, strict=True))
@@ -75,6 +75,7 @@ def sets_figure(answer: TiesAnswer) -> RowFigure:
         f"Share of ties in sets of {count(answer.recipe.size, 'judgement')} from {noun}",
         tuple(rows), axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"), "share of ties",
         ((chance, "chance 33 %"), *([(half, "half")] if half - chance > ROOM else [])),
+        name="tie-sets",
         caption=f"{_key(answer)}Bars under the curves: 95 % of the sets. Last line: the share with its 95 % interval, "
         "from resampling the named units. Chance: random clicking among three answers.",
     )  # fmt: skip
@@ -99,6 +100,7 @@ def units_figure(answer: TiesAnswer) -> RowFigure:
     return RowFigure(
         "The share of ties among all votes, by what is resampled", tuple(rows),
         axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"), "share of ties", across, note_head="95 % interval",
+        name="ties",
     )  # fmt: skip
 
 

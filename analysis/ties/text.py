@@ -185,7 +185,10 @@ def against_chance(curve: Curve) -> str:
     share, chance = percent(curve.share), f"(33.3 %; {p_equals(curve.chance.p_shown)})"
     if curve.chance.told_apart:
         return f"The tie share ({share}) differs from that of random clicking {chance}."
-    return f"Random clicking {chance} could give this tie share ({share}), so it cannot show that raters read."
+    return (
+        f"Random clicking {chance} could give this tie share ({share}), so it cannot show that raters read the "
+        "responses."
+    )
 
 
 def _raters(answer: TiesAnswer) -> list[str]:

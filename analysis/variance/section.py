@@ -21,11 +21,12 @@ COMPONENT_NAMES = {
     "rater": "rater", RESIDUAL: "all else",
 }  # fmt: skip
 COMPONENT_COLOURS = {
-    "model": "c1", "model:seed": "c0", "contrast": "c1", "rater": "c4", "item": "c2", "dialogue": "c2", "context": "c2",
-    "pair": "c0", "question": "c0", "item:draw": "c4",
-    "model:item": "c3", "contrast:rater": "c3", "contrast:pair": "c3",
+    "model": "c7", "model:seed": "c0", "contrast": "c7", "rater": "c3", "item": "c1", "dialogue": "c1", "context": "c1",
+    "pair": "c0", "question": "c0", "item:draw": "c3",
+    "model:item": "c2", "contrast:rater": "c2", "contrast:pair": "c2",
 }  # fmt: skip
 OTHER_COLOUR = "c5"
+LEAST = 0.005  # share of variance that a row of the table has
 VARYING = (
     "One observation is one vote, or one model's score on one dialogue. The largest components show what a study "
     "needs more of: dialogues if dialogues differ, seeds if seeds differ."
@@ -63,7 +64,7 @@ def _figure(tables: Sequence[VarianceTable]) -> RowFigure:
         names.setdefault(COMPONENT_COLOURS.get(name, OTHER_COLOUR), []).append(_name(name))
     legend = tuple(("block", colour, ", ".join(shared)) for colour, shared in names.items())
     return RowFigure("Shares of variance", tuple(_row(table, axis) for table in tables),
-                  axis.ticks(range(0, 101, 25)), "percent of the variance", (), legend)  # fmt: skip
+                  axis.ticks(range(0, 101, 25)), "percent of the variance", (), legend, name="variance")  # fmt: skip
 
 
 def _row(table: VarianceTable, axis: Axis) -> Row:
@@ -83,6 +84,12 @@ def _table(tables: Sequence[VarianceTable]) -> Table:
          f"{math.sqrt(max(part.low, 0)):.2f} to {math.sqrt(max(part.high, 0)):.2f}", percent(part.share))
         for table in tables
         for part in table.components
+        if part.share >= LEAST or part.name == RESIDUAL
     )  # fmt: skip
     head = ("scale", "component", "levels", "SD", "95 % interval of the SD", "share of variance")
-    return Table(head, rows, "Variance components; scores in points, votes as +1, 0, -1 (net) or 0, 1 (tie)")
+    return Table(
+        head,
+        rows,
+        "Variance components; scores in points, votes as +1, 0, -1 (net) or 0, 1 (tie). Components "
+        f"under {percent(LEAST)} are in report.json",
+    )

@@ -30,7 +30,7 @@ def _figure(answer: WorthAnswer, outcome: str) -> RowFigure | None:
     rows = tuple(_row(one, axis) for one in drawn)
     title = f"Part of the votes on {OF[drawn[0].outcome]} that each evaluator could spare"
     return RowFigure(title, rows, axis.ticks(round_steps(axis.low, axis.high)), "% of the votes",
-                     note_head="worth (95 % interval)")  # fmt: skip
+                     note_head="worth (95 % interval)", name=f"worth-{outcome}")  # fmt: skip
 
 
 def _row(one: Worth, axis: Axis) -> Row:

@@ -321,7 +321,7 @@ def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, as
     assert pooled["interval"]["low"] < 1 / 3 and pooled["chance"]["p"] > 0.05
     sentence = (
         f"Random clicking (33.3 %; p = {pooled['chance']['p']:.4f}) could give this tie share (88.9 %), so it cannot "
-        "show that raters read."
+        "show that raters read the responses."
     )
     assert sentence in say("ties", tmp_path, "--size", 1, "--out", tmp_path)
     assert any(finding.endswith(sentence) for finding in found["findings"])

@@ -132,6 +132,10 @@ def test_the_report_opens_without_an_error_or_an_outside_request(study, chromium
     page.on("request", lambda request: requests.append(request.url))
     page.goto((study / "report.html").as_uri())
     assert errors == []
+    screens = "document.documentElement.scrollHeight / 800"
+    assert page.locator(".screen").bounding_box()["height"] < 800 and page.evaluate(screens) <= 10
+    page.click("#unfold")
+    assert page.evaluate(screens) <= 25
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []
     assert barriers(page, "light", 1280, 900) == []
     assert barriers(page, "light", 390, 900) == []

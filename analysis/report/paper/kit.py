@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def paper_section(study: Study, answers: VotesAnswers, folder: str, figures: int
         (f"{folder}/{METHODS}", "the paragraph above in LaTeX, with citations"),
         *((f"{folder}/{name}", f"tables for a page of {'one column' if k == 1 else 'two columns'}")
           for k, name in TABLES.items()),
-        (f"{folder}/figures/", f"{figures} figures of this page as PDF and SVG"),
+        (f"{folder}/figures/", f"{figures} figures as PDF and SVG: for a column of two, and -wide for a page"),
         (f"{folder}/{SHEET}", f"human evaluation datasheet (HEDS 3.0): {known} of {len(items)} questions are answered"),
         (f"{folder}/{BOOK}", "the tool, and the methods used here"),
         (f"{folder}/data/", "votes and pairs to publish, without persons, with a dictionary"),
@@ -104,14 +104,24 @@ def files(found: KitSource, *, rng: random.Random) -> Iterator[tuple[str, bytes]
 
 
 def _drawn(figures: tuple[RowFigure, ...]) -> Iterator[tuple[str, bytes]]:
-    from analysis.showing.row_pictures import pdf, picture, svg
+    from analysis.showing.row_pictures import COLUMN, PAGE, pdf, picture, svg
 
-    for number, one in enumerate(figures, 1):
+    for number, (name, one) in enumerate(named_figures(figures).items(), 1):
         step(f"figure {number} of {len(figures)} for the paper")
-        words = "-".join(re.findall(r"[a-z]+", one.title.lower())[:5])
-        drawn = picture(one)
-        yield f"figures/{number:02}-{words}.pdf", pdf(drawn)
-        yield f"figures/{number:02}-{words}.svg", svg(drawn)
+        for size, more in ((COLUMN, ""), (PAGE, "-wide")):
+            drawn = picture(one, size)
+            yield f"figures/{name}{more}.pdf", pdf(drawn)
+            yield f"figures/{name}{more}.svg", svg(drawn)
+
+
+def named_figures(figures: Sequence[RowFigure]) -> dict[str, RowFigure]:
+    """Every figure by the name of its file, which is the same whatever else a study holds."""
+    named: dict[str, RowFigure] = {}
+    for one in figures:
+        name = "-".join(re.findall(r"[a-z0-9]+", one.name.lower()))
+        again = sum(other == name or re.fullmatch(rf"{re.escape(name)}-\d+", other) is not None for other in named)
+        named[f"{name}-{again + 1}" if again else name] = one
+    return named
 
 
 def _lines(pairs: tuple[Pair, ...]) -> bytes:

@@ -68,7 +68,10 @@ def test_ranks_and_ratings_of_programs_are_told_apart_from_those_of_people(tmp_p
             in say(capsys, command, simulated, "--question", question)
         )
         say(capsys, "report", simulated, "--question", question)
-        assert "No person has judged these responses" in (simulated / f"report-{question}.html").read_text()
+        assert (
+            "They show how the study works, not how good the models are."
+            in (simulated / f"report-{question}.html").read_text()
+        )
     assert "Answers here are simulated" in say(capsys, "variance", simulated, "--sets", "2")
 
 

@@ -236,7 +236,11 @@ def test_missing_columns_leave_out_their_units_only():
 @pytest.mark.parametrize(
     ("changes", "recipe", "message"),
     [
-        ({}, {}, "HumanExp-1 has 40 votes, fewer than a set of 200; choose a smaller --size or add --replace"),
+        (
+            {},
+            {"size": 200},
+            "HumanExp-1 has 40 votes, fewer than a set of 200; choose a smaller --size or add --replace",
+        ),
         ({}, {"size": 0}, "--size and --sets must be 1 or more"),
         ({"round": np.arange(1, 121)}, {"size": 1}, "round column has 120 different values"),
         ({"rater": None}, {"size": 9, "unit": "rater"}, "no rater column, and --unit rater needs it"),

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import itertools
 import json
 import random
 import re
@@ -17,7 +18,8 @@ from analysis.agreement.answer import answer as agreement
 from analysis.preference.answer import answer as preference
 from analysis.report.assembly import page, report
 from analysis.report.paper import heds, public_data
-from analysis.report.paper.kit import MANIFEST, kit_folder, write_kit
+from analysis.report.paper.kit import MANIFEST, kit_folder, named_figures, write_kit
+from analysis.showing.page import sign_of
 from analysis.showing.words import signed
 from analysis.ties.answer import answer as ties
 from analysis.votes.inputs import matches_of
@@ -166,13 +168,30 @@ def test_every_citation_is_in_the_bibliography_and_every_entry_has_a_reason(kit,
     assert book.count("{") == book.count("}") and "hovy" in book if whole.answers.agreement.spamming else True
 
 
-def test_every_figure_of_the_page_is_there_twice_with_its_words(whole, kit):
-    pictures = sorted((kit / "figures").iterdir())
-    assert len(pictures) == 2 * len(whole.figures) > 4
-    for figure, path in zip(whole.figures, [one for one in pictures if one.suffix == ".svg"], strict=True):
-        words = " ".join("".join(node.itertext()) for node in ET.parse(path).iter() if node.tag.endswith("text"))
+@pytest.mark.parametrize(("more", "points"), [("", 3.3 * 72), ("-wide", 6.4 * 72)])
+def test_every_figure_of_the_page_is_there_by_its_name_for_a_column_and_a_page(whole, kit, more, points):
+    named = named_figures(whole.figures)
+    assert len(list((kit / "figures").iterdir())) == 4 * len(whole.figures) > 8
+    assert {"net-preference", "ranks", "control-ties", "tie-sets", "agreement"} <= set(named)
+    for name, figure in named.items():
+        path = kit / "figures" / f"{name}{more}.svg"
+        drawn = ET.parse(path)
+        assert float(drawn.getroot().get("width").removesuffix("pt")) == pytest.approx(points, abs=0.5)
+        words = " ".join("".join(node.itertext()) for node in drawn.iter() if node.tag.endswith("text"))
         assert all(word in words for row in figure.rows for word in row.label.split())
         assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_name_that_comes_twice_is_numbered_and_nobody_elses_changes(whole):
+    first, *others = whole.figures
+    assert [*named_figures([first, *others, first])][-1] == f"{first.name}-2"
+    assert all(re.fullmatch(r"[a-z][a-z0-9-]*", name) for name in named_figures(whole.figures))
+
+
+def test_no_two_systems_have_one_mark():
+    signs = [sign_of(place) for place in range(40)]
+    assert len(set(signs)) == 40
+    assert all(one[0] != other[0] and one[1] != other[1] for one, other in itertools.pairwise(signs))
 
 
 @pytest.mark.parametrize(("kind", "name"), [("onecolumn", "one-column"), ("twocolumn", "two-columns")])
