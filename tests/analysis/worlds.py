@@ -396,3 +396,19 @@ class Arenas:
         level = np.stack([apart / 2, -apart / 2, tie], axis=1)
         choice = (level + generator.gumbel(size=level.shape)).argmax(1)
         return {"a": a, "b": b, "choice": choice, "rater": rater, "dialogue": dialogue}
+
+
+@dataclass(frozen=True)
+class Drawn(Arenas):
+    """Arenas whose systems are of any strength between -spread and spread, another one in every study."""
+
+    known: tuple[float, ...] = ()
+
+    @property
+    def strengths(self) -> np.ndarray:
+        """The strengths that were drawn."""
+        return np.array(self.known)
+
+    def drawn(self, generator: np.random.Generator) -> Drawn:
+        """The world of one study."""
+        return replace(self, known=tuple(generator.uniform(-self.spread, self.spread, self.systems).tolist()))

@@ -4,17 +4,22 @@ import csv
 import gzip
 import json
 import lzma
+import re
+import shutil
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from analysis.__main__ import COMMANDS
 from analysis.preference.answer import answer
 from analysis.preference.text import parts
 from analysis.report.findings import best_of, preferred
 from analysis.showing.tables import Table
 from analysis.votes.systems import fixed_sides, named_sides
 from analysis.votes.votes import votes_from_columns
+from dialogue.command_line import dispatch
 
 
 def pandalm(shared):
@@ -85,6 +90,86 @@ def test_no_two_sentences_about_one_contrast_contradict_each_other(public, share
         said = claims(found, one, is_shown)
         for (left, claim), (right, other) in combinations(said.items(), 2):
             assert claim == other, (one.first, one.second, left, right)
+
+
+def page_of(file, capsys, *options):
+    """The rendered report of a table of votes, as Markdown."""
+    assert dispatch("analysis", "", COMMANDS, ["report", str(file), *options]) == 0
+    capsys.readouterr()
+    return file.with_name("report.md").read_text(encoding="utf-8").replace("\\", "").replace("−", "-")
+
+
+def rows_under(page, *heads):
+    """The rows, by their heads, of every table of the page that has these columns."""
+    for block in re.findall(r"(?:^\|.*\n)+", page, re.M):
+        head, _, *rows = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines())
+        if set(heads) <= set(head):
+            yield from (dict(zip(head, row, strict=True)) for row in rows)
+
+
+def said_on(page):
+    """What every sentence and table row of the page says of two systems: names -> (words, whether one is preferred).
+
+    What is said of these raters alone is another question, and has a heading and sentences of its own.
+    """
+    ranks = {row["system"]: [int(end) for end in row["95 % ranks, all at once"].split("-")]
+             for row in rows_under(page, "system", "95 % ranks, all at once")}  # fmt: skip
+    compared = [*rows_under(page, "comparison", "95 % interval", "p (Holm)")]
+    said = {frozenset(row["comparison"].split(" against ")): [] for row in compared}
+    for row in compared:
+        low, high = map(float, row["95 % interval"].split(" to "))
+        lowest = min(float(row[name].lstrip("<")) for name in ("p", "p (Holm)"))
+        assert (lowest <= 0.05) == (low > 0 or high < 0), row
+        if (is_open := float(row["p (Holm)"].lstrip("<")) > 0.05) or len(
+            compared
+        ) == 1:  # of several the ranks decide too
+            said[frozenset(row["comparison"].split(" against "))].append((row["comparison"], not is_open))
+    for names, claims in said.items():
+        if names <= ranks.keys():
+            first, second = (ranks[name] for name in names)
+            claims.append(("ranks", first[1] < second[0] or second[1] < first[0]))
+        for sentence in re.split(r"(?<=\.)\s", page):
+            if claim := claim_of(sentence, *names):
+                claims.append((sentence, claim == "yes"))
+    return said
+
+
+def claim_of(sentence, one, other):
+    """`yes` or `no` where the sentence says whether one of two systems is preferred; empty where it does not."""
+    either = f"(?:{re.escape(one)}|{re.escape(other)})"
+    if re.search(f"People preferred {either} to {either}|{either} is the best of", sentence):
+        return "yes"
+    none = re.search(
+        f"No preference between {either} and {either} was shown|No preference was shown in any of", sentence
+    )
+    differing = re.search(f"preference between .*{either} and {either}[ ,].*counts as shown|"
+                          f"preference between .*{either} and {either}[ ,].*by the ranks .* not", sentence)  # fmt: skip
+    return "no" if none or differing else ""
+
+
+def contradictions(page):
+    return [
+        (left, right)
+        for claims in said_on(page).values()
+        for (left, claim), (right, other) in combinations(claims, 2) if claim != other
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("hasty")
+def test_no_two_sentences_of_the_rendered_page_about_one_contrast_contradict_each_other(shared, tmp_path, capsys):
+    file = Path(shutil.copy(shared / "data" / "pandalm" / "votes.csv", tmp_path / "votes.csv"))
+    page = page_of(file, capsys, "--columns", "pair=pair,rater=rater,choice=choice,system_a=model_a,system_b=model_b")
+    said = said_on(page)
+    assert len(said) == 10 and all(len(claims) >= 2 for claims in said.values()) and not contradictions(page)
+    assert contradictions(page.replace("No preference was shown in any of", "llama-7b is the best of"))
+    votes = marco(shared).votes
+    rows = zip(votes.pair, votes.dialogue, votes.rater, np.array(["a", "b", "tie"])[votes.choice], strict=True)
+    (tmp_path / "marco").mkdir()
+    with (file := tmp_path / "marco" / "votes.csv").open("w", newline="") as handle:
+        csv.writer(handle).writerows([("pair", "dialogue", "rater", "choice"), *rows])
+    page = page_of(file, capsys)
+    (claims,) = said_on(page).values()
+    assert len(claims) >= 2 and not contradictions(page)
 
 
 def test_three_annotators_have_an_answer_of_their_own_that_is_named(shared):
