@@ -26,6 +26,7 @@ CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by
     "comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
     "compare_runs.answer._Error: low high": "compare_runs.answer.RunContrast",
     "erasure.answer.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
+    "preference.answer.TieShare: low high": "stats.intervals.Interval",
     "preference.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
     "preference.strata.GroupPreference: p_holm": "stats.disparity.Disparity",
     "ratings.answer.RatingDifference: p_holm": "stats.intervals.Interval",
