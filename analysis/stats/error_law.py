@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)  # for one law
 FEWER, LIGHTER = np.polynomial.legendre.leggauss(48)  # each of two laws
 DEVIATIONS = 4000  # of the mean, at each of which raters are drawn once
-MOST_DRAWN = 4_000_000  # raters drawn for one law; of more raters there are fewer deviations
+MOST_DRAWN = 1_000_000  # raters drawn for one law; of more raters there are fewer deviations, and they matter less
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ def _together(one: Floats, other: Floats, ways: Sequence[Way]) -> tuple[Floats, 
     return np.sqrt(variance / (1 + sum(way.adds for way in ways))), freedom
 
 
+@lru_cache(maxsize=256)  # a plan asks for the power of the same votes at many differences and margins
 def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
     """The law where raters do unequal work: their votes by a log-normal law, the sums of their scores normal."""
     sizes = _work(max(round(rater.number), 2), rater.effective, rater.size)

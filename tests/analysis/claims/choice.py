@@ -63,6 +63,6 @@ CLAIMS = (
     Claim(
         "choice: people less a model",
         "the 95 % interval of people's share of hits less a model's holds it, for new raters, dialogues and seeds",
-        {"choice.paired.PeopleLessModel": "low high p"}, WORLDS, each(Quiz.holds), 0.95, 0.94, studies=500,
+        {"choice.paired.PeopleLessModel": "low high p"}, WORLDS, each(Quiz.holds), 0.95, 0.93, studies=500,
     ),
 )  # fmt: skip
