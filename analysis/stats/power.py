@@ -223,23 +223,29 @@ def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05,
             f"No net preference reaches {net:g} where {crowd.ties:.0%} of the votes are ties: the most is "
             f"{1 - crowd.ties:g}. Ask for a smaller --difference."
         )
-    return _fewest(lambda votes: power_for_difference(net, votes, crowd, alpha=alpha) >= power)
+    return _fewest(lambda votes: power_for_difference(net, votes, crowd, alpha=alpha) >= power, crowd)
 
 
 def votes_for_margin(margin: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Votes after which two systems without any difference pass TOST at `margin` with this power."""
     _positive(margin, "margin")
-    return _fewest(lambda votes: power_for_margin(margin, votes, crowd, alpha=alpha) >= power)
+    return _fewest(lambda votes: power_for_margin(margin, votes, crowd, alpha=alpha) >= power, crowd)
 
 
-def _fewest(enough: Callable[[int], bool]) -> int:
-    """The first number of votes, from two, that is enough: the power grows with the votes."""
+def _fewest(enough: Callable[[int], bool], crowd: Assumptions) -> int:
+    """The first number of votes, from two, that is enough: the power grows with the votes.
+
+    Where raters do unequal work, their law is drawn: then one of 128 steps between two powers of two is enough, which
+    the searches for other differences and margins ask for too.
+    """
     most = 2
     while not enough(most):
         most *= 2
         if most > MOST_VOTES:
             raise InputError(f"More than {MOST_VOTES:,} votes would be needed; ask for a larger difference or margin.")
-    return most // 2 + 1 + bisect_left(range(most // 2 + 1, most), True, key=enough)
+    tried = range(most // 2, most, max(most // 256, 1) if crowd.rater_cv else 1)[1:]
+    first = bisect_left(tried, True, key=enough)
+    return tried[first] if first < len(tried) else most
 
 
 def smallest_difference(votes: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
