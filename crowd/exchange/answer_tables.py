@@ -97,6 +97,11 @@ def _systems(table: RawTable, asked: Sequence[str], left: Sequence[str]) -> Sequ
         raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
     if asked:
         return asked
+    if not left:
+        raise InputError(
+            f"{table.path} has the answers of one system at most (its columns: {', '.join(table.names)}). Give a second "
+            "file of answers to the same prompts, or a table with a column for each system."
+        )
     if len(left) != 2:
         raise Unclear(
             f"{table.path}: which columns hold the systems' answers? Candidates: {', '.join(left) or 'none'}.",

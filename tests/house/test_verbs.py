@@ -50,6 +50,7 @@ def test_the_four_rows_of_the_readme_are_analysed(four_rows, tmp_path):
     assert "50.0 % of 4 votes are ties" in say("ties", four_rows, "--out", tmp_path)
 
 
+@pytest.mark.slow  # two whole reports
 def test_a_study_is_analysed_as_report_does(tmp_path):
     study = add_votes(tmp_path)
     say("analyze", study, "--margin", 0.2)

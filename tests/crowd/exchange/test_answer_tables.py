@@ -82,6 +82,7 @@ def changed(row, **more):
         (changed(0, kind="chat"), ["--good", "ours"], r"kind is 'chat'.*--columns kind=-"),
         ([{**one, "note": "x"} for one in ROWS], [], r"Candidates: ours, theirs, note\.[\s\S]*--systems ours,theirs"),
         (ROWS, ["--systems", "ours,nobody"], "no column 'nobody'"),
+        ([{"prompt": "Hi", "response": "a"}], [], "the answers of one system at most .* Give a second file"),
         ([{"ours": "a", "theirs": "b"}], [], "no column for context"),
         ([{"prompt": "Hi", "system": "ours", "text": "a"}], [], "no column for id"),
         (ROWS, ["--columns", "user=x"], "'user', which is not one of id, context"),

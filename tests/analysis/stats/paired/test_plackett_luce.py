@@ -26,7 +26,7 @@ def drawn(generator, *, number, size, worth, grain=0.0):
 def test_without_equals_the_strengths_are_choixs():
     import choix
 
-    rankings = drawn(np.random.default_rng(0), number=400, size=4, worth=np.linspace(-1, 1, 6))
+    rankings = drawn(np.random.default_rng(0), number=100, size=4, worth=np.linspace(-1, 1, 6))
     ours = fit_rankings(rankings, NAMES, {})
     theirs = choix.opt_rankings(6, [tuple(place[0] for place in ranking) for ranking in rankings], tol=1e-12)
     assert ours.tie is None and ours.strengths == pytest.approx(theirs - theirs.mean(), abs=1e-6)
@@ -66,7 +66,7 @@ def likelihood(theta, rankings, systems):
 
 
 def test_with_equals_the_fit_has_the_highest_likelihood_of_the_formula():
-    rankings = drawn(np.random.default_rng(2), number=60, size=4, worth=np.linspace(-1, 1, 5), grain=1.5)
+    rankings = drawn(np.random.default_rng(2), number=30, size=4, worth=np.linspace(-1, 1, 5), grain=1.5)
     ours = fit_rankings(rankings, NAMES[:5], {})
     assert ours.tie == 5 and len(ours.parameters) > 6  # two equals, and three
     assert ours.log_likelihood == pytest.approx(likelihood(ours.parameters, rankings, 5))

@@ -49,6 +49,7 @@ def market(tmp_path_factory):
         yield found
 
 
+@pytest.mark.slow
 def test_five_hundred_people_are_paid_in_under_thirty_calls(market, capsys):
     state = market.prolific
     state.calls.clear()
