@@ -99,8 +99,8 @@ def _systems(table: RawTable, asked: Sequence[str], left: Sequence[str]) -> Sequ
         return asked
     if not left:
         raise InputError(
-            f"{table.path} has the answers of one system at most (its columns: {', '.join(table.names)}). Give a second "
-            "file of answers to the same prompts, or a table with a column for each system."
+            f"{table.path} has the answers of one system at most (its columns: {', '.join(table.names)}). Give a "
+            "second file of answers to the same prompts, or a table with a column for each system."
         )
     if len(left) != 2:
         raise Unclear(
