@@ -176,6 +176,8 @@ def deliver(args: argparse.Namespace, found: Result, *, more: str = "", then: st
     """
     from dialogue.files import write_json
 
+    if getattr(args, "figure", None):
+        found.plot().save(args.figure)
     if args.json == "-":
         json.dump(found.document, sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
         sys.stdout.write("\n")

@@ -6,6 +6,7 @@ returns a `Result`, which shows itself as tables, keeps every number in `documen
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from analysis.arguments import SAID_OF_VOTES, check_help, check_margin, check_ranges
 from analysis.notebook_tasks import compare_runs as compare_runs
 from analysis.notebook_tasks import erasure as erasure
-from analysis.notebook_tasks import leaderboard as leaderboard
 from analysis.notebook_tasks import robustness as robustness
 from analysis.showing.result import Result
 from analysis.votes.cautions import reading_of, told_of_reading
@@ -24,11 +24,13 @@ from dialogue.errors import InputError
 from dialogue.importing.naming import Names
 
 if TYPE_CHECKING:
+    from analysis.questions.leaderboard import leaderboard as leaderboard
     from analysis.votes.keeping import Unverified
     from analysis.votes.long_tables import LongTable
     from analysis.votes.systems import Matches
     from analysis.votes.votes import Votes
 
+HOMES = {"leaderboard": "analysis.questions.leaderboard"}
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
     "ties": (0, 1), "per_pair": (1, math.inf), "per_rater": (1, math.inf), "pair_icc": (0, 1), "rater_icc": (0, 1),
@@ -37,6 +39,13 @@ LEGAL = {
     "judge_correlation": (-1, 1), "unlabelled": (1, math.inf), "rater_share": (0, 1),
     "verdict_price": (0, math.inf),
 }  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """A question is imported when it is first asked: none of them waits for the libraries of the others."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(HOMES[name]), name)
 
 
 def ties(

@@ -27,24 +27,6 @@ def robustness(
     return Result(document(found), parts(found), draw)
 
 
-def leaderboard(
-    *studies: Any, weights: Mapping[str, float] | None = None, condition: str = "", claims: Any = None, seed: int = 0
-) -> Result:
-    """Systems in order with simultaneous ranks (`python -m analysis leaderboard`); `studies` are folders."""
-    from analysis.leaderboard import answer as room
-    from analysis.leaderboard.text import document, parts
-
-    read = [read_study(Path(study), votes_too=False) for study in studies]
-    found = room.answer(read, weights=weights, condition=condition, claims=claims and Path(claims), seed=seed)
-
-    def draw() -> Any:
-        from analysis.leaderboard.figures import figures
-
-        return figures(found)
-
-    return Result(document(found), parts(found), draw)
-
-
 def erasure(study: Any, *, margin: float = 0.01) -> Result:
     """Whether decoders use what their encoders hold (`python -m analysis erasure`); `study` is a folder."""
     from analysis.erasure import answer as room

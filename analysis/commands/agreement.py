@@ -69,8 +69,6 @@ def run(args: argparse.Namespace) -> None:
         write_posteriors(
             args.posteriors, votes_from(args, labels="tie" if args.labels == "tie" else "any").given(), args.model
         )
-    if args.figure:
-        found.plot().save(args.figure)
     deliver(args, found, then=_then(args, found.document["votes"]))
 
 

@@ -49,8 +49,6 @@ def run(args: argparse.Namespace) -> None:
     found = choice(
         args.study, columns=parse_names(args.columns, "--columns"), **{name: getattr(args, name) for name in names}
     )
-    if args.figure:
-        found.plot().save(args.figure)
     if args.latex:
         tables = [part for part in found.parts if isinstance(part, Table)]
         with atomic(args.latex) as handle:

@@ -62,8 +62,6 @@ def run(args: argparse.Namespace) -> None:
             raise InputError(f"compare puts people beside metrics. {instead}") from error
         step = next_command("python -m analysis preference", args.study)
         raise InputError(f"{error} compare puts people beside metrics; for votes alone type: {step}") from error
-    if args.figure:
-        found.plot().save(args.figure)
     deliver(args, found, then=_then(args))
 
 

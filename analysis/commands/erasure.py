@@ -30,6 +30,4 @@ def run(args: argparse.Namespace) -> None:
     from analysis.notebook import erasure
 
     found = erasure(args.study, margin=args.margin)
-    if args.figure:
-        found.plot().save(args.figure)
     deliver(args, found, then=next_command("python -m analysis compare", args.study))

@@ -40,12 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, order, print."""
-    from analysis.notebook import leaderboard
+    from analysis.questions.leaderboard import leaderboard
 
     weights = _weights(args.weights)
     found = leaderboard(*args.study, weights=weights, condition=args.condition, claims=args.claims, seed=args.seed)
-    if args.figure:
-        found.plot().save(args.figure)
     deliver(args, found, then=next_command("python -m analysis compare", args.study[0]))
 
 

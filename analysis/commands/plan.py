@@ -97,8 +97,6 @@ def run(args: argparse.Namespace) -> None:
         *("judge_correlation", "unlabelled", "rater_share", "verdict_price"),
     )
     found = plan(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
-    if args.figure:
-        found.plot().save(args.figure)
     deliver(args, found, then=_then(args))
 
 

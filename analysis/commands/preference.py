@@ -67,8 +67,6 @@ def run(args: argparse.Namespace) -> None:
 
     asked = ("pairs", "margin", "model", "clusters", "sets", "careful", "mixed", "seed", "raters", "by")
     found = preference(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
-    if args.figure:
-        found.plot().save(args.figure)
     deliver(args, found, then=_then(args))
 
 

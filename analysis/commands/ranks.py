@@ -33,8 +33,6 @@ def run(args: argparse.Namespace) -> None:
 
     columns = parse_names(args.columns, "--columns")
     found = ranks(args.table, clusters=args.clusters, columns=columns, question=args.question)
-    if args.figure:
-        found.plot().save(args.figure)
     ours = ratings_file(args.table)
     then = (
         next_command("python -m analysis report", args.table, *given(args, "question"))

@@ -50,8 +50,6 @@ def run(args: argparse.Namespace) -> None:
         question=args.question,
         mixed=args.mixed,
     )
-    if args.figure:
-        found.plot().save(args.figure)
     ours = ratings_file(args.table)
     then = (
         next_command("python -m analysis report", args.table, *given(args, "question"))

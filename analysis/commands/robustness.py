@@ -33,6 +33,4 @@ def run(args: argparse.Namespace) -> None:
         [part for part in text.split(",") if part] for text in (args.kinds, args.tasks, args.models)
     )
     found = robustness(args.study, kinds=kinds, tasks=tasks, models=models, by=args.by)
-    if args.figure:
-        found.plot().save(args.figure)
     deliver(args, found, then=next_command("python -m analysis leaderboard", args.study))

@@ -76,8 +76,6 @@ def run(args: argparse.Namespace) -> None:
         seed=args.seed,
         **reading(args),
     )
-    if args.figure:
-        found.plot().save(args.figure)
     deliver(args, found, then=_then(args, found.document))
 
 

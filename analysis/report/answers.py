@@ -16,8 +16,6 @@ from analysis.erasure.answer import ERASERS, ErasureAnswer
 from analysis.erasure.answer import answer as ask_erasure
 from analysis.judge.answer import JudgeAnswer
 from analysis.judge.answer import answer as ask_judge
-from analysis.leaderboard.answer import TASK_SUCCESS, LeaderboardAnswer
-from analysis.leaderboard.answer import answer as ask_leaderboard
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
@@ -172,16 +170,6 @@ def erasure_of(folder: Path) -> tuple[ErasureAnswer | None, str]:
         return ask_erasure(folder), ""
     except InputError as error:
         return None, f"What the decoders use is unknown. {str(error).replace(f'{folder}/', '')}"
-
-
-def leaderboard_of(study: Study) -> LeaderboardAnswer | None:
-    """The answer of `analysis leaderboard STUDY`; None where task success was not scored."""
-    if study.scores is None or not any(key.evaluator == TASK_SUCCESS for key in study.scores.values):
-        return None
-    try:
-        return ask_leaderboard([study])
-    except InputError:
-        return None
 
 
 def _preference(

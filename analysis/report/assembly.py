@@ -32,9 +32,8 @@ from analysis.erasure import section as erasure
 from analysis.erasure.text import document as erasure_document
 from analysis.judge import section as judge
 from analysis.judge.text import document as judge_document
-from analysis.leaderboard import section as leaderboard
-from analysis.leaderboard.text import document as leaderboard_document
 from analysis.preference import section as preference
+from analysis.questions import leaderboard
 from analysis.ranks import section as ranks
 from analysis.ranks.section import ranked_title
 from analysis.ratings import section as ratings
@@ -46,7 +45,6 @@ from analysis.report.answers import (
     choice_of,
     erasure_of,
     judge_of,
-    leaderboard_of,
     robustness_of,
     variance_of,
     votes_answers,
@@ -177,7 +175,7 @@ def report(
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
     varied = variance_of(study, panels, beside.left_out if beside else ())
     chosen = choice_of(study.folder, clusters)
-    led, cost = leaderboard_of(study), robustness_of(study)
+    led, cost = leaderboard.answer_study(study), robustness_of(study)
     erased, not_erased = erasure_of(study.folder)
     excluded = exclusion.without_rules(study, margin, clusters)
     rated, ranked = ratings.section(votes.ratings), ranks.section(votes.ranks)
@@ -192,7 +190,7 @@ def report(
         ties.section(votes.ties, study),
         exclusion.section(excluded, votes),
         shown,
-        leaderboard.section(led),
+        leaderboard.section(led) if led else None,
         robustness.section(cost),
         probed,
         erasure.section(erased, not_erased),
@@ -214,7 +212,7 @@ def report(
         "variance": varied and variance_document(varied), "discriminators": apart and dict(apart.document),
         "judge": ruled and judge_document(ruled), "worth": worths and worth_document(worths),
         "choice": chosen and choice_document(chosen),
-        "leaderboard": led and leaderboard_document(led), "robustness": cost and robustness_document(cost),
+        "leaderboard": led and leaderboard.document(led), "robustness": cost and robustness_document(cost),
         "erasure": erased and erasure_document(erased),
         "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],

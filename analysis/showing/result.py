@@ -14,6 +14,8 @@ from analysis.showing.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from analysis.showing.page import RowFigure
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
@@ -21,7 +23,7 @@ class Result:
 
     document: Mapping[str, Any]
     parts: Sequence[Table | str]
-    draw: Callable[[], Mapping[str, Figure]]
+    draw: Callable[[], Mapping[str, Figure] | Sequence[RowFigure]]
     read: Sequence[str] = ()  # how the table was read, and what was left out
 
     def __repr__(self) -> str:
@@ -35,8 +37,16 @@ class Result:
         return f"<section>\n{body}\n<p><small><code>{escape(str(recipe))}</code></small></p>\n</section>"
 
     def plot(self) -> Drawing:
-        """The figures that the command draws."""
-        return Drawing(self.draw())
+        """The figures that the command draws; of figures in rows the first takes the plain name."""
+        drawings = self.draw()
+        if isinstance(drawings, Mapping):
+            return Drawing(drawings)
+        from analysis.showing.row_pictures import picture
+
+        recipe = str(self.parts[-1])
+        return Drawing(
+            {f"-{rows.name}" if place else "": picture(rows, recipe=recipe) for place, rows in enumerate(drawings)}
+        )
 
 
 @dataclass(frozen=True, eq=False)

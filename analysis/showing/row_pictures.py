@@ -13,7 +13,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from analysis.showing.page import Mark, Row, RowFigure
-from analysis.showing.plots import GREY, INK, LABEL, PEOPLE_COLOUR, STYLE, TITLE, WIDTH, name_beside, styled
+from analysis.showing.plots import (
+    GREY,
+    INK,
+    LABEL,
+    PEOPLE_COLOUR,
+    STYLE,
+    TITLE,
+    WIDTH,
+    footnote,
+    measure_note,
+    name_beside,
+    styled,
+)
 from dialogue.lettering import break_text, measure_block, measure_height, measure_line
 
 COLOURS: Mapping[str, str] = {
@@ -40,8 +52,8 @@ COLUMN = PaperSize(3.3, 8.0, 7.0, 6.5, 0.2)  # of a paper with two
 
 
 @styled
-def picture(found: RowFigure, size: PaperSize = PAGE) -> Figure:
-    """The figure for a page or a column; rows from the top, their names at the left, their notes at the right."""
+def picture(found: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Figure:
+    """The figure for a page or a column: rows from the top, names at the left, notes at the right, the recipe below."""
     wide, label_size, small = size.width, size.label, size.small
     labels = [break_text(row.label, 0.3 * wide, label_size, _weight(row)) for row in found.rows]
     notes = [break_text(row.note, 0.24 * wide, small) for row in found.rows]
@@ -55,7 +67,8 @@ def picture(found: RowFigure, size: PaperSize = PAGE) -> Figure:
     unit = break_text(found.unit, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * wide, label_size)
     above = 0.48 + measure_height(title, size.title) + 0.022 * small * across
     caption = break_text(found.caption, 0.96 * wide, small) if found.caption else ""
-    below = 0.34 + measure_height(unit, label_size) + measure_height(caption, small)
+    foot = measure_note(recipe) + 0.06 if recipe else 0.0
+    below = 0.34 + measure_height(unit, label_size) + measure_height(caption, small) + foot
     height = above + tops[-1] + below
     figure = Figure(figsize=(wide, height))
     axes = figure.add_axes((left, below / height, right - left, tops[-1] / height))
@@ -67,7 +80,9 @@ def picture(found: RowFigure, size: PaperSize = PAGE) -> Figure:
     if found.legend:
         _legend(figure, found, across, size, 1 - (0.14 + measure_height(title, size.title)) / height)
     if caption:
-        figure.text(0.02, 0.05 / height, caption, fontsize=small, color=GREY, va="bottom")
+        figure.text(0.02, (0.05 + foot) / height, caption, fontsize=small, color=GREY, va="bottom")
+    if recipe:
+        footnote(figure, recipe)
     return figure
 
 

@@ -60,8 +60,8 @@ ROOMS = {
         "stats": set(),
         "showing": {"stats"},
         "votes": {"stats", "showing"},
-        **dict.fromkeys(QUESTIONS, BELOW),
-        "report": {*BELOW, *QUESTIONS},
+        **dict.fromkeys([*QUESTIONS, "questions"], BELOW),
+        "report": {*BELOW, *QUESTIONS, "questions"},
     },
     "crowd": {
         "forms": set(),

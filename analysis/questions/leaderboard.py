@@ -12,20 +12,25 @@ from __future__ import annotations
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.showing.page import Axis, Row, RowFigure, Section
+from analysis.showing.result import Result
+from analysis.showing.tables import Table
+from analysis.showing.words import count, number, p_value, plain, told_of_few_seeds
 from analysis.stats.paired.rank_sets import rank_sets
 from analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
 from analysis.stats.seed_range import SeedRange, seed_range
 from analysis.stats.sign_tests import holm_where
 from analysis.votes.scores.conditions import clean_values
-from analysis.votes.study import Study
+from analysis.votes.study import Study, read_study
 from dialogue.cards import LATE, TaskCard
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
@@ -34,6 +39,7 @@ from dialogue.signature import signature
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 SETS = 20_000
+ROUNDING = 0.05  # of a printed number
 PLAIN_CHECKPOINTS = ("last", "published")
 TASK_SUCCESS = "task"  # the evaluator whose tasks come first
 Seed = int | None
@@ -302,3 +308,132 @@ def read_printed(path: Path) -> dict[str, dict[str, float]]:
             raise InputError(f"{path}:{n}: a number was expected under every column but system.") from None
         found[str(row["system"]).strip().lower()] = numbers
     return found
+
+
+def parts(answer: LeaderboardAnswer) -> list[Table | str]:
+    """The table, what to know of it, and the recipe."""
+    return [standings_table(answer), "\n".join(leaderboard_notes(answer)), answer.signature]
+
+
+def standings_table(answer: LeaderboardAnswer) -> Table:
+    """A line for every system; without two seeds anywhere there is nothing to say of new ones."""
+    head = ["rank, as trained", "system", "seeds", "macro", "95 %, as trained"]
+    if anew := any(standing.anew for standing in answer.standings):
+        head += ["95 %, new seeds", "rank, new seeds", "range of seeds"]
+    head += [task.title for task in answer.tasks] if len(answer.tasks) > 1 else []
+    head += ["to the next", "p (Holm)"] if anew else []
+    printed = any(answer.claims.get(standing.system.lower()) for standing in answer.standings)
+    rows = [
+        [*_cells(standing, anew, len(answer.tasks) > 1), *([_printed(answer, standing)] if printed else [])]
+        for standing in answer.standings
+    ]
+    return Table([*head, *(["printed"] if printed else [])], rows, "Systems by the weighted mean of tasks")
+
+
+def _cells(one: Standing, anew: bool, several: bool) -> list[str]:
+    cells = [span_ranks(one.trained), one.system, str(one.seeds), f"{one.macro:.1f}", span_reach(one.trained)]
+    if anew:
+        spread = one.over_seeds
+        cells += [span_reach(one.anew), span_ranks(one.anew), f"{spread.low:.1f}-{spread.high:.1f}" if spread else "-"]
+    cells += [f"{value:.1f}" for value in one.tasks] if several else []
+    if anew and (step := one.step):
+        cells += [f"{step.value:.1f} ({number(step.low, 1)} to {number(step.high, 1)})", p_value(step.p_holm)]
+    return cells + ["-"] * (2 if anew and not one.step else 0)
+
+
+def span_ranks(span: RankedSpan | None) -> str:
+    """`2-4`, or a dash."""
+    if span is None:
+        return "-"
+    return str(span.best) if span.best == span.worst else f"{span.best}-{span.worst}"
+
+
+def span_reach(span: RankedSpan | None) -> str:
+    """`61.0-64.2`, or a dash."""
+    return "-" if span is None else f"{span.low:.1f}-{span.high:.1f}"
+
+
+def _printed(answer: LeaderboardAnswer, one: Standing) -> str:
+    """The printed numbers, with ! behind those that are not what was computed."""
+    claims = answer.claims.get(one.system.lower(), {})
+    ours = {**{task.name: value for task, value in zip(answer.tasks, one.tasks, strict=True)}, "macro": one.macro}
+    return ", ".join(
+        f"{name} {value:g}{' !' if name in ours and abs(ours[name] - value) > ROUNDING + 1e-9 else ''}"
+        for name, value in claims.items()
+    ) or "-"  # fmt: skip
+
+
+def leaderboard_notes(answer: LeaderboardAnswer) -> Iterator[str]:
+    """What the reader of the table must know."""
+    weights = ", ".join(f"{task.title} {task.weight:g}" for task in answer.tasks)
+    tasks = count(len(answer.tasks), "task")
+    yield f"Macro is the mean of {tasks} (weights: {weights}) on {answer.dialogues:,} dialogues."
+    yield "Ranks hold for all systems at once (95 %). As trained: these very models on other dialogues."
+    if len(answer.lone) == len(answer.standings):
+        yield "No system has two seeds, so nothing is known of other trainings."
+    else:
+        yield "New seeds: other trainings on other dialogues, from each system's own seeds."
+        if answer.lone:
+            yield f"One seed: {', '.join(answer.lone)}. So nothing is known of other trainings of them."
+        yield from told_of_few_seeds(one.over_seeds for one in answer.standings)
+    if answer.unequal:
+        yield f"Not all dialogues were answered by {', '.join(answer.unequal)}; compare with care."
+    yield from answer.out
+
+
+def row_figures(answer: LeaderboardAnswer) -> tuple[RowFigure, ...]:
+    """Every system's mean of the tasks, with its interval and its ranks."""
+    spans = [one.anew or one.trained for one in answer.standings]
+    axis = Axis(min(0.0, *(span.low for span in spans)), max(100.0, *(span.high for span in spans)))
+    rows = tuple(
+        Row(one.system if one.anew else f"{one.system} (as trained)",
+            note := f"{one.macro:.1f} ({span.low:.1f} to {span.high:.1f}), rank {span_ranks(span)}",
+            axis.interval(span.low, one.macro, span.high, "c0"), described=note)
+        for one, span in zip(answer.standings, spans, strict=True)
+    )  # fmt: skip
+    return (RowFigure(
+        "Mean of the tasks, by system", rows, axis.ticks((0, 25, 50, 75, 100)), "points, the mean of all tasks",
+        note_head="mean (95 % interval)", name="leaderboard",
+    ),)  # fmt: skip
+
+
+def document(answer: LeaderboardAnswer) -> dict[str, Any]:
+    """The stable keys of `--json`."""
+    keys = {
+        "systems": [
+            {**asdict(one), "tasks": dict(zip((task.name for task in answer.tasks), one.tasks, strict=True)),
+             "printed": answer.claims.get(one.system.lower())}
+            for one in answer.standings
+        ],
+        "weights": {task.name: task.weight for task in answer.tasks}, "dialogues": answer.dialogues,
+        "one_seed": answer.lone, "not_all_answered": answer.unequal, "not_counted": answer.out,
+        "signature": answer.signature,
+    }  # fmt: skip
+    return dict(plain(keys))
+
+
+def section(answer: LeaderboardAnswer) -> Section:
+    """What the report shows."""
+    return Section(
+        "leaderboard", "Task success of every system", (), row_figures(answer),
+        tables=(standings_table(answer),), notes=tuple(leaderboard_notes(answer)),
+    )  # fmt: skip
+
+
+def leaderboard(
+    *studies: Any, weights: Mapping[str, float] | None = None, condition: str = "", claims: Any = None, seed: int = 0
+) -> Result:
+    """Systems in order with simultaneous ranks (`python -m analysis leaderboard`); `studies` are folders."""
+    folders = [read_study(Path(study), votes_too=False) for study in studies]
+    order = answer(folders, weights=weights, condition=condition, claims=claims and Path(claims), seed=seed)
+    return Result(document(order), parts(order), lambda: row_figures(order))
+
+
+def answer_study(study: Study) -> LeaderboardAnswer | None:
+    """The answer of `analysis leaderboard STUDY`; None where task success was not scored."""
+    if study.scores is None or not any(key.evaluator == TASK_SUCCESS for key in study.scores.values):
+        return None
+    try:
+        return answer([study])
+    except InputError:
+        return None

@@ -1,1 +1,0 @@
-"""Systems in order, with what the order is worth."""
