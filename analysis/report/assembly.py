@@ -33,7 +33,7 @@ from analysis.erasure.text import document as erasure_document
 from analysis.judge import section as judge
 from analysis.judge.text import document as judge_document
 from analysis.preference import section as preference
-from analysis.questions import leaderboard
+from analysis.questions import discriminators, leaderboard
 from analysis.ranks import section as ranks
 from analysis.ranks.section import ranked_title
 from analysis.ratings import section as ratings
@@ -53,7 +53,6 @@ from analysis.report.answers import (
 from analysis.report.behind import with_pairs_behind
 from analysis.report.checklist import asked_of_judges, checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
-from analysis.report.discriminators import discriminators_finding, discriminators_section, read_discriminated
 from analysis.report.paper.kit import KitSource, paper_section
 from analysis.report.probes import probe_table, probes_section
 from analysis.robustness import section as robustness
@@ -167,8 +166,8 @@ def report(
     sentences = findings.found(votes, made, above)
     if study.votes is None and study.ratings is None:
         sentences += order_verdicts([order for _, order in pairs], beside.trained if beside else ())
-    apart = read_discriminated(study.folder)
-    sentences += discriminators_finding(apart)
+    apart = discriminators.answer_study(study.folder)
+    sentences += discriminators.findings(apart)
     sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
     shown, probed = comparison.section(beside), probes_section(table, panels, above)
     limits = [*findings.limitations(study, made), *votes.refusals]
@@ -194,7 +193,7 @@ def report(
         robustness.section(cost),
         probed,
         erasure.section(erased, not_erased),
-        discriminators_section(apart),
+        discriminators.section(apart),
         choice.section(chosen),
         variance.section(varied, study),
         agreement.section(votes.agreement, study),

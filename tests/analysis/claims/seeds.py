@@ -87,12 +87,12 @@ CLAIMS = (
     Claim(
         "leaderboard: mean over seeds",
         "the 95 % interval of a system over new seeds holds its mean; one seed has none",
-        {"leaderboard.answer.RankedSpan": "low high", "leaderboard.answer.StepDown": "low high p_holm"},
+        {"questions.leaderboard.RankedSpan": "low high", "questions.leaderboard.StepDown": "low high p_holm"},
         {**TAME, **LONE}, each(holds_a_mean), 0.95, 0.93, studies=2000, silent=tuple(LONE),
     ),
     Claim(
         "leaderboard: all ranks at once", "the 95 % ranks over new seeds hold for all systems at once",
-        {"leaderboard.answer.RankedSpan": "best worst"}, EVERY, each(holds_all_ranks), 0.95, 0.93,
+        {"questions.leaderboard.RankedSpan": "best worst"}, EVERY, each(holds_all_ranks), 0.95, 0.93,
     ),
     Claim(
         "drop or mean over seeds", "the 95 % interval of one mean over seeds and dialogues holds it",

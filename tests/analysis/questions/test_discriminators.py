@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from analysis.report.discriminators import discriminators_finding, discriminators_section, read_discriminated
+from analysis.questions.discriminators import answer_study, findings, section
 from dialogue.errors import InputError
 from dialogue.files import write_json, write_records
 from dialogue.records import Response
@@ -109,17 +109,17 @@ def test_responses_that_have_changed_since_are_pointed_out(study, tmp_path):
         (tmp_path / name).write_bytes((study / name).read_bytes())
     write_records(tmp_path / "responses.jsonl", [Response("d0:0", "m", 0, "last", "hello")], signature="x",
                   kind=Response)  # fmt: skip
-    section = discriminators_section(read_discriminated(tmp_path))
-    assert "responses.jsonl has changed since these replies were judged" in section.notes[0]
-    assert section.pictures == ()
+    shown_section = section(answer_study(tmp_path))
+    assert "responses.jsonl has changed since these replies were judged" in shown_section.notes[0]
+    assert shown_section.pictures == ()
 
 
 def test_nothing_of_discriminators_without_the_command_and_an_old_file_is_refused(tmp_path):
-    assert read_discriminated(tmp_path) is None
-    assert discriminators_section(None) is None
-    assert discriminators_finding(None) == []
+    assert answer_study(tmp_path) is None
+    assert section(None) is None
+    assert findings(None) == []
     write_json(tmp_path / "adversarial.json", {"generators": [{"model": "m"}]})
     with pytest.raises(
         InputError, match=r"not what this version writes\. Run it again: python -m evaluators discrimin"
     ):
-        read_discriminated(tmp_path)
+        answer_study(tmp_path)
