@@ -169,7 +169,7 @@ def add_json_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", metavar="FILE", help="write the numbers as JSON too (- for standard output, alone)")
 
 
-def deliver(args: argparse.Namespace, found: Result, *, more: str = "", then: str = "") -> None:
+def deliver(args: argparse.Namespace, result: Result, *, more: str = "", then: str = "") -> None:
     """Print the text for people with the command to type next; where `--json` asks, write the document too.
 
     Where standard output is for programs, how the table was read and what was left out of it goes to standard error.
@@ -177,14 +177,14 @@ def deliver(args: argparse.Namespace, found: Result, *, more: str = "", then: st
     from dialogue.files import write_json
 
     if getattr(args, "figure", None):
-        found.plot().save(args.figure)
+        result.plot().save(args.figure)
     if args.json == "-":
-        json.dump(found.document, sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
+        json.dump(result.document, sys.stdout, ensure_ascii=False, indent=1, allow_nan=False)
         sys.stdout.write("\n")
-        sys.stderr.writelines(f"{line}\n" for line in found.read)
+        sys.stderr.writelines(f"{line}\n" for line in result.read)
         return
     if args.json:
-        write_json(args.json, found.document)
-    sys.stdout.write(as_typed(f"{found}{more}".rstrip("\n")) + "\n")
+        write_json(args.json, result.document)
+    sys.stdout.write(as_typed(f"{result}{more}".rstrip("\n")) + "\n")
     if then:
         sys.stdout.write(f"Next: {as_typed(then)}\n")

@@ -33,14 +33,14 @@ class StoppingRule:
 
 def stated_rule(folder: Path, difference: float | None, margin: float | None, votes: int) -> StoppingRule:
     """The rule that is given now, else the one kept in the folder; the same one said again is not new."""
-    kept = _kept_rule(folder)
+    rule = _kept_rule(folder)
     if difference is None and margin is None:
-        return kept
+        return rule
     check_margin(margin)
     check_ranges({"difference": difference}, difference=(0.001, 1))
-    asked = StoppingRule(DIFFERENCE if difference is None else difference, margin, votes)
-    same = (kept.difference, kept.margin) == (asked.difference, asked.margin) and kept.stated_at is not None
-    return kept if same else asked
+    wanted_rule = StoppingRule(DIFFERENCE if difference is None else difference, margin, votes)
+    same = (rule.difference, rule.margin) == (wanted_rule.difference, wanted_rule.margin) and rule.stated_at is not None
+    return rule if same else wanted_rule
 
 
 def _kept_rule(folder: Path) -> StoppingRule:
@@ -57,7 +57,7 @@ def write_so_far(folder: Path, votes: Any, number: int, rule: StoppingRule, **re
     agreement = _asked(notebook.agreement, votes, **reading)
     plan = _asked(notebook.plan, votes, difference=rule.difference, margin=rule.margin, **reading)
     alpha = agreement.get("krippendorff_alpha") or {}
-    found = {
+    document = {
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "votes": number,
         "rule": asdict(rule),
@@ -71,9 +71,9 @@ def write_so_far(folder: Path, votes: Any, number: int, rule: StoppingRule, **re
             {key: row.get(key) for key in ("first", "second", "votes", "decision", "reason", "low", "high")}
             for row in plan.get("running", ())
         ],
-        "refusals": [one["refusal"] for one in (preference, agreement, plan) if "refusal" in one],
+        "refusals": [part["refusal"] for part in (preference, agreement, plan) if "refusal" in part],
     }
-    write_json(folder / SO_FAR, plain(found))
+    write_json(folder / SO_FAR, plain(document))
 
 
 def write_rule(folder: Path, rule: StoppingRule) -> None:
@@ -85,10 +85,10 @@ def write_rule(folder: Path, rule: StoppingRule) -> None:
 
 def _asked(question: Any, votes: Any, **options: Any) -> Mapping[str, Any]:
     try:
-        found: Mapping[str, Any] = question(votes, **options).document
+        document: Mapping[str, Any] = question(votes, **options).document
     except InputError as error:
         return {"refusal": str(error)}
-    return found
+    return document
 
 
 def _contrast(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,10 +29,10 @@ from analysis.votes.study import Study
 
 
 def advice(
-    study: Study, found: PreferenceAnswer | None, panels: Sequence[Panel], pairs: Sequence[tuple[Panel, Order]]
+    study: Study, answer: PreferenceAnswer | None, panels: Sequence[Panel], pairs: Sequence[tuple[Panel, Order]]
 ) -> list[str]:
     """One sentence a claim, the nearest first."""
-    sentences = [] if found is None else _difference(study, found)
+    sentences = [] if answer is None else _difference(study, answer)
     trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
     for panel in trained:
         if panel.kind == PEOPLE and study.votes is not None:
@@ -40,15 +40,17 @@ def advice(
     return [*sentences, *_orders(pairs), *_spread(trained)]
 
 
-def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
+def _difference(study: Study, answer: PreferenceAnswer) -> list[str]:
     """What these votes can show, and votes for the contrast that is nearest to being shown."""
-    open_ones = [one for one in found.led if one.net.low <= 0 <= one.net.high and one.net.se > 0]
-    spread = [one for one in found.led if one.net.se > 0]
-    if not found.led:
+    open_ones = [
+        contrast for contrast in answer.led if contrast.net.low <= 0 <= contrast.net.high and contrast.net.se > 0
+    ]
+    spread = [contrast for contrast in answer.led if contrast.net.se > 0]
+    if not answer.led:
         return ["No two systems were compared in two votes or more, so there is no spread to plan with."]
     if not spread:
         return ["All votes of a comparison are the same, so there is no spread to plan with."]
-    largest = max(spread, key=lambda one: one.net.n)
+    largest = max(spread, key=lambda contrast: contrast.net.n)
     reach = smallest_shown(largest.net)
     crowd = ", from proportionally more raters" if "rater" in largest.net.clusters else ""
     sentences = [
@@ -56,12 +58,12 @@ def _difference(study: Study, found: PreferenceAnswer) -> list[str]:
         f"Showing {50 * min(reach, 1):.0f} points takes {_more(study, largest.net, min(reach, 1) / 2)}{crowd}."
     ]
     if open_ones:
-        one = max(open_ones, key=lambda one: one.net.value / one.net.se)
-        more = votes_to_show(one.net, one.net.value)
-        if more:
+        contrast = max(open_ones, key=lambda contrast: contrast.net.value / contrast.net.se)
+        votes = votes_to_show(contrast.net, contrast.net.value)
+        if votes:
             sentences.append(
-                f"Showing that {one.first} is {100 * one.net.value:.1f} points ahead of {one.second}, as in these "
-                f"votes, takes {_more(study, one.net, one.net.value)}."
+                f"Showing that {contrast.first} is {100 * contrast.net.value:.1f} points ahead of {contrast.second}, "
+                f"as in these votes, takes {_more(study, contrast.net, contrast.net.value)}."
             )
     return sentences
 
@@ -73,10 +75,10 @@ def _shown(reach: float) -> str:
 
 
 def _more(study: Study, net: Interval, difference: float) -> str:
-    more = votes_to_show(net, difference)
-    if more is None:
+    votes = votes_to_show(net, difference)
+    if votes is None:
         return f"more than {MOST_TIMES} times the votes"
-    rounded = round(more, -1) if more > 100 else more
+    rounded = round(votes, -1) if votes > 100 else votes
     return f"{rounded:,} more votes{_cost(study, rounded)}"
 
 
@@ -102,7 +104,7 @@ def _either(panel: Panel, study: Study) -> list[str]:
                 "there is no variance of seeds to plan with."
             )
             continue
-        sentences += _in_words(
+        sentences += _votes_or_seeds_sentences(
             votes_or_seeds(observed - noise, noise, len(at)), model, len(at), _votes_on(study, model)
         )
     return sentences
@@ -112,38 +114,38 @@ def _votes_on(study: Study, model: str) -> int:
     """Votes on pairs between seeds of one architecture."""
     if study.votes is None:
         return 0
-    mine = {p.pair for p in study.pairs if p.kind == "real" and p.a.model == model == p.b.model}
-    return int(np.isin(np.array(study.votes.pairs), list(mine))[study.votes.pair].sum())
+    pairs = {p.pair for p in study.pairs if p.kind == "real" and p.a.model == model == p.b.model}
+    return int(np.isin(np.array(study.votes.pairs), list(pairs))[study.votes.pair].sum())
 
 
-def _in_words(found: Either, model: str, seeds: int, votes: int) -> list[str]:
-    if found.power >= POWER:
-        return [f"These votes are enough to show an effect of {model}'s seed on people (power {found.power:.2f})."]
+def _votes_or_seeds_sentences(needs: Either, model: str, seeds: int, votes: int) -> list[str]:
+    if needs.power >= POWER:
+        return [f"These votes are enough to show an effect of {model}'s seed on people (power {needs.power:.2f})."]
     ways = []
-    if found.votes is not None and votes:
-        more = f"{round((found.votes - 1) * votes, -1):,.0f} more votes"
-        ways.append(f"{more} on more items and from more raters")
-    if found.seeds is not None:
-        ways.append(f"{count(found.seeds - seeds, 'more seed')}, each with as many votes")
+    if needs.votes is not None and votes:
+        more_votes = f"{round((needs.votes - 1) * votes, -1):,.0f} more votes"
+        ways.append(f"{more_votes} on more items and from more raters")
+    if needs.seeds is not None:
+        ways.append(f"{count(needs.seeds - seeds, 'more seed')}, each with as many votes")
     how = " or ".join(ways) if ways else f"more than {MOST_TIMES} times the votes or seeds"
-    return [f"Showing that the seed of {model} matters to people takes {how} (power now {found.power:.2f})."]
+    return [f"Showing that the seed of {model} matters to people takes {how} (power now {needs.power:.2f})."]
 
 
 def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
     """Seeds or items for the orders of architectures that a re-run could well reverse."""
     sentences = []
     for kind, name in dict.fromkeys((panel.kind, panel.shown.group) for panel, _ in pairs if panel.kind != PEOPLE):
-        mine = [(panel, order) for panel, order in pairs if panel.kind == kind]
-        shaky = [found for pair in mine if (found := _shaky(*pair)) is not None]
-        if told := _ways_out([_way_out(*one) for one in shaky]):
+        orders = [(panel, order) for panel, order in pairs if panel.kind == kind]
+        unsure_orders = [unsure_order for pair in orders if (unsure_order := _unsure_order(*pair)) is not None]
+        if sentence := _ways_out([_way_out(*unsure_order) for unsure_order in unsure_orders]):
             sentences.append(
-                f"By {name}, {len(shaky)} of {count(len(mine), 'order')} of two architectures could flip in a re-run. "
-                f"{told}"
+                f"By {name}, {len(unsure_orders)} of {count(len(orders), 'order')} of two architectures could flip in "
+                f"a re-run. {sentence}"
             )
     return sentences
 
 
-def _shaky(panel: Panel, order: Order) -> tuple[float, DifferenceError, int] | None:
+def _unsure_order(panel: Panel, order: Order) -> tuple[float, DifferenceError, int] | None:
     """The difference of an order that a re-run may well reverse, its errors, and the seeds; None for a safe one."""
     seeds = min(len(panel.of(model)) for model in (order.first, order.second))
     flip = order.flips["everything"]
@@ -162,8 +164,8 @@ def error_of_order(panel: Panel, order: Order) -> DifferenceError | None:
         observed, noise = between(panel.replicates, at)
         over_seeds, own = over_seeds + max(observed - noise, 0.0), own + noise
         per_seed += noise / len(at)
-    both = drawn_anew(panel.replicates, weights, BOTH)
-    return None if both is None else DifferenceError(over_seeds, own, max(both[0] - per_seed, 0.0), both[1])
+    variance = drawn_anew(panel.replicates, weights, BOTH)
+    return None if variance is None else DifferenceError(over_seeds, own, max(variance[0] - per_seed, 0.0), variance[1])
 
 
 def _way_out(difference: float, error: DifferenceError, seeds: int) -> tuple[int | None, float | None]:
@@ -172,10 +174,10 @@ def _way_out(difference: float, error: DifferenceError, seeds: int) -> tuple[int
     return enough, items_for_order(difference, error, seeds) if enough is None else None
 
 
-def _ways_out(found: Sequence[tuple[int | None, float | None]]) -> str:
+def _ways_out(needs: Sequence[tuple[int | None, float | None]]) -> str:
     """What it takes for power .80; seeds are named only where they are enough: all of them share the items."""
-    seeds = sorted(n for n, _ in found if n is not None)
-    items = sorted(times for _, times in found if times is not None)
+    seeds = sorted(n for n, _ in needs if n is not None)
+    items = sorted(times for _, times in needs if times is not None)
     ways = []
     if seeds:
         ways.append(f"{_needs(len(seeds))} {_from_to(seeds)} seeds per architecture.")
@@ -184,8 +186,8 @@ def _ways_out(found: Sequence[tuple[int | None, float | None]]) -> str:
             f"{_needs(len(items))} {_from_to(items)} times the items: more seeds would not help, because all seeds "
             "share the items."
         )
-    if rest := len(found) - len(seeds) - len(items):
-        ways.append(f"{_needs(rest)} more than {MOST_TIMES} times the seeds or items.")
+    if out_of_reach := len(needs) - len(seeds) - len(items):
+        ways.append(f"{_needs(out_of_reach)} more than {MOST_TIMES} times the seeds or items.")
     return " ".join(ways)
 
 

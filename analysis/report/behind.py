@@ -19,19 +19,19 @@ ON_AGREEMENT = (
 
 def with_pairs_behind(sections: Sequence[Section], answers: VotesAnswers, page: str) -> tuple[Section, ...]:
     """The same sections; those on votes lead to their pairs on `page`."""
-    asked = {"preferred": _compared(answers), "ties": ON_TIES, "raters": ON_AGREEMENT}
-    links = {key: tuple((address_of(choice, page), words) for choice, words in rows) for key, rows in asked.items()}
-    return tuple(replace(one, behind=links.get(one.key, ())) for one in sections)
+    choices = {"preferred": _compared(answers), "ties": ON_TIES, "raters": ON_AGREEMENT}
+    links = {key: tuple((address_of(choice, page), words) for choice, words in rows) for key, rows in choices.items()}
+    return tuple(replace(section, behind=links.get(section.key, ())) for section in sections)
 
 
 def _compared(answers: VotesAnswers) -> list[tuple[dict[str, str], str]]:
     """Every two systems, the first ones of very many."""
     if answers.preference is None or not answers.preference.known:
         return []
-    found = answers.preference
-    every = [(one.first, one.second) for one in found.preferences]
-    every += [(one.first, one.second) for one in found.untested]
+    answer = answers.preference
+    contrasts = [(contrast.first, contrast.second) for contrast in answer.preferences]
+    contrasts += [(contrast.first, contrast.second) for contrast in answer.untested]
     return [
         ({"system": first, "against": second, "kind": "real"}, f"{first} against {second}")
-        for first, second in every[:MOST_ROWS]
+        for first, second in contrasts[:MOST_ROWS]
     ]

@@ -57,39 +57,43 @@ def checklist(study: Study, answers: VotesAnswers, panels: list[Panel]) -> list[
         return [*_rated(study, study.ratings, answers), *_models(study, panels)]
     if study.votes is None:
         return [*_models(study, panels)]
-    found = answers.preference
-    side = position(study.votes) if found is None else found.position
+    preference = answers.preference
+    side = position(study.votes) if preference is None else preference.position
     task, raters = _task(study, study.votes, hit, side), _raters(study, study.votes, hit)
-    return [*task, *raters, *_results(found, answers.agreement), *_models(study, panels)]
+    return [*task, *raters, *_results(preference, answers.agreement), *_models(study, panels)]
 
 
-def asked_of_judges(found: JudgeAnswer | None) -> Iterator[Asked]:
+def asked_of_judges(answer: JudgeAnswer | None) -> Iterator[Asked]:
     """What is asked where a language model ruled on pairs."""
-    for one in found.judges if found else ():
-        habits, met, agrees = one.habits, one.met, None
+    for judge in answer.judges if answer else ():
+        habits, met, agrees = judge.habits, judge.met, None
         unusable = count(habits.unusable.part, "unusable reply")
-        named = f"{one.judge}, prompt {one.prompt}" if one.prompt else one.judge
-        yield _asked(f"Which judge, with which prompt, in which orders: {one.title}", ZHENG,
-                     f"{named}, {ORDERS[habits.orders]}; {unusable}", "")  # fmt: skip
+        name = f"{judge.judge}, prompt {judge.prompt}" if judge.prompt else judge.judge
+        yield _asked(f"Which judge, with which prompt, in which orders: {judge.title}", ZHENG,
+                     f"{name}, {ORDERS[habits.orders]}; {unusable}", "")  # fmt: skip
         if met is not None and met.person_equals_vote is not None:
             agrees = (
                 f"it equals {percent(met.equals_vote.value)} of {count(met.votes, 'vote')}; another person does in "
                 f"{percent(met.person_equals_vote)}"
             )
-        yield _asked(f"How far {one.title} agrees with people", ZHENG, agrees,
+        yield _asked(f"How far {judge.title} agrees with people", ZHENG, agrees,
                      "its agreement with people, beside that of people with each other")  # fmt: skip
-        yield _asked(f"When {one.title} was asked, and whether it saw these texts in training", ZHENG, None,
+        yield _asked(f"When {judge.title} was asked, and whether it saw these texts in training", ZHENG, None,
                      "the days, the model's full name there, and what is known of its training data")  # fmt: skip
 
 
 def _rated(study: Study, table: RatingsTable, answers: VotesAnswers) -> Iterator[Asked]:
     """What is asked about ratings or ranks; a table alone holds nothing of how they were gathered."""
-    asked, ours = study.asked, "the built-in wording (docs/responses.md)" if study.hit else None
-    said = f"\N{LEFT DOUBLE QUOTATION MARK}{asked['ask']}\N{RIGHT DOUBLE QUOTATION MARK}" if asked.get("ask") else ours
-    yield _asked("Which quality was judged, and how it was worded", f"{HEDS}; {TWENTY}", said,
+    question, ours = study.asked, "the built-in wording (docs/responses.md)" if study.hit else None
+    wording = (
+        f"\N{LEFT DOUBLE QUOTATION MARK}{question['ask']}\N{RIGHT DOUBLE QUOTATION MARK}"
+        if question.get("ask")
+        else ours
+    )
+    yield _asked("Which quality was judged, and how it was worded", f"{HEDS}; {TWENTY}", wording,
                  "the question as raters saw it, and what the quality means")  # fmt: skip
-    shown = "hit.toml holds them" if "instructions" in study.hit else ours
-    yield _asked("Full instructions and examples", f"{ARR}, D1", shown, "the instructions, in an appendix")
+    instructions = "hit.toml holds them" if "instructions" in study.hit else ours
+    yield _asked("Full instructions and examples", f"{ARR}, D1", instructions, "the instructions, in an appendix")
     low, high = table.scale
     ranked = "a rank for each response, 1 the best; equals share the mean of their ranks" if table.ranks else None
     yield _asked("How raters could answer", HEDS, ranked,
@@ -121,14 +125,14 @@ def _asked(what: str, source: str, answer: str | None, otherwise: str) -> Asked:
 
 def _task(study: Study, votes: Votes, hit: Mapping[str, Any], side: Position | None) -> Iterator[Asked]:
     ours = "the built-in wording (docs/hit.md)" if set(votes.source) - {"imported", "unknown"} else None
-    said = study.asked.get("ask") or hit.get("question")
-    question = f"\N{LEFT DOUBLE QUOTATION MARK}{said}\N{RIGHT DOUBLE QUOTATION MARK}" if said else ours
+    wording = study.asked.get("ask") or hit.get("question")
+    question = f"\N{LEFT DOUBLE QUOTATION MARK}{wording}\N{RIGHT DOUBLE QUOTATION MARK}" if wording else ours
     yield _asked("Which quality was judged, and how it was worded", f"{HEDS}; {TWENTY}", question,
                  "the question as raters saw it, and what the quality means")  # fmt: skip
-    shown = "hit.toml holds them" if "instructions" in hit else ours
-    yield _asked("Full instructions and examples", f"{ARR}, D1", shown, "the instructions, in an appendix")
-    seen = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
-    yield _asked("How raters could answer", HEDS, f"one of {', '.join(seen)}; all are reported", "")
+    instructions = "hit.toml holds them" if "instructions" in hit else ours
+    yield _asked("Full instructions and examples", f"{ARR}, D1", instructions, "the instructions, in an appendix")
+    labels = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
+    yield _asked("How raters could answer", HEDS, f"one of {', '.join(labels)}; all are reported", "")
     pairs, dialogues = len(np.unique(votes.pair)), len(votes.dialogues)
     text = f"{count(pairs, 'pair')}" + (f" from {count(dialogues, 'dialogue')}" if dialogues else "")
     yield _asked("How many items, and how they were chosen", f"{HEDS}; {LEE}",
@@ -161,10 +165,10 @@ def _raters(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Aske
 
 def _treated(study: Study, hit: Mapping[str, Any]) -> Iterator[Asked]:
     """How raters were checked, paid and asked."""
-    seen = sum(rater.checks_seen for rater in study.raters)
+    checks = sum(rater.checks_seen for rater in study.raters)
     blocked = sum(rater.status == "blocked" for rater in study.raters)
     yield _asked("Attention checks and exclusions", f"{HEDS}; {LEE}",
-                 f"{count(seen, 'hidden check')}, {count(blocked, 'rater')} blocked" if seen else None,
+                 f"{count(checks, 'hidden check')}, {count(blocked, 'rater')} blocked" if checks else None,
                  "how careless raters were found, and what was left out")  # fmt: skip
     pay = f"{hit['pay_per_sitting']} {hit.get('currency', 'USD')} a sitting" if hit.get("pay_per_sitting") else None
     yield _asked(
@@ -179,33 +183,37 @@ def _treated(study: Study, hit: Mapping[str, Any]) -> Iterator[Asked]:
                  "what is known of them; these files hold no personal data")  # fmt: skip
 
 
-def _results(found: PreferenceAnswer | None, agreed: AgreementAnswer | None) -> Iterator[Asked]:
-    kappa = None if agreed is None else agreed.found.fleiss_kappa
+def _results(preference: PreferenceAnswer | None, agreement: AgreementAnswer | None) -> Iterator[Asked]:
+    kappa = None if agreement is None else agreement.found.fleiss_kappa
     known = None if kappa is None or not np.isfinite(kappa.value) else f"Fleiss' kappa {reach(kappa, 2)}"
-    without = NONE_TWICE if agreed is None or not agreed.comparable else "All votes have the same label."
+    without = NONE_TWICE if agreement is None or not agreement.comparable else "All votes have the same label."
     yield Asked("Agreement, with its interval", known or without, known is not None, f"{LEE}; {TWENTY}")
-    tested = None if found is None else f"net preference by t, new {clusters_in_words(found)}, with Holm's correction"
+    tested = (
+        None
+        if preference is None
+        else f"net preference by t, new {clusters_in_words(preference)}, with Holm's correction"
+    )
     yield _asked(
         "Which test, on which unit, corrected for how many", f"{LEE}; {CARD}", tested, "which systems were compared"
     )
-    yield _asked("What difference the study could have shown", CARD, _smallest(found), "a power analysis")
+    yield _asked("What difference the study could have shown", CARD, _smallest(preference), "a power analysis")
     yield _asked(
         "Hypotheses stated beforehand", LEE, None, "the preregistration, and the margin of equivalence stated in it"
     )
 
 
-def _smallest(found: PreferenceAnswer | None) -> str | None:
-    if found is None or not found.preferences:
+def _smallest(answer: PreferenceAnswer | None) -> str | None:
+    if answer is None or not answer.preferences:
         return None
-    largest = max((one.net for one in found.preferences), key=lambda net: net.n)
+    largest = max((preference.net for preference in answer.preferences), key=lambda net: net.n)
     return f"a net preference of {100 * smallest_shown(largest):.0f} points with power .80" if largest.se else None
 
 
 def _models(study: Study, panels: list[Panel]) -> Iterator[Asked]:
     trained = {s for panel in panels if panel.checkpoint != UNSEEN for s in panel.systems if s.seed is not None}
     seeds = Counter(system.model for system in trained)
-    told = "; ".join(f"{model}: {count(seeds[model], 'seed')}" for model in sorted(seeds))
-    yield _asked("More than one training seed", REIMERS, told or None, "what was trained, and how often")
+    seed_counts = "; ".join(f"{model}: {count(seeds[model], 'seed')}" for model in sorted(seeds))
+    yield _asked("More than one training seed", REIMERS, seed_counts or None, "what was trained, and how often")
     decoding = ", ".join(sorted({response.decoding for response in study.responses}))
     yield _asked("Decoding of the responses", HEDS, decoding or None, "how the responses were made")
     files = count(len(study.recipes), "file")

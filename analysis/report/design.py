@@ -26,26 +26,26 @@ RECORDS = (
 
 def facts(study: Study, panels: Sequence[Panel]) -> list[tuple[str, str]]:
     """The size of the study in numbers with their nouns, for the head of the page."""
-    found: list[tuple[int, str]] = []
+    sizes: list[tuple[int, str]] = []
     votes, rated = study.votes, study.ratings
     if rated is not None:
-        found += [(rated.compared, rated.noun), (rated.items, "item"), (len(rated.systems), "system")]
-        found += [(rated.people, "rater")] if rated.people else []
+        sizes += [(rated.compared, rated.noun), (rated.items, "item"), (len(rated.systems), "system")]
+        sizes += [(rated.people, "rater")] if rated.people else []
     if votes is not None:
-        given = votes.given()
-        found += [(len(given), "vote")]
-        found += [(len(votes) - len(given), "recorded tie")] if len(given) < len(votes) else []
-        found += [(len(np.unique(given.pair)), "pair")]
-        found += [(votes.voters, "rater")] if votes.voters else []
-        found += [(len(votes.dialogues), "dialogue")] if votes.dialogues else []
+        cast_votes = votes.given()
+        sizes += [(len(cast_votes), "vote")]
+        sizes += [(len(votes) - len(cast_votes), "recorded tie")] if len(cast_votes) < len(votes) else []
+        sizes += [(len(np.unique(cast_votes.pair)), "pair")]
+        sizes += [(votes.voters, "rater")] if votes.voters else []
+        sizes += [(len(votes.dialogues), "dialogue")] if votes.dialogues else []
     trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
     models = {model for panel in trained for model in panel.models}
     seeds = {system for panel in trained for system in panel.systems if system.seed is not None}
-    found += [(len(models), "architecture")] if models else []
-    found += [(len(seeds), "trained model")] if seeds else []
+    sizes += [(len(models), "architecture")] if models else []
+    sizes += [(len(seeds), "trained model")] if seeds else []
     tasks = {(panel.kind, panel.name) for panel in trained if panel.kind != PEOPLE}
-    found += [(len(tasks), "automatic measure")] if tasks else []
-    return [(f"{number:,}", noun if number == 1 else noun + "s") for number, noun in found]
+    sizes += [(len(tasks), "automatic measure")] if tasks else []
+    return [(f"{number:,}", noun if number == 1 else noun + "s") for number, noun in sizes]
 
 
 def done_section(study: Study, panels: Sequence[Panel]) -> Section:
@@ -94,10 +94,11 @@ def _judged(votes: Votes) -> Iterator[str]:
     was = "was" if len(per) == 1 else "were each"
     text = f"{count(len(per), 'pair')} of responses {was} judged {times}"
     if votes.rater is not None:
-        mine = np.bincount(np.unique(votes.rater, return_inverse=True)[1])
-        most = count(int(mine.max()), "vote")
-        text += f", by {count(len(mine), 'rater')} with "
-        text += f"{most} each" if mine.min() == mine.max() else f"{mine.min():,} to {most} each"
+        votes_of_raters = np.bincount(np.unique(votes.rater, return_inverse=True)[1])
+        most = count(int(votes_of_raters.max()), "vote")
+        text += f", by {count(len(votes_of_raters), 'rater')} with "
+        least = "" if votes_of_raters.min() == votes_of_raters.max() else f"{votes_of_raters.min():,} to "
+        text += f"{least}{most} each"
     yield text + "."
 
 
@@ -125,22 +126,23 @@ def _left_out(study: Study) -> Iterator[str]:
     if doubts := Counter(
         doubt for rater in study.raters for doubt in str(rater.extra.get("doubts") or "").split("; ") if doubt
     ):
-        named = ", ".join(f"{doubt} ({count(number, 'rater')})" for doubt, number in sorted(doubts.items()))
-        yield f"Signals of bots, language models or second accounts: {named}. Their votes are kept as they are."
+        signals = ", ".join(f"{doubt} ({count(number, 'rater')})" for doubt, number in sorted(doubts.items()))
+        yield f"Signals of bots, language models or second accounts: {signals}. Their votes are kept as they are."
     yield from _page_events(study)
     if study.controls is not None:
-        kept = count(len(study.controls), "vote")
-        yield f"{kept} on control pairs: shown separately and used in no other number except the tie index."
+        control_votes = count(len(study.controls), "vote")
+        yield f"{control_votes} on control pairs: shown separately and used in no other number except the tie index."
 
 
 def _page_events(study: Study) -> Iterator[str]:
     """How many raters left the page, copied or pasted on some pair, where the study counted it."""
-    told = [found for rater in study.raters if isinstance(found := rater.extra.get("page_events"), dict)]
-    if told:
-        of = {name: sum(bool(one.get(name)) for one in told) for name in ("left", "copied", "pasted")}
+    events = [counts for rater in study.raters if isinstance(counts := rater.extra.get("page_events"), dict)]
+    if events:
+        raters = {name: sum(bool(event.get(name)) for event in events) for name in ("left", "copied", "pasted")}
         yield (
-            f"While answering, {of['left']} of {count(len(told), 'rater')} left the page at least once, {of['copied']} "
-            f"copied from it and {of['pasted']} pasted into it. Their votes are kept as they are."
+            f"While answering, {raters['left']} of {count(len(events), 'rater')} left the page at least once, "
+            f"{raters['copied']} copied from it and {raters['pasted']} pasted into it. Their votes are "
+            "kept as they are."
         )
 
 
@@ -149,18 +151,24 @@ def _models(panels: Sequence[Panel]) -> str:
     for panel in panels:
         for system in panel.systems:
             seeds.setdefault(system.model, set()).add(system.seed)
-    told = {model: "seed not named" if found == {None} else count(len(found), "seed") for model, found in seeds.items()}
-    return ", ".join(f"{model} ({told[model]})" for model in sorted(told))
+    seed_counts = {
+        model: "seed not named" if numbers == {None} else count(len(numbers), "seed")
+        for model, numbers in seeds.items()
+    }
+    return ", ".join(f"{model} ({seed_counts[model]})" for model in sorted(seed_counts))
 
 
-def reviewers_section(asked: Sequence[Asked]) -> Section:
+def reviewers_section(questions: Sequence[Asked]) -> Section:
     """The checklist: what the data document, and what only the author can say."""
-    known = [one for one in asked if one.known]
-    rows = tuple((one.what, one.answer, one.source) for one in (*known, *(one for one in asked if not one.known)))
+    known = [question for question in questions if question.known]
+    rows = tuple(
+        (question.what, question.answer, question.source)
+        for question in (*known, *(question for question in questions if not question.known))
+    )
     text = (
-        f"These files answer {len(known)} of {count(len(asked), 'question')} that reviewers ask about an evaluation; "
-        f"only the author can answer the other {len(asked) - len(known)}. The table names the published checklist "
-        f"behind each question.",
+        f"These files answer {len(known)} of {count(len(questions), 'question')} that reviewers ask about an "
+        f"evaluation; only the author can answer the other {len(questions) - len(known)}. The table names the "
+        "published checklist behind each question.",
     )
     return Section(
         "reviewers",
@@ -174,9 +182,9 @@ def dictionary_section(study: Study) -> Section | None:
     """Every field of the files that this study has."""
     tables = tuple(path.name for path in find_score_files(study.folder)[0])
     rows = [
-        (", ".join(there), field.name, str(field.metadata.get("doc", "")).replace("`", ""))
+        (", ".join(files), field.name, str(field.metadata.get("doc", "")).replace("`", ""))
         for names, record in (*RECORDS, (tables, Score))
-        if (there := [name for name in names if (study.folder / name).exists()])
+        if (files := [name for name in names if (study.folder / name).exists()])
         for field in dataclasses.fields(record)
         if field.name != "extra"
     ]

@@ -51,43 +51,43 @@ def without_rules(study: Study, margin: float | None, clusters: str) -> WithoutR
     broke = votes.also.get(RULE)
     if broke is None or votes.rater is None or not any(broke):
         return None
-    named = {votes.raters[code]: str(rule) for code, rule in zip(votes.rater, broke, strict=True) if rule}
+    rule_of_rater = {votes.raters[code]: str(rule) for code, rule in zip(votes.rater, broke, strict=True) if rule}
     ties, preference, _ = ties_and_preference(replace(study, votes=votes), margin, clusters, columns=COLUMNS)
-    return WithoutRules(len(named), sum(map(bool, broke)), Counter(named.values()), ties, preference)
+    return WithoutRules(len(rule_of_rater), sum(map(bool, broke)), Counter(rule_of_rater.values()), ties, preference)
 
 
-def section(found: WithoutRules | None, votes: VotesAnswers) -> Section | None:
+def section(answer: WithoutRules | None, votes: VotesAnswers) -> Section | None:
     """One sentence on who was left out, and the numbers side by side."""
-    if found is None:
+    if answer is None:
         return None
-    rules = ", ".join(f"{rule} ({count(number, 'rater')})" for rule, number in sorted(found.rules.items()))
+    rules = ", ".join(f"{rule} ({count(number, 'rater')})" for rule, number in sorted(answer.rules.items()))
     text = (
-        f"Excluded by the rules of [exclude] in hit.toml: {count(found.raters, 'rater')} with "
-        f"{count(found.votes, 'vote')} that would count otherwise; the rules broken: {rules}. Every other number of "
+        f"Excluded by the rules of [exclude] in hit.toml: {count(answer.raters, 'rater')} with "
+        f"{count(answer.votes, 'vote')} that would count otherwise; the rules broken: {rules}. Every other number of "
         "this report is with the rules. Without them the votes in the right column would count."
     )
     table = Table(
-        ("number", "with the rules", "without the rules"), tuple(_rows(votes, found)), "With and without them"
+        ("number", "with the rules", "without the rules"), tuple(_rows(votes, answer)), "With and without them"
     )
     return Section("excluded", "With and without the excluded raters", (text,), inline=(table,))
 
 
-def document(found: WithoutRules | None, votes: VotesAnswers) -> dict[str, Any] | None:
+def document(answer: WithoutRules | None, votes: VotesAnswers) -> dict[str, Any] | None:
     """The same under the key `excluded` of report.json."""
-    if found is None:
+    if answer is None:
         return None
-    rows = [dict(zip(("number", "with_rules", "without_rules"), row, strict=True)) for row in _rows(votes, found)]
-    return {"raters": found.raters, "votes": found.votes, "rules": dict(found.rules), "numbers": rows}
+    rows = [dict(zip(("number", "with_rules", "without_rules"), row, strict=True)) for row in _rows(votes, answer)]
+    return {"raters": answer.raters, "votes": answer.votes, "rules": dict(answer.rules), "numbers": rows}
 
 
-def _rows(votes: VotesAnswers, found: WithoutRules) -> Iterator[Sequence[str]]:
-    both = votes.ties, found.ties
-    yield "votes", *(f"{one.pooled.votes:,}" if one else "-" for one in both)
-    yield "share of ties", *(_share(one) for one in both)
+def _rows(votes: VotesAnswers, answer: WithoutRules) -> Iterator[Sequence[str]]:
+    tie_answers = votes.ties, answer.ties
+    yield "votes", *(f"{ties.pooled.votes:,}" if ties else "-" for ties in tie_answers)
+    yield "share of ties", *map(_share, tie_answers)
     led = votes.preference.led if votes.preference else ()
-    for one in sorted(led, key=lambda each: -each.net.n)[:MOST_COMPARED]:
-        name = f"net preference for {one.first} over {one.second}, points"
-        yield name, _net(one.net), _net(_same(one, found.preference))
+    for preference in sorted(led, key=lambda preference: -preference.net.n)[:MOST_COMPARED]:
+        name = f"net preference for {preference.first} over {preference.second}, points"
+        yield name, _net(preference.net), _net(_same(preference, answer.preference))
 
 
 def _share(ties: TiesAnswer | None) -> str:
@@ -101,11 +101,11 @@ def _net(net: Interval | None) -> str:
     return "-" if net is None else f"{signed(100 * net.value)} ({points(net.low, net.high)})"
 
 
-def _same(one: Preference, answer: PreferenceAnswer | None) -> Interval | None:
+def _same(preference: Preference, answer: PreferenceAnswer | None) -> Interval | None:
     """The same comparison in the other answer, in the same direction."""
-    for other in answer.preferences if answer else ():
-        if (other.first, other.second) == (one.first, one.second):
-            return other.net
-        if (other.second, other.first) == (one.first, one.second):
-            return replace(other.net, value=-other.net.value, low=-other.net.high, high=-other.net.low)
+    for candidate in answer.preferences if answer else ():
+        if (candidate.first, candidate.second) == (preference.first, preference.second):
+            return candidate.net
+        if (candidate.second, candidate.first) == (preference.first, preference.second):
+            return replace(candidate.net, value=-candidate.net.value, low=-candidate.net.high, high=-candidate.net.low)
     return None

@@ -52,33 +52,33 @@ COLUMN = PaperSize(3.3, 8.0, 7.0, 6.5, 0.2)  # of a paper with two
 
 
 @styled
-def picture(found: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Figure:
+def picture(rows: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Figure:
     """The figure for a page or a column: rows from the top, names at the left, notes at the right, the recipe below."""
     wide, label_size, small = size.width, size.label, size.small
-    labels = [break_text(row.label, 0.3 * wide, label_size, _weight(row)) for row in found.rows]
-    notes = [break_text(row.note, 0.24 * wide, small) for row in found.rows]
-    tops = _tops(found.rows, labels, notes, size)
-    widths = [measure_block(label, label_size, _weight(row)) for row, label in zip(found.rows, labels, strict=True)]
+    labels = [break_text(row.label, 0.3 * wide, label_size, _weight(row)) for row in rows.rows]
+    notes = [break_text(row.note, 0.24 * wide, small) for row in rows.rows]
+    tops = _tops(rows.rows, labels, notes, size)
+    widths = [measure_block(label, label_size, _weight(row)) for row, label in zip(rows.rows, labels, strict=True)]
     left = 0.03 + max(widths, default=0) / wide
-    head = break_text(found.note_head, 0.24 * wide, small)
+    head = break_text(rows.note_head, 0.24 * wide, small)
     right = 0.97 - max([measure_block(note, small) for note in (*notes, head)], default=0) / wide
-    across = _across(found, size)
-    title = break_text(found.title, 0.96 * wide, size.title, "bold")
-    unit = break_text(found.unit, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * wide, label_size)
+    across = _across(rows, size)
+    title = break_text(rows.title, 0.96 * wide, size.title, "bold")
+    unit = break_text(rows.unit, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * wide, label_size)
     above = 0.48 + measure_height(title, size.title) + 0.022 * small * across
-    caption = break_text(found.caption, 0.96 * wide, small) if found.caption else ""
+    caption = break_text(rows.caption, 0.96 * wide, small) if rows.caption else ""
     foot = measure_note(recipe) + 0.06 if recipe else 0.0
     below = 0.34 + measure_height(unit, label_size) + measure_height(caption, small) + foot
     height = above + tops[-1] + below
     figure = Figure(figsize=(wide, height))
     axes = figure.add_axes((left, below / height, right - left, tops[-1] / height))
     figure.text(0.02, 1 - 0.1 / height, title, fontsize=size.title, fontweight="bold", va="top")
-    _frame(axes, found, head, tops[-1], size)
+    _frame(axes, rows, head, tops[-1], size)
     axes.set_xlabel(unit, fontsize=label_size)
-    for row, label, note, top, end in zip(found.rows, labels, notes, tops, tops[1:], strict=False):
+    for row, label, note, top, end in zip(rows.rows, labels, notes, tops, tops[1:], strict=False):
         _row(axes, row, label, note, top, end, size)
-    if found.legend:
-        _legend(figure, found, across, size, 1 - (0.14 + measure_height(title, size.title)) / height)
+    if rows.legend:
+        _legend(figure, rows, across, size, 1 - (0.14 + measure_height(title, size.title)) / height)
     if caption:
         figure.text(0.02, (0.05 + foot) / height, caption, fontsize=small, color=GREY, va="bottom")
     if recipe:
@@ -111,23 +111,23 @@ def _tops(rows: Sequence[Row], labels: Sequence[str], notes: Sequence[str], size
     return tops
 
 
-def _across(found: RowFigure, size: PaperSize) -> int:
+def _across(figure: RowFigure, size: PaperSize) -> int:
     """Lines that the legend takes, so that none of its words leaves the page."""
-    widths = [measure_line(meaning, size.small) + 0.4 for _, _, meaning in found.legend]
+    widths = [measure_line(meaning, size.small) + 0.4 for _, _, meaning in figure.legend]
     lines = 1 if widths else 0
     while widths and max(widths) * -(-len(widths) // lines) > 0.96 * size.width and lines < len(widths):
         lines += 1
     return lines
 
 
-def _frame(axes: Axes, found: RowFigure, head: str, tall: float, size: PaperSize) -> None:
+def _frame(axes: Axes, figure: RowFigure, head: str, tall: float, size: PaperSize) -> None:
     axes.set(xlim=(0, 100), ylim=(tall, 0))
-    axes.set_xticks([at for at, _ in found.ticks], [name for _, name in found.ticks])
+    axes.set_xticks([at for at, _ in figure.ticks], [name for _, name in figure.ticks])
     axes.tick_params(axis="x", labelsize=size.small)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
-    for at, name in found.across:
+    for at, name in figure.across:
         axes.axvline(at, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
         name_beside(axes, name, (at, 0), "data", (0, 2), size=size.small, color=GREY)
     if head:
@@ -176,15 +176,15 @@ def _mark(axes: Axes, mark: Mark, y: float, top: float, end: float) -> None:
         axes.plot([mark.at], [y], NAMES[mark.shape], color=colour, markerfacecolor=inside, markersize=4.5, alpha=faint)
 
 
-def _legend(figure: Figure, found: RowFigure, lines: int, size: PaperSize, y: float) -> None:
+def _legend(figure: Figure, rows: RowFigure, lines: int, size: PaperSize, y: float) -> None:
     signs = [
         Line2D(
             [], [], color=COLOURS[colour], linestyle="-" if shape == "bar" else "", marker=NAMES.get(shape, "o"),
             markersize=4.5, markerfacecolor="white" if shape == "ring" else COLOURS[colour],
         )
-        for shape, colour, _ in found.legend
+        for shape, colour, _ in rows.legend
     ]  # fmt: skip
-    meanings = [meaning for _, _, meaning in found.legend]
+    meanings = [meaning for _, _, meaning in rows.legend]
     figure.legend(
         signs, meanings, loc="upper left", bbox_to_anchor=(0.005, y), ncols=-(-len(signs) // lines), frameon=False,
         fontsize=size.small, borderpad=0, columnspacing=1.2,

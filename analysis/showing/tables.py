@@ -67,8 +67,8 @@ def in_short(table: Table, things: str, order: str) -> tuple[Table, ...]:
     total = len(table.rows)
     if total <= MOST_ROWS:
         return (table,)
-    told = f"Shown are the {MOST_ROWS} {things} {order} of {total:,}; --json and report.json have all"
-    caption = f"{table.caption.rstrip('.')}. {told}" if table.caption else told
+    note = f"Shown are the {MOST_ROWS} {things} {order} of {total:,}; --json and report.json have all"
+    caption = f"{table.caption.rstrip('.')}. {note}" if table.caption else note
     first = replace(table, rows=table.rows[:MOST_ROWS], caption=caption)
     return first, replace(table, caption=f"All {total:,} {things}", folded=True)
 

@@ -89,11 +89,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{value:z.{digits}f}"
 
 
-def order_said(found: OrderAgreement, who: str) -> str:
+def order_said(agreement: OrderAgreement, who: str) -> str:
     """How far a judge or metric and people put systems in the same order."""
     return (
-        f"Of {found.systems} systems {who} puts {found.alike:,} of {found.compared:,} pairs of systems in the same "
-        f"order as people (Kendall's tau {number(found.tau, 2)})."
+        f"Of {agreement.systems} systems {who} puts {agreement.alike:,} of {agreement.compared:,} pairs of systems in "
+        f"the same order as people (Kendall's tau {number(agreement.tau, 2)})."
     )
 
 
@@ -155,5 +155,5 @@ def told_of_few_seeds(spreads: Iterable[SeedRange | None]) -> Iterator[str]:
         f"{fewest.seeds} seeds cannot rule out that {percent(unseen_collapse(fewest.seeds), 0)} of trainings collapse. "
         "If one in ten does, 95 % intervals over 3 to 20 seeds hold in .71 to .88 of studies."
     )
-    held = f"in {percent(fewest.level, 0)} of studies"
-    yield f"Under any law, the range of {fewest.seeds} seeds holds the median training {held}."
+    share = f"in {percent(fewest.level, 0)} of studies"
+    yield f"Under any law, the range of {fewest.seeds} seeds holds the median training {share}."

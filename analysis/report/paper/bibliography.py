@@ -55,15 +55,15 @@ METHODS: dict[str, tuple[str, dict[str, str]]] = {
 
 def used(answers: VotesAnswers) -> tuple[str, ...]:
     """The keys of the methods behind the numbers of this report, in the order of their text."""
-    found, agreed = answers.preference, answers.agreement
+    preference, agreement = answers.preference, answers.agreement
     keys: list[str] = []
-    if found is not None and found.preferences:
-        keys += ["holm-1979"] if len(found.preferences) > 1 else []
-        keys += ["schuirmann-1987"] if any(one.equivalence for one in found.preferences) else []
-        keys += ["davidson-1970", "mogstad-2024"] if found.ranking is not None else []
-    if agreed is not None and agreed.comparable:
+    if preference is not None and preference.preferences:
+        keys += ["holm-1979"] if len(preference.preferences) > 1 else []
+        keys += ["schuirmann-1987"] if any(contrast.equivalence for contrast in preference.preferences) else []
+        keys += ["davidson-1970", "mogstad-2024"] if preference.ranking is not None else []
+    if agreement is not None and agreement.comparable:
         keys += ["fleiss-1971", "krippendorff-2004", "gwet-2008"]
-        keys += ["hovy-2013"] if agreed.spamming is not None else []
+        keys += ["hovy-2013"] if agreement.spamming is not None else []
     return (*keys, "belz-thomson-2025")
 
 
@@ -92,7 +92,7 @@ def _study() -> Iterator[str]:
         title = re.findall(r'title: "?(.*?)"?$', part, re.M)[0]
         people = re.findall(r"family-names: (.*?), given-names: (.*?)\}", part)
         year, number = re.findall(r"year: (\d+)", part)[0], re.findall(r"arXiv:([\d.]+)", part)[0]
-        fields = {"author": " and ".join(", ".join(one) for one in people), "title": f"{{{title}}}", "year": year}
+        fields = {"author": " and ".join(", ".join(names) for names in people), "title": f"{{{title}}}", "year": year}
         place = re.findall(r"collection-title: (.*)$", part, re.M)
         kind = "inproceedings" if place else "misc"
         fields |= {"booktitle": place[0]} if place else {}

@@ -21,15 +21,15 @@ def fitting(tables: Sequence[Table], *, columns: int, recipe: str) -> str:
         FITS,
     ]
     labels = _labels(tables)
-    return "\n\n".join(["\n".join(head), *(_float(*one, columns) for one in zip(tables, labels, strict=True))]) + "\n"
+    return "\n\n".join(["\n".join(head), *(_float(*row, columns) for row in zip(tables, labels, strict=True))]) + "\n"
 
 
 def _labels(tables: Sequence[Table]) -> Iterator[str]:
-    seen: Counter[str] = Counter()
+    labels: Counter[str] = Counter()
     for table in tables:
         name = latex_label(table)
-        seen[name] += 1
-        yield name if seen[name] == 1 else f"{name}-{seen[name]}"
+        labels[name] += 1
+        yield name if labels[name] == 1 else f"{name}-{labels[name]}"
 
 
 def _float(table: Table, label: str, columns: int) -> str:

@@ -63,19 +63,19 @@ def datasheet(study: Study, answers: VotesAnswers) -> tuple[Item, ...]:
 
 def sheet_text(items: tuple[Item, ...]) -> str:
     """The sheet as a text to complete."""
-    known = sum(bool(one.answer) for one in items)
+    known = sum(bool(item.answer) for item in items)
     parts = [
         "# Human evaluation datasheet",
         f"After HEDS 3.0 (Belz and Thomson 2025), whose numbers stand before the questions; the questions are in other "
         f"words. The study's files answer {known} of {len(items)}. The others are yours; carry all of them over into "
         "the form of the datasheet.",
     ]
-    told = ""
-    for one in items:
-        section = next(key for key in sorted(SECTIONS, reverse=True) if f"{one.number}.".startswith(f"{key}."))
-        parts += [f"## {section} {SECTIONS[section]}"] if section != told else []
-        told = section
-        parts.append(f"**{one.number} {one.question}**\n\n{one.answer or f'{AUTHOR} {one.hint}'.strip()}")
+    current_section = ""
+    for item in items:
+        section = next(key for key in sorted(SECTIONS, reverse=True) if f"{item.number}.".startswith(f"{key}."))
+        parts += [f"## {section} {SECTIONS[section]}"] if section != current_section else []
+        current_section = section
+        parts.append(f"**{item.number} {item.question}**\n\n{item.answer or f'{AUTHOR} {item.hint}'.strip()}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -93,9 +93,9 @@ def _systems(study: Study) -> Iterator[Item]:
     yield Item("2.1", "What do the systems take as input?", "Text: dialogue." if dialogue else "")
     yield Item("2.2", "What do they produce?", "Text: one turn of a dialogue." if dialogue else "")
     judged = {side.model for pair in study.pairs if pair.kind == "real" for side in (pair.a, pair.b)}
-    made = sorted({f"{r.model} ({r.decoding})" for r in study.responses if r.model in judged})
-    told = f" Systems and decoding: {', '.join(made)}." if made else ""
-    yield Item("2.3", "Which task do they carry out?", f"Generation of dialogue turns.{told}" if dialogue else "")
+    systems = sorted({f"{r.model} ({r.decoding})" for r in study.responses if r.model in judged})
+    sentence = f" Systems and decoding: {', '.join(systems)}." if systems else ""
+    yield Item("2.3", "Which task do they carry out?", f"Generation of dialogue turns.{sentence}" if dialogue else "")
     yield Item("2.4", "Language of the input", hint="Full names of the languages.")
     yield Item("2.5", "Language of the output", hint="Full names of the languages.")
 
@@ -108,9 +108,9 @@ def _sample(study: Study, votes: Votes, answers: VotesAnswers) -> Iterator[Item]
             for side in (pair.a, pair.b):
                 name = side.model if side.seed is None else f"{side.model}, seed {side.seed}"
                 outputs.setdefault(name, set()).add(f"{pair.item}\n{side.text}")
-    told = "; ".join(f"{name}: {len(found):,}" for name, found in sorted(outputs.items()))
+    sizes = "; ".join(f"{name}: {len(texts):,}" for name, texts in sorted(outputs.items()))
     pairs = count(len(np.unique(votes.pair)), "pair")
-    yield Item("3.1.1", "How many outputs of each system were judged?", told and f"{told} ({pairs} in all).",
+    yield Item("3.1.1", "How many outputs of each system were judged?", sizes and f"{sizes} ({pairs} in all).",
                f"{pairs} were judged.")  # fmt: skip
     recipe = study.recipes.get("pairs.jsonl", "")
     yield Item("3.1.2", "How were they chosen?", "", f"The pairs were made by this recipe: {recipe}." if recipe else "")
@@ -122,19 +122,19 @@ def _sample(study: Study, votes: Votes, answers: VotesAnswers) -> Iterator[Item]
 
 
 def _smallest(answers: VotesAnswers) -> str:
-    found = answers.preference
-    if found is None or not found.preferences:
+    answer = answers.preference
+    if answer is None or not answer.preferences:
         return ""
-    largest = max((one.net for one in found.preferences), key=lambda net: net.n)
+    largest = max((preference.net for preference in answer.preferences), key=lambda net: net.n)
     return f".80 for a net preference of {100 * smallest_shown(largest):.0f} points." if largest.se else ""
 
 
 def _evaluators(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
     people = "" if votes.rater is None else f"{len(np.unique(votes.rater)):,}"
-    cast = voters(votes)
-    if cast.simulated or cast.judges:
-        told = ["simulated: programs, not people"] if cast.simulated else []
-        people += f" ({'; '.join([*told, *filter(None, [judges_caption(cast)])])})"
+    counted_voters = voters(votes)
+    if counted_voters.simulated or counted_voters.judges:
+        facts = ["simulated: programs, not people"] if counted_voters.simulated else []
+        people += f" ({'; '.join([*facts, *filter(None, [judges_caption(counted_voters)])])})"
     yield Item("3.2.1", "How many evaluators?", people)
     yield Item("3.2.2.1", "Are they experts of the domain?")
     paid = (
@@ -148,32 +148,38 @@ def _evaluators(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[
     ours = bool(OURS & set(votes.source))
     trained = "A page of instructions and worked examples before the first pair." if ours else ""
     yield Item("3.2.4", "What training did they get?", trained)
-    asked = sorted({name for rater in study.raters for name in rater.profile})
-    yield Item("3.2.5", "What else is known of them?", "", f"Raters were asked: {', '.join(asked)}." if asked else
-               "Language, country, and how you know.")  # fmt: skip
+    profile_fields = sorted({name for rater in study.raters for name in rater.profile})
+    known = (
+        f"Raters were asked: {', '.join(profile_fields)}." if profile_fields else "Language, country, and how you know."
+    )
+    yield Item("3.2.5", "What else is known of them?", "", known)
 
 
 def _design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
     ours = bool(OURS & set(votes.source))
     yield Item("3.3.1", "Was the design preregistered?", hint="If so, a link.")
     yield Item("3.3.2", "By what medium were answers collected?", "A web page (Seedvote)." if ours else "")
-    seen = sum(rater.checks_seen for rater in study.raters)
+    checks_answered = sum(rater.checks_seen for rater in study.raters)
     blocked = sum(rater.status == "blocked" for rater in study.raters)
-    checks = "Automatic checks during the evaluation; raters who fail them are excluded." if seen else ""
+    checks = "Automatic checks during the evaluation; raters who fail them are excluded." if checks_answered else ""
     yield Item("3.3.3.1", "Which kinds of quality assurance?", checks)
-    details = f"{count(seen, 'hidden check')} among the pairs; {count(blocked, 'rater')} blocked." if seen else ""
+    details = (
+        f"{count(checks_answered, 'hidden check')} among the pairs; {count(blocked, 'rater')} blocked."
+        if checks_answered
+        else ""
+    )
     yield Item("3.3.3.2", "By which methods?", details)
     preview = "Write them by `python -m crowd preview`, and publish them." if ours else "A screenshot, or a copy."
     yield Item("3.3.4.1", "Where can the form be seen?", "", as_typed(preview))
-    shown = "The conversation, two responses side by side without names of systems, the question and three buttons."
+    screen = "The conversation, two responses side by side without names of systems, the question and three buttons."
     if any(pair.a.turns for pair in study.pairs):
-        shown = (
+        screen = (
             "Two whole conversations side by side, in each one speaker marked, without names of systems, the question "
         )
-        shown += "and three buttons."
+        screen += "and three buttons."
     if several := hit.get("questions"):
-        shown = f"{shown.rpartition(',')[0]}, and {count(len(several), 'question')}."
-    yield Item("3.3.4.2", "What did evaluators see?", shown if ours else "")
+        screen = f"{screen.rpartition(',')[0]}, and {count(len(several), 'question')}."
+    yield Item("3.3.4.2", "What did evaluators see?", screen if ours else "")
     lease = f" A pair was held for {hit.get('lease_minutes', 10)} minutes." if ours else ""
     yield Item("3.3.5", "How free were they in when and how fast to work?", f"Free in both.{lease}" if ours else "")
     yield Item("3.3.6", "Could they ask questions or give feedback?")
@@ -183,7 +189,7 @@ def _design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item
     )
 
 
-def _criterion(votes: Votes, hit: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[Item]:
+def _criterion(votes: Votes, hit: Mapping[str, Any], question: Mapping[str, Any]) -> Iterator[Item]:
     yield Item("4.1.1", "Correctness, goodness, or a feature?")
     yield Item("4.1.2", "Form, content, or both?")
     yield Item("4.1.3", "In its own right, relative to the input, or to something else?")
@@ -192,27 +198,27 @@ def _criterion(votes: Votes, hit: Mapping[str, Any], asked: Mapping[str, Any]) -
     yield Item("4.2.3", "Intrinsic or extrinsic?")
     yield Item("4.3.1", "What is the criterion called for evaluators?", str(hit.get("title", "")))
     yield Item("4.3.2", "Which definition were they given?", "", "The instructions, word for word.")
-    seen = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
+    labels = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
     yield Item("4.3.3", "How many values has the scale?", f"{len(votes.labels)}")
-    yield Item("4.3.4", "Which values?", f"{', '.join(votes.labels)} (given: {', '.join(seen)})")
+    yield Item("4.3.4", "Which values?", f"{', '.join(votes.labels)} (given: {', '.join(labels)})")
     yield Item("4.3.5", "How is the scale shown?", "One choice of several options.")
     yield Item("4.3.6", "Without a scale, what is the task?", "N/A: there is a scale.")
-    yield Item("4.3.7", "What is asked, word for word?", str(asked.get("ask") or hit.get("question", "")))
+    yield Item("4.3.7", "What is asked, word for word?", str(question.get("ask") or hit.get("question", "")))
     form = "Preference between two outputs, with ties." if "tie" in votes.labels else "Preference between two outputs."
-    rated = f"Each output on a scale of {asked.get('points', 5)} points; counted here is which one is rated higher."
-    yield Item("4.3.8", "By which form of question?", rated if asked.get("kind") == "likert" else form)
+    rated = f"Each output on a scale of {question.get('points', 5)} points; counted here is which one is rated higher."
+    yield Item("4.3.8", "By which form of question?", rated if question.get("kind") == "likert" else form)
 
 
 def _results(answers: VotesAnswers) -> Iterator[Item]:
-    found, agreed = answers.preference, answers.agreement
+    preference, agreement = answers.preference, answers.agreement
     summed = "Net preference: votes for one system minus votes for the other, as a share of all; shares of ties."
-    yield Item("4.3.9", "How were answers put together?", summed if found else "Shares of the answers.")
+    yield Item("4.3.9", "How were answers put together?", summed if preference else "Shares of the answers.")
     tested = ""
-    if found is not None and found.preferences:
-        tested = f"Intervals and t tests clustered by {clusters_in_words(found)}"
-        tested += ", p adjusted by Holm's method." if len(found.preferences) > 1 else "."
+    if preference is not None and preference.preferences:
+        tested = f"Intervals and t tests clustered by {clusters_in_words(preference)}"
+        tested += ", p adjusted by Holm's method." if len(preference.preferences) > 1 else "."
     yield Item("4.3.10", "How were effect size and significance determined?", tested)
-    kappa = None if agreed is None or not agreed.comparable else agreed.found.fleiss_kappa
+    kappa = None if agreement is None or not agreement.comparable else agreement.found.fleiss_kappa
     known = kappa is not None and np.isfinite(kappa.value)
     yield Item("4.3.11.1", "How was agreement between evaluators measured?",
                "Fleiss' kappa, Krippendorff's alpha, Gwet's AC1." if known else "Not assessed.")  # fmt: skip

@@ -52,7 +52,7 @@ def paper_section(study: Study, answers: VotesAnswers, folder: str, figures: int
     if study.votes is None:
         return None
     items = datasheet(study, answers)
-    known = sum(bool(one.answer) for one in items)
+    known = sum(bool(item.answer) for item in items)
     links = (
         (f"{folder}/{METHODS}", "the paragraph above in LaTeX, with citations"),
         *((f"{folder}/{name}", f"tables for a page of {'one column' if k == 1 else 'two columns'}")
@@ -66,13 +66,13 @@ def paper_section(study: Study, answers: VotesAnswers, folder: str, figures: int
     return Section("paper", "For your paper", text, links=links)
 
 
-def write_kit(found: KitSource, folder: Path, *, rng: random.Random) -> list[str]:
+def write_kit(source: KitSource, folder: Path, *, rng: random.Random) -> list[str]:
     """Write everything; the names of the files that the author had edited, beside which a new one stands."""
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     (folder / "data").mkdir(exist_ok=True)
     before: Mapping[str, str] = read_json(folder / MANIFEST) if (folder / MANIFEST).exists() else {}
     now, edited = {}, []
-    for name, content in files(found, rng=rng):
+    for name, content in files(source, rng=rng):
         path, known = folder / name, before.get(name)
         if path.exists() and (known is None or _digest(path.read_bytes()) != known):
             edited.append(name)
@@ -87,13 +87,13 @@ def write_kit(found: KitSource, folder: Path, *, rng: random.Random) -> list[str
     return edited
 
 
-def files(found: KitSource, *, rng: random.Random) -> Iterator[tuple[str, bytes]]:
+def files(source: KitSource, *, rng: random.Random) -> Iterator[tuple[str, bytes]]:
     """Name and content of every file of the kit."""
-    study, answers = found.study, found.answers
+    study, answers = source.study, source.answers
     yield METHODS, as_latex_text(paragraph(study, answers)).encode()
     for columns, name in TABLES.items():
-        yield name, fitting(found.tables, columns=columns, recipe=found.recipe).encode()
-    yield from _drawn(found.figures)
+        yield name, fitting(source.tables, columns=columns, recipe=source.recipe).encode()
+    yield from _drawn(source.figures)
     yield SHEET, sheet_text(datasheet(study, answers)).encode()
     yield BOOK, bibliography(answers).encode()
     votes, pairs = public_data(study, rng=rng)
@@ -106,22 +106,25 @@ def files(found: KitSource, *, rng: random.Random) -> Iterator[tuple[str, bytes]
 def _drawn(figures: tuple[RowFigure, ...]) -> Iterator[tuple[str, bytes]]:
     from analysis.showing.row_pictures import COLUMN, PAGE, pdf, picture, svg
 
-    for number, (name, one) in enumerate(named_figures(figures).items(), 1):
+    for number, (name, rows) in enumerate(named_figures(figures).items(), 1):
         step(f"figure {number} of {len(figures)} for the paper")
-        for size, more in ((COLUMN, ""), (PAGE, "-wide")):
-            drawn = picture(one, size)
-            yield f"figures/{name}{more}.pdf", pdf(drawn)
-            yield f"figures/{name}{more}.svg", svg(drawn)
+        for size, ending in ((COLUMN, ""), (PAGE, "-wide")):
+            figure = picture(rows, size)
+            yield f"figures/{name}{ending}.pdf", pdf(figure)
+            yield f"figures/{name}{ending}.svg", svg(figure)
 
 
 def named_figures(figures: Sequence[RowFigure]) -> dict[str, RowFigure]:
     """Every figure by the name of its file, which is the same whatever else a study holds."""
-    named: dict[str, RowFigure] = {}
-    for one in figures:
-        name = "-".join(re.findall(r"[a-z0-9]+", one.name.lower()))
-        again = sum(other == name or re.fullmatch(rf"{re.escape(name)}-\d+", other) is not None for other in named)
-        named[f"{name}-{again + 1}" if again else name] = one
-    return named
+    figure_by_name: dict[str, RowFigure] = {}
+    for figure in figures:
+        name = "-".join(re.findall(r"[a-z0-9]+", figure.name.lower()))
+        again = sum(
+            earlier_name == name or re.fullmatch(rf"{re.escape(name)}-\d+", earlier_name) is not None
+            for earlier_name in figure_by_name
+        )
+        figure_by_name[f"{name}-{again + 1}" if again else name] = figure
+    return figure_by_name
 
 
 def _lines(pairs: tuple[Pair, ...]) -> bytes:

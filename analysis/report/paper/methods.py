@@ -54,12 +54,12 @@ def _cited(sentence: str) -> str:
 def _collected(study: Study, votes: Votes) -> Iterator[str]:
     per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
     times = f"by {count(int(per[0]), 'rater')}" if per.min() == per.max() else f"{per.min()} to {per.max()} times"
-    of = f" from {count(len(votes.dialogues), 'dialogue')}" if votes.dialogues else ""
+    source = f" from {count(len(votes.dialogues), 'dialogue')}" if votes.dialogues else ""
     people = f" by {count(len(np.unique(votes.rater)), 'rater')}" if votes.rater is not None else ""
-    seen = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
+    labels = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
     yield (
-        f"{count(len(per), 'pair')} of responses{of} {'was' if len(per) == 1 else 'were each'} judged {times}, which "
-        f"gave {count(len(votes), 'vote')}{people}; the answers given were {_listed(seen)}."
+        f"{count(len(per), 'pair')} of responses{source} {'was' if len(per) == 1 else 'were each'} judged {times}, "
+        f"which gave {count(len(votes), 'vote')}{people}; the answers given were {_listed(labels)}."
     )
     yield from not_people(voters(votes))
     if blocked := sum(rater.status == "blocked" for rater in study.raters):
@@ -74,40 +74,40 @@ def _listed(words: list[str]) -> str:
 
 
 def _ties(answers: VotesAnswers) -> Iterator[str]:
-    if answers.ties is None or (found := answers.ties.pooled.interval) is None:
+    if answers.ties is None or (interval := answers.ties.pooled.interval) is None:
         return
     pooled = answers.ties.pooled
-    ways = _listed([f"{way}s" for way in found.clusters] or ["votes"])
+    ways = _listed([f"{way}s" for way in interval.clusters] or ["votes"])
     yield (
-        f"Ties are {percent(pooled.ties / pooled.votes)} of the votes (95 % interval {100 * found.low:.1f} to "
-        f"{100 * found.high:.1f} %, for new {ways})."
+        f"Ties are {percent(pooled.ties / pooled.votes)} of the votes (95 % interval {100 * interval.low:.1f} to "
+        f"{100 * interval.high:.1f} %, for new {ways})."
     )
 
 
-def _preferred(found: PreferenceAnswer | None) -> Iterator[str]:
-    if found is None or not found.preferences:
+def _preferred(answer: PreferenceAnswer | None) -> Iterator[str]:
+    if answer is None or not answer.preferences:
         return
     yield (
         "The net preference for a system is the votes for it minus those for the other, in points of all votes; "
-        f"intervals and p values allow for new {clusters_in_words(found)}."
+        f"intervals and p values allow for new {clusters_in_words(answer)}."
     )
-    if len(found.led) <= MOST_COMPARISONS:
-        for one, p in zip(found.led, found.adjusted, strict=True):
-            yield _comparison(one, p, len(found.led) > 1)
-    if len(found.preferences) > 1:
-        yield f"P values are adjusted for {count(len(found.preferences), 'comparison')} [@holm-1979]."
-    if any(one.equivalence for one in found.preferences):
+    if len(answer.led) <= MOST_COMPARISONS:
+        for preference, p in zip(answer.led, answer.adjusted, strict=True):
+            yield _comparison(preference, p, len(answer.led) > 1)
+    if len(answer.preferences) > 1:
+        yield f"P values are adjusted for {count(len(answer.preferences), 'comparison')} [@holm-1979]."
+    if any(preference.equivalence for preference in answer.preferences):
         yield "Equivalence was tested by two one-sided tests within a margin stated by the authors [@schuirmann-1987]."
-    if found.ranking is not None and len(found.matches.systems) > 2:
+    if answer.ranking is not None and len(answer.matches.systems) > 2:
         yield "Systems are ranked by a model with ties [@davidson-1970], and ranks are confidence sets [@mogstad-2024]."
 
 
 def _comparison(led: Preference, p: float, several: bool) -> str:
     net = led.net
-    told = f"{p_equals(p)}{' after adjustment' if several else ''}"
+    significance = f"{p_equals(p)}{' after adjustment' if several else ''}"
     return (
         f"{led.first} against {led.second}: {signed(100 * net.value)} points (95 % interval "
-        f"{points(net.low, net.high)}; {told}; {count(net.n, 'vote')})."
+        f"{points(net.low, net.high)}; {significance}; {count(net.n, 'vote')})."
     )
 
 
@@ -118,6 +118,6 @@ def _agreed(answers: VotesAnswers) -> Iterator[str]:
     yield f"Agreement between raters is Fleiss' kappa {_kappa(agreed.found.fleiss_kappa)} [@fleiss-1971]."
 
 
-def _kappa(found: Coefficient) -> str:
-    value, low, high = (number(one, 2).replace("-", MINUS) for one in (found.value, found.low, found.high))
-    return f"{value} (95 % interval {low} to {high})" if np.isfinite(found.low) else f"{value} (no interval)"
+def _kappa(kappa: Coefficient) -> str:
+    value, low, high = (number(end, 2).replace("-", MINUS) for end in (kappa.value, kappa.low, kappa.high))
+    return f"{value} (95 % interval {low} to {high})" if np.isfinite(kappa.low) else f"{value} (no interval)"

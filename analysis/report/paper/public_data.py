@@ -54,8 +54,8 @@ def public_data(study: Study, *, rng: random.Random) -> tuple[str, tuple[Pair, .
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerows([tuple(COLUMNS), *rows])
-    kept = [_pair(pair, pairs[pair.pair], places) for pair in study.pairs if pair.pair in pairs]
-    return file.getvalue(), tuple(sorted(kept, key=lambda pair: pair.pair))
+    public_pairs = [_pair(pair, pairs[pair.pair], places) for pair in study.pairs if pair.pair in pairs]
+    return file.getvalue(), tuple(sorted(public_pairs, key=lambda pair: pair.pair))
 
 
 def dictionary(study: Study) -> str:
