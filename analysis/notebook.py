@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.arguments import SAID_OF_VOTES, check_help, check_margin, check_ranges
-from analysis.notebook_tasks import compare_runs as compare_runs
 from analysis.notebook_tasks import erasure as erasure
 from analysis.notebook_tasks import robustness as robustness
 from analysis.showing.result import Result
@@ -24,13 +23,17 @@ from dialogue.errors import InputError
 from dialogue.importing.naming import Names
 
 if TYPE_CHECKING:
+    from analysis.questions.compare_runs import compare_runs as compare_runs
     from analysis.questions.leaderboard import leaderboard as leaderboard
     from analysis.votes.keeping import Unverified
     from analysis.votes.long_tables import LongTable
     from analysis.votes.systems import Matches
     from analysis.votes.votes import Votes
 
-HOMES = {"leaderboard": "analysis.questions.leaderboard"}
+HOMES = {
+    "compare_runs": "analysis.questions.compare_runs",
+    "leaderboard": "analysis.questions.leaderboard",
+}
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
     "ties": (0, 1), "per_pair": (1, math.inf), "per_rater": (1, math.inf), "pair_icc": (0, 1), "rater_icc": (0, 1),

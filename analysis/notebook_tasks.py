@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,30 +40,3 @@ def erasure(study: Any, *, margin: float = 0.01) -> Result:
         return figures(found)
 
     return Result(document(found), parts(found), draw)
-
-
-def compare_runs(
-    systems: Sequence[str | Path] | Mapping[str, Any],
-    *,
-    metric: str = "",
-    cluster: str = "auto",
-    margin: float | None = None,
-    columns: Mapping[str, str] | None = None,
-) -> Result:
-    """Which system scores higher by the logs of its evaluation (`python -m analysis compare-runs`).
-
-    `systems` names each one's logs: a mapping of name to a path or several, or texts `NAME=PATH,PATH`.
-    """
-    from analysis.compare_runs import answer as room
-    from analysis.compare_runs.reading import named_runs
-    from analysis.compare_runs.text import document, parts
-
-    runs, told = named_runs(systems, columns or {})
-    compared = room.answer(runs, metric=metric, cluster=cluster, margin=margin)
-
-    def draw() -> Any:
-        from analysis.compare_runs.figures import figures
-
-        return figures(compared)
-
-    return Result(document(compared), parts(compared), draw, told)

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from analysis.notebook_tasks import compare_runs
+    from analysis.questions.compare_runs import compare_runs
     from dialogue.importing.naming import parse_names
 
     result = compare_runs(

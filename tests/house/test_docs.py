@@ -17,7 +17,7 @@ from tests.house.typed import typed
 
 # Commands that a test cannot run, each with the reason. Those of ours are still read by their parser.
 NOT_RUN = {
-    r"compare-runs": "logs of your own; tests/analysis/compare_runs/test_compare_runs.py runs it on logs of every tool",
+    r"compare-runs": "logs of your own; tests/analysis/questions/test_compare_runs.py runs it on logs of every tool",
     r"crowd check (void|fix)": "the walked study has no check of that name",
     r"make |python3 -m venv|pip install|^\. \.venv": "sets up; test_first_command runs README's first block",
     r"seedvote study|(seedvote|crowd) rate|ruff |^mypy|^pytest": "other tests run it",

@@ -158,7 +158,6 @@ PROMISES = {
     "one_rule": "no two sentences about one contrast contradict each other",
     "one_answer": "command, report and notebook say the same",
     "claims": "every interval, test and claim in every world of the grid",
-    "compare_runs": "evaluated systems compared by their logs, from the logs on",
     "real_logs": "logs that the tools themselves write",
     "planned_power": "plans keep their promise in simulated studies",
     "files": "what stands beside the page of the report",

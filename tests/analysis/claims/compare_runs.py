@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.compare_runs.answer import answer
+from analysis.questions.compare_runs import answer
 from dialogue.importing.run_logs import RunLog, Score
 from tests.analysis.claims.registry import Claim, each
 
@@ -83,7 +83,7 @@ CLAIMS = (
     Claim(
         "compare-runs: the difference of two systems",
         "The 95 % interval of a difference paired by item holds the true one.",
-        {"compare_runs.answer.RunContrast": "low high p p_holm", "compare_runs.answer.SystemScore": "low high"},
+        {"questions.compare_runs.RunContrast": "low high p p_holm", "questions.compare_runs.SystemScore": "low high"},
         CELLS,
         covers,
         0.95,

@@ -24,7 +24,7 @@ CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by
     "comparison.costs.Cost: seeds_low seeds_high": "stats.spread.SeedSpread",
     "comparison.untrained.AboveUntrained: p_here p_anew": "stats.rivals.Margin",
     "comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
-    "compare_runs.answer._Error: low high": "compare_runs.answer.RunContrast",
+    "questions.compare_runs._Error: low high": "questions.compare_runs.RunContrast",
     "erasure.answer.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
     "preference.answer.TieShare: low high": "stats.intervals.Interval",
     "preference.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",

@@ -6,7 +6,7 @@ import pytest
 
 from dialogue.errors import InputError
 from dialogue.importing.run_logs import read_runs
-from tests.analysis.compare_runs import logs
+from tests.analysis.questions import logs
 
 SCORES = {f"s{n}": [float(n % 2), float(n % 3 == 0)] for n in range(9)}
 ONCE = {item: values[:1] for item, values in SCORES.items()}

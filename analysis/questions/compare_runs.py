@@ -1,4 +1,4 @@
-"""Systems that answered the same items, compared item by item.
+"""Which of several evaluated systems scores higher, item by item, from the logs of their evaluations.
 
 Scores are averaged over repetitions of an item, then over runs (training seeds) of a system. A difference is paired by
 item, and items of one cluster (document, passage, dialogue) are drawn together: the jackknife of stats.intervals. Where
@@ -11,26 +11,33 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from analysis.showing.page import Axis, Row, RowFigure, round_steps
+from analysis.showing.result import Result
+from analysis.showing.tables import Table
+from analysis.showing.words import count, p_value, plain
 from analysis.stats.cluster_freedom import cluster_freedom
 from analysis.stats.intervals import Interval, bounds, mean_interval
 from analysis.stats.net_preference import unanimous
 from analysis.stats.sign_tests import holm_where
 from dialogue.errors import InputError
-from dialogue.importing.run_logs import RunLog, Score, cluster_names, field_of
+from dialogue.importing.run_logs import RunLog, Score, cluster_names, field_of, read_runs
 from dialogue.signature import signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 POWER = 0.8
 ALL_TASKS = "mean of all tasks"
+MOST_SENTENCES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,7 @@ class _Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class _Compared:
+class _MetricScores:
     """One task and metric with the scores it rests on."""
 
     metric: MetricAnswer
@@ -120,23 +127,23 @@ def answer(
         raise InputError(
             f"One system ({next(iter(systems), 'none')}) has nothing to be compared with; name two or more."
         )
-    every = [run for runs in systems.values() for run in runs]
-    group = _cluster_field(every, cluster)
+    logs = [run for runs in systems.values() for run in runs]
+    group = _cluster_field(logs, cluster)
     cautions: list[str] = []
-    compared = [
+    entries = [
         entry
         for key in _shared_metrics(systems, metric)
-        if (entry := _compared(key, systems, group, cautions, margin=margin, level=level))
+        if (entry := _compare_metric(key, systems, group, cautions, margin=margin, level=level))
     ]
-    if not compared:
+    if not entries:
         raise InputError("No item was answered by all systems, so nothing can be paired: " + "; ".join(cautions))
-    metrics = [entry.metric for entry in compared] + list(_over_tasks(compared, systems, level, margin))
+    metrics = [entry.metric for entry in entries] + list(_over_tasks(entries, systems, level, margin))
     cautions += [
         f"{name}: {failed} item{'s' * (failed != 1)} without a score (they failed)"
         for name, runs in systems.items()
         if (failed := sum(run.failed for run in runs))
     ]
-    cautions += [note for run in every for note in run.notes]
+    cautions += [note for run in logs for note in run.notes]
     return RunsAnswer(
         tuple(metrics),
         group,
@@ -144,7 +151,7 @@ def answer(
         tuple(dict.fromkeys(cautions)),
         signature(
             systems=len(systems),
-            runs=len(every),
+            runs=len(logs),
             unit=group or "item",
             paired="item",
             holm="within metric",
@@ -162,9 +169,9 @@ def _cluster_field(runs: Sequence[RunLog], cluster: str) -> str:
     for run in runs:
         for score in run.scores:
             if field_of(score.fields, cluster) is None:
-                known = sorted({name for s in run.scores[:50] for name in s.fields})
+                fields = sorted({name for s in run.scores[:50] for name in s.fields})
                 raise InputError(
-                    f"{score.place}: item {score.item} has no field {cluster!r}; it has {', '.join(known) or 'none'}. "
+                    f"{score.place}: item {score.item} has no field {cluster!r}; it has {', '.join(fields) or 'none'}. "
                     "Name another one by --cluster, or --cluster none."
                 )
     return cluster
@@ -183,16 +190,16 @@ def _shared_metrics(systems: Mapping[str, Sequence[RunLog]], metric: str) -> lis
     shared = [key for key, names in owners.items() if len(names) > 1]
     wanted = [key for key in shared if not metric or metric in (key[1], f"{key[0]}:{key[1]}")]
     if not wanted:
-        held = "; ".join(
+        metrics = "; ".join(
             f"{name}: {', '.join(sorted(f'{t}:{m}' for (t, m), who in owners.items() if name in who))}"
             for name in systems
         )
-        lack = f"the metric {metric!r}" if metric else "a task and metric"
-        raise InputError(f"No two systems have {lack} in common. They have: {held}.")
+        subject = f"the metric {metric!r}" if metric else "a task and metric"
+        raise InputError(f"No two systems have {subject} in common. They have: {metrics}.")
     return wanted
 
 
-def _compared(
+def _compare_metric(
     key: Key,
     systems: Mapping[str, Sequence[RunLog]],
     group: str,
@@ -200,7 +207,7 @@ def _compared(
     *,
     margin: float | None,
     level: float,
-) -> _Compared | None:
+) -> _MetricScores | None:
     by_run = {
         name: [rows for run in runs if (rows := [s for s in run.scores if (s.task, s.metric) == key])]
         for name, runs in systems.items()
@@ -214,7 +221,7 @@ def _compared(
     if len(items) < 2:
         cautions.append(f"{key[0]}, {key[1]}: {len(items)} item{'s' * (len(items) != 1)} answered by all systems")
         return None
-    scores = {name: _arranged(runs, items) for name, runs in by_run.items()}
+    scores = {name: _arrange_scores(runs, items) for name, runs in by_run.items()}
     codes = _clusters(by_run, items, group)
     if not codes.any():
         raise InputError(
@@ -222,21 +229,23 @@ def _compared(
         )
     values = np.concatenate([system.values for system in scores.values()])
     is_share = bool(values.min() >= 0 and values.max() <= 1)
-    ranked = sorted((_standing(name, system, codes, is_share, level) for name, system in scores.items()), key=_by_mean)
+    ranked = sorted(
+        (_score_system(name, system, codes, is_share, level) for name, system in scores.items()), key=_mean_first
+    )
     contrasts = []
     for first, second in combinations([standing.system for standing in ranked], 2):
         error = _error([scores[first].values, scores[second].values], [1, -1], codes, is_share, level)
-        contrasts.append(_contrast(first, second, error, level, margin, items=len(items)))
+        contrasts.append(_make_contrast(first, second, error, level, margin, items=len(items)))
     clusters = int(codes.max()) + 1
     metric = MetricAnswer(*key, len(items), clusters, omitted, is_share, tuple(ranked), tuple(contrasts), ())
-    return _Compared(_corrected(metric, 1 - level), scores, codes)
+    return _MetricScores(_correct_metric(metric, 1 - level), scores, codes)
 
 
-def _by_mean(standing: SystemScore) -> float:
+def _mean_first(standing: SystemScore) -> float:
     return -standing.mean
 
 
-def _corrected(metric: MetricAnswer, alpha: float) -> MetricAnswer:
+def _correct_metric(metric: MetricAnswer, alpha: float) -> MetricAnswer:
     adjusted = holm_where([contrast.p for contrast in metric.contrasts])
     contrasts = tuple(replace(c, p_holm=p) for c, p in zip(metric.contrasts, adjusted, strict=True))
     best = metric.systems[0].system
@@ -247,20 +256,20 @@ def _corrected(metric: MetricAnswer, alpha: float) -> MetricAnswer:
 
 def _check_questions(by_run: Mapping[str, Sequence[Sequence[Score]]]) -> None:
     """Refuse items that bear one id and ask different things: then the runs saw different versions of the data."""
-    seen: dict[str, tuple[str, Score]] = {}
+    first_scores: dict[str, tuple[str, Score]] = {}
     for name, runs in by_run.items():
         for run in runs:
             for score in run:
-                before = seen.setdefault(score.item, (name, score)) if score.question else None
-                if before and before[1].question != score.question:
+                earlier = first_scores.setdefault(score.item, (name, score)) if score.question else None
+                if earlier and earlier[1].question != score.question:
                     raise InputError(
-                        f"{score.place}: item {score.item} of {score.task} asks something else than in {before[0]} "
-                        f"({before[1].place}): the runs saw different versions of the data, or ids are row numbers of "
+                        f"{score.place}: item {score.item} of {score.task} asks something else than in {earlier[0]} "
+                        f"({earlier[1].place}): the runs saw different versions of the data, or ids are row numbers of "
                         "shuffled files. Evaluate both on the same items."
                     )
 
 
-def _arranged(runs: Sequence[Sequence[Score]], items: Sequence[str]) -> _Scores:
+def _arrange_scores(runs: Sequence[Sequence[Score]], items: Sequence[str]) -> _Scores:
     places = {item: place for place, item in enumerate(items)}
     values = np.zeros((len(runs), len(items)))
     counts = np.zeros((len(runs), len(items)))
@@ -296,19 +305,19 @@ class _Error:
 def _error(rows: Sequence[Floats], signs: Sequence[int], codes: Ints, is_share: bool, level: float) -> _Error:
     """The signed sum of system means: rows[k] (runs, items), signs[k] +1 or -1."""
     per_item = sum((sign * row.mean(axis=0) for sign, row in zip(signs, rows, strict=True)), np.zeros(len(codes)))
-    interval = _over_items(per_item, codes, is_share=is_share, alone=len(rows) == 1, level=level)
+    interval = _over_items(per_item, codes, is_share=is_share, is_mean=len(rows) == 1, level=level)
     spread = _between_runs([row.mean(axis=1) for row in rows])
     if not any(part for part, _ in spread):
-        known = interval.se > 0 or is_share
-        ends = (interval.low, interval.high) if known else (None, None)
+        has_range = interval.se > 0 or is_share
+        ends = (interval.low, interval.high) if has_range else (None, None)
         return _Error(interval.value, interval.se, interval.df, ends[0], ends[1], interval.se**2, 0.0, bool(spread))
-    return _summed(interval.value, [(interval.se**2, interval.df)], spread, is_share, level)
+    return _sum_variances(interval.value, [(interval.se**2, interval.df)], spread, is_share, level)
 
 
-def _over_items(values: Floats, codes: Ints, *, is_share: bool, alone: bool, level: float) -> Interval:
+def _over_items(values: Floats, codes: Ints, *, is_share: bool, is_mean: bool, level: float) -> Interval:
     """The mean over items: of a share on the logit scale, of a difference of shares within -1 and 1."""
     by = {"cluster": codes} if len(np.unique(codes)) < len(codes) else {}
-    if is_share and alone:
+    if is_share and is_mean:
         return mean_interval(values, by=by, level=level, share=True)
     interval = mean_interval(values, by=by, level=level)
     if interval.se == 0:
@@ -331,7 +340,7 @@ def _between_runs(means: Sequence[Floats]) -> list[tuple[float, float]]:
 Parts = Sequence[tuple[float, float]]
 
 
-def _summed(value: float, by_items: Parts, by_runs: Parts, is_share: bool, level: float) -> _Error:
+def _sum_variances(value: float, by_items: Parts, by_runs: Parts, is_share: bool, level: float) -> _Error:
     """Independent variances added, with Satterthwaite's degrees of freedom."""
     items, runs = (sum(part for part, _ in parts) for parts in (by_items, by_runs))
     variance = items + runs
@@ -342,7 +351,7 @@ def _summed(value: float, by_items: Parts, by_runs: Parts, is_share: bool, level
     return _Error(value, math.sqrt(variance), df, ends[0], ends[1], items, runs, bool(by_runs))
 
 
-def _standing(name: str, scores: _Scores, codes: Ints, is_share: bool, level: float) -> SystemScore:
+def _score_system(name: str, scores: _Scores, codes: Ints, is_share: bool, level: float) -> SystemScore:
     error = _error([scores.values], [1], codes, is_share, level)
     low = max(error.low, 0.0) if is_share and error.low is not None else error.low
     runs = scores.values.mean(axis=1)
@@ -350,7 +359,9 @@ def _standing(name: str, scores: _Scores, codes: Ints, is_share: bool, level: fl
     return SystemScore(name, len(runs), scores.repetitions, error.value, low, error.high, run_sd)
 
 
-def _contrast(first: str, second: str, error: _Error, level: float, margin: float | None, *, items: int) -> RunContrast:
+def _make_contrast(
+    first: str, second: str, error: _Error, level: float, margin: float | None, *, items: int
+) -> RunContrast:
     return RunContrast(
         first,
         second,
@@ -359,15 +370,15 @@ def _contrast(first: str, second: str, error: _Error, level: float, margin: floa
         error.df,
         error.low,
         error.high,
-        _p_value(error),
+        _error_p(error),
         None,
-        None if margin is None else _alike(error, margin, 1 - level),
+        None if margin is None else _is_equivalent(error, margin, 1 - level),
         _items_needed(error, 1 - level, items),
         error.over_runs,
     )
 
 
-def _p_value(error: _Error) -> float | None:
+def _error_p(error: _Error) -> float | None:
     """Two-sided, of no difference; where all clusters differ by the same, the one that `unanimous` bounds imply."""
     if error.se > 0:
         return 2 * float(stdtr(error.df, -abs(error.value) / error.se))
@@ -376,7 +387,7 @@ def _p_value(error: _Error) -> float | None:
     return float(min(1.0, 2 * (1 / (1 + abs(error.value))) ** (error.df + 1)))
 
 
-def _alike(error: _Error, margin: float, alpha: float) -> bool:
+def _is_equivalent(error: _Error, margin: float, alpha: float) -> bool:
     if error.se > 0:
         return bool(abs(error.value) + stdtrit(error.df, 1 - alpha) * error.se < margin)
     return error.low is not None and error.high is not None and max(-error.low, error.high) < margin
@@ -387,19 +398,19 @@ def _items_needed(error: _Error, alpha: float, items: int) -> int | None:
     if error.value == 0 or error.variance_items == 0:
         return None
     reach = float(stdtrit(error.df, 1 - alpha / 2) + stdtrit(error.df, POWER))
-    spare = (error.value / reach) ** 2 - error.variance_runs
-    return math.ceil(items * error.variance_items / spare) if spare > 0 else None
+    spare_variance = (error.value / reach) ** 2 - error.variance_runs
+    return math.ceil(items * error.variance_items / spare_variance) if spare_variance > 0 else None
 
 
 def _over_tasks(
-    compared: Iterable[_Compared],
+    entries: Iterable[_MetricScores],
     systems: Mapping[str, Sequence[RunLog]],
     level: float,
     margin: float | None,
 ) -> Iterable[MetricAnswer]:
     """For every metric that all runs have in several tasks, the plain mean over tasks, which are taken as given."""
-    by_metric: dict[str, list[_Compared]] = defaultdict(list)
-    for entry in compared:
+    by_metric: dict[str, list[_MetricScores]] = defaultdict(list)
+    for entry in entries:
         if all(name in entry.scores and len(entry.scores[name].values) == len(runs) for name, runs in systems.items()):
             by_metric[entry.metric.metric].append(entry)
     for name, tasks in by_metric.items():
@@ -408,7 +419,7 @@ def _over_tasks(
 
 
 def _mean_of_tasks(
-    name: str, tasks: Sequence[_Compared], systems: Sequence[str], level: float, margin: float | None
+    name: str, tasks: Sequence[_MetricScores], systems: Sequence[str], level: float, margin: float | None
 ) -> MetricAnswer:
     is_share = tasks[0].metric.is_share
     means = {s: np.mean([task.scores[s].values.mean(axis=1) for task in tasks], axis=0) for s in systems}  # by run
@@ -424,19 +435,210 @@ def _mean_of_tasks(
         value = sum(sign * float(means[system].mean()) for sign, system in zip(signs, names, strict=True))
         if not any(part for part, _ in by_items):
             return _Error(value, 0.0, math.inf, None, None, 0.0, 0.0, over_runs=False)
-        return _summed(value, by_items, _between_runs([means[system] for system in names]), is_share, level)
+        return _sum_variances(value, by_items, _between_runs([means[system] for system in names]), is_share, level)
 
     standings = []
-    for system, mean in means.items():
+    for system, by_run in means.items():
         error = error_of([system])
         repetitions = float(np.mean([task.scores[system].repetitions for task in tasks]))
-        run_sd = float(mean.std(ddof=1)) if len(mean) > 1 else None
-        standings.append(SystemScore(system, len(mean), repetitions, error.value, error.low, error.high, run_sd))
-    standings.sort(key=_by_mean)
+        run_sd = float(by_run.std(ddof=1)) if len(by_run) > 1 else None
+        standings.append(SystemScore(system, len(by_run), repetitions, error.value, error.low, error.high, run_sd))
+    standings.sort(key=_mean_first)
     contrasts = [
-        _contrast(first.system, second.system, error_of([first.system, second.system]), level, margin, items=items)
+        _make_contrast(first.system, second.system, error_of([first.system, second.system]), level, margin, items=items)
         for first, second in combinations(standings, 2)
     ]
     clusters, omitted = (sum(getattr(task.metric, field) for task in tasks) for field in ("clusters", "omitted"))
-    whole = MetricAnswer(ALL_TASKS, name, items, clusters, omitted, is_share, tuple(standings), tuple(contrasts), ())
-    return _corrected(whole, 1 - level)
+    mean = MetricAnswer(ALL_TASKS, name, items, clusters, omitted, is_share, tuple(standings), tuple(contrasts), ())
+    return _correct_metric(mean, 1 - level)
+
+
+def parts(answer: RunsAnswer) -> list[Table | str]:
+    """Tables of means and contrasts, what they say, the cautions, and the recipe last."""
+    return [*run_tables(answer), *findings(answer), *answer.cautions, answer.signature]
+
+
+def run_tables(answer: RunsAnswer) -> Iterator[Table]:
+    """Means, then contrasts, for all tasks and metrics together."""
+    unit = "points" if all(metric.is_share for metric in answer.metrics) else "scores; shares in points"
+    means = [_mean_cells(metric, system) for metric in answer.metrics for system in metric.systems]
+    yield Table(
+        ("task", "metric", "system", "runs", "items", "mean (95 %)", "SD of runs"), means, f"Mean scores, in {unit}"
+    )
+    contrasts = [_contrast_cells(metric, contrast) for metric in answer.metrics for contrast in metric.contrasts]
+    head = ("task", "metric", "difference", "value (95 %, each alone)", "p (Holm)", "conclusion", "items needed")
+    grouping = f"items of one {answer.cluster} drawn together" if answer.cluster else "items independent"
+    yield Table(head, contrasts, f"Differences paired by item, {grouping}")
+
+
+def _mean_cells(metric: MetricAnswer, system: SystemScore) -> tuple[str, ...]:
+    spread = "-" if system.run_sd is None else _scaled(metric, system.run_sd)
+    value = _range(metric, system.mean, system.low, system.high)
+    return metric.task, metric.metric, system.system, str(system.runs), f"{metric.items:,}", value, spread
+
+
+def _contrast_cells(metric: MetricAnswer, contrast: RunContrast) -> tuple[str, ...]:
+    return (
+        metric.task,
+        metric.metric,
+        f"{contrast.first} - {contrast.second}",
+        _range(metric, contrast.difference, contrast.low, contrast.high),
+        p_value(contrast.p_holm),
+        _conclusion(contrast),
+        "-" if contrast.items_needed is None or _is_shown(contrast) else f"{contrast.items_needed:,}",
+    )
+
+
+def _is_shown(contrast: RunContrast) -> bool:
+    return contrast.p_holm is not None and contrast.p_holm < 0.05
+
+
+def _conclusion(contrast: RunContrast) -> str:
+    if _is_shown(contrast):
+        return f"{contrast.first} higher" + (", within the margin" if contrast.alike else "")
+    return "equivalent" if contrast.alike else "not shown"
+
+
+def _scaled(metric: MetricAnswer, value: float) -> str:
+    return f"{100 * value:.1f}" if metric.is_share else f"{value:.4g}"
+
+
+def _range(metric: MetricAnswer, value: float, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return _scaled(metric, value)
+    return f"{_scaled(metric, value)} ({_scaled(metric, low)} to {_scaled(metric, high)})"
+
+
+def findings(answer: RunsAnswer) -> Iterator[str]:
+    """One for each metric, then what the errors allow for."""
+    for metric in answer.metrics[:MOST_SENTENCES]:
+        yield _metric_sentence(metric)
+    if (surplus := len(answer.metrics) - MOST_SENTENCES) > 0:
+        yield f"The tables hold {count(surplus, 'further metric')}."
+    contrasts = [contrast for metric in answer.metrics for contrast in metric.contrasts]
+    if not any(contrast.over_runs for contrast in contrasts):
+        yield "Each system has one run, so these intervals say nothing about another training seed or sampling seed."
+    elif not all(contrast.over_runs for contrast in contrasts):
+        yield "Where a system has one run, the interval says nothing about another seed of it."
+    if omitted := sum(metric.omitted for metric in answer.metrics):
+        yield f"{count(omitted, 'item')} not answered by every system {'is' if omitted == 1 else 'are'} left out."
+
+
+def _metric_sentence(metric: MetricAnswer) -> str:
+    best, where = metric.systems[0], f"{metric.task}, {metric.metric}"
+    if len(metric.level) == 1:
+        nearest = next(contrast for contrast in metric.contrasts if contrast.first == best.system)
+        value = _range(metric, nearest.difference, nearest.low, nearest.high)
+        return f"{where}: {best.system} scores highest, by {value} over {nearest.second} ({p_value(nearest.p_holm)})."
+    if len(metric.level) == len(metric.systems):
+        return f"{where}: no system is shown to score higher than another."
+    return f"{where}: {', '.join(metric.level)} lead, and none of them is shown to be below another."
+
+
+def row_figures(answer: RunsAnswer) -> tuple[RowFigure, ...]:
+    """A row for each difference that has an interval, under the name of its metric where there are several."""
+    scale = 100 if all(metric.is_share for metric in answer.metrics) else 1
+    contrasts = [contrast for metric in answer.metrics for contrast in metric.contrasts if contrast.low is not None]
+    if not contrasts:
+        return ()
+    ends = [scale * end for contrast in contrasts for end in (contrast.low, contrast.high) if end is not None]
+    axis = Axis(min(0.0, *ends), max(0.0, *ends))
+    rows: list[Row] = []
+    for metric in answer.metrics:
+        rows += [Row(f"{metric.task}, {metric.metric}")] if len(answer.metrics) > 1 else []
+        rows += [_contrast_row(metric, contrast, axis, scale) for contrast in metric.contrasts if contrast in contrasts]
+    return (
+        RowFigure(
+            "Differences of systems, paired by item",
+            tuple(rows),
+            axis.ticks(round_steps(axis.low, axis.high)),
+            f"difference of mean scores{' in points' if scale == 100 else ''}",
+            across=((axis.at(0.0), "equal"),),
+            note_head="difference (95 % interval)",
+            name="run-differences",
+        ),
+    )
+
+
+def _contrast_row(metric: MetricAnswer, contrast: RunContrast, axis: Axis, scale: float) -> Row:
+    note = _range(metric, contrast.difference, contrast.low, contrast.high)
+    low, high = (math.nan if end is None else scale * end for end in (contrast.low, contrast.high))
+    marks = axis.interval(low, scale * contrast.difference, high, "c0")
+    return Row(f"{contrast.first} - {contrast.second}", note, marks, described=note)
+
+
+def document(answer: RunsAnswer) -> dict[str, Any]:
+    """Every number, under the keys of `--json`."""
+    written: dict[str, Any] = plain(asdict(answer))
+    return written
+
+
+def compare_runs(
+    systems: Sequence[str | Path] | Mapping[str, Any],
+    *,
+    metric: str = "",
+    cluster: str = "auto",
+    margin: float | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Result:
+    """Which system scores higher by the logs of its evaluation (`python -m analysis compare-runs`).
+
+    `systems` names each one's logs: a mapping of name to a path or several, or texts `NAME=PATH,PATH`.
+    """
+    runs, lines = named_runs(systems, columns or {})
+    comparison = answer(runs, metric=metric, cluster=cluster, margin=margin)
+    return Result(document(comparison), parts(comparison), lambda: row_figures(comparison), lines)
+
+
+def named_runs(
+    systems: Sequence[str | Path] | Mapping[str, Any], columns: Mapping[str, str]
+) -> tuple[dict[str, list[RunLog]], list[str]]:
+    """Name -> runs, and a line for each that says how it was read.
+
+    Two arguments whose logs name one model are two systems only where they were given names; otherwise it is not known
+    whether they are two seeds or two settings, and that is asked.
+    """
+    if isinstance(systems, Mapping):
+        arguments = list(systems.items())
+    else:
+        arguments = [_split_argument(str(argument)) for argument in systems]
+    runs: dict[str, list[RunLog]] = defaultdict(list)
+    owners: dict[str, str] = {}
+    for name, paths in arguments:
+        for path in _list_paths(paths):
+            logs = read_runs(path, columns)
+            if name and len(logs) > 1:
+                names = ", ".join(log.system for log in logs)
+                raise InputError(
+                    f"{path} holds {len(logs)} systems ({names}), so it cannot be {name}; leave {name}= out."
+                )
+            for log in logs:
+                label = name or log.system
+                if not name and owners.setdefault(label, str(path)) != str(path):
+                    raise InputError(
+                        f"{owners[label]} and {path} are both of {label}. Name them, if they are two settings: "
+                        f"first={owners[label]} second={path}; or join them, if they are two runs of one: "
+                        f"{label}={owners[label]},{path}"
+                    )
+                runs[label].append(log)
+    return dict(runs), [_describe_log(name, log) for name, logs in runs.items() for log in logs]
+
+
+def _split_argument(argument: str) -> tuple[str, Any]:
+    """`NAME=PATH,PATH`, or a path alone; a path that exists is one, whatever signs it has."""
+    if Path(argument).exists():
+        return "", [argument]
+    name, sign, paths = argument.partition("=")
+    return (name, paths.split(",")) if sign else ("", argument.split(","))
+
+
+def _list_paths(paths: Any) -> list[Path]:
+    return [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
+
+
+def _describe_log(name: str, log: RunLog) -> str:
+    items = len({(score.task, score.item) for score in log.scores})
+    tasks = len({score.task for score in log.scores})
+    metrics = ", ".join(dict.fromkeys(score.metric for score in log.scores))
+    task_count = f" of {tasks} tasks" if tasks > 1 else ""
+    return f"Read as: {name}, {items:,} items{task_count}, {metrics} ({log.tool}: {log.path})."

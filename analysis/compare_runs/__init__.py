@@ -1,1 +1,0 @@
-"""Which of several evaluated systems scores higher, item by item, from the logs of their evaluations."""
