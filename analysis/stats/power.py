@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,7 +198,7 @@ def _edges(reach: Floats, beyond: Callable[[Floats, Floats], Floats], crowd: Ass
     """
     few = np.geomspace(max(reach.min(), 1e-9), max(reach.max(), 2e-9), EDGES)
     low, high = np.zeros(EDGES), np.full(EDGES, 1 - crowd.ties)
-    for _ in range(40):
+    for _ in range(24):  # to 6e-8
         middle = (low + high) / 2
         above = beyond(middle, few) > 0
         low, high = np.where(above, low, middle), np.where(above, middle, high)
@@ -216,6 +217,7 @@ def t_power(ratio: float, freedom: float, *, alpha: float = 0.05) -> float:
     return float(law.weights @ (ndtr(ratio - reach) + ndtr(-reach - ratio)))
 
 
+@lru_cache(1024)  # a plan asks for the same number in several of its tables
 def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Votes that show a net preference of `net` with this power (two-sided)."""
     if _positive(net, "difference") >= 1 - crowd.ties:
@@ -226,6 +228,7 @@ def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05,
     return _fewest(lambda votes: power_for_difference(net, votes, crowd, alpha=alpha) >= power, crowd)
 
 
+@lru_cache(1024)  # a plan asks for the same number in several of its tables
 def votes_for_margin(margin: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Votes after which two systems without any difference pass TOST at `margin` with this power."""
     _positive(margin, "margin")
