@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -62,6 +63,10 @@ def pytest_collection_finish():
     """From here on there is garbage, but not among the modules and tests that are there."""
     gc.freeze()
     gc.enable()
+    if "matplotlib" in sys.modules:
+        from tests.house.pictures import share_fonts_of_pdfs
+
+        share_fonts_of_pdfs()
 
 
 def pytest_collection_modifyitems(items):

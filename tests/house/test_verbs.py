@@ -44,6 +44,7 @@ def test_the_help_shows_the_verbs_and_all_shows_every_command():
         _run(["reprot"])
 
 
+@pytest.mark.usefixtures("sketched")
 def test_the_four_rows_of_the_readme_are_analysed(four_rows, tmp_path):
     assert "Next: " in say("analyze", four_rows)
     assert json.loads((tmp_path / "report.json").read_text())["ties"]["pooled"]["votes"] == 4
