@@ -158,7 +158,7 @@ def test_people_who_voted_only_where_the_judge_was_unsure_are_no_random_sample(f
     assert judged(stated, labels="random").document["labels"] == "random"  # a stated design is taken at its word
 
 
-@pytest.mark.parametrize("seed", range(3, 6))
+@pytest.mark.parametrize("seed", [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (4, 5))])
 def test_a_random_sample_of_many_systems_is_never_refused(tmp_path, seed):
     """Two votes a contrast, on which the judge says one thing and on the rest another, are chance, not a choice."""
     text = repr(judged(many_systems_folder(tmp_path / "s", seed=seed)))

@@ -76,5 +76,6 @@ assert "torch._dynamo" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_training_does_not_load_torchs_compiler():
     subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, check=True)

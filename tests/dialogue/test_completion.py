@@ -78,7 +78,9 @@ def test_tab_completes_the_line(terminal, typed, becomes):
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
-@pytest.mark.parametrize("typed, becomes", LINES)
+@pytest.mark.parametrize(
+    "typed, becomes", [pytest.param(*line, marks=[] if line == LINES[4] else pytest.mark.slow) for line in LINES]
+)
 def test_fish_offers_the_same(pytestconfig, tmp_path, typed, becomes):
     script = f'{LOAD["fish"]}; complete -C "{typed}"'
     environ = {"HOME": str(tmp_path), "PATH": PATH}

@@ -42,7 +42,7 @@ def carry_out(act, shared, pieces, logs, on, number=2):
     return list(running.run_jobs(jobs.Work(act, shared, logs), todo, place(on, number)))
 
 
-@pytest.mark.parametrize("on", ["local", "ray", "slurm:local"])
+@pytest.mark.parametrize("on", ["local", pytest.param("ray", marks=pytest.mark.slow), "slurm:local"])
 def test_every_engine_does_every_job_in_another_process_with_one_thread(on, tmp_path):
     """On Ray, one process is killed on the way, which is made good."""
     act, shared = (add_at_last, tmp_path) if on == "ray" else (add, 10)

@@ -75,7 +75,9 @@ def begin(words, **more):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("command", [agreement, report, simulate, train])
+@pytest.mark.parametrize(
+    "command", [agreement, simulate, *(pytest.param(one, marks=pytest.mark.slow) for one in (report, train))]
+)
 def test_ctrl_c_ends_it_with_one_sentence(command, tmp_path):
     words, at_work = command(tmp_path)
     process = begin(words)

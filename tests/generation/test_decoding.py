@@ -67,7 +67,11 @@ def answer(model, how, rows=range(NUMBER), seed=0, batch_size=64):
 
 
 def every(test):
-    return pytest.mark.parametrize("name", ARCHITECTURES)(test)
+    """Of one that keeps a state and of one that looks back; the others in make test-slow."""
+    asked = [
+        pytest.param(name, marks=[] if name in ("hred", "transformer") else pytest.mark.slow) for name in ARCHITECTURES
+    ]
+    return pytest.mark.parametrize("name", asked)(test)
 
 
 @functools.cache
@@ -76,10 +80,10 @@ def whole_batch(name, how):
     return answer(lively(name), how)
 
 
-# How a token is drawn from logits no architecture knows: all ways are asked of one that keeps a state and of one that
-# looks back, of the others one way of drawing, and the rest in make test-slow.
+# How a token is drawn from logits no architecture knows: all ways are asked of one that looks back, of the others the
+# likeliest token, and the rest in make test-slow.
 BATCHES = [
-    pytest.param(name, how, marks=pytest.mark.slow if how in HOW[2:5] and name not in ("hred", "transformer") else [])
+    pytest.param(name, how, marks=[] if how == HOW[0] or name == "transformer" else pytest.mark.slow)
     for name in ARCHITECTURES
     for how in HOW
 ]

@@ -33,6 +33,9 @@ SIZES = {
     "bilstm_attn": {**TINY, "layers": 2, "attention": 6},
     "transformer": {"width": 8, "layers": 1, "heads": 2, "feedforward": 8, "dropout": 0.2},
 }
+ASKED = [
+    pytest.param(name, marks=[] if name in ("seq2seq_attn", "transformer") else pytest.mark.slow) for name in SIZES
+]
 
 
 def example(n):
@@ -58,7 +61,7 @@ def trained(folder, **options):
     return digest(folder / "last.safetensors")
 
 
-@pytest.mark.parametrize("model", SIZES)
+@pytest.mark.parametrize("model", ASKED)
 def test_fault_5_one_seed_twice_gives_the_same_bits_whatever_ran_before(tmp_path, model, undisturbed):
     first = digest(undisturbed(model=model) / "last.safetensors")
     torch.rand(7)
@@ -106,8 +109,7 @@ BROKEN_OFF = [
     pytest.param(model, precision, at, marks=[] if at in asked else pytest.mark.slow)
     for model, precision, asked in (
         ("seq2seq", "float32", (0, 5, 8, 15)), ("seq2seq_attn", "float32", (8,)),
-        ("bilstm_attn", "float32", (0, 5, 8, 15)), ("bilstm_attn", "bf16", (5, 8)),
-        ("transformer", "bf16", (5, 8)),
+        ("bilstm_attn", "float32", ()), ("bilstm_attn", "bf16", (8,)), ("transformer", "bf16", (5,)),
     )
     for at in (0, 5, 8, 15)
 ]  # fmt: skip
@@ -341,7 +343,7 @@ def test_kill_9_leaves_the_weights_of_an_undisturbed_run(tmp_path, after):
     assert trained(tmp_path / "broken", model="bilstm_attn", epochs=6) == whole
 
 
-@pytest.mark.parametrize("model", SIZES)
+@pytest.mark.parametrize("model", ASKED)
 def test_ten_dialogues_are_learned_by_heart(tmp_path, model):
     wide = {"width": 48} if model == "transformer" else {"hidden": 48}  # what is wide learns in fewer updates
     few = dataclasses.replace(DATA, train=DATA.train[:10] * 2, valid=[])  # twice in each epoch: its end costs as well

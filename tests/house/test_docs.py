@@ -1,4 +1,4 @@
-"""Every command that README and the documents show is run, or read by the command's own parser with the reason why.
+"""Every command that README and the documents show is read by its own parser, and run by make test-slow.
 
 The shell examples are read too, the links followed, and the targets of make held to what is shown.
 """
@@ -95,6 +95,7 @@ def walked(tmp_path_factory):
     return folder / "runs" / "my study", names
 
 
+@pytest.mark.slow
 def test_whoever_types_the_next_command_each_time_arrives_at_the_report(walked):
     study, names = walked
     assert names == WALK
@@ -121,13 +122,12 @@ def folder(walked, tmp_path):
     return found
 
 
-def filled(block, study):
+def filled(block, rater):
     """The block with names put in for STUDY, PATH and RATER, and with less to compute."""
     for name, value in (("STUDY", "runs/simulated"), ("PATH", "runs/demo/corpus")):
         block = re.sub(rf"(?<![\w$]){name}\b", value, block)
     for words, fewer in SMALLER.items():
         block = block.replace(words, fewer)
-    rater = re.search(r'"rater": *"([0-9a-f]{20})"', (study / "raters.jsonl").read_text(encoding="utf-8"))[1]
     return re.sub(r"(?<![\w$])RATER\b", rater, block)
 
 
@@ -141,20 +141,22 @@ def test_readme_is_among_the_documents_that_are_run():
     assert [line for line in shown if line.startswith("python ") and not reason(line)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", SHOWN, ids=lambda document: document.name)
 def test_the_commands_of_a_document_run(document, folder):
+    raters = (folder / "runs" / "demo" / "raters.jsonl").read_text(encoding="utf-8")
+    rater = re.search(r'"rater": *"([0-9a-f]{20})"', raters)[1]
     for block in blocks(document):
-        script = filled(block, folder / "runs" / "demo").replace("\\\n", " ")
+        script = filled(block, rater).replace("\\\n", " ")
         run("\n".join(line for line in script.splitlines() if not reason(line)), folder)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
-def test_what_is_not_run_has_a_reason_and_is_read_by_its_parser(document, walked):
-    left = [line for block in blocks(document) for line in lines(filled(block, walked[0])) if reason(line)]
-    for line in left:
+def test_every_command_is_read_by_its_parser_or_has_a_reason(document):
+    for line in (line for block in blocks(document) for line in lines(filled(block, "0" * 20))):
         if re.match(r"python (-m (analysis|crowd|dialogue|evaluators|generation|probes|seedvote)|analyze_ties)", line):
             parse(line)
-        else:
+        elif reason(line):
             assert re.match(
                 r"make |pip |\. \.venv/bin/activate$|python3 -m venv|\.venv/bin/pip|"
                 r"SEEDVOTE_STUDY|export |ray start |seedvote |docker compose ",

@@ -121,6 +121,7 @@ def last_line(line, capsys):
     return (aside if line == "dialogue format" else printed).rstrip().rpartition("\n")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
 def test_a_command_ends_with_one_that_its_parser_takes(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)

@@ -54,7 +54,9 @@ def is_running(pid):
 
 
 @pytest.mark.skipif(not sweeping.PROCESSES.is_dir(), reason="processes are found by /proc")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGTERM, signal.SIGINT))]
+)
 def test_a_run_that_is_killed_leaves_no_database_no_process_and_no_folder(tmp_path, how):
     databases()
     log = tmp_path / "made"

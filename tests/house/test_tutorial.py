@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from dialogue.files import read_records
 from dialogue.records import Pair, Vote
 from tests.house.doc_blocks import run
@@ -10,6 +12,7 @@ BLOCK = re.compile(r"```sh\n(.*?)```", re.S)
 PARTS = ("analyze_ties.py", "analysis", "crowd", "dialogue", "generation")
 
 
+@pytest.mark.slow
 def test_the_tutorial_leads_from_a_table_of_answers_to_a_report(pytestconfig, tmp_path):
     text = (pytestconfig.rootpath / "docs" / "tutorial.md").read_text(encoding="utf-8")
     for name in PARTS:

@@ -16,12 +16,9 @@ SCRIPT = "import os, sys\nprint(sys.argv, os.getcwd(), os.environ['WORD'], __nam
     ("words", "text"),
     [
         (["-m", "crowd", "status", "nowhere"], ""),
-        (["-m", "crowd", "status", "--no-such-option"], ""),
         (["analyze_ties.py", "examples/votes.csv", "--size", "100000"], ""),
         (["-c", SCRIPT, "one", "two"], ""),
-        (["-"], SCRIPT),
         (["-"], SCRIPT + "sys.exit('the end')\n"),
-        (["-"], "raise SystemExit(3)"),
         (["-"], "import threading, time\nthreading.Thread(target=lambda: (time.sleep(.2), print('late'))).start()\n"),
         (["-"], "1 / 0"),
     ],

@@ -49,6 +49,7 @@ def features(request, sides):
     return request.param, baselines.PLAIN[request.param](sides.fit, [*sides.fit, *sides.report])
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_a_trivial_baseline_scores_what_was_published(sides, features, published, task):

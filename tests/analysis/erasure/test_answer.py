@@ -154,6 +154,7 @@ def held(generator, reps, seeds, draws, **how):
     return covered / reps, used / reps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_interval_holds_the_truth(name):
     covered, used = held(np.random.default_rng(0), 120, 3, 5, **WORLDS[name])

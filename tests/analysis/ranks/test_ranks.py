@@ -47,6 +47,7 @@ def test_comparisons_of_one_ranking_are_one_answer_and_no_independent_votes(tmp_
     assert means["s0"] == pytest.approx((4 + 1) / 2 - total / 2)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_and_those_of_independent_votes_would_not(tmp_path):
     """Two systems alike, so that the truth is 0; each rater sees every item and leans to systems of their own."""
     held, naive, studies = 0, 0, 60

@@ -81,6 +81,7 @@ def test_balanced_data_give_the_reml_estimates_of_statsmodels():
     assert found[RESIDUAL].value == pytest.approx(reml.scale, rel=0.01)
 
 
+@pytest.mark.slow
 def test_components_are_unbiased_on_unbalanced_data():
     estimates = []
     for seed in range(300):

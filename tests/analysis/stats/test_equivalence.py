@@ -37,6 +37,7 @@ def test_beyond_the_margin_nothing_is_equivalent_and_a_margin_of_nothing_is_refu
         tost(net_of(1, 1, 1), 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decisive", [0.95, 0.4, 0.06])
 def test_at_the_margin_itself_the_claim_is_made_in_at_most_five_percent_of_studies(decisive):
     generator = np.random.default_rng(1)

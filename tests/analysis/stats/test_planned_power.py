@@ -98,6 +98,7 @@ def power_in_studies(crowd, shown, studies, seed=0):
     return float(np.mean([shown(net) for net in nets]))
 
 
+@pytest.mark.slow
 def test_a_crowd_of_the_planned_size_has_the_planned_power():
     crowd, _ = planned(CROWDS[0], 0.2, lambda assumed: planning.votes_for_difference(0.2, assumed))
     assert power_in_studies(crowd, difference_shown, 1500) == pytest.approx(0.8, abs=0.03)

@@ -98,6 +98,7 @@ def test_the_exact_power_of_a_share_is_the_sum_over_the_rejecting_counts():
     assert planning.power_of_share(1 / 3, 50) <= 0.05
 
 
+@pytest.mark.slow
 def test_simulated_studies_of_the_planned_size_have_the_planned_power():
     generator = np.random.default_rng(0)
     votes = generator.choice([1.0, -1.0, 0.0], (4000, 200), p=[0.405, 0.245, 0.35])

@@ -226,6 +226,7 @@ def test_the_error_of_a_difference_holds_the_truth_with_everything_new(seeds, it
     assert least - noise <= held / studies <= most + noise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seeds", "items", "studies"),
     [(3, 20, 1500), *(pytest.param(s, i, 10_000, marks=pytest.mark.slow) for s in (2, 3, 5) for i in (10, 40, 200))],

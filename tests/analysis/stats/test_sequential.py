@@ -163,6 +163,7 @@ def false_stops(crowd, studies, scales=(0.16,), seed=0):
     return np.mean([[ruled_out(seen, scale=scale).any() for scale in scales] for seen in paths], axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", [Crowd(20, 600, work="lognormal"), Crowd(40, 480, per_dialogue=4, dialogue_sd=0.7)])
 def test_a_look_after_every_vote_of_a_crowd_stops_few_studies_without_a_preference(crowd):
     assert false_stops(crowd, 250) <= 0.05
@@ -173,6 +174,7 @@ def test_raters_who_agree_only_until_one_of_another_mind_comes_stop_few_studies(
     assert false_stops(Crowd(30, 1200, devoted=0.1, arrival="sittings"), 150) <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", [Crowd(40, 800, work="lognormal"), Crowd(30, 600, arrival="sittings")])
 def test_the_exact_bet_errs_in_at_most_five_percent_of_crowds_that_share_dialogues_and_raters(crowd):
     generator = np.random.default_rng(7)

@@ -99,6 +99,7 @@ def rejected(crowd, studies, seed=3):
     return found / studies
 
 
+@pytest.mark.slow
 def test_a_true_third_is_seldom_rejected_though_dialogues_and_raters_differ():
     by_logit, _, by_vote = rejected(Crowd(30, 5, work="pareto", raters=40, sd_dialogue=1.0, sd_habit=1.0), 300)
     assert by_logit < 0.09 and by_vote > 0.3

@@ -101,6 +101,7 @@ def held(crowd, studies, *, clusters="auto", seed=7):
     return found / studies
 
 
+@pytest.mark.slow
 def test_the_default_covers_where_dialogues_hang_together_and_pairs_do_not_suffice():
     crowd = Crowd(10, 20, sd_dialogue=1.0, work="pareto", raters=50)
     assert (held(crowd, 150) > 0.9).all()

@@ -140,6 +140,7 @@ def of_forms(language):
     yield from (f"alone/{language}-response-1", f"choice/{language}-choice-1", f"choice/{language}-example-1-answered")
 
 
+@pytest.mark.slow
 def test_no_form_has_a_barrier_from_right_to_left(chromium, forms):
     addresses = {name: (forms / f"{name}.html").as_uri() for name in of_forms("ar")}
     assert barriers_of(chromium, addresses, SCREENS) == []
@@ -154,7 +155,7 @@ def wide_font():
     yield "* { font-family: wide !important }"
 
 
-@pytest.mark.parametrize("fonts", ["of this machine", "wide"])
+@pytest.mark.parametrize("fonts", [pytest.param("of this machine", marks=pytest.mark.slow), "wide"])
 def test_words_stay_within_their_buttons_in_every_form(chromium, forms, fonts):
     page = chromium.new_page()
     styles = "\n".join(wide_font())

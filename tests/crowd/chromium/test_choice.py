@@ -9,7 +9,7 @@ from crowd.exchange.exporting import export
 from crowd.study_folder import opened
 from dialogue.command_line import dispatch
 from dialogue.questions import read_questions
-from tests.crowd.chromium.test_hit import BLIND, READ, WAYS, awaited, follow
+from tests.crowd.chromium.test_hit import BLIND, READ, TWO_WAYS, WAYS, awaited, follow
 from tests.house.barriers import LOOKS, barriers_of
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm
@@ -74,7 +74,7 @@ def look(page):
     assert page.evaluate(READ, PATIENCE) == [True, False]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", TWO_WAYS)
 def test_what_is_stored_are_the_options_that_were_picked_whatever_their_places(chromium, served, way):
     url, folder = served
     context = chromium.new_context(**{**WAYS[way], "viewport": {"width": 1280, "height": 900}} if way != "phone"

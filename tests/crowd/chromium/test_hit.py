@@ -36,6 +36,8 @@ WAYS = {
     "phone": {"viewport": PHONE, "has_touch": True, "is_mobile": True},
     "no JavaScript": {"viewport": WIDE, "java_script_enabled": False},
 }
+# Every way through the page of a pair; where other forms share its script, two of them, the others in make test-slow.
+TWO_WAYS = [pytest.param(way, marks=[] if way in ("keyboard", "no JavaScript") else pytest.mark.slow) for way in WAYS]
 SEAT = re.compile('name="seat" value="([^"]+)"')
 HOSTILE = [
     "you <unk> me",

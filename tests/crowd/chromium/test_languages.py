@@ -19,6 +19,7 @@ def pages(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_no_language_brings_a_barrier_or_a_page_wider_than_the_window(chromium, pages):
     names = [f"{language}-{name}" for language in ("de", "ar", "ja") for name in PAGES]
     addresses = {name: (pages / f"{name}.html").as_uri() for name in names}

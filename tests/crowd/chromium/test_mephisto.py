@@ -30,6 +30,7 @@ def work(page, address, prefers):
     return page.locator("main").inner_text()
 
 
+@pytest.mark.slow
 def test_raters_finish_units_and_their_votes_are_in_both_stores(tmp_path, chromium):
     few = {"pairs_per_sitting": 2, "first_checks": 1, "later_checks": 0, "max_failures": 1}
     make_study(tmp_path, **few).extensions["desk"].store.close()

@@ -12,7 +12,7 @@ from crowd.web.app import ServerConfig, create_app
 from dialogue.command_line import dispatch
 from dialogue.files import read_records, write_records
 from dialogue.records import ResponseSet
-from tests.crowd.chromium.test_hit import BLIND, READ, WAYS, awaited, follow
+from tests.crowd.chromium.test_hit import BLIND, READ, TWO_WAYS, WAYS, awaited, follow
 from tests.crowd.marketplaces.study import served as at_a_port
 from tests.crowd.sets import make_sets
 from tests.house.barriers import barriers_of
@@ -106,7 +106,7 @@ def answer(page, way, ranks, scores):
     save.tap() if way == "phone" else save.click()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", TWO_WAYS)
 def test_what_is_stored_are_the_responses_that_were_ranked_whatever_their_places(chromium, served, way):
     url, folder = served
     tall = {"viewport": {"width": 1280, "height": 1600}}

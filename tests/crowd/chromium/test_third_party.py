@@ -86,7 +86,9 @@ def market(certificate, tmp_path):
 
 
 # Where none is taken at all, a frame of another site fares as where none is taken in frames.
-@pytest.fixture(params=["taken", "refused in frames", pytest.param("refused", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=["refused in frames", *(pytest.param(one, marks=pytest.mark.slow) for one in ("taken", "refused"))]
+)
 def browser(request, chromium, tmp_path):
     """A browser of its own with these settings, and what they are called."""
     folder = tmp_path / "profile"

@@ -5,7 +5,7 @@ import pytest
 from tests.crowd.chromium.marionette import firefox, firefox_here
 from tests.crowd.chromium.test_third_party import SKIP, certificate, market
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 __all__ = ["certificate", "market"]  # fixtures
 BEHAVIOUR = {"its default": 5, "taken": 0, "refused in frames": 1, "refused": 2}
 CONSENT = "document.querySelector('button[name=agree]')"
@@ -41,9 +41,7 @@ def judge(browser, tab):
 
 
 # Taken and refused are Chromium's too; only Firefox takes them and keeps those of each site's frames apart.
-@pytest.mark.parametrize(
-    "cookies", [pytest.param(one, marks=[pytest.mark.slow] * (one != "its default")) for one in BEHAVIOUR]
-)
+@pytest.mark.parametrize("cookies", BEHAVIOUR)
 def test_two_tabs_in_frames_are_handed_in_each_on_its_own_assignment(cookies, market, tmp_path):
     if firefox_here() is None:
         pytest.skip("Firefox is not installed (Debian: apt-get install firefox-esr)")

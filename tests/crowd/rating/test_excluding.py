@@ -68,6 +68,7 @@ def test_a_rule_names_who_breaks_it_and_nobody_else(rules, breaks, keeps, told):
     assert broken_rule(breaks, OTHERS, Exclusion()) is None  # no rule at all
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", [0.05, 0.01])
 def test_a_fair_rater_breaks_the_left_and_the_tie_rule_no_more_often_than_the_bound(bound):
     draw, broken = random.Random(1), Counter()

@@ -60,7 +60,10 @@ def test_looking_once_in_eight_sittings_uses_no_check_up_and_always_tie_counts_n
 
 @pytest.mark.parametrize(
     ("url", "pairs_a_sitting"),
-    [("sqlite", 1), ("sqlite", 2), ("sqlite", 7), ("postgresql", 2)],
+    [
+        ("sqlite", 2),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in (("sqlite", 1), ("sqlite", 7), ("postgresql", 2))),
+    ],
     indirect=["url"],
 )
 def test_a_new_sitting_after_every_few_pairs_meets_as_many_later_checks_as_one_long_one(study, pairs_a_sitting):

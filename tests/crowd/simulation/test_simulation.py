@@ -172,6 +172,7 @@ def exported(study):
     return found
 
 
+@pytest.mark.slow
 def test_a_simulation_that_was_killed_and_run_again_gives_the_votes_of_an_undisturbed_one(tmp_path):
     for name in ("undisturbed", "killed"):
         (tmp_path / name).mkdir()

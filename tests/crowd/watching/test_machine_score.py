@@ -98,6 +98,7 @@ def rate(kind, *, page, studies=12):
     return statistics.fmean(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PEOPLE)
 def test_people_hardly_ever_stand_out_with_whatever_tool(name):
     """The whole grid is in benchmarks/sim_machines.py; docs/crowd.md has its table."""

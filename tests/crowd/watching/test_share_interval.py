@@ -50,6 +50,7 @@ def test_the_error_is_that_of_leaving_out_one_cluster_after_the_other():
     assert (logit(found.high) - logit(found.low)) / 2 == pytest.approx(reach)
 
 
+@pytest.mark.slow
 def test_where_raters_differ_the_interval_holds_what_a_naive_one_misses():
     truth_of = np.random.default_rng(9).normal(-0.6, 1.5, 200_000)
     truth = (1 / (1 + np.exp(-truth_of))).mean()

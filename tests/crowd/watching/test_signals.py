@@ -34,6 +34,7 @@ def crowd_of(seed, raters=18):
     return rng, truth, rows
 
 
+@pytest.mark.slow
 def test_raters_who_did_nothing_are_hardly_ever_pointed_at():
     """200 crowds of 18 unequal readers: in at most 2 % of the crowds is anybody said to be like another one."""
     pointed = sum(any(one.doubts for one in signals_of(crowd_of(seed)[2]).values()) for seed in range(200))

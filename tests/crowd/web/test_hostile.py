@@ -176,7 +176,7 @@ def bombard(app, requests):
 
 
 def test_hundreds_of_fuzzed_requests_find_no_error_no_vote_and_no_leak(app):
-    bombard(app, 250 if app.extensions["desk"].store.engine.name == "sqlite" else 200)
+    bombard(app, 100)
 
 
 @pytest.mark.slow

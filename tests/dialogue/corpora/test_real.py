@@ -29,6 +29,7 @@ def counts(found, splits):
     return [len(group) for group in groups], [sum(len(d.turns) for d in group) for group in groups]
 
 
+@pytest.mark.slow
 def test_the_text_of_multiwoz_2_2(shared):
     found = corpus(shared / "data/multiwoz22_text")
     assert counts(found, ("train", "valid", "test")) == ([8437, 1000, 1000], [113552, 14748, 14744])
@@ -96,6 +97,7 @@ def counted(labels):
     return label_counts(labels[1])
 
 
+@pytest.mark.slow
 def test_annotated_dialogues_and_examples(labels):
     table, dialogues = labels
     assert len(dialogues) == table["dialogues"]
@@ -111,6 +113,7 @@ def test_published_label_counts_of_the_system_acts(labels, counted):
     assert moved in ({}, {"Ref": -1, "Id": 1})
 
 
+@pytest.mark.slow
 def test_beliefs_are_those_that_a_plain_loop_over_the_file_finds(shared):
     raw = json.loads(lzma.decompress((shared / "data/multiwoz21_valtest/val.json.xz").read_bytes()))
     for dialogue in corpus(shared / "data/multiwoz21_valtest").split("valid"):

@@ -97,7 +97,7 @@ def stamps(folder):
     [
         ("local", None, 3),
         pytest.param("local", None, 5, marks=pytest.mark.slow),
-        ("slurm:local", "submitit", 1),
+        pytest.param("slurm:local", "submitit", 1, marks=pytest.mark.slow),
         pytest.param("ray", "ray", 5, marks=pytest.mark.slow),
         pytest.param("slurm:local", "submitit", 5, marks=pytest.mark.slow),
     ],

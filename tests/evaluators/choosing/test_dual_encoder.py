@@ -25,7 +25,7 @@ def questions():
     return [asked(f"q{n}", [WORDS[n], WORDS[(n + 3) % 8]], 0, WORDS[n]) for n in range(8)]
 
 
-@pytest.mark.parametrize("in_batch", [True, False])
+@pytest.mark.parametrize("in_batch", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_it_learns_which_word_follows_and_the_same_bits_again(questions, in_batch):
     how = DualSettings(16, 20, 32, 3e-2, in_batch)
     material = dual_material(made_corpus(), questions, how)

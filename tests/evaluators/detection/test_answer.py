@@ -42,6 +42,7 @@ def test_a_generator_that_writes_as_people_do_is_not_detected(tmp_path):
     assert one.beyond.low <= 0 <= one.beyond.high
 
 
+@pytest.mark.slow
 def test_a_generator_that_differs_by_length_alone_shows_nothing_beyond_length(tmp_path):
     found = told(tmp_path, material(long_winded, seed=1, turns=2), seeds=[0])
     one = found.found[0]

@@ -51,6 +51,7 @@ def found(given, world):
     return {system.name: system for system in evaluate(given, world, SETTINGS).systems}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["labes", "damd", "soloist"])
 def test_inform_and_success_are_those_of_the_leaderboard(name, found, golden):
     system, published = found[name], golden["systems"][name]

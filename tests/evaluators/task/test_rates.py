@@ -143,6 +143,7 @@ def of(inform, success=None):
     return DialogueOutcome("d", 1, met, (), np.empty((0, 10)))
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say():
     """150 dialogues of a world in which .62 succeed, 400 times: binomial, so the truth is known."""
     generator, held = np.random.default_rng(0), 0

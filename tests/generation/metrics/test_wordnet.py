@@ -51,6 +51,7 @@ def ours():
     return WordNet(home)
 
 
+@pytest.mark.slow
 @needs_wordnet
 def test_synonyms_are_those_of_nltk(ours, nltks):
     for word in WORDS.split():

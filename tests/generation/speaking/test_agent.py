@@ -33,9 +33,8 @@ from tests.generation.small_sizes import small_sizes
 CPU = torch.device("cpu")
 GREEDY = parse_decoding("greedy")
 # What agents add is the same code for every architecture, and that each answers row by row is in tests/generation/
-# test_decoding.py: so three of them are asked here, the others in make test-slow.
-FAST = ("seq2seq_attn", "hred", "transformer")
-ASKED = [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in ARCHITECTURES]
+# test_decoding.py: so one of them is asked here, the others in make test-slow.
+ASKED = [pytest.param(name, marks=[] if name == "transformer" else pytest.mark.slow) for name in ARCHITECTURES]
 
 
 def generation(*arguments):

@@ -139,7 +139,7 @@ def named_again(states, checkpoint):
 
 
 @pytest.mark.usefixtures("few_baselines")
-@pytest.mark.parametrize("command", ["run", "codelength"])
+@pytest.mark.parametrize("command", ["run", pytest.param("codelength", marks=pytest.mark.slow)])
 def test_states_of_two_names_are_fitted_once_and_give_what_each_alone_would(
     small, tmp_path, command, monkeypatch, capsys
 ):

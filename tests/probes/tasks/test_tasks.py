@@ -188,6 +188,7 @@ KEYS = {
 }
 
 
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(("split", "key"), [("valid", "val"), ("test", "test")])
 def test_the_official_files_have_as_many_examples_as_published_and_nearly_the_published_labels(official, split, key):
@@ -208,6 +209,7 @@ def band_by_hand(chats):
     return sorted((-count, word) for word, count in shown.items() if 1000 <= count * times <= 3000)
 
 
+@pytest.mark.slow
 @needs_data
 def test_wordcont_has_the_published_number_of_words_and_nearly_the_published_share_of_none():
     """The published constant scores 51.97 on valid, by words of train; train is not at hand, so these are test's."""

@@ -319,6 +319,7 @@ def coverage(crowd, studies, seed):
     return list(held.values())
 
 
+@pytest.mark.slow
 def test_intervals_cover_other_raters_and_those_of_pairs_alone_do_not():
     """Raters who differ in when they say tie, and unequal work: AC1 over other raters is easily missed."""
     both, pairs = coverage(Crowd(80, raters=20, work="pareto", sd_habit=0.8, threshold=1.8), 150, 11)

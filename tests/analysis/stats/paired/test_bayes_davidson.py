@@ -69,6 +69,7 @@ def uneven(ranks, bins=10):
     return float(chi2.sf(((counts - even) ** 2 / even).sum(), bins - 1))
 
 
+@pytest.mark.slow
 def test_the_posterior_is_calibrated_on_its_own_priors():
     found = ranks_of_truth(2, 12, 4, 5, 4, sets=150, seed=0, warm_up=80, thin=10)
     assert len(found) == 15
@@ -123,6 +124,7 @@ def coverage(raters, pairs, dialogues, *, sets, seed, gap=0.4, pareto=True, warm
     return held.mean(0)
 
 
+@pytest.mark.slow
 def test_with_five_raters_of_unequal_work_it_covers_with_less_width_than_the_default():
     """Five raters of whom one gave most votes are worth little more than one: the default's interval says nothing."""
     found = coverage(5, 40, 40, sets=60, seed=3, warm_up=100, draws=120)

@@ -189,6 +189,7 @@ class Crowd:
         return np.mean(inside, 0)
 
 
+@pytest.mark.slow
 def test_strengths_of_thirty_unequal_raters_are_covered():
     strengths, position, tie, every, _ = Crowd(30, "pareto").coverage(120)
     assert min(strengths, position, tie) > 0.9 and every > 0.9
