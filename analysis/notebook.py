@@ -20,11 +20,12 @@ from analysis.showing.result import Result
 from analysis.votes.cautions import reading_of, told_of_reading
 from analysis.votes.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, unverified_apart, votes_of
 from dialogue.errors import InputError
-from dialogue.importing.naming import Names
 
 if TYPE_CHECKING:
     from analysis.questions.compare_runs import compare_runs as compare_runs
     from analysis.questions.leaderboard import leaderboard as leaderboard
+    from analysis.questions.ratings.asking import ranks as ranks
+    from analysis.questions.ratings.asking import ratings as ratings
     from analysis.votes.keeping import Unverified
     from analysis.votes.long_tables import LongTable
     from analysis.votes.systems import Matches
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 HOMES = {
     "compare_runs": "analysis.questions.compare_runs",
     "leaderboard": "analysis.questions.leaderboard",
+    "ranks": "analysis.questions.ratings.asking",
+    "ratings": "analysis.questions.ratings.asking",
 }
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
@@ -203,45 +206,6 @@ def _with_agreement_by(result: Result, votes: Votes, raters: Path, by: str, clus
         document={**result.document, "strata": agreement_strata_document(found, by, strata.notes)},
         parts=[*shown, *agreement_strata_parts(found, by, strata.notes), recipe],
     )
-
-
-def ratings(
-    table: Any,
-    *,
-    systems: Sequence[str] = (),
-    clusters: str = "auto",
-    columns: Names = (),
-    values: Names = (),
-    wide: str | Path | None = None,
-    question: str = "",
-    mixed: bool = False,
-) -> Result:
-    """Which system is rated higher on a scale (`python -m analysis ratings`); `table` is a file or a DataFrame."""
-    from analysis.ratings.answer import answer
-    from analysis.ratings.text import document, parts
-    from analysis.votes.inputs import ratings_of
-
-    read = ratings_of(table, systems, columns=columns, values=values, wide=wide, question=question)
-    found = answer(read, clusters=clusters, mixed=mixed)
-
-    def draw() -> Any:
-        from analysis.ratings.figures import figures
-
-        return figures(found)
-
-    return Result({**document(found), "reading": read.held}, parts(found), draw, read.told)
-
-
-def ranks(table: Any, *, clusters: str = "auto", columns: Names = (), question: str = "") -> Result:
-    """Which system is ranked higher (`python -m analysis ranks`); `table` is a file or a DataFrame."""
-    from analysis.ranks.answer import answer
-    from analysis.ranks.figures import figures
-    from analysis.ranks.text import document, parts
-    from analysis.votes.inputs import ranks_of
-
-    read = ranks_of(table, columns=columns, question=question)
-    found = answer(read, clusters=clusters)
-    return Result({**document(found), "reading": read.held}, parts(found), lambda: figures(found), read.told)
 
 
 def plan(

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from analysis.notebook import ranks
+    from analysis.questions.ratings.asking import ranks
     from analysis.votes.inputs import ratings_file
     from dialogue.importing.naming import parse_names
 

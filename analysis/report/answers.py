@@ -19,12 +19,8 @@ from analysis.judge.answer import answer as ask_judge
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
-from analysis.ranks.answer import RanksAnswer
-from analysis.ranks.answer import answer as ask_ranks
-from analysis.ranks.text import document as ranks_document
-from analysis.ratings.answer import RatingsAnswer
-from analysis.ratings.answer import answer as ask_ratings
-from analysis.ratings.text import document as ratings_document
+from analysis.questions.ratings import asking as ratings
+from analysis.questions.ratings.showing import Answer as RatedAnswer
 from analysis.robustness.answer import RobustnessAnswer
 from analysis.robustness.answer import answer as ask_robustness
 from analysis.ties.answer import TiesAnswer, size_that_fits
@@ -59,9 +55,8 @@ class VotesAnswers:
     preference: PreferenceAnswer | None
     refusals: tuple[str, ...]
     votes: Votes | None = None
-    ratings: RatingsAnswer | None = None
-    rated: RatingsTable | None = None
-    ranks: RanksAnswer | None = None
+    rated: RatedAnswer | None = None
+    table: RatingsTable | None = None
 
     def documents(self) -> dict[str, Any]:
         """Every room's numbers under the keys of its command's `--json`, with what it read."""
@@ -72,22 +67,22 @@ class VotesAnswers:
             "agreement": self.agreement and _nameless(agreement_document(self.agreement)) | read,
             "preference": self.preference
             and preference_document(self.preference) | {"reading": judged and reading_of(judged.votes, judged.systems)},
-            "ratings": self.ratings and self.rated and ratings_document(self.ratings) | {"reading": self.rated.held},
-            "ranks": self.ranks and self.rated and ranks_document(self.ranks) | {"reading": self.rated.held},
+            **{name: self.scaled(name) for name in ("ratings", "ranks")},
         }
+
+    def scaled(self, name: str) -> dict[str, Any] | None:
+        """The numbers of `ratings` or of `ranks`, where the study holds these."""
+        if self.rated is None or self.table is None or f"{self.rated.noun}s" != name:
+            return None
+        return ratings.with_reading(self.rated, self.table)
 
 
 def votes_answers(study: Study, margin: float | None, clusters: str) -> VotesAnswers:
     """Ask every room that reads votes; of ratings or ranks alone, the one that reads these."""
     votes = study.votes
-    if study.ratings is not None and study.ratings.ranks:
-        ranks = ask_ranks(study.ratings, clusters=clusters)
-        return VotesAnswers(None, None, None, (), rated=study.ratings, ranks=ranks)
-    if study.ratings is not None:
-        rated = ask_ratings(study.ratings, clusters=clusters)
-        return VotesAnswers(None, None, None, (), ratings=rated, rated=study.ratings)
-    if votes is None:
-        return VotesAnswers(None, None, None, ())
+    if votes is None or study.ratings is not None:
+        rated = ratings.answer_study(study, clusters)
+        return VotesAnswers(None, None, None, (), rated=rated, table=study.ratings)
     ties, preference, refusal = ties_and_preference(study, margin, clusters)
     votes = with_items(votes, clusters, study.folder)
     agreement = ask_agreement(votes, clusters=clusters) if len(votes.given()) else None

@@ -34,10 +34,7 @@ from analysis.judge import section as judge
 from analysis.judge.text import document as judge_document
 from analysis.preference import section as preference
 from analysis.questions import discriminators, leaderboard
-from analysis.ranks import section as ranks
-from analysis.ranks.section import ranked_title
-from analysis.ratings import section as ratings
-from analysis.ratings.section import rated_title
+from analysis.questions.ratings import showing as ratings
 from analysis.report import exclusion, findings
 from analysis.report.advice import advice
 from analysis.report.answers import (
@@ -177,15 +174,13 @@ def report(
     led, cost = leaderboard.answer_study(study), robustness_of(study)
     erased, not_erased = erasure_of(study.folder)
     excluded = exclusion.without_rules(study, margin, clusters)
-    rated, ranked = ratings.section(votes.ratings), ranks.section(votes.ranks)
     (ruled, why_not), worths = judge_of(study, clusters), worth_of(study, clusters)
     asked += asked_of_judges(ruled)
     parts = [
         Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
         Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
         preference.section(votes.preference, study),
-        rated,
-        ranked,
+        ratings.section(votes.rated) if votes.rated else None,
         ties.section(votes.ties, study),
         exclusion.section(excluded, votes),
         shown,
@@ -292,10 +287,8 @@ def _footnoted(figure: RowFigure, study: Study) -> RowFigure:
 
 def title_of(study: Study, votes: VotesAnswers) -> str:
     """The question that the study answers."""
-    if votes.ratings is not None:
-        return rated_title(votes.ratings)
-    if votes.ranks is not None:
-        return ranked_title(votes.ranks)
+    if votes.rated is not None:
+        return ratings.ask_title(votes.rated)
     found = votes.preference
     if found is None:
         return "What do probes and metrics say?" if study.votes is None else "How many ties, and with what certainty?"

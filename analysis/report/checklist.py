@@ -20,8 +20,7 @@ from analysis.judge.answer import JudgeAnswer
 from analysis.judge.text import ORDERS
 from analysis.preference.answer import Position, PreferenceAnswer, position
 from analysis.preference.section import clusters_in_words
-from analysis.ranks.text import new_of_ranks
-from analysis.ratings.section import new_units
+from analysis.questions.ratings.showing import name_test
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count, percent
 from analysis.stats.power import smallest_shown
@@ -105,14 +104,8 @@ def _rated(study: Study, table: RatingsTable, answers: VotesAnswers) -> Iterator
                  "raters")  # fmt: skip
     if study.raters:
         yield from _treated(study, study.hit)
-    tested = (
-        f"difference of {'means in a mixed model' if answers.ratings.mixed else 'paired means'} by t, new "
-        f"{new_units(answers.ratings)}" if answers.ratings
-        else f"{'difference of ranks in the same ranking' if answers.ranks.complete else 'difference of strengths'} by "
-             f"t, new {new_of_ranks(answers.ranks) or 'rows'}" if answers.ranks else ""
-    )  # fmt: skip
-    yield _asked("Which test, on which unit, corrected for how many", f"{LEE}; {CARD}",
-                 f"{tested}, with Holm's correction", "")  # fmt: skip
+    test = name_test(answers.rated) if answers.rated else None
+    yield _asked("Which test, on which unit, corrected for how many", f"{LEE}; {CARD}", test, "the test")
     yield _asked("Agreement, with its interval", f"{LEE}; {TWENTY}", None, "how far raters of one item agree")
     yield _asked(
         "Hypotheses stated beforehand", LEE, None, "the preregistration, with the difference that would matter"

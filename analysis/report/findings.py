@@ -11,8 +11,7 @@ from analysis.comparison.answer import median_spread
 from analysis.comparison.untrained import AboveUntrained, claims_above
 from analysis.preference.answer import Preference, PreferenceAnswer
 from analysis.preference.section import points
-from analysis.ranks.section import ranked_findings
-from analysis.ratings.section import rated_findings
+from analysis.questions.ratings.showing import find_headline
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count, percent
 from analysis.stats.between_raters.agreement import landis_koch
@@ -30,10 +29,8 @@ POOR = 0.2  # below it Landis and Koch say "slight"
 
 def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveUntrained]) -> list[str]:
     """The findings, the verdict on the study's question first."""
-    if votes.ratings is not None:
-        return rated_findings(votes.ratings)
-    if votes.ranks is not None:
-        return ranked_findings(votes.ranks)
+    if votes.rated is not None:
+        return [find_headline(votes.rated)]
     parts = [
         best_of(votes.preference),
         *preferred(votes.preference),

@@ -46,18 +46,6 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing if number == 1 else plural(thing)}"
 
 
-def among_comparisons(what: str, shown: int, total: int, largest: str) -> str:
-    """The sentence on the largest of several differences, after how many of them were shown.
-
-    >>> among_comparisons("ranks", 1, 3, "x leads.")
-    "A difference of ranks was shown in 1 of 3 comparisons of two systems (Holm's correction). The largest: x leads."
-    """
-    if total == 1:
-        return largest
-    some = f"A difference of {what} was shown in {shown}" if shown else f"No difference of {what} was shown in any"
-    return f"{some} of {total} comparisons of two systems (Holm's correction). The largest: {largest}"
-
-
 def plural(thing: str) -> str:
     """A noun for several; one that ends in s is taken for a plural already, for it may name a user's own column.
 

@@ -12,7 +12,7 @@ from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Comment, ResponseRating, ResponseSet, Utterance
-from tests.analysis.ranks.sets_study import SYSTEMS, make_sets_study
+from tests.analysis.questions.ratings.sets_study import SYSTEMS, make_sets_study
 
 HOSTILE = '</script><img src=x onerror="document.title=1">'
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.ranks.answer import RanksAnswer, Sheets, compare_rankings
+from analysis.questions.ratings.rankings import RanksAnswer, Sheets, compare_rankings
 from analysis.votes.votes import Votes
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Rankers, grid
@@ -37,7 +37,7 @@ def worth_of(world: Rankers) -> dict[str, float]:
 
 def orders_two_equals(world: Rankers, generator: np.random.Generator) -> float:
     worth = worth_of(world)
-    equals = [pair for pair in asked(world, generator).pairs if worth[pair.first] == worth[pair.second]]
+    equals = [pair for pair in asked(world, generator).contrasts if worth[pair.first] == worth[pair.second]]
     return float(equals[generator.integers(len(equals))].p < 0.05)
 
 
@@ -46,7 +46,7 @@ def orders_any_falsely(world: Rankers, generator: np.random.Generator) -> float:
     values = np.array([*worth.values()])
     false = any(
         pair.p_holm < 0.05 and np.sign(pair.lead) != np.sign(worth[pair.first] - worth[pair.second])
-        for pair in answer.pairs
+        for pair in answer.contrasts
     )  # fmt: skip
     missed = any(
         system.rank_low > 1 + (values > worth[system.system]).sum()
@@ -58,16 +58,39 @@ def orders_any_falsely(world: Rankers, generator: np.random.Generator) -> float:
 
 CLAIMS = (
     Claim(
-        "rankings: two that stand equal", "p of two systems that stand equal is below .05 in 5 % of studies",
-        {"ranks.answer.RankedPair": "p"}, CELLS, each(orders_two_equals), 0.05, 0.06, is_error=True, studies=200,
+        "rankings: two that stand equal",
+        "p of two systems that stand equal is below .05 in 5 % of studies",
+        {"questions.ratings.rankings.RankedPair": "p"},
+        CELLS,
+        each(orders_two_equals),
+        0.05,
+        0.06,
+        is_error=True,
+        studies=200,
     ),
     Claim(
-        "rankings: all comparisons at once", "no comparison is shown falsely by Holm's p, and no true rank is left out",
-        {"ranks.answer.RankedPair": "p_holm", "ranks.answer.SystemRank": "rank_low rank_high"}, CELLS,
-        each(orders_any_falsely), 0.05, 0.06, is_error=True, studies=200,
+        "rankings: all comparisons at once",
+        "no comparison is shown falsely by Holm's p, and no true rank is left out",
+        {
+            "questions.ratings.rankings.RankedPair": "p_holm",
+            "questions.ratings.rankings.SystemRank": "rank_low rank_high",
+        },
+        CELLS,
+        each(orders_any_falsely),
+        0.05,
+        0.06,
+        is_error=True,
+        studies=200,
     ),
     Claim(
-        "rankings: sixty systems at once", "no comparison is shown falsely by Holm's p, and no true rank is left out",
-        {"ranks.answer.RankedPair": "p_holm"}, SIXTY, each(orders_any_falsely), 0.05, 0.06, is_error=True, studies=50,
+        "rankings: sixty systems at once",
+        "no comparison is shown falsely by Holm's p, and no true rank is left out",
+        {"questions.ratings.rankings.RankedPair": "p_holm"},
+        SIXTY,
+        each(orders_any_falsely),
+        0.05,
+        0.06,
+        is_error=True,
+        studies=50,
     ),
-)  # fmt: skip
+)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.ratings.mixed import mixed_ratings
+from analysis.questions.ratings.mixed import mixed_ratings
 from analysis.votes.ratings import RatingsTable, Rows
 from analysis.votes.votes import Votes
 from dialogue.errors import InputError
@@ -50,7 +50,7 @@ def holds_zero(panels: Panels, generator: np.random.Generator) -> float | None:
 CLAIMS = (
     Claim(
         "ratings: two systems in a mixed model", "the 95 % interval of a difference of two systems holds it",
-        {"stats.crossed_linear.Contrast": "low high p", "ratings.answer.RatingDifference": "p"}, CELLS,
+        {"stats.crossed_linear.Contrast": "low high p", "questions.ratings.scores.RatingDifference": "p"}, CELLS,
         each(holds_zero), 0.95, 0.93, studies=150, silent=SILENT,
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 from analysis.__main__ import COMMANDS
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
-from tests.analysis.ranks.sets_study import make_sets_study
+from tests.analysis.questions.ratings.sets_study import make_sets_study
 
 
 @pytest.fixture(scope="module")

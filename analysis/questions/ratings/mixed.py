@@ -62,15 +62,15 @@ def mixed_ratings(table: RatingsTable, clusters: str) -> MixedRatings:
     rows, systems = table.rows, len(table.systems)
     ways = ways_within(rows.votes, clusters)
     _refuse_confounded(rows, ways)
-    factors = _factors(rows, ways)
+    factors = _list_factors(rows, ways)
     fits = fits_of(rows.score, np.eye(systems)[rows.system], factors)
-    ordinal = _ordinal(rows, factors, fits[-1])
+    ordinal = _fit_ordinal(rows, factors, fits[-1])
     ordered = sorted(range(systems), key=lambda code: table.systems[code])
-    differences = tuple(_difference(table, fits, ordinal, two, tuple(ways)) for two in combinations(ordered, 2))
-    return MixedRatings(differences, _spreads(fits[0]))
+    differences = tuple(_contrast_systems(table, fits, ordinal, pair, tuple(ways)) for pair in combinations(ordered, 2))
+    return MixedRatings(differences, _list_spreads(fits[0]))
 
 
-def _ordinal(rows: Rows, factors: Mapping[str, Ints], linear: CrossedLinear) -> CrossedOrdinal | None:
+def _fit_ordinal(rows: Rows, factors: Mapping[str, Ints], linear: CrossedLinear) -> CrossedOrdinal | None:
     """The ordinal model with the factors that the linear one has; None for sliders and for very many ratings."""
     steps, code = np.unique(rows.score, return_inverse=True)
     if not 2 <= len(steps) <= MOST_STEPS or len(code) > MOST_RATINGS or not linear.factors:
@@ -81,7 +81,7 @@ def _ordinal(rows: Rows, factors: Mapping[str, Ints], linear: CrossedLinear) -> 
 
 
 def _refuse_confounded(rows: Rows, ways: Ways) -> None:
-    known = {**{SHOWN.get(name, name): codes for name, codes in ways.items()}, **_seeds(rows)}
+    known = {**{SHOWN.get(name, name): codes for name, codes in ways.items()}, **_seed_codes(rows)}
     for name in ("rater", "seed"):
         if name in known and groups(crossed([known[name], rows.system])) == groups(rows.system):
             raise InputError(
@@ -90,11 +90,11 @@ def _refuse_confounded(rows: Rows, ways: Ways) -> None:
             )
 
 
-def _seeds(rows: Rows) -> dict[str, Ints]:
+def _seed_codes(rows: Rows) -> dict[str, Ints]:
     return {} if rows.seed is None else {"seed": crossed([rows.system, rows.seed])}
 
 
-def _factors(rows: Rows, ways: Ways) -> dict[str, Ints]:
+def _list_factors(rows: Rows, ways: Ways) -> dict[str, Ints]:
     """What ratings share, as far as it can be separated from the systems, from each other and from single ratings."""
     candidates: dict[str, Ints] = {}
     for name, codes in ways.items():
@@ -105,41 +105,49 @@ def _factors(rows: Rows, ways: Ways) -> dict[str, Ints]:
     if rows.votes.rater is not None:
         candidates["rater and item"] = rows.sheet
     factors: dict[str, Ints] = {}
-    for name, codes in {**candidates, **_seeds(rows)}.items():
-        few = 1 < groups(codes) <= (1 - FEWEST) * len(codes)
-        if few and not any(_same(codes, other) for other in (rows.system, *factors.values())):
+    for name, codes in {**candidates, **_seed_codes(rows)}.items():
+        is_separable = 1 < groups(codes) <= (1 - FEWEST) * len(codes)
+        if is_separable and not any(_same_parts(codes, taken) for taken in (rows.system, *factors.values())):
             factors[name] = codes
     return factors
 
 
-def _same(codes: Ints, other: Ints) -> bool:
-    """Whether both part the ratings in the same way."""
-    return groups(codes) == groups(other) == groups(crossed([codes, other]))
+def _same_parts(first: Ints, second: Ints) -> bool:
+    """Whether two factors part the ratings in the same way."""
+    return groups(first) == groups(second) == groups(crossed([first, second]))
 
 
-def _difference(
+def _contrast_systems(
     table: RatingsTable,
     fits: Sequence[CrossedLinear],
     ordinal: CrossedOrdinal | None,
-    two: tuple[int, int],
+    pair: tuple[int, int],
     ways: tuple[str, ...],
 ) -> MixedDifference:
-    first, second = two
+    first, second = pair
     weights = np.zeros(len(table.systems))
     weights[[first, second]] = 1.0, -1.0
-    apart, reach = widest_contrast(fits, weights), table.scale[1] - table.scale[0]
-    number = int(np.isin(table.rows.system, two).sum())
+    contrast, reach = widest_contrast(fits, weights), table.scale[1] - table.scale[0]
+    ratings = int(np.isin(table.rows.system, pair).sum())
     codes = {name: getattr(table.rows.votes, name) for name in ways}
     interval = Interval(
-        apart.value, apart.se, max(apart.low, -reach), min(apart.high, reach), 0.95, apart.df, number,
-        "+".join(ways) or "rating", {name: groups(part) for name, part in codes.items()}, *[float("nan")] * 3,
-    )  # fmt: skip
+        contrast.value,
+        contrast.se,
+        max(contrast.low, -reach),
+        min(contrast.high, reach),
+        0.95,
+        contrast.df,
+        ratings,
+        "+".join(ways) or "rating",
+        {name: groups(part) for name, part in codes.items()},
+        *[float("nan")] * 3,
+    )
     means = float(fits[0].effects[first]), float(fits[0].effects[second])
-    odds = None if ordinal is None else odds_of(*ordinal.contrast(first, second), apart.df)
-    return MixedDifference(table.systems[first], table.systems[second], means, interval, apart.p, odds)
+    odds = None if ordinal is None else odds_of(*ordinal.contrast(first, second), contrast.df)
+    return MixedDifference(table.systems[first], table.systems[second], means, interval, contrast.p, odds)
 
 
-def _spreads(model: CrossedLinear) -> tuple[Spread, ...]:
+def _list_spreads(model: CrossedLinear) -> tuple[Spread, ...]:
     sds = np.sqrt(np.maximum(model.variances, 0.0)).tolist()
     names, levels = (*model.factors, "single ratings"), (*model.levels, model.ratings)
     return tuple(Spread(name, number, sd) for name, number, sd in zip(names, levels, sds, strict=True))

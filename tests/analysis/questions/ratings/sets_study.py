@@ -4,7 +4,7 @@ import numpy as np
 
 from dialogue.files import write_records
 from dialogue.records import Candidate, Rater, ResponseRating, ResponseSet, Utterance
-from tests.analysis.ranks.rankings import rankings
+from tests.analysis.questions.ratings.rankings import rankings
 
 SYSTEMS = ("lstm-0", "gru-0", "best-1")
 HIT = """\

@@ -1,4 +1,4 @@
-"""Which system is rated higher: the one place where it is computed.
+"""Which system is rated higher on a scale.
 
 Where one rater rated both systems on one item, the two ratings belong together: the difference is that of pairs, and
 its interval allows for items and raters as that of votes does. Where raters or items differ from system to system, a
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.ratings.mixed import MixedDifference, Spread, mixed_ratings
+from analysis.questions.ratings.mixed import MixedDifference, Spread, mixed_ratings
 from analysis.stats.bounded_mean import bounded_interval, p_of_zero
 from analysis.stats.intervals import Interval
 from analysis.stats.net_preference import net_interval
@@ -49,12 +49,18 @@ class RatingDifference:
     pairs: Pairs | None  # None in a mixed model
     odds: ProportionalOdds | None  # of a mixed model: those of an ordinal one
 
+    @property
+    def lead(self) -> float:
+        """Above 0 where the first is rated higher."""
+        return self.difference.value
+
 
 @dataclass(frozen=True, eq=False)
 class RatingsAnswer:
     """Every two systems, with what to know before quoting a number."""
 
-    differences: tuple[RatingDifference, ...]
+    noun, verb = "rating", "rated"
+    contrasts: tuple[RatingDifference, ...]
     scale: tuple[float, float]
     steps: int  # how many different ratings there are
     spreads: tuple[Spread, ...]  # of a mixed model: what ratings share; empty where ratings come in pairs
@@ -62,32 +68,43 @@ class RatingsAnswer:
     signature: str
 
     @property
-    def mixed(self) -> bool:
+    def is_mixed(self) -> bool:
         """Whether a mixed model compares the systems."""
         return bool(self.spreads)
 
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """What the intervals draw anew."""
+        return tuple(self.contrasts[0].difference.clusters or ("rating",))
 
-def answer(table: RatingsTable, *, clusters: str = "auto", mixed: bool = False) -> RatingsAnswer:
+
+def compare_ratings(table: RatingsTable, *, clusters: str = "auto", mixed: bool = False) -> RatingsAnswer:
     """Compare every two systems of the table; `mixed` asks for the mixed model where ratings come in pairs too."""
     model = mixed_ratings(table, clusters) if mixed or not table.paired else None
     low, high = table.scale
     if model is None:
-        rows = [_compared(rated, clusters, high - low) for rated in table.contrasts]
+        rows = [_compare_pairs(rated, clusters, high - low) for rated in table.contrasts]
     else:
-        rows = [_modelled(two) for two in model.differences]
+        rows = [_take_from_model(difference) for difference in model.differences]
     adjusted = holm(np.array([row["p"] for row in rows])).tolist()
-    differences = tuple(RatingDifference(**row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
+    contrasts = tuple(RatingDifference(**row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
     recipe = signature(
-        ratings=table.compared, scale=[low, high], clusters=differences[0].difference.unit,
+        ratings=table.compared,
+        scale=[low, high],
+        clusters=contrasts[0].difference.unit,
         **({"model": "mixed"} if model else {}),
-    )  # fmt: skip
+    )
     return RatingsAnswer(
-        differences, table.scale, len(np.unique(table.rows.score)), model.spreads if model else (),
-        _cautions(table, mixed=model is not None), recipe,
-    )  # fmt: skip
+        contrasts=contrasts,
+        scale=table.scale,
+        steps=len(np.unique(table.rows.score)),
+        spreads=model.spreads if model else (),
+        warnings=_list_cautions(table, mixed=model is not None),
+        signature=recipe,
+    )
 
 
-def _cautions(table: RatingsTable, *, mixed: bool) -> tuple[str, ...]:
+def _list_cautions(table: RatingsTable, *, mixed: bool) -> tuple[str, ...]:
     """What to know; one rater may rate several systems on one item, which is no vote given twice."""
     parts: list[Votes] = [rated.contrast.votes for rated in table.contrasts]
     if mixed and not parts:
@@ -97,22 +114,30 @@ def _cautions(table: RatingsTable, *, mixed: bool) -> tuple[str, ...]:
     return tuple(text for text in texts if not text.startswith("The votes have no round column"))
 
 
-def _compared(rated: Rated, clusters: str, reach: float) -> dict[str, Any]:
+def _compare_pairs(rated: Rated, clusters: str, reach: float) -> dict[str, Any]:
     """Two systems; no difference is larger than the `reach` of the scale."""
     votes = rated.contrast.votes
     by = clusters_of(votes, clusters, part=True)
     gap = bounded_interval(rated.first - rated.second, low=-reach, high=reach, by=by)
     higher, lower, equal = np.bincount(votes.choice, minlength=3).tolist()
     return {
-        "first": rated.contrast.first, "second": rated.contrast.second,
-        "means": (float(rated.first.mean()), float(rated.second.mean())), "difference": gap,
-        "p": p_of_zero(gap, reach), "odds": proportional_odds(rated.first, rated.second, by),
+        "first": rated.contrast.first,
+        "second": rated.contrast.second,
+        "means": (float(rated.first.mean()), float(rated.second.mean())),
+        "difference": gap,
+        "p": p_of_zero(gap, reach),
+        "odds": proportional_odds(rated.first, rated.second, by),
         "pairs": Pairs(higher, lower, equal, net_interval(net_scores(votes.choice), by=by)),
-    }  # fmt: skip
+    }
 
 
-def _modelled(two: MixedDifference) -> dict[str, Any]:
+def _take_from_model(row: MixedDifference) -> dict[str, Any]:
     return {
-        "first": two.first, "second": two.second, "means": two.means, "difference": two.difference, "p": two.chance,
-        "odds": two.odds, "pairs": None,
-    }  # fmt: skip
+        "first": row.first,
+        "second": row.second,
+        "means": row.means,
+        "difference": row.difference,
+        "p": row.chance,
+        "odds": row.odds,
+        "pairs": None,
+    }

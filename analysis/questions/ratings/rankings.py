@@ -1,4 +1,4 @@
-"""Which system is ranked higher: the one place where it is computed.
+"""Which system is ranked higher where several are judged at once.
 
 The ranks of one ranking are one answer of one rater to one item, so intervals draw items and raters anew, never the
 comparisons that a ranking implies. Where every ranking holds every system, two systems are compared by their mean
@@ -78,8 +78,9 @@ class Concordance:
 class RanksAnswer:
     """Every system and every two systems, with what to know before quoting a number."""
 
+    noun, verb = "rank", "ranked"
     systems: tuple[SystemRank, ...]  # the best first
-    pairs: tuple[RankedPair, ...]
+    contrasts: tuple[RankedPair, ...]
     unlinked: int  # pairs of systems that no chain of rankings compares
     rankings: int
     complete: bool
@@ -119,31 +120,34 @@ class _Test:
     strength: Parameter | None = None
 
 
-def answer(table: RatingsTable, *, clusters: str = "auto") -> RanksAnswer:
+def compare_ranks(table: RatingsTable, *, clusters: str = "auto") -> RanksAnswer:
     """Every system and every two systems of a table whose scores are ranks."""
-    return compare_rankings(_sheets(table, clusters))
+    return compare_rankings(_collect_rankings(table, clusters))
 
 
 def compare_rankings(sheets: Sheets) -> RanksAnswer:
     """The same of rankings in memory."""
-    rankings, ways = [_ranking(row) for row in sheets.ranks], sheets.ways()
-    groups, doubts = _groups(rankings, sheets, ways)
-    every = list(combinations(np.argsort(sheets.systems).tolist(), 2))
-    tests = _by_mean_ranks(sheets, every) if sheets.complete else _by_strengths(rankings, groups, every, ways)
+    rankings, ways = [_ordered_groups(row) for row in sheets.ranks], sheets.ways()
+    groups, doubts = _fit_strengths(rankings, sheets, ways)
+    codes = list(combinations(np.argsort(sheets.systems).tolist(), 2))
+    tests = _test_mean_ranks(sheets, codes) if sheets.complete else _test_strengths(rankings, groups, codes, ways)
     adjusted = holm_where([test.chance for test in tests])
-    pairs = tuple(
-        _pair(sheets, two, test, p) for two, test, p in zip(every, tests, adjusted, strict=True) if p is not None
+    contrasts = tuple(
+        _describe_pair(sheets, pair, test, p)
+        for pair, test, p in zip(codes, tests, adjusted, strict=True)
+        if p is not None
     )
+    notes = [text for text in cautions(sheets.votes) if not text.startswith("The votes have no round column")]
     return RanksAnswer(
-        systems=_in_order(sheets, groups, pairs),
-        pairs=pairs,
-        unlinked=len(every) - len(pairs),
+        systems=_order_systems(sheets, groups, contrasts),
+        contrasts=contrasts,
+        unlinked=len(codes) - len(contrasts),
         rankings=len(rankings),
         complete=sheets.complete,
         clusters=tuple(ways),
-        tie=_tie(groups),
-        concordance=_concordance(sheets, ways),
-        warnings=(*_cautions(sheets.votes), *doubts),
+        tie=_tie_parameter(groups),
+        concordance=_measure_concordance(sheets, ways),
+        warnings=(*notes, *doubts),
         signature=signature(
             ranks=int((~np.isnan(sheets.ranks)).sum()),
             rankings=len(rankings),
@@ -153,7 +157,7 @@ def compare_rankings(sheets: Sheets) -> RanksAnswer:
     )
 
 
-def _sheets(table: RatingsTable, clusters: str) -> Sheets:
+def _collect_rankings(table: RatingsTable, clusters: str) -> Sheets:
     rows = table.rows
     names, first, code = np.unique(rows.sheet, return_index=True, return_inverse=True)
     ranks = np.full((len(names), len(table.systems)), np.nan)
@@ -165,16 +169,13 @@ def _sheets(table: RatingsTable, clusters: str) -> Sheets:
     return Sheets(table.systems, ranks, rows.votes.select(first[several]), clusters)
 
 
-def _ranking(ranks: Floats) -> Ranking:
-    there = np.flatnonzero(~np.isnan(ranks))
-    return tuple(tuple(there[ranks[there] == rank].tolist()) for rank in np.unique(ranks[there]))
+def _ordered_groups(ranks: Floats) -> Ranking:
+    """The systems of one ranking from the best down, equals together."""
+    codes = np.flatnonzero(~np.isnan(ranks))
+    return tuple(tuple(codes[ranks[codes] == rank].tolist()) for rank in np.unique(ranks[codes]))
 
 
-def _cautions(votes: Votes) -> list[str]:
-    return [text for text in cautions(votes) if not text.startswith("The votes have no round column")]
-
-
-def _groups(rankings: Sequence[Ranking], sheets: Sheets, ways: Ways) -> tuple[list[Group], list[str]]:
+def _fit_strengths(rankings: Sequence[Ranking], sheets: Sheets, ways: Ways) -> tuple[list[Group], list[str]]:
     """The strengths; complete rankings go without where they have too many equals for them."""
     try:
         return fit_groups(rankings, sheets.systems, ways), []
@@ -184,9 +185,9 @@ def _groups(rankings: Sequence[Ranking], sheets: Sheets, ways: Ways) -> tuple[li
         return [Group(tuple(range(len(sheets.systems))), None, frozenset())], [f"No strengths: {error}"]
 
 
-def _by_mean_ranks(sheets: Sheets, every: Sequence[tuple[int, int]]) -> list[_Test]:
+def _test_mean_ranks(sheets: Sheets, codes: Sequence[tuple[int, int]]) -> list[_Test]:
     reach, ways = float(len(sheets.systems) - 1), sheets.ways()
-    gaps = [sheets.ranks[:, second] - sheets.ranks[:, first] for first, second in every]
+    gaps = [sheets.ranks[:, second] - sheets.ranks[:, first] for first, second in codes]
     if reach == 1:  # the difference of two ranks is the vote of a pair
         net, mean = net_estimate(gaps[0], by=ways), mean_interval(gaps[0], by=ways)
         return [_Test(net.value, net.p, interval_of(net, mean))]
@@ -194,13 +195,13 @@ def _by_mean_ranks(sheets: Sheets, every: Sequence[tuple[int, int]]) -> list[_Te
     return [_Test(mean.value, p_of_zero(mean, reach), mean) for mean in means]
 
 
-def _by_strengths(
-    rankings: Sequence[Ranking], groups: Sequence[Group], every: Sequence[tuple[int, int]], ways: Ways
+def _test_strengths(
+    rankings: Sequence[Ranking], groups: Sequence[Group], codes: Sequence[tuple[int, int]], ways: Ways
 ) -> list[_Test]:
     stages = stages_of(rankings, sum(len(group.members) for group in groups))
     place = {system: number for number, group in enumerate(groups) for system in group.members}
     tests = []
-    for first, second in every:
+    for first, second in codes:
         higher, lower = place[first], place[second]
         if higher == lower:
             value, p = groups[higher].apart(first, second)
@@ -213,12 +214,11 @@ def _by_strengths(
     return tests
 
 
-def _pair(sheets: Sheets, two: tuple[int, int], test: _Test, p_holm: float) -> RankedPair:
-    first, second = two
+def _describe_pair(sheets: Sheets, pair: tuple[int, int], test: _Test, p_holm: float) -> RankedPair:
+    first, second = pair
     gap = sheets.ranks[:, second] - sheets.ranks[:, first]
-    both = ~np.isnan(gap)
-    signs = np.sign(gap[both])
-    net = net_interval(signs, by=sheets.ways(both)) if len(signs) > 1 else None
+    has_two = ~np.isnan(gap)
+    signs = np.sign(gap[has_two])
     return RankedPair(
         first=sheets.systems[first],
         second=sheets.systems[second],
@@ -231,54 +231,61 @@ def _pair(sheets: Sheets, two: tuple[int, int], test: _Test, p_holm: float) -> R
         above=int((signs > 0).sum()),
         below=int((signs < 0).sum()),
         equal=int((signs == 0).sum()),
-        net=net,
+        net=net_interval(signs, by=sheets.ways(has_two)) if len(signs) > 1 else None,
     )
 
 
-def _in_order(sheets: Sheets, groups: Sequence[Group], pairs: Sequence[RankedPair]) -> tuple[SystemRank, ...]:
+def _order_systems(sheets: Sheets, groups: Sequence[Group], contrasts: Sequence[RankedPair]) -> tuple[SystemRank, ...]:
     """The systems from the best down, each with the ranks that the comparisons shown leave open."""
     above, below = dict.fromkeys(sheets.systems, 0), dict.fromkeys(sheets.systems, 0)
-    for pair in pairs:
+    for pair in contrasts:
         if pair.p_holm < 0.05:
             higher, lower = (pair.first, pair.second) if pair.lead > 0 else (pair.second, pair.first)
             below[higher] += 1
             above[lower] += 1
-    found = [
+    systems = [
         SystemRank(
-            system=name, rankings=int((~np.isnan(sheets.ranks[:, code])).sum()),
-            mean=_mean(sheets, code), strength=group.strength(code), group=number,
-            rank_low=1 + above[name], rank_high=len(sheets.systems) - below[name],
+            system=sheets.systems[code],
+            rankings=int((~np.isnan(sheets.ranks[:, code])).sum()),
+            mean=_mean_rank(sheets, code),
+            strength=group.strength(code),
+            group=number,
+            rank_low=1 + above[sheets.systems[code]],
+            rank_high=len(sheets.systems) - below[sheets.systems[code]],
         )
         for number, group in enumerate(groups, 1)
         for code in group.members
-        for name in [sheets.systems[code]]
-    ]  # fmt: skip
-    return tuple(sorted(found, key=_place))
+    ]
+    return tuple(sorted(systems, key=_sort_key))
 
 
-def _place(one: SystemRank) -> tuple[float, float]:
-    if one.mean is not None:
-        return 0.0, one.mean.value
-    return float(one.group), -one.strength.value if one.strength else 0.0
+def _sort_key(system: SystemRank) -> tuple[float, float]:
+    if system.mean is not None:
+        return 0.0, system.mean.value
+    return float(system.group), -system.strength.value if system.strength else 0.0
 
 
-def _mean(sheets: Sheets, code: int) -> Interval | None:
+def _mean_rank(sheets: Sheets, code: int) -> Interval | None:
     if not sheets.complete:
         return None
     return bounded_interval(sheets.ranks[:, code], low=1.0, high=float(len(sheets.systems)), by=sheets.ways())
 
 
-def _tie(groups: Sequence[Group]) -> Parameter | None:
+def _tie_parameter(groups: Sequence[Group]) -> Parameter | None:
     fit = max(groups, key=lambda group: len(group.members)).fit
     return fit.parameter(fit.tie) if fit is not None and fit.tie is not None else None
 
 
-def _concordance(sheets: Sheets, ways: Ways) -> Concordance | None:
+def _measure_concordance(sheets: Sheets, ways: Ways) -> Concordance | None:
     """Friedman's test takes rankings as independent, so it has no p where they share raters or items."""
-    number, systems = sheets.ranks.shape
+    rankings, systems = sheets.ranks.shape
     if not sheets.complete or systems < 3 or (sheets.ranks == sheets.ranks[:, :1]).all():
         return None
     statistic, p = friedmanchisquare(*sheets.ranks.T)
-    alone = all(len(np.unique(codes)) == number for codes in ways.values())
-    return Concordance(float(statistic) / (number * (systems - 1)), float(statistic), systems - 1,
-                       float(p) if alone else None)  # fmt: skip
+    are_independent = all(len(np.unique(codes)) == rankings for codes in ways.values())
+    return Concordance(
+        w=float(statistic) / (rankings * (systems - 1)),
+        statistic=float(statistic),
+        freedom=systems - 1,
+        p=float(p) if are_independent else None,
+    )

@@ -1,1 +1,0 @@
-"""Which system is rated higher on a scale, and by how much."""
