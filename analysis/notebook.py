@@ -14,28 +14,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.arguments import SAID_OF_VOTES, check_help, check_margin, check_ranges
-from analysis.notebook_tasks import erasure as erasure
-from analysis.notebook_tasks import robustness as robustness
 from analysis.showing.result import Result
 from analysis.votes.cautions import reading_of, told_of_reading
 from analysis.votes.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, unverified_apart, votes_of
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
+    from analysis.questions.choice.asking import choice as choice
     from analysis.questions.compare_runs import compare_runs as compare_runs
+    from analysis.questions.erasure import erasure as erasure
     from analysis.questions.leaderboard import leaderboard as leaderboard
     from analysis.questions.ratings.asking import ranks as ranks
     from analysis.questions.ratings.asking import ratings as ratings
+    from analysis.questions.robustness import robustness as robustness
+    from analysis.questions.worth import worth as worth
     from analysis.votes.keeping import Unverified
     from analysis.votes.long_tables import LongTable
     from analysis.votes.systems import Matches
     from analysis.votes.votes import Votes
 
 HOMES = {
+    "choice": "analysis.questions.choice.asking",
     "compare_runs": "analysis.questions.compare_runs",
+    "erasure": "analysis.questions.erasure",
     "leaderboard": "analysis.questions.leaderboard",
     "ranks": "analysis.questions.ratings.asking",
     "ratings": "analysis.questions.ratings.asking",
+    "robustness": "analysis.questions.robustness",
+    "worth": "analysis.questions.worth",
 }
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),

@@ -43,35 +43,6 @@ def judged(
     return Result(document(found), parts(found), dict, [] if matches is None else told_of_reading(matches.votes))
 
 
-def worth(
-    study: str | Path,
-    *,
-    votes: str | Path | None = None,
-    clusters: str = "auto",
-    seed: int = 0,
-    **reading: Any,
-) -> Result:
-    """What every evaluator of a study is worth in votes of people (`python -m analysis worth`)."""
-    from analysis.votes.forms import read_elsewhere
-    from analysis.votes.scores.paired import side_differences
-    from analysis.votes.systems import pairs_of
-    from analysis.votes.verdicts import benches_beside
-    from analysis.worth.answer import answer
-    from analysis.worth.text import document, parts
-    from dialogue.judges import VERDICTS
-
-    folder = Path(study)
-    path = folder / "votes.jsonl" if votes is None else Path(votes)
-    if not (folder / "pairs.jsonl").exists():
-        lacking = f"{folder} has no pairs.jsonl, so nobody knows what was compared. Give a study folder."
-        raise InputError(read_elsewhere(folder) or lacking)
-    pairs = pairs_of(folder / "pairs.jsonl")
-    matches = matches_of(path, folder / "pairs.jsonl", **reading)[0]
-    benches = benches_beside(folder, None) if (folder / VERDICTS).exists() else []
-    found = answer(matches, pairs, side_differences(folder, pairs), benches, clusters=clusters, seed=seed)
-    return Result(document(found), parts(found), dict, told_of_reading(matches.votes))
-
-
 def _names(path: Path) -> tuple[str, ...]:
     try:
         found = tuple(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())

@@ -22,9 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from analysis.comparison.untrained import above_untrained, baselines_above  # noqa: E402 (the checkout is not installed)
-from analysis.erasure.answer import answer as erasure_of  # noqa: E402
-from analysis.erasure.text import SAYS, said_cost, said_flat  # noqa: E402
-from analysis.showing.words import p_value, percent, signed  # noqa: E402
+from analysis.questions import erasure  # noqa: E402
+from analysis.showing.words import p_value, signed  # noqa: E402
 from analysis.votes.scores.files import scores_of  # noqa: E402
 from dialogue.files import atomic, read_records  # noqa: E402
 from dialogue.records import Response  # noqa: E402
@@ -260,20 +259,27 @@ def paper(study: Path, name: str) -> Iterator[str]:
 
 def erased(study: Path) -> Iterator[str]:
     """What erasing a task costs beyond random erasers, and the recipe."""
-    found = erasure_of(study)
+    answer = erasure.answer(study)
 
     def lines() -> Iterator[list[str]]:
-        for one in found.rows:
-            cost, replies = one.effects["nats"], one.effects["changed"]
-            part = percent(cost.found.value / one.whole, 0) if one.whole > found.margin else "-"
-            yield [one.model, one.task, one.ranks, f"{one.before:.1f}, {one.after:.1f} ({one.constant:.1f})",
-                   said_cost(cost), part, f"{replies.task:.1f}, {signed(replies.found.value)}", p_value(one.p_holm),
-                   SAYS[one.verdict]]  # fmt: skip
+        for row in answer.rows:
+            cost, replies = row.effects["nats"], row.effects["changed"]
+            yield [
+                row.model,
+                row.task,
+                row.ranks,
+                f"{row.before:.1f}, {row.after:.1f} ({row.constant:.1f})",
+                erasure.name_cost(cost),
+                erasure.context_share(row, answer.margin),
+                f"{replies.task:.1f}, {signed(replies.beyond.value)}",
+                p_value(row.p_holm),
+                erasure.VERDICTS[row.verdict],
+            ]
 
     head = ["model", "task", "rank", "probe: before, after (constant)", "nats a token beyond random (95 %)",
             "of the context", "replies changed, beyond random", "p", "the decoder"]  # fmt: skip
-    flat = said_flat(found)
-    yield from (*table(head, lines()), *(["", flat] if flat else []), "", "```", found.signature, "```")
+    flat = erasure.name_flat_directions(answer)
+    yield from (*table(head, lines()), *(["", flat] if flat else []), "", "```", answer.signature, "```")
 
 
 def share(value: float) -> str:

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.notebook_choice import choice
+    from analysis.questions.choice.asking import choice
     from analysis.showing.tables import Table, latex
     from dialogue.files import atomic
     from dialogue.importing.naming import parse_names

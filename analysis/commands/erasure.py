@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from analysis.notebook import erasure
+    from analysis.questions.erasure import erasure
 
     found = erasure(args.study, margin=args.margin)
     deliver(args, found, then=next_command("python -m analysis compare", args.study))

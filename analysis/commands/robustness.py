@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, pair, print."""
-    from analysis.notebook import robustness
+    from analysis.questions.robustness import robustness
 
     kinds, tasks, models = (
         [part for part in text.split(",") if part] for text in (args.kinds, args.tasks, args.models)

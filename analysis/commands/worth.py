@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.notebook_judges import worth
+    from analysis.questions.worth import worth
 
     found = worth(args.study, votes=args.votes, clusters=args.clusters, seed=args.seed, **reading(args))
     deliver(args, found, then=next_command("python -m analysis report", args.study, *clusters_given(args)))

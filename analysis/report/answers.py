@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.answer import answer as ask_agreement
 from analysis.agreement.text import document as agreement_document
-from analysis.choice.answer import ChoiceAnswer
-from analysis.choice.study import choice_answer
-from analysis.erasure.answer import ERASERS, ErasureAnswer
-from analysis.erasure.answer import answer as ask_erasure
 from analysis.judge.answer import JudgeAnswer
 from analysis.judge.answer import answer as ask_judge
 from analysis.preference.answer import PreferenceAnswer
@@ -21,8 +16,6 @@ from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
 from analysis.questions.ratings import asking as ratings
 from analysis.questions.ratings.showing import Answer as RatedAnswer
-from analysis.robustness.answer import RobustnessAnswer
-from analysis.robustness.answer import answer as ask_robustness
 from analysis.ties.answer import TiesAnswer, size_that_fits
 from analysis.ties.answer import answer as ask_ties
 from analysis.ties.section import asked_size
@@ -34,14 +27,11 @@ from analysis.votes.cautions import reading_of
 from analysis.votes.inputs import JUDGED, matches_of, unverified_apart, with_items
 from analysis.votes.ratings import RatingsTable
 from analysis.votes.scores.files import Unused
-from analysis.votes.scores.paired import side_differences
 from analysis.votes.scores.panel import Panel
 from analysis.votes.study import Study
 from analysis.votes.systems import Matches
 from analysis.votes.verdicts import benches_beside, from_elsewhere
 from analysis.votes.votes import Votes
-from analysis.worth.answer import WorthAnswer
-from analysis.worth.answer import answer as ask_worth
 from dialogue.errors import InputError
 from dialogue.judges import VERDICTS
 
@@ -122,49 +112,12 @@ def judge_of(study: Study, clusters: str) -> tuple[JudgeAnswer | None, str]:
         return None, f"What the judges are worth is unknown. {str(error).replace(f'{study.folder}/', '')}"
 
 
-def worth_of(study: Study, clusters: str) -> WorthAnswer | None:
-    """The answer of `analysis worth STUDY`; None where no evaluator scored both sides of enough pairs with votes."""
-    if study.table is not None or not study.pairs or study.votes is None:
-        return None
-    try:
-        matches, pairs = _on_pairs(study), {pair.pair: pair for pair in study.pairs}
-        benches = benches_beside(study.folder, None) if (study.folder / VERDICTS).exists() else []
-        differences = side_differences(study.folder, pairs)
-        return None if matches is None else ask_worth(matches, pairs, differences, benches, clusters=clusters)
-    except InputError:
-        return None
-
-
 def _on_pairs(study: Study) -> Matches | None:
     """The votes on real pairs, as `judge` and `worth` read them; None without any."""
     votes = study.folder / "votes.jsonl"
     if not votes.exists():
         return None
     return matches_of(votes, study.folder / "pairs.jsonl", **study.how)[0]
-
-
-def choice_of(folder: Path, clusters: str) -> ChoiceAnswer | None:
-    """The answer of `analysis choose STUDY`; None where the study has no questions, or nobody has answered them."""
-    answered = any((folder / name).exists() for name in ("choices.jsonl", "nuc.parquet"))
-    return choice_answer(folder, clusters=clusters) if answered and (folder / "questions.jsonl").exists() else None
-
-
-def robustness_of(study: Study) -> RobustnessAnswer | None:
-    """The answer of `analysis robustness STUDY`; None where nothing was scored under a condition."""
-    try:
-        return ask_robustness(study)
-    except InputError:
-        return None
-
-
-def erasure_of(folder: Path) -> tuple[ErasureAnswer | None, str]:
-    """The answer of `analysis erasure STUDY`, or None with the reason, which is empty where nothing was erased."""
-    if not (folder / ERASERS).is_dir():
-        return None, ""
-    try:
-        return ask_erasure(folder), ""
-    except InputError as error:
-        return None, f"What the decoders use is unknown. {str(error).replace(f'{folder}/', '')}"
 
 
 def _preference(

@@ -22,38 +22,30 @@ from typing import Any
 import jinja2
 
 from analysis.agreement import section as agreement
-from analysis.choice import section as choice
-from analysis.choice.text import document as choice_document
 from analysis.comparison import section as comparison
 from analysis.comparison.answer import answer as compared
 from analysis.comparison.text import document as comparison_document
 from analysis.comparison.verdicts import order_verdicts
-from analysis.erasure import section as erasure
-from analysis.erasure.text import document as erasure_document
 from analysis.judge import section as judge
 from analysis.judge.text import document as judge_document
 from analysis.preference import section as preference
-from analysis.questions import discriminators, leaderboard
+from analysis.questions import discriminators, erasure, leaderboard, robustness, worth
+from analysis.questions.choice import asking as choice_question
+from analysis.questions.choice import showing as choice
 from analysis.questions.ratings import showing as ratings
 from analysis.report import exclusion, findings
 from analysis.report.advice import advice
 from analysis.report.answers import (
     VotesAnswers,
-    choice_of,
-    erasure_of,
     judge_of,
-    robustness_of,
     variance_of,
     votes_answers,
-    worth_of,
 )
 from analysis.report.behind import with_pairs_behind
 from analysis.report.checklist import asked_of_judges, checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.report.paper.kit import KitSource, paper_section
 from analysis.report.probes import probe_table, probes_section
-from analysis.robustness import section as robustness
-from analysis.robustness.text import document as robustness_document
 from analysis.showing.page import RowFigure, Section, hash_source
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
@@ -63,8 +55,6 @@ from analysis.variance.text import document as variance_document
 from analysis.votes.cautions import reading_of
 from analysis.votes.study import Study
 from analysis.votes.voters import judges_caption, marked_table, not_people
-from analysis.worth import section as worth
-from analysis.worth.text import document as worth_document
 from dialogue.signature import VERSION
 from dialogue.wording import as_typed
 
@@ -170,11 +160,11 @@ def report(
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
     varied = variance_of(study, panels, beside.left_out if beside else ())
-    chosen = choice_of(study.folder, clusters)
-    led, cost = leaderboard.answer_study(study), robustness_of(study)
-    erased, not_erased = erasure_of(study.folder)
+    chosen = choice_question.answer_study(study.folder, clusters)
+    led, cost = leaderboard.answer_study(study), robustness.answer_study(study)
+    erased, not_erased = erasure.answer_study(study.folder)
     excluded = exclusion.without_rules(study, margin, clusters)
-    (ruled, why_not), worths = judge_of(study, clusters), worth_of(study, clusters)
+    (ruled, why_not), worths = judge_of(study, clusters), worth.answer_study(study, clusters)
     asked += asked_of_judges(ruled)
     parts = [
         Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
@@ -185,15 +175,15 @@ def report(
         exclusion.section(excluded, votes),
         shown,
         leaderboard.section(led) if led else None,
-        robustness.section(cost),
+        robustness.section(cost) if cost else None,
         probed,
         erasure.section(erased, not_erased),
         discriminators.section(apart),
-        choice.section(chosen),
+        choice.section(chosen) if chosen else None,
         variance.section(varied, study),
         agreement.section(votes.agreement, study),
         judge.section(ruled, why_not),
-        worth.section(worths),
+        worth.section(worths) if worths else None,
         done_section(study, panels),
         reviewers_section(asked),
         dictionary_section(study),
@@ -204,10 +194,10 @@ def report(
         **votes.documents(),
         "excluded": exclusion.document(excluded, votes), "comparison": numbers,
         "variance": varied and variance_document(varied), "discriminators": apart and dict(apart.document),
-        "judge": ruled and judge_document(ruled), "worth": worths and worth_document(worths),
-        "choice": chosen and choice_document(chosen),
-        "leaderboard": led and leaderboard.document(led), "robustness": cost and robustness_document(cost),
-        "erasure": erased and erasure_document(erased),
+        "judge": ruled and judge_document(ruled), "worth": worths and worth.document(worths),
+        "choice": chosen and choice.document(chosen),
+        "leaderboard": led and leaderboard.document(led), "robustness": cost and robustness.document(cost),
+        "erasure": erased and erasure.document(erased),
         "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(one) for one in asked],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, roots_hermitenorm
 
-from analysis.choice.paired import people_less_model
+from analysis.questions.choice.answer import people_less_model
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import grid
 
@@ -63,6 +63,6 @@ CLAIMS = (
     Claim(
         "choice: people less a model",
         "the 95 % interval of people's share of hits less a model's holds it, for new raters, dialogues and seeds",
-        {"choice.paired.PeopleLessModel": "low high p"}, WORLDS, each(Quiz.holds), 0.95, 0.93, studies=500,
+        {"questions.choice.answer.PeopleLessModel": "low high p"}, WORLDS, each(Quiz.holds), 0.95, 0.93, studies=500,
     ),
 )  # fmt: skip

@@ -1,15 +1,15 @@
 """Fields of the analysis without a row: a test of their own draws their studies, or they promise nothing new."""
 
 SIMULATED = {  # class and fields -> the test that draws studies whose truth is known, below tests/analysis
-    "choice.answer.ShareCell: low high": "choice/test_answer.py::test_the_intervals_hold_the_truth",
-    "comparison.choosing_people.ChoosingPeople: low high": "choice/test_answer.py::test_the_intervals_hold_the_truth",
+    "questions.choice.answer.ShareCell: low high": "questions/choice/test_answer.py::test_the_intervals_hold",
+    "comparison.choosing_people.ChoosingPeople: low high": "questions/choice/test_answer.py::test_the_intervals_hold",
     "comparison.orders.Generalisability: low high": "stats/test_reruns.py::test_what_is_printed_of_seeds_covers",
     "planning.stopping.Bet: e low high": "stats/test_sequential.py::test_the_betting_interval_covers_at_all_times",
     "preference.careful.Credible: low high": "stats/paired/test_bayes_davidson.py::test_coverage_with_five_to_ten",
     "questions.discriminators.Estimate: low high": "../evaluators/detection/test_answer.py::test_in_forty_studies",
     "stats.components.Component: low high": "stats/test_components.py::test_the_interval_of_the_seed_component_covers",
-    "stats.disparity.Disparity: low high p": "choice/test_answer.py::test_the_intervals_hold_the_truth",
-    "stats.gain.Gain: low high correlation_low correlation_high": "worth/test_worth.py::test_the_interval_holds",
+    "stats.disparity.Disparity: low high p": "questions/choice/test_answer.py::test_the_intervals_hold",
+    "stats.gain.Gain: low high correlation_low correlation_high": "questions/test_worth.py::test_the_interval_holds",
     "stats.mixed.Estimate: low high": "stats/test_mixed.py::test_coverage_of_the_share_over_everybody",
     "stats.multibootstrap.Bootstrapped: low high p": "stats/test_multibootstrap.py::test_coverage_of_the_difference",
     "stats.ordinal.ProportionalOdds: low high p": "questions/ratings/test_ratings.py::test_without_a_difference",
@@ -20,17 +20,17 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
 
 CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by Holm or shown in another place
     "agreement.strata.GroupAgreement: p_holm": "stats.disparity.Disparity",
-    "choice.answer.ChoiceRow: p_holm": "stats.disparity.Disparity",
+    "questions.choice.answer.ChoiceRow: p_holm": "stats.disparity.Disparity",
     "comparison.costs.Cost: seeds_low seeds_high": "stats.spread.SeedSpread",
     "comparison.untrained.AboveUntrained: p_here p_anew": "stats.rivals.Margin",
     "comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
     "questions.compare_runs._Error: low high": "questions.compare_runs.RunContrast",
-    "erasure.answer.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
+    "questions.erasure.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
     "preference.answer.TieShare: low high": "stats.intervals.Interval",
     "preference.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
     "preference.strata.GroupPreference: p_holm": "stats.disparity.Disparity",
     "questions.ratings.scores.RatingDifference: p_holm": "stats.intervals.Interval",
-    "robustness.answer.Drop: p_holm": "stats.mean_over_seeds.SeedMean",
+    "questions.robustness.Drop: p_holm": "stats.mean_over_seeds.SeedMean",
     "variance.cubes.ComparedModels: low high p": "stats.multibootstrap.Bootstrapped",
 }
 
@@ -40,7 +40,7 @@ NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialog
     "judge.labelling.Drift: p p_holm unsure_p": "a warning, by an exact test of these pairs",
     "questions.ratings.rankings.Concordance: p": "Friedman's test, given for independent rankings alone",
     "questions.discriminators.DiscriminatedModel: best": "the name of a discriminator",
-    "robustness.answer.DoseStep: low high": "two doses",
+    "questions.robustness.DoseStep: low high": "two doses",
     "showing.page.Axis: low high": "ends of an axis",
     "showing.plots.ForestRow: low high": "draws another's interval",
     "showing.plots.PlottedLine: low high": "draws another's interval",

@@ -7,7 +7,7 @@ import pytest
 from analysis.__main__ import COMMANDS
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
-from tests.analysis.choice.made import made_answers, made_questions, write_choice_study
+from tests.analysis.questions.choice.made import made_answers, made_questions, write_choice_study
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_the_papers_form_its_cells_and_who_took_part(say, study):
 def test_report_json_latex_and_figure_say_the_same(say, study, tmp_path):
     out = say("choose", study, "--json", tmp_path / "c.json", "--latex", tmp_path / "c.tex", "--figure", tmp_path / "c")
     found = json.loads((tmp_path / "c.json").read_text())
-    assert (tmp_path / "c-1.png").exists()
+    assert (tmp_path / "c.png").exists()
     assert r"\begin{tabular}" in (tmp_path / "c.tex").read_text()
     say("report", study, "--out", tmp_path / "report.html")
     assert json.loads((tmp_path / "report.json").read_text())["choice"] == found

@@ -4,12 +4,11 @@ import dataclasses
 
 import pytest
 
-from analysis.notebook import compare, variance
-from analysis.notebook_choice import choice
+from analysis.notebook import choice, compare, variance
 from analysis.votes.choices import FIRST, SECOND
 from dialogue.errors import InputError
 from dialogue.questions import write_questions
-from tests.analysis.choice.made import made_answers, made_questions, write_choice_study
+from tests.analysis.questions.choice.made import made_answers, made_questions, write_choice_study
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from analysis.votes.choices import FIRST, SECOND, answers_given, read_answers
 from dialogue.errors import InputError
 from dialogue.questions import texts_hash, write_choices
 from dialogue.records import OptionChoice
-from tests.analysis.choice.made import made_questions
+from tests.analysis.questions.choice.made import made_questions
 
 QUESTIONS = made_questions(6)
 

@@ -1,14 +1,14 @@
 """Simulated studies of known truth: how often intervals hold it. Dialogues, unequal raters, seeds that share questions.
 
-python -m tests.analysis.choice.coverage prints the table of docs/choose.md.
+python -m tests.analysis.questions.choice.coverage prints the table of docs/choose.md.
 """
 
 import numpy as np
 from scipy.special import expit
 
-from analysis.choice.answer import ALL, answer
+from analysis.questions.choice.answer import ALL, answer
 from analysis.votes.choices import FIRST, SECOND, Choices, ModelChoices
-from tests.analysis.choice.made import made_questions
+from tests.analysis.questions.choice.made import made_questions
 
 OF_DIALOGUE, OF_QUESTION, OF_RATER, OF_MODEL, OF_SEED = 0.6, 0.8, 0.7, 0.5, 0.25
 EACH, SEEDS = 3, 3

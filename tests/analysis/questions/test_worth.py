@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import COMMANDS
-from analysis.notebook_judges import worth
+from analysis.notebook import worth
 from analysis.stats.gain import gain_of
 from analysis.votes.scores.paired import signed_ranks
 from dialogue.command_line import dispatch

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from analysis.choice.answer import ALL, answer
-from analysis.choice.paired import people_less_model
+from analysis.questions.choice.answer import ALL, answer, people_less_model
 from analysis.votes.choices import FIRST, SECOND, ModelChoices, answers_given
 from dialogue.errors import InputError
 from dialogue.records import OptionChoice
-from tests.analysis.choice.made import made_answers, made_questions
+from tests.analysis.questions.choice.made import made_answers, made_questions
 
 
 def groups(raters):
@@ -53,8 +52,8 @@ def test_people_less_a_model_is_the_mean_of_pairs():
     found = answer(questions, given, [model])
     slow = np.mean([hit - hits[:, k].mean() for hit, k in zip(given.hits[FIRST], given.pair, strict=True)])
     one = found.against[0]
-    assert (one.metric, one.found.value, one.found.answers) == (FIRST, pytest.approx(slow), len(given))
-    assert one.found.low < one.found.value < one.found.high
+    assert (one.metric, one.difference.value, one.difference.answers) == (FIRST, pytest.approx(slow), len(given))
+    assert one.difference.low < one.difference.value < one.difference.high
 
 
 def test_a_model_that_answers_as_people_do_differs_by_nothing_and_seeds_widen():
@@ -92,7 +91,7 @@ def test_questions_that_a_model_did_not_answer_are_left_out_of_its_pairs():
     hits[:, :10] = np.nan
     model = ModelChoices("m", "log p", (0,), False, {FIRST: hits, SECOND: hits})
     found = answer(questions, given, [model])
-    assert found.against[0].found.answers == int((given.pair >= 10).sum())
+    assert found.against[0].difference.answers == int((given.pair >= 10).sum())
     assert next(row for row in found.rows if row.kind == "model").cells[0].n == 10
 
 
@@ -114,8 +113,8 @@ def test_strata_that_differ_are_told_and_two_of_them_are_one_test():
     given = answers_given(made_answers(questions, raters=20, each=4, better=2.5), questions)
     found = answer(questions, given, groups=groups(20), by="knowledge")
     expert, novice = found.rows[1:]
-    assert expert.apart["toy"].value == pytest.approx(-novice.apart["toy"].value)
-    assert expert.p_holm == {"toy": pytest.approx(expert.apart["toy"].p)}
+    assert expert.gaps["toy"].value == pytest.approx(-novice.gaps["toy"].value)
+    assert expert.p_holm == {"toy": pytest.approx(expert.gaps["toy"].p)}
     assert expert.p_holm["toy"] < 0.05
 
 
@@ -132,7 +131,7 @@ def test_little_is_no_interval_and_nothing_a_sentence():
 @pytest.mark.slow
 @pytest.mark.parametrize(("raters", "questions"), [(60, 200), (20, 200), (12, 100)])
 def test_the_intervals_hold_the_truth_and_the_test_of_strata_its_level(raters, questions):
-    from tests.analysis.choice.coverage import rates
+    from tests.analysis.questions.choice.coverage import rates
 
     found = rates(raters, questions, studies=300)
     assert all(0.90 <= found[name] <= 0.985 for name in ("people", "people - model", "model"))

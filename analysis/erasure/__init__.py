@@ -1,1 +1,0 @@
-"""Does the decoder use what the encoder holds?"""

@@ -1,1 +1,0 @@
-"""What it costs a model when users say the same otherwise."""

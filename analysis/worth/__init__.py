@@ -1,1 +1,0 @@
-"""What every evaluator that scores both sides of a pair is worth in votes of people."""
