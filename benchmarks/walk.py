@@ -1,8 +1,7 @@
 """How many files one vote, one training seed and one report pass through, by call trace.
 
 A file is entered when one of its functions is called; a return is a call from another file into one that was entered
-before and left. The same call in a loop is one return. Fewer of both make code that can be followed. docs/house.md
-quotes what this prints.
+before and left. The same call in a loop is one return. Fewer of both make code that can be followed.
 
     python benchmarks/walk.py            # the built-in corpus, a minute
     python benchmarks/walk.py --files    # and the files, in the order in which they are entered
