@@ -37,16 +37,23 @@ FLAGS = [
 
 # Files of more than eight seconds of processor time, after those of LONG.
 MEDIUM = (
-    "tests/analysis/report/",
-    "tests/crowd/marketplaces/",
+    "tests/analysis/planning/",
+    "tests/analysis/stats/test_power.py",
     "tests/analysis/test_one_answer.py",
-    "tests/analysis/showing/test_plots.py",
+    "tests/analysis/test_notebook.py",
     "tests/house/",
-    "tests/crowd/test_faults.py",
-    "tests/crowd/rating/test_answering.py",
     "tests/probes/commands/",
-    "tests/evaluators/commands/",
+    "tests/crowd/marketplaces/",
+    "tests/analysis/showing/test_plots.py",
+    "tests/analysis/report/",
+    "tests/analysis/erasure/",
+    "tests/generation/test_decoding.py",
+    "tests/generation/test_training.py",
     "tests/generation/test_commands.py",
+    "tests/crowd/web/",
+    "tests/analysis/votes/test_voters.py",
+    "tests/analysis/commands/",
+    "tests/crowd/test_backups.py",
 )
 
 

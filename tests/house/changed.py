@@ -17,13 +17,11 @@ MANY = 12  # test files that import a module: more of them take minutes
 ALWAYS = ("tests/house/test_layout.py",)
 # Files that take longer than a coffee: whole studies, clusters, browsers. `make test` runs them.
 LONG = (
-    "tests/house/test_docs.py",
-    "tests/house/test_tutorial.py",
+    "tests/house/test_demo.py",
     "tests/crowd/chromium/",
     "tests/dialogue/engines/test_engines.py",
     "tests/crowd/marketplaces/test_mephisto.py",
     "tests/dialogue/test_jobs.py",
-    "tests/house/test_demo.py",
 )
 
 
