@@ -61,60 +61,79 @@ def choosing(
     questions: Sequence[Question], choosers: Sequence[Chooser], texts: str, *, ties: Ties = "shared"
 ) -> ChoosingAnswer:
     """What every answerer and every simple rule gets on the real questions."""
-    real = [k for k, one in enumerate(questions) if one.kind == "real"]
-    asked = [questions[k] for k in real]
-    answers = [one.answer for one in asked]
-    simple = [Chooser(name, None, "last", "rule", scores, True) for name, scores in lexical_scores(asked).items()]
-    every = [*simple, *(_only(one, real) for one in choosers)]
-    answered = [ChooserGot(one, recall_table(one.scores, answers, ties)) for one in every]
-    codes = dialogue_codes(asked)
+    real = [k for k, question in enumerate(questions) if question.kind == "real"]
+    real_questions = [questions[k] for k in real]
+    answers = [question.answer for question in real_questions]
+    simple = [
+        Chooser(name, None, "last", "rule", scores, True) for name, scores in lexical_scores(real_questions).items()
+    ]
+    choosers_and_rules = [*simple, *(_only(question, real) for question in choosers)]
+    answered = [ChooserGot(question, recall_table(question.scores, answers, ties)) for question in choosers_and_rules]
+    codes = dialogue_codes(real_questions)
     groups: dict[tuple[str, str, str, bool], list[ChooserGot]] = {}
-    for each in answered:
-        one = each.who
-        groups.setdefault((one.model, one.checkpoint, one.rater, one.baseline), []).append(each)
+    for result in answered:
+        question = result.who
+        groups.setdefault((question.model, question.checkpoint, question.rater, question.baseline), []).append(result)
     chosen = [_chosen(key, group, codes) for key, group in groups.items()]
-    draws = np.array([int(one.extra.get("draw", 0) or 0) for one in asked])
-    sizes = [len(one.options) for one in asked]
+    draws = np.array([int(question.extra.get("draw", 0) or 0) for question in real_questions])
+    sizes = [len(question.options) for question in real_questions]
     recipe = signature(
-        questions=len(asked), options=sorted(set(sizes)), ties=ties, draws=len(set(draws.tolist())),
-        choosers=len(every), interval="dialogues x seeds", texts=texts,
-    )  # fmt: skip
+        questions=len(real_questions),
+        options=sorted(set(sizes)),
+        ties=ties,
+        draws=len(set(draws.tolist())),
+        choosers=len(choosers_and_rules),
+        interval="dialogues x seeds",
+        texts=texts,
+    )
     return ChoosingAnswer(
-        tuple(asked), tuple(answered), tuple(chosen), by_chance(sizes), ties, len(set(draws.tolist())),
-        _draw_sd(answered, draws), recipe,
-    )  # fmt: skip
+        tuple(real_questions),
+        tuple(answered),
+        tuple(chosen),
+        by_chance(sizes),
+        ties,
+        len(set(draws.tolist())),
+        _draw_sd(answered, draws),
+        recipe,
+    )
 
 
-def _only(one: Chooser, real: Sequence[int]) -> Chooser:
-    scores = [one.scores[k] for k in real]
-    return Chooser(one.model, one.seed, one.checkpoint, one.rater, scores, one.baseline, one.head)
+def _only(chooser: Chooser, real: Sequence[int]) -> Chooser:
+    scores = [chooser.scores[k] for k in real]
+    return Chooser(
+        chooser.model, chooser.seed, chooser.checkpoint, chooser.rater, scores, chooser.baseline, chooser.head
+    )
 
 
 def _chosen(key: tuple[str, str, str, bool], group: Sequence[ChooserGot], codes: NDArray[np.int64]) -> Chosen:
     by_seed: dict[int | None, list[Floats]] = {}
-    for one in group:
-        by_seed.setdefault(one.who.seed, []).append(one.got)
+    for result in group:
+        by_seed.setdefault(result.who.seed, []).append(result.got)
     # Heads on one model's states are no models of their own: their mean counts, once a training seed.
     values = np.stack([np.mean(heads, axis=0) for heads in by_seed.values()])  # seeds x questions x tasks
-    whole = ~np.isnan(values).any((0, 2))
-    kept = np.unique(codes[whole], return_inverse=True)[1].astype(np.int64)
+    complete = ~np.isnan(values).any((0, 2))
+    complete_codes = np.unique(codes[complete], return_inverse=True)[1].astype(np.int64)
     rates, sd = {}, {}
     for place, task in enumerate(TASKS):
-        part = values[:, whole, place]
+        part = values[:, complete, place]
         nan = float("nan")
-        rates[task] = share_told(part, kept) if whole.any() else Measured(nan, nan, nan)
-        sd[task] = float(part.mean(1).std(ddof=1)) if len(values) > 1 and whole.any() else nan
+        rates[task] = share_told(part, complete_codes) if complete.any() else Measured(nan, nan, nan)
+        sd[task] = float(part.mean(1).std(ddof=1)) if len(values) > 1 and complete.any() else nan
     model, checkpoint, rater, baseline = key
-    heads = [np.nanmean([one[:, 0] for one in each], axis=1).var(ddof=1) for each in by_seed.values() if len(each) > 1]
+    heads = [
+        np.nanmean([result[:, 0] for result in results], axis=1).var(ddof=1)
+        for results in by_seed.values()
+        if len(results) > 1
+    ]
     head_sd = float(np.sqrt(np.mean(heads))) if heads else float("nan")
-    return Chosen(model, checkpoint, rater, baseline, len(by_seed), int(whole.sum()), rates, sd, head_sd)
+    return Chosen(model, checkpoint, rater, baseline, len(by_seed), int(complete.sum()), rates, sd, head_sd)
 
 
 def _draw_sd(answered: Sequence[ChooserGot], draws: NDArray[np.int64]) -> float:
     """How far R@1 moves where the false options are drawn anew: the SD over draws, the root mean square over models."""
     names = sorted(set(draws.tolist()))
-    models = [one for one in answered if not one.who.baseline] or list(answered)
+    models = [result for result in answered if not result.who.baseline] or list(answered)
     if len(names) < 2:
         return float("nan")
-    means = np.array([[np.nanmean(one.got[draws == name, 0]) for name in names] for one in models])
+    means = np.array([[np.nanmean(result.got[draws == name, 0]) for name in names] for result in models])
     return float(np.sqrt(means.var(1, ddof=1).mean()))

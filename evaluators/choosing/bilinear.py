@@ -38,13 +38,13 @@ def head_scores(states: EncoderStates, seed: int) -> tuple[Floats, FittedHead]:
     """Scores of all options under a head with this seed, and the head."""
     scale = [_scale(part) for part in (states.train.contexts, states.train.replies)]
     train, valid = (
-        PairStates(_scaled(one.contexts, *scale[0]), _scaled(one.replies, *scale[1]))
-        for one in (states.train, states.valid)
+        PairStates(_scaled(pairs.contexts, *scale[0]), _scaled(pairs.replies, *scale[1]))
+        for pairs in (states.train, states.valid)
     )
-    found = fit_head(train, valid, seed)
-    asked, options = _scaled(states.contexts, *scale[0]), _scaled(states.options, *scale[1])
-    each = np.repeat(np.arange(len(asked)), states.sizes)
-    return np.einsum("ij,ij->i", (asked @ found.matrix)[each], options), found
+    head = fit_head(train, valid, seed)
+    contexts, options = _scaled(states.contexts, *scale[0]), _scaled(states.options, *scale[1])
+    context_rows = np.repeat(np.arange(len(contexts)), states.sizes)
+    return np.einsum("ij,ij->i", (contexts @ head.matrix)[context_rows], options), head
 
 
 def _scale(rows: Floats) -> tuple[Floats, Floats]:
@@ -59,7 +59,7 @@ def _scaled(rows: Floats, mean: Floats, spread: Floats) -> Floats:
 
 def fit_head(train: PairStates, valid: PairStates, seed: int, penalties: Sequence[float] = PENALTIES) -> FittedHead:
     """The best head over the penalties."""
-    return min((_fit(train, valid, seed, penalty) for penalty in penalties), key=lambda one: one.loss)
+    return min((_fit(train, valid, seed, penalty) for penalty in penalties), key=lambda fit: fit.loss)
 
 
 def _fit(train: PairStates, valid: PairStates, seed: int, penalty: float) -> FittedHead:
@@ -68,14 +68,14 @@ def _fit(train: PairStates, valid: PairStates, seed: int, penalty: float) -> Fit
     matrix = random.normal(0, 0.1, width)
     mean, squares, step = np.zeros(width), np.zeros(width), 0
     best = FittedHead(matrix.copy(), _loss(matrix, valid), 0, penalty)
-    alike, of_valid = _alike(train.replies), _alike(valid.replies)
+    same_replies, of_valid = _alike(train.replies), _alike(valid.replies)
     for epoch in range(1, EPOCHS + 1):
         order = random.permutation(len(train.contexts))
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
             if len(rows) < 2:
                 continue
-            _, slope = softmax_loss(matrix, train.contexts[rows], train.replies[rows], alike[rows])
+            _, slope = softmax_loss(matrix, train.contexts[rows], train.replies[rows], same_replies[rows])
             slope += penalty * matrix
             step += 1
             mean = FADE * mean + (1 - FADE) * slope
@@ -89,10 +89,12 @@ def _fit(train: PairStates, valid: PairStates, seed: int, penalty: float) -> Fit
     return best
 
 
-def softmax_loss(matrix: Floats, contexts: Floats, replies: Floats, alike: NDArray[np.int64]) -> tuple[float, Floats]:
+def softmax_loss(
+    matrix: Floats, contexts: Floats, replies: Floats, same_replies: NDArray[np.int64]
+) -> tuple[float, Floats]:
     """Mean -log p of each context's own reply among those of the batch, and the slope by the matrix."""
     scores = contexts @ matrix @ replies.T
-    twin = alike[:, None] == alike[None, :]
+    twin = same_replies[:, None] == same_replies[None, :]
     np.fill_diagonal(twin, val=False)
     scores[twin] = -np.inf  # another row with the same reply is neither right nor wrong
     scores -= scores.max(1, keepdims=True)
@@ -109,12 +111,16 @@ def _alike(rows: Floats) -> NDArray[np.int64]:
     return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1], dtype=np.int64).ravel()
 
 
-def _loss(matrix: Floats, pairs: PairStates, alike: NDArray[np.int64] | None = None) -> float:
-    alike = _alike(pairs.replies) if alike is None else alike
+def _loss(matrix: Floats, pairs: PairStates, same_replies: NDArray[np.int64] | None = None) -> float:
+    same_replies = _alike(pairs.replies) if same_replies is None else same_replies
     starts = range(0, max(len(pairs.contexts) - 1, 1), BATCH)
     parts = [
-        (len(pairs.contexts[a : a + BATCH]),
-         softmax_loss(matrix, pairs.contexts[a : a + BATCH], pairs.replies[a : a + BATCH], alike[a : a + BATCH])[0])
+        (
+            len(pairs.contexts[a : a + BATCH]),
+            softmax_loss(
+                matrix, pairs.contexts[a : a + BATCH], pairs.replies[a : a + BATCH], same_replies[a : a + BATCH]
+            )[0],
+        )
         for a in starts
-    ]  # fmt: skip
+    ]
     return sum(n * loss for n, loss in parts) / sum(n for n, _ in parts)

@@ -53,78 +53,86 @@ class BroughtSets:
 
 def read_candidate_sets(path: Path, *, first: int = 0, versions: int = 1) -> BroughtSets:
     """Questions from others' sets; `first` is the number that the file gives the first option."""
-    found: list[Question] = []
+    questions: list[Question] = []
     left: Counter[str] = Counter()
     names: dict[str, str] = {}
-    for one in candidate_sets(path):
-        plain = [normalize(text) for text in one.options]
-        answer = _answer(one, first)
-        if len(one.options) < 2:
-            raise InputError(f"{one.where}: {len(one.options)} option; a question needs two or more.")
-        if names.setdefault(one.name, one.where) != one.where:
-            raise InputError(f"{one.where}: a second question {one.name!r}, after {names[one.name]}. Rename one.")
+    for candidates in candidate_sets(path):
+        plain = [normalize(text) for text in candidates.options]
+        answer = _answer(candidates, first)
+        if len(candidates.options) < 2:
+            raise InputError(f"{candidates.where}: {len(candidates.options)} option; a question needs two or more.")
+        if names.setdefault(candidates.name, candidates.where) != candidates.where:
+            raise InputError(
+                f"{candidates.where}: a second question {candidates.name!r}, after {names[candidates.name]}. Rename "
+                "one."
+            )
         if not all(plain):
             left["an option has no text"] += 1
         elif len(set(plain)) < len(plain):
             left["two options read the same"] += 1
         else:
-            found.append(_as_question(one, answer, 1 + len(found) % versions, path.stem.partition(".")[0]))
-    if not found:
+            questions.append(
+                _as_question(candidates, answer, 1 + len(questions) % versions, path.stem.partition(".")[0])
+            )
+    if not questions:
         raise InputError(f"{path} holds no question that could be asked.")
-    return BroughtSets(tuple(found), left)
+    return BroughtSets(tuple(questions), left)
 
 
-def _as_question(one: CandidateSet, answer: int, version: int, corpus: str) -> Question:
-    spoken = SPOKEN.match(one.options[answer])
-    last = one.context[-1].speaker
-    others = [turn.speaker for turn in one.context if turn.speaker != last]
-    speaker = spoken[1].lower() if spoken else others[-1] if others else "system"
-    begins = " ".join(turn.text for turn in one.context)[:BEGINNING]
+def _as_question(candidates: CandidateSet, answer: int, version: int, corpus: str) -> Question:
+    spoken = SPOKEN.match(candidates.options[answer])
+    last = candidates.context[-1].speaker
+    other_speakers = [turn.speaker for turn in candidates.context if turn.speaker != last]
+    speaker = spoken[1].lower() if spoken else other_speakers[-1] if other_speakers else "system"
+    begins = " ".join(turn.text for turn in candidates.context)[:BEGINNING]
     return Question(
-        question=one.name,
-        item=one.name,
-        context=one.context,
-        options=[Option(text) for text in one.options],
+        question=candidates.name,
+        item=candidates.name,
+        context=candidates.context,
+        options=[Option(text) for text in candidates.options],
         answer=answer,
-        dialogue=one.dialogue or hashlib.sha256(begins.encode()).hexdigest()[:12],
+        dialogue=candidates.dialogue or hashlib.sha256(begins.encode()).hexdigest()[:12],
         corpus=corpus,
         version=version,
         extra={"speaker": speaker, "draw": 0},
     )
 
 
-def _answer(one: CandidateSet, first: int) -> int:
+def _answer(candidates: CandidateSet, first: int) -> int:
     """The index of the true option, from its number, its letter or its text."""
-    told, k = one.answer, len(one.options)
-    if isinstance(told, list) and len(told) == 1:
-        told = told[0]
-    if isinstance(told, list):
-        raise InputError(f"{one.where}: {len(told)} options are said to be true; a question has one.")
-    text = cell_text(told).strip()
+    answer, k = candidates.answer, len(candidates.options)
+    if isinstance(answer, list) and len(answer) == 1:
+        answer = answer[0]
+    if isinstance(answer, list):
+        raise InputError(f"{candidates.where}: {len(answer)} options are said to be true; a question has one.")
+    text = cell_text(answer).strip()
     if len(text) == 1 and text.upper() in LETTERS:
         number = LETTERS.index(text.upper())
     elif re.fullmatch(r"-?\d+", text):
         number = int(text) - first
-    elif text in one.options:
-        number = one.options.index(text)
+    elif text in candidates.options:
+        number = candidates.options.index(text)
     else:
         raise InputError(
-            f"{one.where}: the answer is {text[:40]!r}, which is no option of {k}, no letter and no number of one."
+            f"{candidates.where}: the answer is {text[:40]!r}, which is no option of {k}, no letter and no number of "
+            "one."
         )
     if not 0 <= number < k:
         hint = " If the file counts from 1, add --count-from 1." if first == 0 and number == k else ""
-        raise InputError(f"{one.where}: the answer is {text!r}, and there are {k} options from {first} on.{hint}")
+        raise InputError(
+            f"{candidates.where}: the answer is {text!r}, and there are {k} options from {first} on.{hint}"
+        )
     return number
 
 
 def candidate_sets(path: Path) -> Iterator[CandidateSet]:
     """The sets of a file, or of a folder of JSON files as MuTual has them."""
     if path.is_dir():
-        files = sorted(one for one in path.iterdir() if one.suffix in (".txt", ".json"))
+        files = sorted(file for file in path.iterdir() if file.suffix in (".txt", ".json"))
         if not files:
             raise InputError(f"{path} has no .txt or .json file.")
-        for one in files:
-            yield _from_json(json_of(decoded(one, unpacked(one))[0], str(one)), str(one), one.stem)
+        for file in files:
+            yield _from_json(json_of(decoded(file, unpacked(file))[0], str(file)), str(file), file.stem)
         return
     text, notes = decoded(path, unpacked(path))
     begins = text.lstrip()[:1]
@@ -174,20 +182,20 @@ def _first(value: Mapping[str, Any], names: Sequence[str], where: str) -> Any:
 def _turns(context: Any, where: str) -> tuple[Utterance, ...]:
     """The turns of a context, whatever its form; a text keeps every word that it has."""
     if isinstance(context, list):
-        parts = [one.get("text", "") if isinstance(one, Mapping) else str(one) for one in context]
-        told = [one.get("speaker") if isinstance(one, Mapping) else None for one in context]
+        parts = [part.get("text", "") if isinstance(part, Mapping) else str(part) for part in context]
+        speakers = [part.get("speaker") if isinstance(part, Mapping) else None for part in context]
     else:
-        parts, told = _cut(str(context)), []
-    found = []
+        parts, speakers = _cut(str(context)), []
+    turns = []
     for k, text in enumerate(parts):
         spoken = SPOKEN.match(text)
-        speaker = (told[k] if told else None) or (
+        speaker = (speakers[k] if speakers else None) or (
             spoken[1].lower() if spoken else ("user", "system")[(len(parts) - 1 - k) % 2]
         )
-        found.append(Utterance(str(speaker), text.strip()))
-    if not any(turn.text for turn in found):
+        turns.append(Utterance(str(speaker), text.strip()))
+    if not any(turn.text for turn in turns):
         raise InputError(f"{where}: the context is empty.")
-    return tuple(turn for turn in found if turn.text)
+    return tuple(turn for turn in turns if turn.text)
 
 
 def _cut(text: str) -> list[str]:
@@ -213,11 +221,13 @@ def _from_parlai(text: str, path: Path) -> Iterator[CandidateSet]:
         if not line.strip():
             continue
         where = f"{path}:{number}"
-        said, label, candidates, begins, ends = _parlai_line(line, where, ended)
+        utterance, label, candidates, begins, ends = _parlai_line(line, where, ended)
         if begins:
             history, episode = [], episode + 1
         ended = ends
-        history += [Utterance("user", part.strip()) for part in said.replace("\\n", "\n").split("\n") if part.strip()]
+        history += [
+            Utterance("user", part.strip()) for part in utterance.replace("\\n", "\n").split("\n") if part.strip()
+        ]
         if candidates:
             if not history:
                 raise InputError(f"{where}: the context is empty.")
@@ -231,16 +241,16 @@ def _parlai_line(line: str, where: str, ended: bool) -> tuple[str, str, tuple[st
     """What is said, the label, the candidates, and whether an episode begins and ends with this line."""
     parts = line.split("\t")
     if "label_candidates:" in line or line.startswith("text:"):
-        told = dict(part.partition(":")[::2] for part in parts)
-        label = told.get("labels", told.get("eval_labels", ""))
-        options = tuple(filter(None, told.get("label_candidates", "").split("|")))
-        return told.get("text", ""), label, options, ended, told.get("episode_done", "").strip() == "True"
-    number, _, said = parts[0].partition(" ")
+        fields = dict(part.partition(":")[::2] for part in parts)
+        label = fields.get("labels", fields.get("eval_labels", ""))
+        options = tuple(filter(None, fields.get("label_candidates", "").split("|")))
+        return fields.get("text", ""), label, options, ended, fields.get("episode_done", "").strip() == "True"
+    number, _, text = parts[0].partition(" ")
     if not number.isdecimal():
         raise InputError(f"{where}: found {line[:40]!r}; a line of ParlAI begins with its number.")
     label = parts[1] if len(parts) > 1 else ""
     options = tuple(filter(None, parts[3].split("|"))) if len(parts) > 3 else ()
-    return said, label, options, number == "1", False
+    return text, label, options, number == "1", False
 
 
 def _from_table(table: RawTable) -> Iterator[CandidateSet]:
@@ -253,7 +263,7 @@ def _from_table(table: RawTable) -> Iterator[CandidateSet]:
         value = {name: text for name, cell in row.items() if (text := cell_text(cell)).strip()}
         options = [value[name] for name in numbered if name in value]
         joined = next((value[name].split("|") for name in OPTIONS if name in value), [])
-        whole = {**value, "options": options or [part.strip() for part in joined]}
+        whole_row = {**value, "options": options or [part.strip() for part in joined]}
         yield _from_json(
-            {**whole, "id": value.get("question", value.get("id", f"{table.path.stem}-{number}"))}, where, ""
+            {**whole_row, "id": value.get("question", value.get("id", f"{table.path.stem}-{number}"))}, where, ""
         )

@@ -46,24 +46,24 @@ class QuestionsFound:
 
 def describe_questions(questions: Sequence[Question], ties: Ties = "shared") -> QuestionsFound:
     """Lengths and simple rules of the real questions; the checks are counted."""
-    real = [one for one in questions if one.kind == "real"]
-    answers, sizes = [one.answer for one in real], [len(one.options) for one in real]
+    real = [question for question in questions if question.kind == "real"]
+    answers, sizes = [question.answer for question in real], [len(question.options) for question in real]
     codes = dialogue_codes(real)
     scores = lexical_scores(real)
     rules = []
     for name in NAMES:
         table = recall_table(scores[name], answers, ties)
         rules.append(SimpleRule(name, share_told(table[:, 0][None], codes), *table[:, 1:].mean(0).tolist()))
-    words = [[len(words_of(option.text)) for option in one.options] for one in real]
-    true = [each[answer] for each, answer in zip(words, answers, strict=True)]
+    words = [[len(words_of(option.text)) for option in question.options] for question in real]
+    true = [counts[answer] for counts, answer in zip(words, answers, strict=True)]
     return QuestionsFound(
         len(real),
         len(questions) - len(real),
-        len({one.item for one in real}),
+        len({question.item for question in real}),
         int(codes.max()) + 1,
         tuple(sorted(set(sizes))),
         by_chance(sizes),
-        float(np.mean([len(one.context) for one in real])),
+        float(np.mean([len(question.context) for question in real])),
         float(np.mean(true)),
         (sum(map(sum, words)) - sum(true)) / (sum(sizes) - len(sizes)),
         tuple(rules),
@@ -73,43 +73,47 @@ def describe_questions(questions: Sequence[Question], ties: Ties = "shared") -> 
 def dialogue_codes(questions: Sequence[Question]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The dialogue of each question as a number from 0; a question that names none is its own."""
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(one.dialogue or one.item, len(numbers)) for one in questions], dtype=np.int64)
+    return np.array(
+        [numbers.setdefault(question.dialogue or question.item, len(numbers)) for question in questions], dtype=np.int64
+    )
 
 
-def questions_lines(found: QuestionsFound, told: DrawingCount | None, left: Mapping[str, int]) -> Iterator[str]:
+def questions_lines(summary: QuestionsFound, drawing: DrawingCount | None, left: Mapping[str, int]) -> Iterator[str]:
     """What is printed at once."""
-    sizes = " or ".join(map(str, found.sizes))
+    sizes = " or ".join(map(str, summary.sizes))
     yield (
-        f"{found.questions:,} questions of {sizes} options on {found.contexts:,} contexts of {found.dialogues:,} "
-        f"dialogues ({found.turns:.1f} turns shown on average), {found.checks} hidden checks"
+        f"{summary.questions:,} questions of {sizes} options on {summary.contexts:,} contexts of {summary.dialogues:,} "
+        f"dialogues ({summary.turns:.1f} turns shown on average), {summary.checks} hidden checks"
     )
     yield from (f"{number:,} sets were left out: {why}" for why, number in left.items())
-    if told:
-        share = told.alike / max(told.alike + told.kept, 1)
-        yield f"{told.alike:,} draws ({100 * share:.1f} %) were drawn again: the truth's words, another option's, or " \
-            "said elsewhere after the same context"  # fmt: skip
-        if told.elsewhere:
-            yield f"{told.elsewhere:,} questions took options of the nearest turns too: their own had too few"
-        if told.pruned:
-            yield f"{told.pruned:,} utterances have a word of the list and are no options"
-    yield f"words in the true option {found.true_words:.1f}, in a false one {found.false_words:.1f}"
+    if drawing:
+        share = drawing.alike / max(drawing.alike + drawing.kept, 1)
+        yield (
+            f"{drawing.alike:,} draws ({100 * share:.1f} %) were drawn again: the truth's words, another option's, or "
+            "said elsewhere after the same context"
+        )
+        if drawing.elsewhere:
+            yield f"{drawing.elsewhere:,} questions took options of the nearest turns too: their own had too few"
+        if drawing.pruned:
+            yield f"{drawing.pruned:,} utterances have a word of the list and are no options"
+    yield f"words in the true option {summary.true_words:.1f}, in a false one {summary.false_words:.1f}"
     yield f"{'':20}R@1 (95 %)          R@2     MRR"
-    for rule in found.rules:
+    for rule in summary.rules:
         first = rule.first
         yield (
             f"{NAMES[rule.name]:20}{first.value:.3f} ({first.low:.3f}-{first.high:.3f})  {rule.second:.3f}  "
             f"{rule.rank:.3f}"
         )
-    yield f"{'chance':20}{found.chance[0]:.3f}                {found.chance[1]:.3f}  {found.chance[2]:.3f}"
-    if len(found.sizes) > 1:
+    yield f"{'chance':20}{summary.chance[0]:.3f}                {summary.chance[1]:.3f}  {summary.chance[2]:.3f}"
+    if len(summary.sizes) > 1:
         yield "The questions have unequal numbers of options: chance is the mean of 1 / options."
-    yield from length_warning(found)
+    yield from length_warning(summary)
 
 
-def length_warning(found: QuestionsFound) -> Iterator[str]:
+def length_warning(summary: QuestionsFound) -> Iterator[str]:
     """A sentence for a rule of length whose interval leaves chance out."""
-    chance = found.chance[0]
-    for rule in found.rules:
+    chance = summary.chance[0]
+    for rule in summary.rules:
         if rule.name in BY_LENGTH and not rule.first.low <= chance <= rule.first.high:
             right = f"is right in {100 * rule.first.value:.1f} %, and chance in {100 * chance:.1f} %"
             if rule.first.value > chance:
@@ -120,8 +124,14 @@ def length_warning(found: QuestionsFound) -> Iterator[str]:
 def drawing_recipe(rules: DrawingRules) -> dict[str, object]:
     """What stands in the signature."""
     return {
-        "options": rules.options, "false": rules.false, "draws": rules.draws, "context": rules.context,
-        "law": rules.law, "versions": rules.versions, "checks": rules.checks, "seed": rules.seed,
+        "options": rules.options,
+        "false": rules.false,
+        "draws": rules.draws,
+        "context": rules.context,
+        "law": rules.law,
+        "versions": rules.versions,
+        "checks": rules.checks,
+        "seed": rules.seed,
         **({"mentions": "@user"} if rules.mentions else {}),
         **({"pruned": len(rules.pruned)} if rules.pruned else {}),
-    }  # fmt: skip
+    }

@@ -82,33 +82,34 @@ class OptionPool:
     told: DrawingCount = field(default_factory=DrawingCount)
     followed: dict[int, dict[tuple[str, ...], set[str]]] = field(default_factory=dict)
 
-    def answers_after(self, shown: tuple[str, ...]) -> set[str]:
+    def answers_after(self, context: tuple[str, ...]) -> set[str]:
         """Everything that was said in this split after these very turns."""
-        if len(shown) not in self.followed:
-            found: dict[tuple[str, ...], set[str]] = defaultdict(set)
-            for one in self.examples:
-                if one.n >= len(shown):
-                    found[shown_key(one, len(shown))].add(normalize(spelt(one.target.text, self.rules)))
-            self.followed[len(shown)] = found
-        return self.followed[len(shown)][shown]
+        if len(context) not in self.followed:
+            replies: dict[tuple[str, ...], set[str]] = defaultdict(set)
+            for example in self.examples:
+                if example.n >= len(context):
+                    replies[shown_key(example, len(context))].add(normalize(spelt(example.target.text, self.rules)))
+            self.followed[len(context)] = replies
+        return self.followed[len(context)][context]
 
 
 def pool_of(examples: Sequence[Example], rules: DrawingRules, corpus: str) -> OptionPool:
     """All utterances that may be options; without the pruned words, and without those that have no text."""
-    told = DrawingCount()
-    said = []
-    for one in examples:
-        text = spelt(one.target.text, rules)
+    counts = DrawingCount()
+    options = []
+    for example in examples:
+        text = spelt(example.target.text, rules)
         if pruned(text, rules):
-            told.pruned += 1
+            counts.pruned += 1
         elif plain := normalize(text):
-            said.append(OptionText(one.item, one.dialogue.dialogue, one.n, text, plain))
-    if len({one.dialogue for one in said}) < 2:
+            options.append(OptionText(example.item, example.dialogue.dialogue, example.n, text, plain))
+    dialogues = len({option.dialogue for option in options})
+    if dialogues < 2:
         raise InputError(
-            f"This split has utterances of {len({one.dialogue for one in said})} dialogues; false options come from "
+            f"This split has utterances of {dialogues} dialogues; false options come from "
             "other dialogues, so two or more are needed. Name another one: --split valid"
         )
-    return OptionPool(examples, said, {one.item: k for k, one in enumerate(said)}, rules, corpus, told)
+    return OptionPool(examples, options, {example.item: k for k, example in enumerate(options)}, rules, corpus, counts)
 
 
 def spelt(text: str, rules: DrawingRules) -> str:
@@ -131,16 +132,16 @@ def draw_questions(pool: OptionPool) -> list[Question]:
     rules = pool.rules
     order = list(pool.examples)
     child_random(rules.seed, "questions").shuffle(order)
-    usable = [one for one in order if one.item in pool.place and not _pruned_context(one, rules)]
+    usable = [example for example in order if example.item in pool.place and not _pruned_context(example, rules)]
     aside = min(rules.checks * rules.versions, len(usable) // 2)  # contexts that the checks have for themselves
-    chosen, rest = usable[aside:][: rules.n], usable[:aside]
+    chosen, valid_examples = usable[aside:][: rules.n], usable[:aside]
     nearest = _nearness(pool) if rules.false == "hard" else None
-    found = [
-        _question(pool, one, draw, 1 + (k + draw) % rules.versions, nearest)
+    questions = [
+        _question(pool, example, draw, 1 + (k + draw) % rules.versions, nearest)
         for draw in range(rules.draws)
-        for k, one in enumerate(chosen)
+        for k, example in enumerate(chosen)
     ]
-    every = [*found, *_checks(pool, rest or chosen)]
+    every = [*questions, *_checks(pool, valid_examples or chosen)]
     child_random(rules.seed, "order of questions").shuffle(every)
     return every
 
@@ -172,14 +173,14 @@ def _question(
     order = nearest(pool.place[example.item]) if nearest else _order(pool, true, random)
     options = [true]
     for place in order:
-        one = pool.said[place]
-        if one.dialogue == true.dialogue:
+        option = pool.said[place]
+        if option.dialogue == true.dialogue:
             continue
-        if one.plain in taken:
+        if option.plain in taken:
             pool.told.alike += 1
             continue
-        taken.add(one.plain)
-        options.append(one)
+        taken.add(option.plain)
+        options.append(option)
         if len(options) == rules.options:
             break
     if len(options) < rules.options:
@@ -192,22 +193,28 @@ def _question(
 
 
 def _asked(
-    pool: OptionPool, example: Example, options: Sequence[OptionText], turns: int, version: int, draw: int,
-    random: Random, kind: Literal["real", "check"] = "real",
-) -> Question:  # fmt: skip
+    pool: OptionPool,
+    example: Example,
+    options: Sequence[OptionText],
+    turns: int,
+    version: int,
+    draw: int,
+    random: Random,
+    kind: Literal["real", "check"] = "real",
+) -> Question:
     """The question with its options in random order; options[0] is the true one."""
     order = list(range(len(options)))
     random.shuffle(order)
-    shown = [Option(options[place].text, options[place].item) for place in order]
+    shown_options = [Option(options[place].text, options[place].item) for place in order]
     context = [Utterance(t.speaker, spelt(t.text, pool.rules)) for t in example.context[example.n - turns :]]
     name = hashlib.sha256(
-        "\x1f".join([pool.corpus, example.item, kind, str(draw), *(one.text for one in shown)]).encode()
+        "\x1f".join([pool.corpus, example.item, kind, str(draw), *(option.text for option in shown_options)]).encode()
     )
     return Question(
         question=f"q{name.hexdigest()[:12]}",
         item=example.item,
         context=context,
-        options=shown,
+        options=shown_options,
         answer=order.index(0),
         kind=kind,
         dialogue=example.dialogue.dialogue,
@@ -223,8 +230,8 @@ def _order(pool: OptionPool, true: OptionText, random: Random) -> Iterator[int]:
         yield from shuffled(len(pool.said), random)
         return
     by_distance: dict[int, list[int]] = defaultdict(list)
-    for place, one in enumerate(pool.said):
-        by_distance[abs(one.turn - true.turn)].append(place)
+    for place, option in enumerate(pool.said):
+        by_distance[abs(option.turn - true.turn)].append(place)
     for distance in sorted(by_distance):
         if distance == 1:
             pool.told.elsewhere += 1
@@ -243,7 +250,7 @@ def shuffled(n: int, random: Random) -> Iterator[int]:
 
 def _nearness(pool: OptionPool) -> Callable[[int], Iterator[int]]:
     """For a place in the pool, the others from the most alike by TF-IDF to the least."""
-    rows = tfidf_rows([one.text for one in pool.said])
+    rows = tfidf_rows([option.text for option in pool.said])
 
     def nearest(place: int) -> Iterator[int]:
         like = np.asarray((rows @ rows[place].T).todense()).ravel()
@@ -255,17 +262,17 @@ def _nearness(pool: OptionPool) -> Callable[[int], Iterator[int]]:
 def _checks(pool: OptionPool, contexts: Sequence[Example]) -> Iterator[Question]:
     """Hidden checks: the truth against other utterances whose words are scrambled."""
     rules = pool.rules
-    long = [one for one in pool.said if len(words_of(one.text)) >= SCRAMBLED_FROM]
+    long = [option for option in pool.said if len(words_of(option.text)) >= SCRAMBLED_FROM]
     for number in range(rules.checks * rules.versions):
         example = contexts[number % len(contexts)]
         true = pool.said[pool.place[example.item]]
         random = child_random(rules.seed, "checks", number)
         options, taken = [true], {true.plain}
         for place in shuffled(len(long), random):
-            one = _scrambled(long[place], random)
-            if one.dialogue != true.dialogue and one.plain not in taken and one.plain != long[place].plain:
-                options.append(one)
-                taken.add(one.plain)
+            option = _scrambled(long[place], random)
+            if option.dialogue != true.dialogue and option.plain not in taken and option.plain != long[place].plain:
+                options.append(option)
+                taken.add(option.plain)
             if len(options) == rules.options:
                 break
         if len(options) < rules.options:
@@ -275,8 +282,8 @@ def _checks(pool: OptionPool, contexts: Sequence[Example]) -> Iterator[Question]
         yield _asked(pool, example, options, turns, version, number, random, kind="check")
 
 
-def _scrambled(one: OptionText, random: Random) -> OptionText:
-    words = one.text.split()
+def _scrambled(option: OptionText, random: Random) -> OptionText:
+    words = option.text.split()
     random.shuffle(words)
     text = " ".join(words)
-    return OptionText("", one.dialogue, one.turn, text, normalize(text))
+    return OptionText("", option.dialogue, option.turn, text, normalize(text))

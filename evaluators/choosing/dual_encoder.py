@@ -69,30 +69,40 @@ class DualMaterial:
 
 def dual_material(corpus: Corpus, questions: Sequence[Question], how: DualSettings) -> DualMaterial:
     """The corpus and the questions by one vocabulary, that of the training split."""
-    often = Counter(word for one in corpus.split("train") for turn in one.turns for word in tokenize(turn.text))
+    often = Counter(
+        word for question in corpus.split("train") for turn in question.turns for word in tokenize(turn.text)
+    )
     numbers = {word: n for n, word in enumerate((w for w in sorted(often) if often[w] >= AT_LEAST), MARKS)}
 
     def read(texts: Sequence[str]) -> Tokens:
-        found = [token for text in texts for token in (*(numbers.get(word, UNK) for word in tokenize(text)), EOU)]
-        return tuple(found[-how.longest :])
+        tokens = [token for text in texts for token in (*(numbers.get(word, UNK) for word in tokenize(text)), EOU)]
+        return tuple(tokens[-how.longest :])
 
     texts: dict[str, int] = {}
     pairs: dict[str, list[Pair]] = {}
     for split in ("train", "valid"):
         pairs[split] = [
-            (read([turn.text for turn in one.context]), read([one.target.text]),
-             texts.setdefault(one.target.text, len(texts)))
-            for one in examples(corpus.split(split))
-        ]  # fmt: skip
+            (
+                read([turn.text for turn in question.context]),
+                read([question.target.text]),
+                texts.setdefault(question.target.text, len(texts)),
+            )
+            for question in examples(corpus.split(split))
+        ]
         if len(pairs[split]) < FEWEST:
             raise InputError(f"The {split} split has {len(pairs[split])} examples; a dual encoder needs {FEWEST}.")
-    options = [read([option.text]) for one in questions for option in one.options]
-    contexts = [read([turn.text for turn in one.context]) for one in questions]
-    told = hashlib.sha256(f"{corpus.digest} {contexts} {options}".encode()).hexdigest()
+    options = [read([option.text]) for question in questions for option in question.options]
+    contexts = [read([turn.text for turn in question.context]) for question in questions]
+    digest = hashlib.sha256(f"{corpus.digest} {contexts} {options}".encode()).hexdigest()
     return DualMaterial(
-        pairs["train"], pairs["valid"][:MOST_VALID], contexts, options, [len(one.options) for one in questions],
-        len(numbers) + MARKS, told,
-    )  # fmt: skip
+        pairs["train"],
+        pairs["valid"][:MOST_VALID],
+        contexts,
+        options,
+        [len(question.options) for question in questions],
+        len(numbers) + MARKS,
+        digest,
+    )
 
 
 class DualEncoder(nn.Module):
@@ -129,8 +139,8 @@ def train_and_score(material: DualMaterial, how: DualSettings, seed: int) -> NDA
         with torch.no_grad():
             contexts = _in_parts(network, material.contexts)
             options = _in_parts(network, material.options)
-            each = torch.repeat_interleave(torch.arange(len(contexts)), torch.tensor(material.sizes))
-            return np.asarray(((contexts @ network.matrix)[each] * options).sum(1).double().numpy())
+            context_rows = torch.repeat_interleave(torch.arange(len(contexts)), torch.tensor(material.sizes))
+            return np.asarray(((contexts @ network.matrix)[context_rows] * options).sum(1).double().numpy())
 
 
 def train_dual(material: DualMaterial, how: DualSettings, seed: int) -> DualEncoder:
@@ -148,9 +158,11 @@ def train_dual(material: DualMaterial, how: DualSettings, seed: int) -> DualEnco
             nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             adam.step()
         with torch.no_grad():
-            apart = torch.Generator().manual_seed(0)  # the same false replies in every epoch
-            parts = [(len(rows), float(_loss(network, [material.valid[row] for row in rows], how, apart)))
-                     for rows in _batches(range(len(material.valid)), how.batch)]  # fmt: skip
+            generator = torch.Generator().manual_seed(0)  # the same false replies in every epoch
+            parts = [
+                (len(rows), float(_loss(network, [material.valid[row] for row in rows], how, generator)))
+                for rows in _batches(range(len(material.valid)), how.batch)
+            ]
         loss_valid = sum(n * value for n, value in parts) / sum(n for n, _ in parts)
         if loss_valid < best:
             best, when, weights = loss_valid, epoch, copy.deepcopy(network.state_dict())
@@ -167,15 +179,15 @@ def _batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 
 
 def _loss(network: DualEncoder, pairs: Sequence[Pair], how: DualSettings, stream: torch.Generator) -> Tensor:
-    contexts, replies = network.read([one[0] for one in pairs]), network.read([one[1] for one in pairs])
+    contexts, replies = network.read([pair[0] for pair in pairs]), network.read([pair[1] for pair in pairs])
     if how.in_batch:
         scores = network(contexts, replies)
-        text = torch.tensor([one[2] for one in pairs])
+        text = torch.tensor([pair[2] for pair in pairs])
         twin = (text[:, None] == text[None]) & ~torch.eye(len(pairs), dtype=torch.bool)
         return nn.functional.cross_entropy(scores.masked_fill(twin, -torch.inf), torch.arange(len(pairs)))
     false = (torch.arange(len(pairs)) + torch.randint(1, len(pairs), (1,), generator=stream)) % len(pairs)
-    asked = contexts @ network.matrix
-    odds = torch.cat([(asked * replies).sum(1), (asked * replies[false]).sum(1)])
+    queries = contexts @ network.matrix
+    odds = torch.cat([(queries * replies).sum(1), (queries * replies[false]).sum(1)])
     labels = torch.cat([torch.ones(len(pairs)), torch.zeros(len(pairs))])
     return nn.functional.binary_cross_entropy_with_logits(odds, labels)
 

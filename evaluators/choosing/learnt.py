@@ -40,7 +40,7 @@ def encoder_choosers(
 
 def by_question(scores: Floats, questions: Sequence[Question]) -> list[Floats]:
     """One long row of scores, cut at every question."""
-    ends = [0, *accumulate(len(one.options) for one in questions)]
+    ends = [0, *accumulate(len(question.options) for question in questions)]
     if len(scores) != ends[-1]:
         raise InputError(f"{len(scores)} scores for {ends[-1]} options; remove STUDY/choosers and choose again.")
     return [scores[a:b] for a, b in pairwise(ends)]
@@ -67,12 +67,12 @@ def dual_encoder_choosers(
 
     how = PAPER if paper else SMALL
     material = dual_material(read_corpus(corpus), questions, how)
-    found = []
+    choosers = []
     for seed in seeds:
         key = content_key("dual encoder", material.digest, texts, how, seed)
         scores = kept(study, f"dual-{seed}", key, partial(train_and_score, material, how, seed))
-        found.append(Chooser("dual_encoder", seed, "last", "dual encoder", by_question(scores, questions), True))
-    return found
+        choosers.append(Chooser("dual_encoder", seed, "last", "dual encoder", by_question(scores, questions), True))
+    return choosers
 
 
 def _head(states: EncoderStates, seed: int) -> Floats:

@@ -20,9 +20,9 @@ Floats = NDArray[np.float64]
 
 def lexical_scores(questions: Sequence[Question]) -> dict[str, list[Floats]]:
     """Rule -> the scores of every question's options."""
-    length = [np.array([float(len(words_of(one.text))) for one in question.options]) for question in questions]
+    length = [np.array([float(len(words_of(option.text))) for option in question.options]) for question in questions]
     return {
-        "shortest": [-each for each in length],
+        "shortest": [-lengths for lengths in length],
         "longest": length,
         "overlap": [_overlap(question) for question in questions],
         "tfidf": tfidf_scores(questions),
@@ -36,19 +36,19 @@ def words_of(text: str) -> list[str]:
 
 def context_text(question: Question) -> str:
     """All that was said before."""
-    return " ".join(one.text for one in question.context)
+    return " ".join(turn.text for turn in question.context)
 
 
 def _overlap(question: Question) -> Floats:
     """How many different words of an option stand in the context."""
-    said = set(words_of(context_text(question)))
-    return np.array([float(len(said & set(words_of(one.text)))) for one in question.options])
+    context_words = set(words_of(context_text(question)))
+    return np.array([float(len(context_words & set(words_of(option.text)))) for option in question.options])
 
 
 def tfidf_scores(questions: Sequence[Question]) -> list[Floats]:
     """The cosine of every option with its context."""
     contexts = [context_text(question) for question in questions]
-    options = [one.text for question in questions for one in question.options]
+    options = [option.text for question in questions for option in question.options]
     rows = tfidf_rows([*contexts, *options])
     sizes = [len(question.options) for question in questions]
     ends = [0, *accumulate(sizes)]

@@ -54,25 +54,27 @@ def read_ranks(path: Path, questions: Sequence[Question], texts: str) -> Ranks:
         raise InputError(f"{path} cannot be read as Parquet ({error}). Rank again: python -m generation rank") from None
     if absent := [name for name in NEEDED if name not in table.column_names]:
         raise InputError(f"{path}: column {', '.join(absent)} missing; ranks have {', '.join(NEEDED)}.")
-    told = (table.schema.metadata or {}).get(b"signature", b"").decode()
-    check_texts(path, told_texts({"signature": told}), texts)
+    recipe = (table.schema.metadata or {}).get(b"signature", b"").decode()
+    check_texts(path, told_texts({"signature": recipe}), texts)
     places, starts = option_places(questions)
     column = {name: table.column(name).to_pylist() for name in table.column_names}
     groups: dict[tuple[str, int | None, str], list[int]] = {}
     for row, who in enumerate(zip(column["model"], column["seed"], column["checkpoint"], strict=True)):
         groups.setdefault(who, []).append(row)
     choosers, unknown = [], {}
-    for who, rows in sorted(groups.items(), key=lambda one: (one[0][0], -1 if one[0][1] is None else one[0][1])):
+    for who, rows in sorted(
+        groups.items(), key=lambda group: (group[0][0], -1 if group[0][1] is None else group[0][1])
+    ):
         at = np.array([places.get((column["question"][row], column["option"][row]), -1) for row in rows])
-        held = {}
+        scores = {}
         for name in (*NUMBERS, *(["unknown"] if "unknown" in column else [])):
             flat = np.full(starts[-1], np.nan)
             flat[at[at >= 0]] = np.array([column[name][row] for row in rows], dtype=float)[at >= 0]
-            held[name] = flat
-        for rule, flat in by_rules(*(held[name] for name in NUMBERS)).items():
+            scores[name] = flat
+        for rule, flat in by_rules(*(scores[name] for name in NUMBERS)).items():
             choosers.append(Chooser(*who, rule, [flat[a:b] for a, b in pairwise(starts)]))
-        if "unknown" in held:
-            unknown[who[0]] = _unknown(held["unknown"] / held["tokens"], questions, starts)
+        if "unknown" in scores:
+            unknown[who[0]] = _unknown(scores["unknown"] / scores["tokens"], questions, starts)
     return Ranks(tuple(choosers), unknown)
 
 
@@ -89,13 +91,13 @@ def option_places(questions: Sequence[Question]) -> tuple[dict[tuple[str, int], 
     """The place of every option in one long row, and where each question begins in it (and the row's end)."""
     places: dict[tuple[str, int], int] = {}
     starts = [0]
-    for one in questions:
-        places |= {(one.question, k): starts[-1] + k for k in range(len(one.options))}
-        starts.append(starts[-1] + len(one.options))
+    for question in questions:
+        places |= {(question.question, k): starts[-1] + k for k in range(len(question.options))}
+        starts.append(starts[-1] + len(question.options))
     return places, starts
 
 
 def _unknown(share: Floats, questions: Sequence[Question], starts: Sequence[int]) -> tuple[float, float]:
     true = np.zeros(len(share), dtype=bool)
-    true[[start + one.answer for start, one in zip(starts, questions, strict=False)]] = True
+    true[[start + question.answer for start, question in zip(starts, questions, strict=False)]] = True
     return float(np.nanmean(share[true])), float(np.nanmean(share[~true]))

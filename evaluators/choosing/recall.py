@@ -45,12 +45,12 @@ def _finite(scores: Floats) -> Floats:
 
 def recall_table(scores: Sequence[Floats], answers: Sequence[int], ties: Ties = "shared") -> Floats:
     """R@1, R@2 and the reciprocal rank of every question: (questions, 3)."""
-    return np.array([recalled(each, answer, ties) for each, answer in zip(scores, answers, strict=True)]).reshape(-1, 3)
+    return np.array([recalled(row, answer, ties) for row, answer in zip(scores, answers, strict=True)]).reshape(-1, 3)
 
 
 def by_chance(options: Sequence[int]) -> tuple[float, float, float]:
     """What guessing gets on questions of so many options each."""
-    made = np.array([recalled(np.zeros(k), 0) for k in sorted(set(options))])
+    rates = np.array([recalled(np.zeros(k), 0) for k in sorted(set(options))])
     often = np.array([options.count(k) for k in sorted(set(options))], dtype=float)
-    first, second, rank = (made * (often / often.sum())[:, None]).sum(0).tolist()
+    first, second, rank = (rates * (often / often.sum())[:, None]).sum(0).tolist()
     return first, second, rank

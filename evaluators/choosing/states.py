@@ -50,8 +50,15 @@ def state_files(study: Path) -> list[Path]:
 def read_question_states(path: Path, questions: Sequence[Question], texts: str) -> EncoderStates:
     """One matrix taken apart; refused where it was made for other questions."""
     sidecar = from_json(States, read_json(path.with_suffix(".json")), str(path.with_suffix(".json")))
-    told = next((one.removeprefix("texts:") for one in sidecar.extra.get("splits", []) if one.startswith("texts:")), "")
-    check_texts(path, told or "unknown", texts)
+    recipe_of_texts = next(
+        (
+            question.removeprefix("texts:")
+            for question in sidecar.extra.get("splits", [])
+            if question.startswith("texts:")
+        ),
+        "",
+    )
+    check_texts(path, recipe_of_texts or "unknown", texts)
     try:
         matrix = np.load(path).astype(np.float64)
     except (OSError, ValueError) as error:
@@ -60,9 +67,13 @@ def read_question_states(path: Path, questions: Sequence[Question], texts: str) 
     if len(matrix) != len(rows) or not np.isfinite(matrix).all():
         raise InputError(f"{path} is not whole, or holds what is no number. {AGAIN}")
     try:
-        asked = matrix[[rows[f"question/context/{one.question}"] for one in questions]]
+        contexts = matrix[[rows[f"question/context/{question.question}"] for question in questions]]
         options = matrix[
-            [rows[f"question/option/{one.question}/{k}"] for one in questions for k in range(len(one.options))]
+            [
+                rows[f"question/option/{question.question}/{k}"]
+                for question in questions
+                for k in range(len(question.options))
+            ]
         ]
     except KeyError as error:
         raise InputError(f"{path} lacks {error}. {AGAIN}") from None
@@ -81,7 +92,7 @@ def read_question_states(path: Path, questions: Sequence[Question], texts: str) 
         key,
         parts["train"],
         parts["valid"],
-        asked,
+        contexts,
         options,
-        tuple(len(one.options) for one in questions),
+        tuple(len(question.options) for question in questions),
     )

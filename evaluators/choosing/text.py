@@ -12,22 +12,22 @@ from evaluators.choosing.describing import SIMPLE_NAMES
 from evaluators.detection.rates import Measured
 
 
-def choosing_table(found: ChoosingAnswer, task: str) -> str:
+def choosing_table(answer: ChoosingAnswer, task: str) -> str:
     """A line a model and checkpoint, a column a rule; then the simple rules."""
-    models = [one for one in found.chosen if not one.baseline]
-    columns = list(dict.fromkeys(one.rater for one in models))
-    lines = list(dict.fromkeys((one.model, one.checkpoint) for one in models))
-    cells = {(one.model, one.checkpoint, one.rater): _cell(one, task) for one in models}
+    models = [row for row in answer.chosen if not row.baseline]
+    columns = list(dict.fromkeys(row.rater for row in models))
+    lines = list(dict.fromkeys((row.model, row.checkpoint) for row in models))
+    cells = {(row.model, row.checkpoint, row.rater): _cell(row, task) for row in models}
     rows = [[f"{task}, points", "seeds", *columns]]
     for model, checkpoint in lines:
-        seeds = max(one.seeds for one in models if (one.model, one.checkpoint) == (model, checkpoint))
+        seeds = max(row.seeds for row in models if (row.model, row.checkpoint) == (model, checkpoint))
         rows.append(
             [f"{model} {checkpoint}", str(seeds), *(cells.get((model, checkpoint, rule), "-") for rule in columns)]
         )
-    shown = [_aligned(rows)] if models else []
-    simple = [[SIMPLE_NAMES.get(one.model, one.model), _cell(one, task)] for one in found.chosen if one.baseline]
-    chance = dict(zip(TASKS, found.chance, strict=True))[task]
-    return "\n\n".join([*shown, _aligned([[f"{task}, points", ""], *simple, ["chance", f"{100 * chance:.1f}"]])])
+    blocks = [_aligned(rows)] if models else []
+    simple = [[SIMPLE_NAMES.get(row.model, row.model), _cell(row, task)] for row in answer.chosen if row.baseline]
+    chance = dict(zip(TASKS, answer.chance, strict=True))[task]
+    return "\n\n".join([*blocks, _aligned([[f"{task}, points", ""], *simple, ["chance", f"{100 * chance:.1f}"]])])
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:
@@ -37,8 +37,8 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _cell(one: Chosen, task: str) -> str:
-    rate, sd = one.rates[task], one.sd[task]
+def _cell(row: Chosen, task: str) -> str:
+    rate, sd = row.rates[task], row.sd[task]
     if isnan(rate.value):
         return "-"
     return f"{in_points(rate)}" + ("" if isnan(sd) else f" SD {100 * sd:.1f}")
@@ -53,67 +53,85 @@ def in_points(rate: Measured) -> str:
     return f"{100 * rate.value:.1f} ({100 * rate.low:.1f}-{100 * rate.high:.1f})"
 
 
-def choosing_notes(found: ChoosingAnswer, unknown: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+def choosing_notes(answer: ChoosingAnswer, unknown: Mapping[str, tuple[float, float]]) -> Iterator[str]:
     """What to know before comparing."""
-    models = [one for one in found.chosen if not one.baseline and not isnan(one.rates["R@1"].value)]
+    models = [row for row in answer.chosen if not row.baseline and not isnan(row.rates["R@1"].value)]
     yield "In brackets the 95 % interval over dialogues and seeds; SD: over training seeds."
-    head_sds = [100 * one.head_sd for one in models if not isnan(one.head_sd)]
+    head_sds = [100 * row.head_sd for row in models if not isnan(row.head_sd)]
     if head_sds:
         yield (
             f"encoder: a bilinear head on frozen states, the mean over its seeds, which move R@1 by an SD of "
             f"{min(head_sds):.1f} to {max(head_sds):.1f}."
         )
     by_rule: dict[tuple[str, str], dict[str, float]] = {}
-    for one in models:
-        if one.rater in ("log p", "log p a token", "PMI"):
-            by_rule.setdefault((one.model, one.checkpoint), {})[one.rater] = one.rates["R@1"].value
+    for row in models:
+        if row.rater in ("log p", "log p a token", "PMI"):
+            by_rule.setdefault((row.model, row.checkpoint), {})[row.rater] = row.rates["R@1"].value
     spans = [max(rules.values()) - min(rules.values()) for rules in by_rule.values() if len(rules) > 1]
     if spans:
-        sds = [100 * one.sd["R@1"] for one in models if not isnan(one.sd["R@1"])]
+        sds = [100 * row.sd["R@1"] for row in models if not isnan(row.sd["R@1"])]
         seed = f", the seed (SD) by {min(sds):.1f} to {max(sds):.1f}" if sds else ""
         yield (
             f"The rule moves a model's R@1 by up to {100 * max(spans):.0f} points{seed}: compare models under one rule."
         )
-    if not isnan(found.draw_sd):
-        yield f"Other false options to the same contexts move R@1 by an SD of {100 * found.draw_sd:.1f} points " \
-            f"({found.draws} draws)."  # fmt: skip
+    if not isnan(answer.draw_sd):
+        yield (
+            f"Other false options to the same contexts move R@1 by an SD of {100 * answer.draw_sd:.1f} points "
+            f"({answer.draws} draws)."
+        )
     yield from _untrained(models)
     for model, (true, false) in unknown.items():
         if max(true, false) > 0:
-            yield f"{model} does not know {100 * true:.1f} % of the words of true options and {100 * false:.1f} % of " \
-                "false ones."  # fmt: skip
-    if short := [one for one in models if one.questions < len(found.questions)]:
-        yield f"{len(short)} lines rest on fewer than {len(found.questions)} questions, where scores are missing."
-    if found.ties == "middle":
+            yield (
+                f"{model} does not know {100 * true:.1f} % of the words of true options and {100 * false:.1f} % of "
+                "false ones."
+            )
+    if short := [row for row in models if row.questions < len(answer.questions)]:
+        yield f"{len(short)} lines rest on fewer than {len(answer.questions)} questions, where scores are missing."
+    if answer.ties == "middle":
         yield "Ties rank in their middle, so a rule and its opposite can get more together than chance gives."
 
 
 def _untrained(models: Sequence[Chosen]) -> Iterator[str]:
     """Trained models that are not shown to beat an untrained one by the same rule."""
-    before = {(one.model, one.rater): one for one in models if one.checkpoint == "untrained"}
+    before = {(row.model, row.rater): row for row in models if row.checkpoint == "untrained"}
     weak: dict[str, list[str]] = {}
-    for one in models:
-        other = before.get((one.model, one.rater))
-        if other and one.checkpoint != "untrained" and one.rates["R@1"].low <= other.rates["R@1"].value:
-            weak.setdefault(f"{one.model} {one.checkpoint}", []).append(one.rater)
+    for row in models:
+        untrained = before.get((row.model, row.rater))
+        if untrained and row.checkpoint != "untrained" and row.rates["R@1"].low <= untrained.rates["R@1"].value:
+            weak.setdefault(f"{row.model} {row.checkpoint}", []).append(row.rater)
     for name, rules in weak.items():
         yield f"{name} is not shown to beat its untrained self by {', '.join(rules)}."
 
 
-def choosing_document(found: ChoosingAnswer, unknown: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+def choosing_document(answer: ChoosingAnswer, unknown: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
     """Every number, as nuc.json and --json hold it."""
     return {
-        "signature": found.signature, "questions": len(found.questions), "ties": found.ties, "draws": found.draws,
-        "draw_sd": _number(found.draw_sd), "chance": dict(zip(TASKS, found.chance, strict=True)),
+        "signature": answer.signature,
+        "questions": len(answer.questions),
+        "ties": answer.ties,
+        "draws": answer.draws,
+        "draw_sd": _number(answer.draw_sd),
+        "chance": dict(zip(TASKS, answer.chance, strict=True)),
         "unknown": {model: {"true": true, "false": false} for model, (true, false) in unknown.items()},
         "rows": [
-            {"model": one.model, "checkpoint": one.checkpoint, "rule": one.rater, "baseline": one.baseline,
-             "seeds": one.seeds, "questions": one.questions,
-             **{task: {name: _number(part) for name, part in asdict(one.rates[task]).items()}
-                | {"sd": _number(one.sd[task])} for task in TASKS}, "head_sd": _number(one.head_sd)}
-            for one in found.chosen
+            {
+                "model": row.model,
+                "checkpoint": row.checkpoint,
+                "rule": row.rater,
+                "baseline": row.baseline,
+                "seeds": row.seeds,
+                "questions": row.questions,
+                **{
+                    task: {name: _number(part) for name, part in asdict(row.rates[task]).items()}
+                    | {"sd": _number(row.sd[task])}
+                    for task in TASKS
+                },
+                "head_sd": _number(row.head_sd),
+            }
+            for row in answer.chosen
         ],
-    }  # fmt: skip
+    }
 
 
 def _number(value: float) -> float | None:

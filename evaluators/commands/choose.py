@@ -26,14 +26,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, and what is shown."""
     add = parser.add_argument
     add("study", type=Path, help="study folder with questions.jsonl")
-    add("--metric", choices=("R@1", "R@2", "MRR"), default="R@1", help="what the table shows (default R@1); nuc.json "
-        "has all")  # fmt: skip
-    add("--ties", choices=("shared", "middle"), default="shared", help="equal scores share what they get (default), or "
-        "the truth ranks in their middle, as in some published numbers")  # fmt: skip
-    add("--heads", default="0-2", metavar="LIST", help="seeds of the heads that are fitted on encoder states, where "
-        "STUDY/question_states holds any (default 0-2)")  # fmt: skip
-    add("--dual-encoder", default="", metavar="LIST", help="train a dual encoder from scratch under these seeds, e.g. "
-        "0-2, as a reference line")  # fmt: skip
+    add(
+        "--metric",
+        choices=("R@1", "R@2", "MRR"),
+        default="R@1",
+        help="what the table shows (default R@1); nuc.json has all",
+    )
+    add(
+        "--ties",
+        choices=("shared", "middle"),
+        default="shared",
+        help="equal scores share what they get (default), or "
+        "the truth ranks in their middle, as in some published numbers",
+    )
+    add(
+        "--heads",
+        default="0-2",
+        metavar="LIST",
+        help="seeds of the heads that are fitted on encoder states, where "
+        "STUDY/question_states holds any (default 0-2)",
+    )
+    add(
+        "--dual-encoder",
+        default="",
+        metavar="LIST",
+        help="train a dual encoder from scratch under these seeds, e.g. 0-2, as a reference line",
+    )
     add("--paper", action="store_true", help="train it as Lowe et al. 2015: hidden 300, one false reply a true one")
     add("--corpus", type=Path, help="corpus that the dual encoder is trained on (default: STUDY/corpus)")
     add("--json", action="store_true", help="print JSON instead of tables")
@@ -53,16 +71,16 @@ def run(args: argparse.Namespace) -> None:
     path = args.study / "ranks.parquet"
     ranks = read_ranks(path, questions, texts) if path.exists() else Ranks((), {})
     learnt = [*_heads(args, questions, texts), *_dual_encoders(args, questions, texts)]
-    found = choosing(questions, [*ranks.choosers, *learnt], texts, ties=args.ties)
-    table = write_choosing_scores(args.study, found)
-    document = choosing_document(found, ranks.unknown)
+    answer = choosing(questions, [*ranks.choosers, *learnt], texts, ties=args.ties)
+    table = write_choosing_scores(args.study, answer)
+    document = choosing_document(answer, ranks.unknown)
     write_json(args.study / "nuc.json", document)
     if args.json:
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
-        print(choosing_table(found, args.metric) + "\n")
-        print("\n".join(choosing_notes(found, ranks.unknown)))
-        print(f"\n{found.signature}\n{table} has a row a question and rule.")
+        print(choosing_table(answer, args.metric) + "\n")
+        print("\n".join(choosing_notes(answer, ranks.unknown)))
+        print(f"\n{answer.signature}\n{table} has a row a question and rule.")
     tell_next("python -m analysis compare", args.study, aside=args.json)
 
 

@@ -25,8 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     add("--models", default="", metavar="LIST", help="models, e.g. seq2seq,hred-1 (default: all)")
     add("--decoding", default="", metavar="LIST", help="decodings, e.g. temperature:1,greedy (default: all)")
-    add("--encoder", choices=("lstm", "bag"), default="lstm", help="what reads the replies (default lstm; bag: words "
-        "and pairs of words, in seconds)")  # fmt: skip
+    add(
+        "--encoder",
+        choices=("lstm", "bag"),
+        default="lstm",
+        help="what reads the replies (default lstm; bag: words and pairs of words, in seconds)",
+    )
     add("--seeds", default="0-4", metavar="LIST", help="discriminators' seeds, each a rater (default 0-4)")
     add(
         "--folds",
@@ -78,20 +82,20 @@ def run(args: argparse.Namespace) -> None:
     )
     work = jobs.Work(discriminate, (material.words, settings), args.study / "logs" / "discriminate")
     _carry_out(work, as_detection_jobs(todo), len(todo), running.place_of(args))
-    found = detection(material, [(one.trial, read_result(one.path)) for one in todo], settings)
-    document = detection_document(found)
-    write_detection_scores(args.study, found)
+    answer = detection(material, [(result.trial, read_result(result.path)) for result in todo], settings)
+    document = detection_document(answer)
+    write_detection_scores(args.study, answer)
     _write_json(args.study / "adversarial.json", document)
-    figure = write_detection_figure(args.study, found)
+    figure = write_detection_figure(args.study, answer)
     if args.json:
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
-        print(detection_table(found) + "\n")
-        print("\n".join(detection_notes(found)))
-        print("\n" + "\n".join(artefact_lines(one) for one in found.found))
+        print(detection_table(answer) + "\n")
+        print("\n".join(detection_notes(answer)))
+        print("\n" + "\n".join(artefact_lines(result) for result in answer.found))
         if args.same_length:
-            print("\n" + "\n".join(line for one in found.found for line in ranking_lines(one, found)))
-        print(f"\n{found.signature}\n{figure} shows it; {args.study / 'adversarial.parquet'} has a row a reply.")
+            print("\n" + "\n".join(line for result in answer.found for line in ranking_lines(result, answer)))
+        print(f"\n{answer.signature}\n{figure} shows it; {args.study / 'adversarial.parquet'} has a row a reply.")
     tell_next("python -m analysis compare", args.study, aside=args.json)
 
 

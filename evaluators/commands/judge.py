@@ -33,15 +33,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", default="", metavar="NAME", help="the model's name there, and the judge's")
     add("--local", metavar="PATH", help="a model on this machine: a GGUF file, a Hugging Face folder, or smollm2")
     add("--replies", type=Path, metavar="FILE", help="verdicts that another tool stored")
-    add("--from", metavar="TOOL", dest="tool", choices=("alpaca_eval", "arena-hard", "mt-bench", "llmbar"),
-        help="that tool: alpaca_eval, arena-hard, mt-bench, llmbar")  # fmt: skip
+    add(
+        "--from",
+        metavar="TOOL",
+        dest="tool",
+        choices=("alpaca_eval", "arena-hard", "mt-bench", "llmbar"),
+        help="that tool: alpaca_eval, arena-hard, mt-bench, llmbar",
+    )
     add("--name", default="", help="name of the judge (default: the model's)")
     add("--prompt", type=Path, metavar="FILE", help="template with {context}, {first}, {second} (default: our own)")
     add("--orders", choices=("both", "one"), default="both", help="each pair in both orders (default), or in one")
     add("--draws", type=int, default=1, help="times that each question is asked (default 1)")
     add("--temperature", type=float, default=0.0, help="sampling temperature (default 0)")
-    add("--max-tokens", type=int, default=16, metavar="N",
-        help="the longest reply (default 16); a model that thinks first needs 1024 or more")  # fmt: skip
+    add(
+        "--max-tokens",
+        type=int,
+        default=16,
+        metavar="N",
+        help="the longest reply (default 16); a model that thinks first needs 1024 or more",
+    )
     add("--logprobs", action="store_true", help="ask for the probabilities of A, B and Tie too")
     add("--only", choices=("all", "unvoted"), default="all", help="which pairs: all (default), or those without votes")
     add("--limit", type=int, metavar="N", help="the first N pairs only; checks are judged in any case")
@@ -74,19 +84,19 @@ def run(args: argparse.Namespace) -> None:
         _keep(args, pairs, _stored(args, pairs))
         return
     prompt = prompt_of(args.study, args.prompt)
-    kept = chosen_pairs(args.study, pairs, only=args.only, limit=args.limit)
-    telling = [pair for pair in kept if tells_the_judge(pair)]
-    every = [*kept, *(masked(pair) for pair in telling if args.mask)]
+    chosen = chosen_pairs(args.study, pairs, only=args.only, limit=args.limit)
+    telling = [pair for pair in chosen if tells_the_judge(pair)]
+    every = [*chosen, *(masked(pair) for pair in telling if args.mask)]
     questions = questions_on(every, prompt, orders=args.orders, draws=args.draws, seed=args.seed)
-    checks = sum(pair.kind == "check" for pair in kept)
-    print(f"{len(kept):,} pairs ({checks} checks), {len(questions):,} calls; prompt {prompt.hash}")
+    checks = sum(pair.kind == "check" for pair in chosen)
+    print(f"{len(chosen):,} pairs ({checks} checks), {len(questions):,} calls; prompt {prompt.hash}")
     if telling:
         print(f"{len(telling)} pairs hold a response that speaks to the judge, between delimiters like any other.")
-    found = _endpoint(args, questions, prompt) if sources[0] == "endpoint" else _local(args, questions, prompt)
-    if found is not None:
-        plain, told = compared_with_masked(found)
+    verdicts = _endpoint(args, questions, prompt) if sources[0] == "endpoint" else _local(args, questions, prompt)
+    if verdicts is not None:
+        plain, note = compared_with_masked(verdicts)
         if args.mask:
-            print(told)
+            print(note)
         _keep(args, pairs, plain)
 
 
@@ -121,16 +131,20 @@ def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prom
     journal = args.study / "judges" / f"{name.replace('/', '_')}.jsonl"
     endpoint = Endpoint(args.endpoint, args.model, os.environ.get("SEEDVOTE_API_KEY", ""), args.concurrency)
     with tqdm(total=len(questions), disable=None) as bar:
-        found = verdicts_of(questions, endpoint, name, prompt, manner, journal, bar.update, budget)
-    if found.unasked:
-        print(f"The budget ended before {found.unasked:,} calls. Raise --budget and run the same command to go on.")
-    print(f"{len(found.verdicts):,} verdicts, {found.asked_again:,} asked once more; spent {found.spent:,.4f}")
-    if found.lost:
-        lost = f"{found.lost:,} answer{'s' * (found.lost != 1)}"
+        reply_set = verdicts_of(questions, endpoint, name, prompt, manner, journal, bar.update, budget)
+    if reply_set.unasked:
+        print(f"The budget ended before {reply_set.unasked:,} calls. Raise --budget and run the same command to go on.")
+    print(
+        f"{len(reply_set.verdicts):,} verdicts, {reply_set.asked_again:,} asked once more; spent {reply_set.spent:,.4f}"
+    )
+    if reply_set.lost:
+        lost = f"{reply_set.lost:,} answer{'s' * (reply_set.lost != 1)}"
         print(f"{lost} got lost on the way and may have been charged; they count as spent at their bound.")
-    if found.refused_options:
-        print(f"The endpoint does not take {' and '.join(found.refused_options)}; its default was used for all calls.")
-    return list(found.verdicts)
+    if reply_set.refused_options:
+        print(
+            f"The endpoint does not take {' and '.join(reply_set.refused_options)}; its default was used for all calls."
+        )
+    return list(reply_set.verdicts)
 
 
 def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict]:
@@ -144,14 +158,14 @@ def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt)
             "and what it says is read from its probabilities."
         )
     with tqdm(total=len(questions), disable=None) as bar:
-        found, told = local_verdicts(args.local, args.name, args.device, questions, prompt, args.study, bar.update)
-    print(told)
-    return found
+        verdicts, note = local_verdicts(args.local, args.name, args.device, questions, prompt, args.study, bar.update)
+    print(note)
+    return verdicts
 
 
-def _keep(args: argparse.Namespace, pairs: list[Pair], found: list[Verdict]) -> None:
+def _keep(args: argparse.Namespace, pairs: list[Pair], verdicts: list[Verdict]) -> None:
     from evaluators.judging.keeping import keep
 
-    for line in keep(args.study, pairs, found):
+    for line in keep(args.study, pairs, verdicts):
         print(line)
     tell_next("python -m analysis judge", args.study)

@@ -73,36 +73,48 @@ def run(args: argparse.Namespace) -> None:
         return
     means = _means(args)
     refuse_unfit(material, kinds, means)
-    found: list[Condition] = [
-        one for kind in kinds for one in conditions_of(material, kind, rates if kind == "speech" else doses, means)
+    perturbed: list[Condition] = [
+        condition
+        for kind in kinds
+        for condition in conditions_of(material, kind, rates if kind == "speech" else doses, means)
     ]
-    recipes = [condition_recipe(one, corpus, args.split, protected=not args.unprotected) for one in found]
+    recipes = [
+        condition_recipe(condition, corpus, args.split, protected=not args.unprotected) for condition in perturbed
+    ]
     page = args.study / "perturbed.html"
-    differences = differences_page(found, [summary(one) for one in found], recipes[0])
+    differences = differences_page(perturbed, [summary(condition) for condition in perturbed], recipes[0])
     if not args.replace:
         refuse_other_page(page, differences)
-    for one in found:
-        write_condition(args.study, one, corpus, args.split, protected=not args.unprotected)
+    for condition in perturbed:
+        write_condition(args.study, condition, corpus, args.split, protected=not args.unprotected)
     with atomic(page) as handle:
         handle.write(differences)
     if args.json:
-        both = zip(found, recipes, strict=True)
-        print(json.dumps({"conditions": [as_document(*pair) for pair in both]}, indent=1, ensure_ascii=False))
+        pairs_with_recipes = zip(perturbed, recipes, strict=True)
+        print(
+            json.dumps(
+                {"conditions": [as_document(*pair) for pair in pairs_with_recipes]}, indent=1, ensure_ascii=False
+            )
+        )
     else:
-        print(conditions_table(found))
-        print("\n".join(f"{one.kind} at {one.dose:g}: {note}" for one in found for note in one.notes))
+        print(conditions_table(perturbed))
+        print(
+            "\n".join(
+                f"{condition.kind} at {condition.dose:g}: {note}" for condition in perturbed for note in condition.notes
+            )
+        )
         print(f"{page} shows the differences, up to 50 turns of each condition.\n{recipes[0]}")
     tell_next("python -m webbrowser", page, aside=args.json)
 
 
 def _shares(text: str, name: str) -> list[float]:
     try:
-        found = [float(part) for part in text.split(",")]
+        shares = [float(part) for part in text.split(",")]
     except ValueError:
-        found = [-1.0]
-    if not all(0 <= share <= 1 for share in found) or len(set(found)) != len(found):
+        shares = [-1.0]
+    if not all(0 <= share <= 1 for share in shares) or len(set(shares)) != len(shares):
         raise InputError(f"--{name} is {text!r}; shares from 0 to 1 are expected, each once, such as .1,.5,.8")
-    return found
+    return shares
 
 
 def _means(args: argparse.Namespace) -> Means:
@@ -127,6 +139,7 @@ def _means(args: argparse.Namespace) -> Means:
     endpoint = Endpoint(args.endpoint, args.model, os.environ.get("SEEDVOTE_API_KEY", ""))
     journal = args.study / "conditions" / "paraphrases.jsonl"
     return Means(
-        foreign, str(args.other or ""),
+        foreign,
+        str(args.other or ""),
         ask=lambda turns: rewrites_of(endpoint, turns, journal, lambda: None, seed=args.seed),
-    )  # fmt: skip
+    )

@@ -30,21 +30,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--split", choices=("train", "valid", "test"), default="test", help="split of all options (default test)")
     add("--n", type=int, default=400, metavar="N", help="contexts that are asked about (default 400)")
     add("--options", type=int, default=5, metavar="K", help="options of a question, the true one too (default 5)")
-    add("--false", choices=("uniform", "same-turn", "hard"), default="uniform", help="false options: any utterance of "
-        "another dialogue (default), one of the same turn, or those most alike the truth by TF-IDF")  # fmt: skip
+    add(
+        "--false",
+        choices=("uniform", "same-turn", "hard"),
+        default="uniform",
+        help="false options: any utterance of "
+        "another dialogue (default), one of the same turn, or those most alike the truth by TF-IDF",
+    )
     add("--draws", type=int, default=1, metavar="D", help="sets of false options a context (default 1)")
     add("--context", type=int, default=6, metavar="T", help="newest turns that are shown, at most (default 6)")
-    add("--context-law", choices=("lowe2015", "all"), default="lowe2015", help="how many are shown: drawn as by Lowe "
-        "et al. 2015 (default), or all")  # fmt: skip
-    add("--versions", type=int, default=4, metavar="V", help="parts of the questions, of which a person sees one "
-        "(default 4)")  # fmt: skip
+    add(
+        "--context-law",
+        choices=("lowe2015", "all"),
+        default="lowe2015",
+        help="how many are shown: drawn as by Lowe et al. 2015 (default), or all",
+    )
+    add(
+        "--versions",
+        type=int,
+        default=4,
+        metavar="V",
+        help="parts of the questions, of which a person sees one (default 4)",
+    )
     add("--checks", type=int, default=8, metavar="C", help="hidden checks of each version (default 8)")
     add("--mentions", action="store_true", help="show @names as @user")
     add("--prune", type=Path, metavar="FILE", help="words, one a line: what holds one is not shown (default: none)")
     add("--from", type=Path, metavar="FILE", help="candidate sets of others: MuTual's JSON, ParlAI's text, or a table")
     add("--count-from", type=int, choices=(0, 1), default=0, help="number of the first option there (default 0)")
-    add("--ties", choices=("shared", "middle"), default="shared", help="equal scores share what they get (default), or "
-        "the truth ranks in their middle, as in some published numbers")  # fmt: skip
+    add(
+        "--ties",
+        choices=("shared", "middle"),
+        default="shared",
+        help="equal scores share what they get (default), or "
+        "the truth ranks in their middle, as in some published numbers",
+    )
     add("--seed", type=int, default=0, metavar="S", help="seed of every draw (default 0)")
 
 
@@ -54,13 +73,13 @@ def run(args: argparse.Namespace) -> None:
     from evaluators.choosing.describing import describe_questions, questions_lines
 
     refuse_below(args, n=1, options=2, draws=1, context=1, versions=1, checks=0)
-    given = getattr(args, "from")
-    found, told, left, recipe = _brought(args, given) if given else _drawn(args)
+    source = getattr(args, "from")
+    questions, drawing, left, recipe = _brought(args, source) if source else _drawn(args)
     path = args.study / "questions.jsonl"
-    _refuse_beside_answers(path, found)
-    write_questions(path, found, **recipe)
+    _refuse_beside_answers(path, questions)
+    write_questions(path, questions, **recipe)
     print(f"{path}:")
-    print("\n".join(questions_lines(describe_questions(found, args.ties), told, left)))
+    print("\n".join(questions_lines(describe_questions(questions, args.ties), drawing, left)))
     models = (args.study / "models").is_dir()
     tell_next(f"python -m {'generation rank' if models else 'evaluators choose'}", args.study)
 
@@ -68,11 +87,11 @@ def run(args: argparse.Namespace) -> None:
 Made = tuple["Sequence[Question]", "DrawingCount | None", "Mapping[str, int]", "dict[str, object]"]
 
 
-def _brought(args: argparse.Namespace, given: Path) -> Made:
+def _brought(args: argparse.Namespace, source: Path) -> Made:
     from evaluators.choosing.candidate_sets import read_candidate_sets
 
-    found = read_candidate_sets(given, first=args.count_from, versions=args.versions)
-    return found.questions, None, found.left, {"source": given.name, "versions": args.versions}
+    questions = read_candidate_sets(source, first=args.count_from, versions=args.versions)
+    return questions.questions, None, questions.left, {"source": source.name, "versions": args.versions}
 
 
 def _drawn(args: argparse.Namespace) -> Made:
@@ -97,10 +116,18 @@ def _rules(args: argparse.Namespace) -> DrawingRules:
             f"--draws {args.draws} needs {args.draws} versions or more, so that nobody meets one context twice."
         )
     return DrawingRules(
-        options=args.options, n=args.n, context=args.context, law=args.context_law, false=args.false,
-        draws=args.draws, versions=args.versions, checks=args.checks, mentions=args.mentions,
-        pruned=_words(args.prune), seed=args.seed,
-    )  # fmt: skip
+        options=args.options,
+        n=args.n,
+        context=args.context,
+        law=args.context_law,
+        false=args.false,
+        draws=args.draws,
+        versions=args.versions,
+        checks=args.checks,
+        mentions=args.mentions,
+        pruned=_words(args.prune),
+        seed=args.seed,
+    )
 
 
 def _words(path: Path | None) -> frozenset[str]:
@@ -120,9 +147,9 @@ def _refuse_beside_answers(path: Path, questions: Sequence[Question]) -> None:
     answers, ranks = path.with_name("choices.jsonl"), path.with_name("ranks.parquet")
     if answers.exists():
         check_texts(answers, told_texts(read_header(answers)), texts_hash(questions))
-    if ranks.exists() and (told := told_texts({"signature": _signature(ranks)})) not in ("", texts_hash(questions)):
+    if ranks.exists() and (texts := told_texts({"signature": _signature(ranks)})) not in ("", texts_hash(questions)):
         raise InputError(
-            f"{ranks} holds the ranks of other questions (texts:{told}), which would be lost. Draw into a folder of "
+            f"{ranks} holds the ranks of other questions (texts:{texts}), which would be lost. Draw into a folder of "
             "their own, or delete it: `generation rank` makes the ranks of the new ones."
         )
 

@@ -26,10 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
     add("--condition", metavar="NAMES", help="score these conditions of the study, separated by commas, or all of them")
     add("--split", choices=("valid", "test"), default="test", help="dialogues that were to be answered (default: test)")
-    add("--domains", choices=("predicted", "slots", "state"), help="how a turn's domain is known (default: the first "
-        "that the predictions allow, in this order)")  # fmt: skip
-    add("--venue", choices=("subset", "sampled"), default="subset", help="what is offered: all matching rows "
-        "(default), or beside that one drawn row, the older rule")  # fmt: skip
+    add(
+        "--domains",
+        choices=("predicted", "slots", "state"),
+        help="how a turn's domain is known (default: the first that the predictions allow, in this order)",
+    )
+    add(
+        "--venue",
+        choices=("subset", "sampled"),
+        default="subset",
+        help="what is offered: all matching rows (default), or beside that one drawn row, the older rule",
+    )
     add("--missing", choices=("skip", "fail"), default="skip", help="dialogues without an answer (default: skip)")
     add("--references", type=Path, metavar="FILE", help='BLEU against these: {"dialogue": ["delexicalised reply"]}')
     add("--claims", type=Path, metavar="CSV", help="printed numbers: system,inform,success,bleu,combined")
@@ -74,20 +81,20 @@ def _evaluate(args: argparse.Namespace, paths: list[Path], corpus: Path | None, 
 
     corpus = corpus_of(paths, corpus)
     claims = read_claims(args.claims) if args.claims else {}
-    read = read_given(paths)
+    predictions = read_given(paths)
     world = world_of(corpus, args.db, args.split, args.references)
     references = str(args.references.name) if args.references else "own"
     settings = TaskRules(args.split, args.domains, args.venue, args.missing, references, args.seed)
-    found = evaluate(read, world, settings)
+    evaluation = evaluate(predictions, world, settings)
     if args.json:
-        print(json.dumps(document(found, claims), indent=1, ensure_ascii=False))
+        print(json.dumps(document(evaluation, claims), indent=1, ensure_ascii=False))
     else:
-        print(rates_table(found, claims) + "\n")
-        print("\n".join(task_notes(found, claims, references if args.references else OWN)))
-        print(found.signature)
+        print(rates_table(evaluation, claims) + "\n")
+        print("\n".join(task_notes(evaluation, claims, references if args.references else OWN)))
+        print(evaluation.signature)
     out = out or (paths[0] if paths[0].is_dir() else None)
     if out:
-        write_task_scores(out, found, document(found, claims), condition_of(corpus))
+        write_task_scores(out, evaluation, document(evaluation, claims), condition_of(corpus))
         if not args.json:
             print(f"\n{out / 'task.parquet'} has a row for every dialogue and turn.\n")
     return out

@@ -81,16 +81,21 @@ def detection(material: DetectionMaterial, done: Sequence[Done], settings: Detec
         who: (trial, result, n) for trial, result in done if trial.name == "shared" for n, who in enumerate(trial.who)
     }
     recipe = signature(
-        corpus=material.digest.split()[1], responses=material.digest.split()[0], contexts=len(material.occasions),
-        parts="60/15/25", folds=settings.folds,
-        discriminator="lstm" if settings.lstm else "bag", seeds=len(settings.seeds) if settings.lstm else None,
-        interval="dialogues x seeds", seed=settings.seed,
-    )  # fmt: skip
-    found = [
+        corpus=material.digest.split()[1],
+        responses=material.digest.split()[0],
+        contexts=len(material.occasions),
+        parts="60/15/25",
+        folds=settings.folds,
+        discriminator="lstm" if settings.lstm else "bag",
+        seeds=len(settings.seeds) if settings.lstm else None,
+        interval="dialogues x seeds",
+        seed=settings.seed,
+    )
+    results = [
         _detected(who, own[who], nulls.get(("null A", who)), nulls["null B", who], together.get(who), settings)
         for who in own
     ]
-    return Detection(found, own, together, material, settings.folds, recipe)
+    return Detection(results, own, together, material, settings.folds, recipe)
 
 
 def raters(result: TrialResult, rater: str) -> Floats:
@@ -101,7 +106,9 @@ def raters(result: TrialResult, rater: str) -> Floats:
 def dialogue_numbers(showings: Sequence[Showing]) -> NDArray[np.int64]:
     """The dialogue of each reply as a number from 0."""
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(one.occasion.dialogue, len(numbers)) for one in showings], dtype=np.int64)
+    return np.array(
+        [numbers.setdefault(showing.occasion.dialogue, len(numbers)) for showing in showings], dtype=np.int64
+    )
 
 
 class Sheet:
@@ -109,7 +116,7 @@ class Sheet:
 
     def __init__(self, trial: Trial, folds: int) -> None:
         self.shown = trial.in_all("test", folds)
-        self.human = np.array([one.human for one in self.shown])
+        self.human = np.array([showing.human for showing in self.shown])
         self.dialogue = dialogue_numbers(self.shown)
         self.folds = folds
 
@@ -120,9 +127,9 @@ class Sheet:
         dialogue = np.unique(self.dialogue[where], return_inverse=True)[1].astype(np.int64)
         return share_told(values[:, where], dialogue, self.folds)
 
-    def beyond(self, values: Floats, others: Floats) -> Measured:
+    def beyond(self, values: Floats, rival_values: Floats) -> Measured:
         """How much larger the one share is."""
-        return told_beyond(values, others, self.dialogue, self.folds)
+        return told_beyond(values, rival_values, self.dialogue, self.folds)
 
     def curve(self, rule: Rule, chances: Floats, seed: int) -> DetectionCurve:
         """A curve with its band."""
@@ -130,9 +137,13 @@ class Sheet:
 
 
 def _detected(
-    who: Generator, own: Done, null_a: Done | None, null_b: Done,
-    together: tuple[Trial, TrialResult, int] | None, settings: DetectionSettings,
-) -> Detected:  # fmt: skip
+    who: Generator,
+    own: Done,
+    null_a: Done | None,
+    null_b: Done,
+    together: tuple[Trial, TrialResult, int] | None,
+    settings: DetectionSettings,
+) -> Detected:
     trial, result, folds = *own, settings.folds
     rater = "lstm" if settings.lstm else "bag"
     sheet = Sheet(trial, folds)
@@ -140,7 +151,7 @@ def _detected(
     right = {name: told_right(raters(result, name), sheet.human) for name in {rater, *SIMPLE}}
     taken = (chances > 0.5).astype(np.float64)
     best = _best_simple(trial, result, rater, folds)
-    known = np.array([UNK not in one.occasion.human for one in sheet.shown])
+    known = np.array([UNK not in showing.occasion.human for showing in sheet.shown])
     return Detected(
         who=who,
         replies=len(sheet.shown),
@@ -170,7 +181,7 @@ def _detected(
 
 def _best_simple(trial: Trial, result: TrialResult, rater: str, folds: int) -> str:
     """The simple rule that is right most often on dialogues put aside; chosen on the test, it would be flattered."""
-    human = np.array([one.human for one in trial.in_all("choose", folds)])
+    human = np.array([showing.human for showing in trial.in_all("choose", folds)])
     return max(
         (name for name in SIMPLE if name != rater),
         key=lambda name: float(told_right(result.chosen[name], human).mean()),
@@ -186,12 +197,12 @@ def _accuracy(done: Done, rater: str, folds: int) -> Measured:
 def _fooled(trial: Trial, result: TrialResult, of: int, rater: str, folds: int) -> Measured:
     """Share of one model's replies that the discriminator of all takes for a person's."""
     sheet = Sheet(trial, folds)
-    here = np.array([not one.human and one.of == of for one in sheet.shown])
-    return sheet.share((raters(result, rater) > 0.5).astype(np.float64), here)
+    is_of_generator = np.array([not showing.human and showing.of == of for showing in sheet.shown])
+    return sheet.share((raters(result, rater) > 0.5).astype(np.float64), is_of_generator)
 
 
 def _ranked(trial: Trial, folds: int) -> list[tuple[Occasion, Said]]:
-    return [one for fold in range(folds) for one in trial.ranked_in(fold)]
+    return [reply for fold in range(folds) for reply in trial.ranked_in(fold)]
 
 
 def _ranked_chances(result: TrialResult, rater: str) -> Floats:

@@ -37,41 +37,41 @@ MOST_ROWS = 12
 FEWEST_THERE = 5  # replies of one length, for a point of its mean
 
 
-def write_detection_figure(folder: Path, found: Detection) -> Path:
+def write_detection_figure(folder: Path, detection: Detection) -> Path:
     """Write discriminator.png and .pdf: three panels for each generator; the path of the PNG."""
-    shown = list(found.found)[:MOST_ROWS]
+    results = list(detection.found)[:MOST_ROWS]
     with mpl.rc_context(LOOK):
-        figure = Figure(figsize=(WIDTH, ROW_HEIGHT * len(shown) + 0.7), layout="constrained")
-        rows = figure.subplots(len(shown), 3, squeeze=False)
-        for panels, one in zip(rows, shown, strict=True):
-            _against_length(panels[0], one, found)
-            _curve_panel(panels[1], one.precision_recall, "recall", "precision", "average precision")
-            _curve_panel(panels[2], one.roc, "share of the model's replies", "share of people's", "area")
+        figure = Figure(figsize=(WIDTH, ROW_HEIGHT * len(results) + 0.7), layout="constrained")
+        rows = figure.subplots(len(results), 3, squeeze=False)
+        for panels, result in zip(rows, results, strict=True):
+            _against_length(panels[0], result, detection)
+            _curve_panel(panels[1], result.precision_recall, "recall", "precision", "average precision")
+            _curve_panel(panels[2], result.roc, "share of the model's replies", "share of people's", "area")
             panels[2].plot([0, 1], [0, 1], color=GREY, linewidth=0.7, linestyle=":")
         lines, names = rows[0][0].get_legend_handles_labels()
         figure.legend(lines, names, loc="outside upper left", ncols=2, handlelength=1.2)
         left = (
-            f" {len(found.found) - len(shown)} more models are in adversarial.json."
-            if len(found.found) > len(shown)
+            f" {len(detection.found) - len(results)} more models are in adversarial.json."
+            if len(detection.found) > len(results)
             else ""
         )
-        note = break_recipe(f"{found.signature}{left}", 0.98 * WIDTH, 5.5)
+        note = break_recipe(f"{detection.signature}{left}", 0.98 * WIDTH, 5.5)
         figure.supxlabel(note, fontsize=5.5, color=GREY, x=0.01, ha="left")
         path = folder / "discriminator.png"
-        for suffix, told in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
+        for suffix, metadata in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
             with atomic(path.with_suffix(suffix), "wb") as handle:
-                figure.savefig(handle, format=suffix[1:], dpi=150, metadata=told)
+                figure.savefig(handle, format=suffix[1:], dpi=150, metadata=metadata)
     return path
 
 
-def _against_length(panel: Axes, one: Detected, found: Detection) -> None:
-    trial, result = found.own[one.who]
-    shown = trial.in_all("test", found.folds)
-    chance = raters(result, one.rater).mean(0)
-    length = np.array([len(each.reply) for each in shown])
-    human = np.array([each.human for each in shown])
+def _against_length(panel: Axes, measured: Detected, detection: Detection) -> None:
+    trial, result = detection.own[measured.who]
+    showings = trial.in_all("test", detection.folds)
+    chance = raters(result, measured.rater).mean(0)
+    length = np.array([len(showing.reply) for showing in showings])
+    human = np.array([showing.human for showing in showings])
     # A small sideways shift that is the same each time: equal lengths would hide each other.
-    shift = (np.arange(len(shown)) * 0.618 % 1 - 0.5) * 0.7
+    shift = (np.arange(len(showings)) * 0.618 % 1 - 0.5) * 0.7
     for whose, colour, name in ((human, PEOPLE_COLOUR, "people"), (~human, MODEL_COLOUR, "the model")):
         panel.scatter(length[whose] + shift[whose], chance[whose], s=3, alpha=0.25, color=colour, linewidths=0)
         at = [n for n in np.unique(length[whose]) if (whose & (length == n)).sum() >= FEWEST_THERE]
@@ -79,8 +79,8 @@ def _against_length(panel: Axes, one: Detected, found: Detection) -> None:
     panel.axhline(0.5, color=GREY, linewidth=0.7, linestyle=":")
     panel.set(xlabel="words in the reply", ylabel="P(a person wrote it)", ylim=(-0.02, 1.02))
     title = (
-        f"{one.who.name}, {one.who.decoding}: {with_interval(one.accuracy)} told right, "
-        f"{short(one.length.value)} by length"
+        f"{measured.who.name}, {measured.who.decoding}: {with_interval(measured.accuracy)} told right, "
+        f"{short(measured.length.value)} by length"
     )
     panel.set_title(break_text(title, 0.96 * WIDTH, 8.5))
 

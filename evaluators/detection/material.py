@@ -104,12 +104,12 @@ class DetectionMaterial:
 
     def tested(self, folds: int) -> int:
         """Dialogues that are tested."""
-        return len({one.dialogue for one in self.occasions.values() if one.place % QUARTERS < folds})
+        return len({occasion.dialogue for occasion in self.occasions.values() if occasion.place % QUARTERS < folds})
 
     @property
     def with_unknown(self) -> float:
         """Share of people's replies that hold a word which no model can write."""
-        return sum(UNK in one.human for one in self.occasions.values()) / len(self.occasions)
+        return sum(UNK in occasion.human for occasion in self.occasions.values()) / len(self.occasions)
 
     def spelt(self, tokens: Iterable[int]) -> str:
         """Tokens as words."""
@@ -126,22 +126,24 @@ def read_detection(
     corpus_read = read_corpus(corpus or study / "corpus")
     words, own = _words(study, corpus_read)
     numbers = {word: number for number, word in enumerate(words) if number >= MARKS}
-    known = {one.item: one for split in ("valid", "test") for one in examples(corpus_read.split(split))}
+    known = {example.item: example for split in ("valid", "test") for example in examples(corpus_read.split(split))}
     replies = _replies(path, known, corpus_read, numbers, AskedFor(tuple(models), tuple(decodings)))
-    items = [item for item in known if any(item in made for made in replies.values())]
+    items = [item for item in known if any(item in items_of_model for items_of_model in replies.values())]
     places = _places({known[item].dialogue.dialogue for item in items}, seed)
     occasions = {item: _occasion(known[item], numbers, places) for item in items}
-    found = DetectionMaterial(occasions, replies, words, own, f"{digest(path)[:12]} {corpus_read.digest}")
-    if (tested := found.tested(folds)) < FEWEST_DIALOGUES:
+    material = DetectionMaterial(occasions, replies, words, own, f"{digest(path)[:12]} {corpus_read.digest}")
+    if (tested := material.tested(folds)) < FEWEST_DIALOGUES:
         every = (
-            " or test each quarter in turn: --folds 4." if found.tested(QUARTERS) >= FEWEST_DIALOGUES > tested else ""
+            " or test each quarter in turn: --folds 4."
+            if material.tested(QUARTERS) >= FEWEST_DIALOGUES > tested
+            else ""
         )
         raise InputError(
             f"{tested} dialogues are left for the test; {FEWEST_DIALOGUES} are the fewest that an interval can stand "
             f"on. Let the models answer more (python -m generation sample {study} --split valid, and test without "
             f"--limit){every or '.'}"
         )
-    return found
+    return material
 
 
 def _words(study: Path, corpus: Corpus) -> tuple[tuple[str, ...], bool]:
@@ -149,37 +151,40 @@ def _words(study: Path, corpus: Corpus) -> tuple[tuple[str, ...], bool]:
     if (path := study / "vocabulary.json").is_file():
         words = [word for word in read_json(path)["words"] if not (word.startswith("<") and word.endswith(">"))]
         return (*marks, *words), True
-    seen = {word for dialogue in corpus.split("train") for turn in dialogue.turns for word in tokenize(turn.text)}
-    return (*marks, *sorted(seen)), False
+    words_seen = {word for dialogue in corpus.split("train") for turn in dialogue.turns for word in tokenize(turn.text)}
+    return (*marks, *sorted(words_seen)), False
 
 
 def _replies(
     path: Path, known: Mapping[str, Example], corpus: Corpus, numbers: Mapping[str, int], wanted: AskedFor
 ) -> dict[Generator, dict[str, list[Said]]]:
-    trained_on = {one.item for one in examples(corpus.split("train"))}
-    found: dict[Generator, dict[str, list[Said]]] = defaultdict(lambda: defaultdict(list))
+    trained_on = {record.item for record in examples(corpus.split("train"))}
+    replies: dict[Generator, dict[str, list[Said]]] = defaultdict(lambda: defaultdict(list))
     models: set[str] = set()
     decodings: set[str] = set()
-    for place, one in placed_records(path, Response):
-        who = Generator(one.model, one.seed, one.checkpoint, one.decoding)
+    for place, record in placed_records(path, Response):
+        who = Generator(record.model, record.seed, record.checkpoint, record.decoding)
         models |= {who.model, who.name}
         decodings.add(who.decoding)
         if not wanted.has(who):
             continue
-        if one.item in trained_on:
+        if record.item in trained_on:
             raise InputError(
-                f"{place}: {one.item} is of the training split, which the model may know by heart, so its reply says "
-                "nothing about how human it writes. Sample the valid and the test split."
+                f"{place}: {record.item} is of the training split, which the model may know by heart, so its reply "
+                "says nothing about how human it writes. Sample the valid and the test split."
             )
-        if one.item not in known:
-            raise InputError(f"{place}: {one.item} is no context of this corpus. Give the one that was answered.")
-        found[who][one.item].append(Said(_tokens(one.text, numbers)[:LONGEST_REPLY], one.logprob))
-    for asked, there in ((wanted.models, models), (wanted.decodings, decodings)):
-        if unknown := [name for name in asked if name not in there]:
-            raise InputError(f"No response is by {unknown[0]!r}; {path} has {', '.join(sorted(there))}.")
-    if not found:
+        if record.item not in known:
+            raise InputError(f"{place}: {record.item} is no context of this corpus. Give the one that was answered.")
+        replies[who][record.item].append(Said(_tokens(record.text, numbers)[:LONGEST_REPLY], record.logprob))
+    for wanted_names, known_names in ((wanted.models, models), (wanted.decodings, decodings)):
+        if unknown := [name for name in wanted_names if name not in known_names]:
+            raise InputError(f"No response is by {unknown[0]!r}; {path} has {', '.join(sorted(known_names))}.")
+    if not replies:
         raise InputError(f"{path} has no response of these models by these decodings.")
-    return {who: dict(found[who]) for who in sorted(found, key=lambda one: (one.name, one.checkpoint, one.decoding))}
+    return {
+        who: dict(replies[who])
+        for who in sorted(replies, key=lambda record: (record.name, record.checkpoint, record.decoding))
+    }
 
 
 def _tokens(text: str, numbers: Mapping[str, int]) -> Tokens:

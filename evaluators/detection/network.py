@@ -71,8 +71,8 @@ class Discriminator(nn.Module):
         """Dropout from this network's own stream: the global one is not ours to seed."""
         if not self.training:
             return values
-        kept = torch.bernoulli(torch.full_like(values, 1 - DROPOUT), generator=self.stream)
-        return values * kept / (1 - DROPOUT)
+        mask = torch.bernoulli(torch.full_like(values, 1 - DROPOUT), generator=self.stream)
+        return values * mask / (1 - DROPOUT)
 
     def _read(self, texts: Sequence[Tokens], start: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
         lengths = torch.tensor([len(text) for text in texts])
@@ -93,7 +93,7 @@ def fit_discriminator(fit: Sequence[Showing], choose: Sequence[Showing], words: 
         optimizer = Adam(network.parameters(), RATE)
         groups = _by_context(fit)
         order = np.random.default_rng(seed)
-        best, kept, when = float("inf"), copy.deepcopy(network.state_dict()), 0
+        best, best_state, when = float("inf"), copy.deepcopy(network.state_dict()), 0
         for epoch in range(1, EPOCHS + 1):
             network.train()
             for batch in _batches([groups[n] for n in order.permutation(len(groups))]):
@@ -105,51 +105,51 @@ def fit_discriminator(fit: Sequence[Showing], choose: Sequence[Showing], words: 
             with torch.no_grad():
                 loss = _mean_loss(network, choose)
             if loss < best:
-                best, kept, when = loss, copy.deepcopy(network.state_dict()), epoch
+                best, best_state, when = loss, copy.deepcopy(network.state_dict()), epoch
             elif epoch - when >= PATIENCE_EPOCHS:
                 break
-        network.load_state_dict(kept)
+        network.load_state_dict(best_state)
         return Fitted(network.eval(), when, best)
 
 
 def chance_of_a_person(network: Discriminator, rows: Sequence[Row]) -> NDArray[np.float64]:
     """P(a person wrote it) of each reply."""
-    found = np.empty(len(rows))
+    chances = np.empty(len(rows))
     # Near lengths together; the result goes back to its place.
     order = sorted(range(len(rows)), key=lambda n: (len(rows[n][1]), len(rows[n][0].context), n))
     with one_thread(), torch.no_grad():
         for start in range(0, len(rows), 4 * BATCH):
             places = order[start : start + 4 * BATCH]
-            found[places] = torch.sigmoid(network([rows[n] for n in places]).double()).numpy()
-    return found
+            chances[places] = torch.sigmoid(network([rows[n] for n in places]).double()).numpy()
+    return chances
 
 
 def _loss(network: Discriminator, batch: Sequence[Showing]) -> Tensor:
-    odds = network([(one.occasion, one.reply) for one in batch])
-    labels = torch.tensor([float(one.human) for one in batch])
-    weights = torch.tensor([one.weight for one in batch])
-    each = nn.functional.binary_cross_entropy_with_logits(odds, labels, weights, reduction="sum")
-    return each / weights.sum()
+    odds = network([(showing.occasion, showing.reply) for showing in batch])
+    labels = torch.tensor([float(showing.human) for showing in batch])
+    weights = torch.tensor([showing.weight for showing in batch])
+    losses = nn.functional.binary_cross_entropy_with_logits(odds, labels, weights, reduction="sum")
+    return losses / weights.sum()
 
 
 def _mean_loss(network: Discriminator, showings: Sequence[Showing]) -> float:
     total = weight = 0.0
     for batch in _batches(_by_context(showings)):
-        share = sum(one.weight for one in batch)
+        share = sum(showing.weight for showing in batch)
         total, weight = total + float(_loss(network, batch)) * share, weight + share
     return total / weight
 
 
 def _by_context(showings: Sequence[Showing]) -> list[list[Showing]]:
     groups: dict[str, list[Showing]] = {}
-    for one in showings:
-        groups.setdefault(one.occasion.item, []).append(one)
+    for showing in showings:
+        groups.setdefault(showing.occasion.item, []).append(showing)
     return list(groups.values())
 
 
 def _batches(groups: Sequence[Sequence[Showing]]) -> Iterator[list[Showing]]:
     for start in range(0, len(groups), BATCH):
-        yield [one for group in groups[start : start + BATCH] for one in group]
+        yield [showing for group in groups[start : start + BATCH] for showing in group]
 
 
 @contextlib.contextmanager

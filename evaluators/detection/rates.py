@@ -71,9 +71,9 @@ def _wilson(share: float, n: float, df: float) -> Measured:
     return Measured(share, max(float(low), 0.0), min(float(high), 1.0))
 
 
-def told_beyond(values: Floats, others: Floats, dialogue: NDArray[np.int64], folds: int = 1) -> Measured:
+def told_beyond(values: Floats, rival_values: Floats, dialogue: NDArray[np.int64], folds: int = 1) -> Measured:
     """How far one share (seeds x replies) lies above another one of the same replies."""
-    mean, variance, df = mean_over_both(values - others, dialogue, folds)
+    mean, variance, df = mean_over_both(values - rival_values, dialogue, folds)
     half = float(stdtrit(df, 0.975)) * float(np.sqrt(variance))
     return Measured(mean, mean - half, mean + half)
 
@@ -119,8 +119,13 @@ def precision_recall(human: NDArray[np.bool_], chances: Floats, weight: Floats) 
 
 def curve_with_band(
     rule: Rule,
-    human: NDArray[np.bool_], chances: Floats, dialogue: NDArray[np.int64], *, seed: int, folds: int,
-) -> DetectionCurve:  # fmt: skip
+    human: NDArray[np.bool_],
+    chances: Floats,
+    dialogue: NDArray[np.int64],
+    *,
+    seed: int,
+    folds: int,
+) -> DetectionCurve:
     """A curve over all seeds' chances (seeds x replies), with a band from drawing dialogues and seeds anew."""
     seeds = len(chances)
     labels, flat = np.tile(human, seeds), chances.ravel()
@@ -128,22 +133,22 @@ def curve_with_band(
     labels, flat = labels[order], flat[order]
     y, area = rule(labels, flat, np.ones(flat.size))
     rng, groups = np.random.default_rng(seed), int(dialogue.max()) + 1
-    drawn, areas = np.empty((BANDS, len(GRID))), np.empty(BANDS)
+    curves, areas = np.empty((BANDS, len(GRID))), np.empty(BANDS)
     for row in range(BANDS):
         of_dialogue = np.bincount(rng.integers(0, groups, groups), minlength=groups)
         of_seed = np.bincount(rng.integers(0, seeds, seeds), minlength=seeds)
         weight = (of_seed[:, None] * of_dialogue[dialogue][None]).ravel()[order].astype(np.float64)
         if not (weight[labels].any() and weight[~labels].any()):
-            drawn[row], areas[row] = np.nan, np.nan
+            curves[row], areas[row] = np.nan, np.nan
         else:
-            drawn[row], areas[row] = rule(labels, flat, weight)
+            curves[row], areas[row] = rule(labels, flat, weight)
     wider = np.sqrt((folds + 2) / 3)
-    low, high = np.clip(y + wider * (np.nanquantile(drawn, (0.025, 0.975), axis=0) - y), 0, 1)
+    low, high = np.clip(y + wider * (np.nanquantile(curves, (0.025, 0.975), axis=0) - y), 0, 1)
     ends = np.clip(area + wider * (np.nanquantile(areas, (0.025, 0.975)) - area), 0, 1)
-    found = Measured(area, float(ends[0]), float(ends[1]))
+    measure = Measured(area, float(ends[0]), float(ends[1]))
     if area in (0.0, 1.0):  # in every draw likewise: as much room as so many dialogues leave to a share
-        found = _wilson(area, groups, groups - 1)
-    return DetectionCurve(GRID, y, low, high, found)
+        measure = _wilson(area, groups, groups - 1)
+    return DetectionCurve(GRID, y, low, high, measure)
 
 
 def calibration(human: NDArray[np.bool_], chances: Floats) -> list[dict[str, float]]:
@@ -151,9 +156,9 @@ def calibration(human: NDArray[np.bool_], chances: Floats) -> list[dict[str, flo
     labels, flat = np.tile(human, chances.shape[0]), chances.ravel()
     place = np.minimum((flat * BINS).astype(int), BINS - 1)
     return [
-        {"replies": int(there.sum()), "chance": float(flat[there].mean()), "people": float(labels[there].mean())}
+        {"replies": int(in_bin.sum()), "chance": float(flat[in_bin].mean()), "people": float(labels[in_bin].mean())}
         for n in range(BINS)
-        if (there := place == n).any()
+        if (in_bin := place == n).any()
     ]
 
 
@@ -161,5 +166,5 @@ def _cumulated(human: NDArray[np.bool_], chances: Floats, weight: Floats) -> tup
     """Weights of people's and of models' replies at or above each different chance; chances fall."""
     last = np.append(np.flatnonzero(np.diff(chances)), len(chances) - 1)
     hits, misses = np.cumsum(weight * human)[last], np.cumsum(weight * ~human)[last]
-    there = hits + misses > 0
-    return hits[there], misses[there]
+    counted = hits + misses > 0
+    return hits[counted], misses[counted]

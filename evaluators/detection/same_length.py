@@ -47,22 +47,22 @@ class SameLength:
 
 def same_length(ranked: Sequence[tuple[Occasion, Said]], chances: Floats) -> SameLength | None:
     """Mean Spearman correlation over contexts and lengths; nothing where no length has enough replies."""
-    found: list[tuple[str, float]] = []
+    correlations: list[tuple[str, float]] = []
     examples: list[TopReplies] = []
     contexts: set[str] = set()
     for occasion, length, replies in _groups(ranked, chances):
         scores, logprobs = [score for score, _ in replies.values()], [logprob for _, logprob in replies.values()]
         if len(set(scores)) < 2 or len(set(logprobs)) < 2:
             continue
-        found.append((occasion.dialogue, float(spearmanr(scores, logprobs).statistic)))
+        correlations.append((occasion.dialogue, float(spearmanr(scores, logprobs).statistic)))
         if occasion.item not in contexts and len(examples) < SHOWN:
             examples.append(_top(occasion.item, length, replies))
         contexts.add(occasion.item)
-    if not found:
+    if not correlations:
         return None
-    numbers = {name: n for n, name in enumerate(dict.fromkeys(name for name, _ in found))}
-    rho = correlation([value for _, value in found], np.array([numbers[name] for name, _ in found]))
-    return SameLength(rho, len(contexts), len(found), len(ranked), examples)
+    numbers = {name: n for n, name in enumerate(dict.fromkeys(name for name, _ in correlations))}
+    rho = correlation([value for _, value in correlations], np.array([numbers[name] for name, _ in correlations]))
+    return SameLength(rho, len(contexts), len(correlations), len(ranked), examples)
 
 
 def _groups(
@@ -70,16 +70,16 @@ def _groups(
 ) -> Iterator[tuple[Occasion, int, dict[Tokens, tuple[float, float]]]]:
     """Contexts and lengths with enough different replies, the commonest length of a context first."""
     by_context: dict[str, tuple[Occasion, dict[int, dict[Tokens, tuple[float, float]]]]] = {}
-    for (occasion, said), chance in zip(ranked, chances, strict=True):
+    for (occasion, reply), chance in zip(ranked, chances, strict=True):
         _, lengths = by_context.setdefault(occasion.item, (occasion, defaultdict(dict)))
-        if said.logprob is not None:
-            lengths[len(said.tokens)][said.tokens] = (float(chance), said.logprob)
+        if reply.logprob is not None:
+            lengths[len(reply.tokens)][reply.tokens] = (float(chance), reply.logprob)
     for occasion, lengths in by_context.values():
-        for length in sorted(lengths, key=lambda one: (-len(lengths[one]), one)):
+        for length in sorted(lengths, key=lambda words: (-len(lengths[words]), words)):
             if len(lengths[length]) >= FEWEST_ALIKE:
                 yield occasion, length, lengths[length]
 
 
 def _top(item: str, length: int, replies: dict[Tokens, tuple[float, float]]) -> TopReplies:
-    first = [sorted(replies, key=lambda one: (-replies[one][by], one))[:TOP] for by in (0, 1)]
+    first = [sorted(replies, key=lambda reply: (-replies[reply][by], reply))[:TOP] for by in (0, 1)]
     return TopReplies(item, length, *first)

@@ -43,8 +43,8 @@ def fit_length(fit: Sequence[Showing], choose: Sequence[Showing]) -> Predict:
     """P(person | length): counts of each length, smoothed over its neighbours."""
     places = np.arange(LONGEST_REPLY + 1)
     counts = {label: np.zeros(len(places)) for label in (True, False)}
-    for one in fit:
-        counts[one.human][len(one.reply)] += one.weight
+    for showing in fit:
+        counts[showing.human][len(showing.reply)] += showing.weight
     prior = sum(counts[True]) / (sum(counts[True]) + sum(counts[False]))
 
     def with_spread(spread: float) -> Predict:
@@ -53,60 +53,60 @@ def fit_length(fit: Sequence[Showing], choose: Sequence[Showing]) -> Predict:
         table = (human + 2 * prior) / (human + model + 2)
         return lambda replies: np.asarray(table[[len(reply) for reply in replies]], dtype=np.float64)
 
-    return min((with_spread(spread) for spread in SPREADS), key=lambda one: log_loss(one, choose))
+    return min((with_spread(spread) for spread in SPREADS), key=lambda showing: log_loss(showing, choose))
 
 
 def log_loss(predict: Predict, showings: Sequence[Showing]) -> float:
     """Mean negative log-likelihood of the labels, in nats."""
-    return _loss_of(predict([one.reply for one in showings]), showings)
+    return _loss_of(predict([showing.reply for showing in showings]), showings)
 
 
 def _loss_of(chances: Floats, showings: Sequence[Showing]) -> float:
     chance = np.clip(chances, 1e-12, 1 - 1e-12)
-    labels = np.array([one.human for one in showings])
-    weights = np.array([one.weight for one in showings])
+    labels = np.array([showing.human for showing in showings])
+    weights = np.array([showing.weight for showing in showings])
     return float(-(weights * np.log(np.where(labels, chance, 1 - chance))).sum() / weights.sum())
 
 
 def grams(reply: Tokens) -> set[Gram]:
     """The words and neighbouring pairs of a reply; its two ends count as words."""
-    whole = (-1, *reply, -2)
-    return {(one,) for one in reply} | set(pairwise(whole))
+    marked_reply = (-1, *reply, -2)
+    return {(word,) for word in reply} | set(pairwise(marked_reply))
 
 
 def fit_bag(
     fit: Sequence[Showing], choose: Sequence[Showing], spelt: Callable[[Gram], str]
 ) -> tuple[Predict, list[Artefact]]:
     """A logistic regression on which words and pairs a reply holds, and its heaviest weights."""
-    held = [grams(one.reply) for one in fit]
-    often = Counter(gram for found in held for gram in found)
+    gram_sets = [grams(showing.reply) for showing in fit]
+    often = Counter(gram for fitted in gram_sets for gram in fitted)
     column = {gram: n for n, gram in enumerate(sorted(gram for gram, times in often.items() if times >= AT_LEAST))}
-    x = _matrix(held, column)
-    labels = np.array([float(one.human) for one in fit])
-    shares = np.array([one.weight for one in fit])
-    put_aside = _matrix([grams(one.reply) for one in choose], column)  # once for all penalties
+    x = _matrix(gram_sets, column)
+    labels = np.array([float(showing.human) for showing in fit])
+    shares = np.array([showing.weight for showing in fit])
+    put_aside = _matrix([grams(showing.reply) for showing in choose], column)  # once for all penalties
 
-    def chances(held: sparse.csr_matrix, weights: Floats) -> Floats:
-        return np.asarray(expit(held @ weights[:-1] + weights[-1]))
+    def chances(matrix: sparse.csr_matrix, weights: Floats) -> Floats:
+        return np.asarray(expit(matrix @ weights[:-1] + weights[-1]))
 
     def predict(replies: Sequence[Tokens]) -> Floats:
-        return chances(_matrix([grams(one) for one in replies], column), found)
+        return chances(_matrix([grams(reply) for reply in replies], column), fitted)
 
-    each = (_logistic(x, labels, shares / shares.mean(), penalty) for penalty in PENALTIES)
-    found = min(each, key=lambda one: _loss_of(chances(put_aside, one), choose))
+    fits = (_logistic(x, labels, shares / shares.mean(), penalty) for penalty in PENALTIES)
+    fitted = min(fits, key=lambda showing: _loss_of(chances(put_aside, showing), choose))
     human = np.asarray(x[labels == 1].sum(0)).ravel()
     model = np.asarray(x[labels == 0].sum(0)).ravel()
     grams_in_order = list(column)
-    heaviest = sorted(range(len(column)), key=lambda n: (-abs(found[n]), grams_in_order[n]))[:HEAVIEST]
+    heaviest = sorted(range(len(column)), key=lambda n: (-abs(fitted[n]), grams_in_order[n]))[:HEAVIEST]
     return predict, [
-        Artefact(spelt(grams_in_order[n]), round(float(found[n]), 4), int(human[n]), int(model[n])) for n in heaviest
+        Artefact(spelt(grams_in_order[n]), round(float(fitted[n]), 4), int(human[n]), int(model[n])) for n in heaviest
     ]
 
 
-def _matrix(held: Sequence[set[Gram]], column: dict[Gram, int]) -> sparse.csr_matrix:
-    rows = [sorted(column[gram] for gram in found if gram in column) for found in held]
+def _matrix(gram_sets: Sequence[set[Gram]], column: dict[Gram, int]) -> sparse.csr_matrix:
+    rows = [sorted(column[gram] for gram in grams_of_text if gram in column) for grams_of_text in gram_sets]
     ends = np.cumsum([0, *map(len, rows)])
-    columns = np.array([one for row in rows for one in row], dtype=np.int64)
+    columns = np.array([column_number for row in rows for column_number in row], dtype=np.int64)
     return sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(rows), len(column)))
 
 
@@ -120,5 +120,5 @@ def _logistic(x: sparse.csr_matrix, labels: Floats, weights: Floats, penalty: fl
         residual = weights * (expit(odds) - labels)
         return float(value), np.append(across @ residual + penalty * beta[:-1], residual.sum())
 
-    found = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 500})
-    return np.asarray(found.x, dtype=np.float64)
+    fit = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    return np.asarray(fit.x, dtype=np.float64)

@@ -46,19 +46,27 @@ DETECTION_CARD = Card(
 )
 
 
-def write_detection_scores(folder: Path, found: Detection) -> Path:
+def write_detection_scores(folder: Path, detection: Detection) -> Path:
     """Write adversarial.parquet; its path."""
     path = folder / "adversarial.parquet"
-    schema = SCORED.with_metadata(metadata(found.signature, {"adversarial": DETECTION_CARD}))
+    schema = SCORED.with_metadata(metadata(detection.signature, {"adversarial": DETECTION_CARD}))
     # One model has one clean score: that of its own law, not of a search; other decodings are conditions.
-    first = min((who.decoding for who in found.own), key=lambda name: (name.startswith(SEARCHES), name))
+    first = min((who.decoding for who in detection.own), key=lambda name: (name.startswith(SEARCHES), name))
     with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
-        for who, (trial, result) in found.own.items():
-            rows = list(_rows(who, trial, result, found.folds, 0, "", "" if who.decoding == first else who.decoding))
-            if who in found.together:
-                together, chances, of = found.together[who]
+        for who, (trial, result) in detection.own.items():
+            rows = list(
+                _rows(who, trial, result, detection.folds, 0, "", "" if who.decoding == first else who.decoding)
+            )
+            if who in detection.together:
+                together, chances, of = detection.together[who]
                 rows += _rows(
-                    who, together, chances, found.folds, of, "_shared", "" if who.decoding == first else who.decoding
+                    who,
+                    together,
+                    chances,
+                    detection.folds,
+                    of,
+                    "_shared",
+                    "" if who.decoding == first else who.decoding,
                 )
             writer.write_table(pa.Table.from_pylist(rows, schema=schema))
     return path
@@ -67,17 +75,22 @@ def write_detection_scores(folder: Path, found: Detection) -> Path:
 def _rows(
     who: Generator, trial: Trial, result: TrialResult, folds: int, of: int, suffix: str, condition: str
 ) -> Iterator[dict[str, Any]]:
-    shown = trial.in_all("test", folds)
+    showings = trial.in_all("test", folds)
     network = any(rater not in SIMPLE for rater in result.test)
     for rater, chances in result.test.items():
-        beside = rater in SIMPLE and (network or rater != "bag")
-        for one, chance in zip(shown, chances, strict=True):
-            if one.human or one.of != of:
+        is_baseline = rater in SIMPLE and (network or rater != "bag")
+        for showing, chance in zip(showings, chances, strict=True):
+            if showing.human or showing.of != of:
                 continue
             same = {
-                "evaluator": "baseline" if beside else "adversarial", "model": rater if beside else who.model,
-                "seed": None if beside else who.seed, "checkpoint": who.checkpoint, "item": one.occasion.item,
-                "rater": who.name if beside else rater, "cluster": one.occasion.dialogue, "condition": condition,
-            }  # fmt: skip
+                "evaluator": "baseline" if is_baseline else "adversarial",
+                "model": rater if is_baseline else who.model,
+                "seed": None if is_baseline else who.seed,
+                "checkpoint": who.checkpoint,
+                "item": showing.occasion.item,
+                "rater": who.name if is_baseline else rater,
+                "cluster": showing.occasion.dialogue,
+                "condition": condition,
+            }
             yield {**same, "task": f"human_like{suffix}", "score": float(chance)}
             yield {**same, "task": f"fooled{suffix}", "score": float(chance > 0.5)}

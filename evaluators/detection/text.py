@@ -10,14 +10,24 @@ from evaluators.detection.answer import SEARCHES, Detected, Detection
 from evaluators.detection.rates import DetectionCurve, Measured
 from evaluators.detection.same_length import SameLength
 
-HEADS = ("model", "decoding", "told apart", "length", "bag of words", "null A", "null B", "beyond the best", "fooled",
-         "fooled, shared")  # fmt: skip
+HEADS = (
+    "model",
+    "decoding",
+    "told apart",
+    "length",
+    "bag of words",
+    "null A",
+    "null B",
+    "beyond the best",
+    "fooled",
+    "fooled, shared",
+)
 
 
-def detection_table(found: Detection) -> str:
+def detection_table(detection: Detection) -> str:
     """A line a generator; shares, with 95 % intervals where they matter most."""
-    rows = [HEADS, *(_cells(one) for one in found.found)]
-    if not any(one.shared for one in found.found):
+    rows = [HEADS, *(_cells(result) for result in detection.found)]
+    if not any(result.shared for result in detection.found):
         rows = [row[:-1] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -30,14 +40,20 @@ def detection_table(found: Detection) -> str:
     return "\n".join(lines)
 
 
-def _cells(one: Detected) -> tuple[str, ...]:
-    beyond = f"{_signed(one.beyond.value)} ({_signed(one.beyond.low)} to {_signed(one.beyond.high)})"
+def _cells(result: Detected) -> tuple[str, ...]:
+    beyond = f"{_signed(result.beyond.value)} ({_signed(result.beyond.low)} to {_signed(result.beyond.high)})"
     return (
-        one.who.name + ("" if one.who.checkpoint == "last" else f" {one.who.checkpoint}"), one.who.decoding,
-        with_interval(one.accuracy), short(one.length.value), short(one.bag.value),
-        with_interval(one.null_a) if one.null_a else "-", with_interval(one.null_b), beyond, short(one.fooled.value),
-        short(one.shared.value) if one.shared else "-",
-    )  # fmt: skip
+        result.who.name + ("" if result.who.checkpoint == "last" else f" {result.who.checkpoint}"),
+        result.who.decoding,
+        with_interval(result.accuracy),
+        short(result.length.value),
+        short(result.bag.value),
+        with_interval(result.null_a) if result.null_a else "-",
+        with_interval(result.null_b),
+        beyond,
+        short(result.fooled.value),
+        short(result.shared.value) if result.shared else "-",
+    )
 
 
 def short(value: float) -> str:
@@ -46,77 +62,84 @@ def short(value: float) -> str:
     return text[1:] if text.startswith("0") else text
 
 
-def with_interval(one: Measured) -> str:
+def with_interval(measure: Measured) -> str:
     """A share and its interval."""
-    return f"{short(one.value)} ({short(one.low)}-{short(one.high)})"
+    return f"{short(measure.value)} ({short(measure.low)}-{short(measure.high)})"
 
 
 def _signed(value: float) -> str:
     return ("-" if round(value, 2) < 0 else "+" if round(value, 2) > 0 else "") + short(abs(value))
 
 
-def detection_notes(found: Detection) -> Iterator[str]:
+def detection_notes(detection: Detection) -> Iterator[str]:
     """What a reader must know beside the numbers."""
-    material, one = found.material, found.found[0]
+    material, first_result = detection.material, detection.found[0]
     yield (
-        f"Chance is .50. {one.dialogues} dialogues are tested, none of which was seen in training; "
-        + (f"{found.folds} quarters in turn." if found.folds > 1 else "the split is 60, 15 and 25 % of the dialogues.")
+        f"Chance is .50. {first_result.dialogues} dialogues are tested, none of which was seen in training; "
+        + (
+            f"{detection.folds} quarters in turn."
+            if detection.folds > 1
+            else "the split is 60, 15 and 25 % of the dialogues."
+        )
     )
     unknown = f"{100 * material.with_unknown:.0f} % of people's replies hold a word that no model can write (<unk>)"
     spelt = "the study's vocabulary" if material.own_vocabulary else "the words of the training split"
     yield f"Both sides are spelt by {spelt} and cut at its longest reply; {unknown}."
-    for each in found.found:
-        yield from _sentences(each)
-    searches = [each for each in found.found if each.who.decoding.startswith(SEARCHES)]
+    for result in detection.found:
+        yield from _sentences(result)
+    searches = [result for result in detection.found if result.who.decoding.startswith(SEARCHES)]
     if searches:
         yield "A search writes the same safe replies again and again, so its replies are the easiest to tell."
-    if any(each.null_a is None for each in found.found if each not in searches):
+    if any(result.null_a is None for result in detection.found if result not in searches):
         yield "Null A needs a second draw of each context: sample with --draws 2."
-    if any(each.who.checkpoint == "untrained" for each in found.found):
+    if any(result.who.checkpoint == "untrained" for result in detection.found):
         yield "Of an untrained model an accuracy near 1 is what is to be expected."
 
 
-def _sentences(one: Detected) -> Iterator[str]:
-    name = _named(one)
-    if one.accuracy.low <= 0.5:
-        yield f"{name}: not told from people ({with_interval(one.accuracy)} of replies are told right)."
-    elif one.beyond.low <= 0:
+def _sentences(result: Detected) -> Iterator[str]:
+    name = _named(result)
+    if result.accuracy.low <= 0.5:
+        yield f"{name}: not told from people ({with_interval(result.accuracy)} of replies are told right)."
+    elif result.beyond.low <= 0:
         yield (
-            f"{name}: told from people in {with_interval(one.accuracy)} of replies, but not shown to be told better "
-            f"than by {_title(one.best)} ({short(_of(one, one.best).value)})."
+            f"{name}: told from people in {with_interval(result.accuracy)} of replies, but not shown to be told better "
+            f"than by {_title(result.best)} ({short(_of(result, result.best).value)})."
         )
     else:
         yield (
-            f"{name}: told from people in {with_interval(one.accuracy)} of replies; {short(one.beyond.value)} "
-            f"({short(one.beyond.low)} to {short(one.beyond.high)}) of that lies beyond {_title(one.best)}."
+            f"{name}: told from people in {with_interval(result.accuracy)} of replies; {short(result.beyond.value)} "
+            f"({short(result.beyond.low)} to {short(result.beyond.high)}) of that lies beyond {_title(result.best)}."
         )
-    if one.without_unknown and abs(one.without_unknown.value - one.accuracy.value) > 0.03:
-        yield f"  Where people wrote no unknown word: {with_interval(one.without_unknown)}."
-    for null, what in ((one.null_a, "null A (two draws of this model)"), (one.null_b, "null B (labels drawn by lot)")):
+    if result.without_unknown and abs(result.without_unknown.value - result.accuracy.value) > 0.03:
+        yield f"  Where people wrote no unknown word: {with_interval(result.without_unknown)}."
+    for null, what in (
+        (result.null_a, "null A (two draws of this model)"),
+        (result.null_b, "null B (labels drawn by lot)"),
+    ):
         if null and not null.low <= 0.5 <= null.high:
             yield f"  Caution: {what} is {with_interval(null)} where .50 is the truth; about one null in twenty is."
 
 
-def _named(one: Detected) -> str:
+def _named(result: Detected) -> str:
     """`seq2seq-0, greedy`; the checkpoint where it is not the last."""
-    of = "" if one.who.checkpoint == "last" else f", {one.who.checkpoint}"
-    return f"{one.who.name}, {one.who.decoding}{of}"
+    of = "" if result.who.checkpoint == "last" else f", {result.who.checkpoint}"
+    return f"{result.who.name}, {result.who.decoding}{of}"
 
 
 def _title(simple: str) -> str:
     return {"length": "length alone", "bag": "a bag of words"}[simple]
 
 
-def _of(one: Detected, simple: str) -> Measured:
-    return one.length if simple == "length" else one.bag
+def _of(result: Detected, simple: str) -> Measured:
+    return result.length if simple == "length" else result.bag
 
 
-def artefact_lines(one: Detected, most: int = 8) -> str:
+def artefact_lines(result: Detected, most: int = 8) -> str:
     """The heaviest words of the bag, a model's first."""
-    model = [found.words for found in one.artefacts if found.weight < 0][:most]
-    human = [found.words for found in one.artefacts if found.weight > 0][:most]
+    model = [artefact.words for artefact in result.artefacts if artefact.weight < 0][:most]
+    human = [artefact.words for artefact in result.artefacts if artefact.weight > 0][:most]
     return (
-        f"{_named(one)}: the model's marks: {', '.join(map(_quoted, model)) or 'none'}; "
+        f"{_named(result)}: the model's marks: {', '.join(map(_quoted, model)) or 'none'}; "
         f"people's: {', '.join(map(_quoted, human)) or 'none'}."
     )
 
@@ -125,67 +148,94 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def ranking_lines(one: Detected, found: Detection) -> Iterator[str]:
+def ranking_lines(result: Detected, detection: Detection) -> Iterator[str]:
     """The rankings of replies of one length."""
-    if one.ranked is None:
+    if result.ranked is None:
         yield (
-            f"{_named(one)}: no context of the test has enough draws of one length. Sample many: "
+            f"{_named(result)}: no context of the test has enough draws of one length. Sample many: "
             "python -m generation sample STUDY --decoding temperature:1 --draws 100"
         )
         return
-    ranked = one.ranked
+    ranked = result.ranked
     yield (
-        f"{_named(one)}: correlation {ranked.rho.value:+z.2f} ({ranked.rho.low:+z.2f} to "
+        f"{_named(result)}: correlation {ranked.rho.value:+z.2f} ({ranked.rho.low:+z.2f} to "
         f"{ranked.rho.high:+z.2f}) of the discriminator's and the model's own ranking of replies of one length, over "
         f"{ranked.groups} sets of replies to {ranked.contexts} contexts ({ranked.draws:,} draws)."
     )
     for top in ranked.examples:
         yield f"  {top.item}, replies of {top.length} words"
-        yield "    the discriminator's first:  " + "  |  ".join(map(found.material.spelt, top.by_discriminator))
-        yield "    the model's likeliest:      " + "  |  ".join(map(found.material.spelt, top.by_logprob))
+        yield "    the discriminator's first:  " + "  |  ".join(map(detection.material.spelt, top.by_discriminator))
+        yield "    the model's likeliest:      " + "  |  ".join(map(detection.material.spelt, top.by_logprob))
 
 
-def detection_document(found: Detection) -> dict[str, Any]:
+def detection_document(detection: Detection) -> dict[str, Any]:
     """Everything, as adversarial.json and --json hold it."""
     return {
-        "signature": found.signature,
-        "dialogues": found.found[0].dialogues,
-        "with_unknown": found.material.with_unknown,
-        "notes": [line.strip() for line in detection_notes(found)],
-        "generators": [_document(one, found) for one in found.found],
+        "signature": detection.signature,
+        "dialogues": detection.found[0].dialogues,
+        "with_unknown": detection.material.with_unknown,
+        "notes": [line.strip() for line in detection_notes(detection)],
+        "generators": [_document(result, detection) for result in detection.found],
     }
 
 
-def _document(one: Detected, found: Detection) -> dict[str, Any]:
-    who = {"model": one.who.model, "seed": one.who.seed, "checkpoint": one.who.checkpoint}
+def _document(result: Detected, detection: Detection) -> dict[str, Any]:
+    who = {"model": result.who.model, "seed": result.who.seed, "checkpoint": result.who.checkpoint}
     numbers = {
-        name: asdict(value) if (value := getattr(one, name)) else None
-        for name in ("accuracy", "length", "bag", "null_a", "null_b", "without_unknown", "beyond", "beyond_length",
-                     "fooled", "human_taken", "shared")
-    }  # fmt: skip
+        name: asdict(value) if (value := getattr(result, name)) else None
+        for name in (
+            "accuracy",
+            "length",
+            "bag",
+            "null_a",
+            "null_b",
+            "without_unknown",
+            "beyond",
+            "beyond_length",
+            "fooled",
+            "human_taken",
+            "shared",
+        )
+    }
     return {
-        **who, "decoding": one.who.decoding, "replies": one.replies, "by": one.rater, **numbers, "best": one.best,
-        "average_precision": asdict(one.precision_recall.area), "auc": asdict(one.roc.area), "brier": one.brier,
-        "calibration": list(one.calibration), "precision_recall": _curve(one.precision_recall),
-        "roc": _curve(one.roc), "artefacts": [asdict(artefact) for artefact in one.artefacts],
-        "epochs": {rater: list(each) for rater, each in one.epochs.items()},
-        "same_length": one.ranked and _ranking(one.ranked, found),
-    }  # fmt: skip
+        **who,
+        "decoding": result.who.decoding,
+        "replies": result.replies,
+        "by": result.rater,
+        **numbers,
+        "best": result.best,
+        "average_precision": asdict(result.precision_recall.area),
+        "auc": asdict(result.roc.area),
+        "brier": result.brier,
+        "calibration": list(result.calibration),
+        "precision_recall": _curve(result.precision_recall),
+        "roc": _curve(result.roc),
+        "artefacts": [asdict(artefact) for artefact in result.artefacts],
+        "epochs": {rater: list(epochs) for rater, epochs in result.epochs.items()},
+        "same_length": result.ranked and _ranking(result.ranked, detection),
+    }
 
 
-def _curve(one: DetectionCurve) -> dict[str, list[float]]:
-    return {name: [round(float(value), 6) for value in getattr(one, name)] for name in ("x", "y", "low", "high")}
+def _curve(curve: DetectionCurve) -> dict[str, list[float]]:
+    return {name: [round(float(value), 6) for value in getattr(curve, name)] for name in ("x", "y", "low", "high")}
 
 
-def _ranking(one: SameLength, found: Detection) -> dict[str, Any]:
+def _ranking(ranking: SameLength, detection: Detection) -> dict[str, Any]:
     def spelt(replies: Sequence[tuple[int, ...]]) -> list[str]:
-        return [found.material.spelt(reply) for reply in replies]
+        return [detection.material.spelt(reply) for reply in replies]
 
     return {
-        "rho": asdict(one.rho), "contexts": one.contexts, "sets": one.groups, "draws": one.draws,
+        "rho": asdict(ranking.rho),
+        "contexts": ranking.contexts,
+        "sets": ranking.groups,
+        "draws": ranking.draws,
         "examples": [
-            {"item": top.item, "length": top.length, "by_discriminator": spelt(top.by_discriminator),
-             "by_logprob": spelt(top.by_logprob)}
-            for top in one.examples
+            {
+                "item": top.item,
+                "length": top.length,
+                "by_discriminator": spelt(top.by_discriminator),
+                "by_logprob": spelt(top.by_logprob),
+            }
+            for top in ranking.examples
         ],
-    }  # fmt: skip
+    }

@@ -37,44 +37,55 @@ class Trial:
 
     def part(self, name: str, fold: int) -> list[Showing]:
         """The replies of one part of the dialogues."""
-        return [one for one in self.showings if one.occasion.part(fold) == name]
+        return [showing for showing in self.showings if showing.occasion.part(fold) == name]
 
     def in_all(self, name: str, folds: int) -> list[Showing]:
         """The replies of one part in every fold, one fold after the other."""
-        return [one for fold in range(folds) for one in self.part(name, fold)]
+        return [showing for fold in range(folds) for showing in self.part(name, fold)]
 
     def ranked_in(self, fold: int) -> list[tuple[Occasion, Said]]:
         """The draws to be ranked whose dialogues this fold tests."""
-        return [(occasion, said) for occasion, said in self.ranked if occasion.part(fold) == "test"]
+        return [(occasion, reply) for occasion, reply in self.ranked if occasion.part(fold) == "test"]
 
 
 def trials(material: DetectionMaterial, *, seed: int, shared: bool, draws: int) -> Iterator[Trial]:
     """Every generator's own trial with its nulls, and one for all together where it is asked for."""
     for who, replies in material.replies.items():
-        both = [material.occasions[item] for item in replies]
-        yield Trial("own", (who,), [*_people(both), *_machine(both, replies, 0)], list(_ranked(both, replies, draws)))
-        if twice := [one for one in both if len(replies[one.item]) > 1]:
-            first = [Showing(one, replies[one.item][1].tokens, human=True) for one in twice]
+        occasions = [material.occasions[item] for item in replies]
+        yield Trial(
+            "own",
+            (who,),
+            [*_people(occasions), *_machine(occasions, replies, 0)],
+            list(_ranked(occasions, replies, draws)),
+        )
+        if twice := [occasion for occasion in occasions if len(replies[occasion.item]) > 1]:
+            first = [Showing(occasion, replies[occasion.item][1].tokens, human=True) for occasion in twice]
             yield Trial("null A", (who,), [*first, *_machine(twice, replies, 0)])
         lots = child_random(seed, "detection", "labels", who.name, who.decoding)
-        yield Trial("null B", (who,), [Showing(one, one.human, human=lots.random() < 0.5) for one in both])
+        yield Trial(
+            "null B", (who,), [Showing(occasion, occasion.human, human=lots.random() < 0.5) for occasion in occasions]
+        )
     if shared:
         yield from _shared(material)
 
 
 def _people(occasions: Sequence[Occasion], weight: float = 1.0) -> list[Showing]:
-    return [Showing(one, one.human, human=True, weight=weight) for one in occasions]
+    return [Showing(occasion, occasion.human, human=True, weight=weight) for occasion in occasions]
 
 
 def _machine(occasions: Sequence[Occasion], replies: Mapping[str, Sequence[Said]], of: int) -> list[Showing]:
-    return [Showing(one, replies[one.item][0].tokens, human=False, of=of) for one in occasions]
+    return [Showing(occasion, replies[occasion.item][0].tokens, human=False, of=of) for occasion in occasions]
 
 
 def _shared(material: DetectionMaterial) -> Iterator[Trial]:
     """A decoding's generators in one trial, on the contexts that all of them answered."""
     for decoding in sorted({who.decoding for who in material.replies}):
         group = tuple(who for who in material.replies if who.decoding == decoding)
-        common = [one for one in material.occasions.values() if all(one.item in material.replies[who] for who in group)]
+        common = [
+            occasion
+            for occasion in material.occasions.values()
+            if all(occasion.item in material.replies[who] for who in group)
+        ]
         if len(group) > 1 and common:
             machines = [s for n, who in enumerate(group) for s in _machine(common, material.replies[who], n)]
             yield Trial("shared", group, [*_people(common, len(group)), *machines])
@@ -84,7 +95,7 @@ def _ranked(
     occasions: Sequence[Occasion], replies: Mapping[str, Sequence[Said]], draws: int
 ) -> Iterator[tuple[Occasion, Said]]:
     """The draws of contexts that have many of them, with their log-probabilities."""
-    for one in occasions if draws else ():
-        told = [said for said in replies[one.item] if said.logprob is not None][:draws]
-        if len(told) >= FEWEST_DRAWS:
-            yield from ((one, said) for said in told)
+    for occasion in occasions if draws else ():
+        scored_replies = [reply for reply in replies[occasion.item] if reply.logprob is not None][:draws]
+        if len(scored_replies) >= FEWEST_DRAWS:
+            yield from ((occasion, reply) for reply in scored_replies)

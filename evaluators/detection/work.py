@@ -58,12 +58,12 @@ class TrialResult:
 
 
 def trial_jobs(
-    study: Path, material: DetectionMaterial, found: Sequence[Trial], settings: DetectionSettings
+    study: Path, material: DetectionMaterial, trials_to_run: Sequence[Trial], settings: DetectionSettings
 ) -> list[TrialJob]:
     """Every trial with its file."""
     jobs = []
     words = hashlib.sha256("\n".join(material.words).encode()).hexdigest()
-    for trial in found:
+    for trial in trials_to_run:
         key = content_key(words, asdict(settings), trial.name, _text(trial))
         who = trial.who[0].decoding if trial.name == "shared" else trial.who[0].file_name
         name = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in f"{who}-{trial.name}")
@@ -73,44 +73,50 @@ def trial_jobs(
 
 def as_detection_jobs(todo: Sequence[TrialJob]) -> list[Job]:
     """What is not there yet."""
-    return [Job(one.path.stem, one.path.stem, one) for one in todo if not one.path.exists()]
+    return [Job(fold.path.stem, fold.path.stem, fold) for fold in todo if not fold.path.exists()]
 
 
 def discriminate(shared: tuple[Sequence[str], DetectionSettings], job: TrialJob) -> None:
     """Train every discriminator of one trial and write what they say."""
     words, settings = shared
     clear_halves(job.path)
-    found: dict[str, list[Floats]] = defaultdict(list)
-    told: dict[str, Any] = {"epochs": defaultdict(list)}
+    chances_of: dict[str, list[Floats]] = defaultdict(list)
+    facts: dict[str, Any] = {"epochs": defaultdict(list)}
     for fold in range(settings.folds):
-        artefacts = _one_fold(job.trial, fold, words, settings, found, told["epochs"])
-        told.setdefault("artefacts", [asdict(one) for one in artefacts])
-    arrays = {name: np.concatenate(parts) for name, parts in found.items()}
-    arrays["told"] = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8).astype(np.float64)
+        artefacts = _one_fold(job.trial, fold, words, settings, chances_of, facts["epochs"])
+        facts.setdefault("artefacts", [asdict(artefact) for artefact in artefacts])
+    arrays = {name: np.concatenate(parts) for name, parts in chances_of.items()}
+    arrays["told"] = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8).astype(np.float64)
     job.path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(job.path, "wb") as handle:
         np.savez(handle, **arrays)  # type: ignore[arg-type]  # the stub takes the names for options
 
 
 def _one_fold(
-    trial: Trial, fold: int, words: Sequence[str], settings: DetectionSettings,
-    found: dict[str, list[Floats]], epochs: dict[str, list[int]],
-) -> list[Artefact]:  # fmt: skip
+    trial: Trial,
+    fold: int,
+    words: Sequence[str],
+    settings: DetectionSettings,
+    chances_of: dict[str, list[Floats]],
+    epochs: dict[str, list[int]],
+) -> list[Artefact]:
     """Train on the other quarters; what is found is added, and the bag's artefacts are returned."""
     parts = {name: trial.part(name, fold) for name in PARTS}
     raters, artefacts = _simple(parts["fit"], parts["choose"], words)
-    asked = {name: [(one.occasion, one.reply) for one in parts[name]] for name in ("choose", "test")}
-    asked["ranked"] = [(occasion, said.tokens) for occasion, said in trial.ranked_in(fold)]
+    asked_replies = {
+        name: [(showing.occasion, showing.reply) for showing in parts[name]] for name in ("choose", "test")
+    }
+    asked_replies["ranked"] = [(occasion, ranked_reply.tokens) for occasion, ranked_reply in trial.ranked_in(fold)]
     for rater, predict in raters.items():
-        for name, rows in asked.items():
-            found[f"{name}/{rater}"].append(predict([reply for _, reply in rows]))
+        for name, rows in asked_replies.items():
+            chances_of[f"{name}/{rater}"].append(predict([reply for _, reply in rows]))
     for seed in settings.seeds if settings.lstm else ():
         from evaluators.detection.network import chance_of_a_person, fit_discriminator
 
         own = child_seed(settings.seed, "detection", "lstm", seed)
         fitted = fit_discriminator(parts["fit"], parts["choose"], len(words), own)
-        for name, rows in asked.items():
-            found[f"{name}/lstm seed {seed}"].append(chance_of_a_person(fitted.network, rows))
+        for name, rows in asked_replies.items():
+            chances_of[f"{name}/lstm seed {seed}"].append(chance_of_a_person(fitted.network, rows))
         epochs[f"lstm seed {seed}"].append(fitted.epochs)
     return artefacts
 
@@ -119,22 +125,25 @@ def read_result(path: Path) -> TrialResult:
     """What a job wrote."""
     with np.load(path) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    told = json.loads(bytes(arrays.pop("told").astype(np.uint8)).decode())
+    facts = json.loads(bytes(arrays.pop("told").astype(np.uint8)).decode())
     by_part: dict[str, dict[str, Floats]] = {"test": {}, "choose": {}, "ranked": {}}
     for name, values in arrays.items():
         part, _, rater = name.partition("/")
         by_part[part][rater] = values
     return TrialResult(
-        by_part["test"], by_part["choose"], by_part["ranked"], [Artefact(**one) for one in told["artefacts"]],
-        told["epochs"],
-    )  # fmt: skip
+        by_part["test"],
+        by_part["choose"],
+        by_part["ranked"],
+        [Artefact(**artefact) for artefact in facts["artefacts"]],
+        facts["epochs"],
+    )
 
 
 def _simple(
     fit: Sequence[Showing], choose: Sequence[Showing], words: Sequence[str]
 ) -> tuple[dict[str, Predict], list[Artefact]]:
     def spelt(gram: Gram) -> str:
-        return " ".join("(start)" if one == -1 else "(end)" if one == -2 else words[one] for one in gram)
+        return " ".join("(start)" if word == -1 else "(end)" if word == -2 else words[word] for word in gram)
 
     bag, artefacts = fit_bag(fit, choose, spelt)
     return dict(zip(SIMPLE, (fit_length(fit, choose), bag), strict=True)), artefacts
@@ -142,10 +151,11 @@ def _simple(
 
 def _text(trial: Trial) -> str:
     """All that a trial's result follows from, hashed."""
-    found = hashlib.sha256()
-    for one in trial.showings:
-        at = one.occasion
-        found.update(f"{at.item} {at.place} {at.context} {one.reply} {one.human} {one.of} {one.weight}\n".encode())
-    for occasion, said in trial.ranked:
-        found.update(f"{occasion.item} {said.tokens} {said.logprob}\n".encode())
-    return found.hexdigest()
+    hashed = hashlib.sha256()
+    for showing in trial.showings:
+        at = showing.occasion
+        text = f"{at.item} {at.place} {at.context} {showing.reply} {showing.human} {showing.of} {showing.weight}\n"
+        hashed.update(text.encode())
+    for occasion, reply in trial.ranked:
+        hashed.update(f"{occasion.item} {reply.tokens} {reply.logprob}\n".encode())
+    return hashed.hexdigest()

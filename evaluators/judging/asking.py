@@ -64,39 +64,46 @@ def questions_on(
     pairs: Sequence[Pair], prompt: Prompt, *, orders: Literal["both", "one"] = "both", draws: int = 1, seed: int = 0
 ) -> list[JudgeCall]:
     """Every call, in the order of the pairs; with one order it is drawn for each pair."""
-    found = []
+    calls = []
     for pair in pairs:
-        drawn: tuple[Order, ...] = ("ab", "ba")
+        orders_asked: tuple[Order, ...] = ("ab", "ba")
         if orders == "one":
-            drawn = (drawn[child_seed(seed, "order", pair.pair) % 2],)
-        for order in drawn:
-            found += [JudgeCall(pair, order, draw, prompt.ask(pair, order, seed, draw)) for draw in range(draws)]
-    return found
+            orders_asked = (orders_asked[child_seed(seed, "order", pair.pair) % 2],)
+        for order in orders_asked:
+            calls += [JudgeCall(pair, order, draw, prompt.ask(pair, order, seed, draw)) for draw in range(draws)]
+    return calls
 
 
 def tokens_of(questions: Sequence[JudgeCall], longest: int) -> tuple[int, int]:
     """An estimate of the tokens in, from the letters, and a bound of those out."""
-    return round(sum(len(one.text) for one in questions) / LETTERS_A_TOKEN), len(questions) * longest
+    return round(sum(len(question.text) for question in questions) / LETTERS_A_TOKEN), len(questions) * longest
 
 
 def verdicts_of(
-    questions: Sequence[JudgeCall], endpoint: Endpoint, name: str, prompt: Prompt, manner: Manner, journal: Path,
-    tell: Callable[[], object], budget: Budget | None = None,
-) -> Ruled:  # fmt: skip
+    questions: Sequence[JudgeCall],
+    endpoint: Endpoint,
+    name: str,
+    prompt: Prompt,
+    manner: Manner,
+    journal: Path,
+    tell: Callable[[], object],
+    budget: Budget | None = None,
+) -> Ruled:
     """Ask everything, and once more what could not be read; a run that was broken off goes on where it ended."""
-    calls = [manner.call(one) for one in questions]
+    calls = [manner.call(question) for question in questions]
     first = ask_all(endpoint, calls, journal, tell, budget=budget, check=_Cuts(manner.longest).count)
     blurred = [n for n, reply in enumerate(first.replies) if reply is not None and _is_worth_asking_again(reply)]
     again = ask_all(
         endpoint, [manner.call(questions[n], again=1) for n in blurred], journal, lambda: None, budget=budget
     )
     second = dict(zip(blurred, again.replies, strict=True))
-    found = [
-        verdict_of(one, reply, second.get(n), name, prompt)
-        for n, (one, reply) in enumerate(zip(questions, first.replies, strict=True)) if reply is not None
-    ]  # fmt: skip
+    verdicts = [
+        verdict_of(question, reply, second.get(n), name, prompt)
+        for n, (question, reply) in enumerate(zip(questions, first.replies, strict=True))
+        if reply is not None
+    ]
     return Ruled(
-        tuple(found),
+        tuple(verdicts),
         first.unasked,
         len(blurred) - again.unasked,
         max(first.spent, again.spent),
@@ -130,26 +137,34 @@ class _Cuts:
 def verdict_of(question: JudgeCall, reply: Reply, second: Reply | None, name: str, prompt: Prompt) -> Verdict:
     """The verdict of a reply, or of the second one where the first could not be read; both are charged."""
     used = reply if second is None else second
-    charged = [one for one in (reply, second) if one is not None]
-    said = said_by(used.spoken)
-    whole = used.spoken == used.text  # with thoughts before it, the first token is no answer
-    shares = shares_of_tokens(used.logprobs) if used.logprobs and whole and said != "unusable" else None
+    charged = [part for part in (reply, second) if part is not None]
+    statement = said_by(used.spoken)
+    is_answer_alone = used.spoken == used.text  # with thoughts before it, the first token is no answer
+    shares = shares_of_tokens(used.logprobs) if used.logprobs and is_answer_alone and statement != "unusable" else None
     return Verdict(
-        question.pair.pair, name, question.order, ruling_on(said, question.order), prompt.hash, question.draw,
-        None if shares is None else probabilities(shares, question.order), (used.spoken or used.text)[:KEPT],
-        _sum([one.tokens_in for one in charged]), _sum([one.tokens_out for one in charged]), used.seconds,
-    )  # fmt: skip
+        question.pair.pair,
+        name,
+        question.order,
+        ruling_on(statement, question.order),
+        prompt.hash,
+        question.draw,
+        None if shares is None else probabilities(shares, question.order),
+        (used.spoken or used.text)[:KEPT],
+        _sum([part.tokens_in for part in charged]),
+        _sum([part.tokens_out for part in charged]),
+        used.seconds,
+    )
 
 
-def ruling_on(said: Said, order: Order) -> Ruling:
+def ruling_on(statement: Said, order: Order) -> Ruling:
     """What was said of the first and second, about a and b.
 
     >>> ruling_on("first", "ba"), ruling_on("second", "ba"), ruling_on("tie", "ba")
     ('b', 'a', 'tie')
     """
-    if said in ("tie", "unusable"):
-        return said
-    return "a" if (said == "first") == (order == "ab") else "b"
+    if statement in ("tie", "unusable"):
+        return statement
+    return "a" if (statement == "first") == (order == "ab") else "b"
 
 
 def probabilities(shares: tuple[float, float, float], order: Order) -> dict[str, float]:
@@ -159,4 +174,4 @@ def probabilities(shares: tuple[float, float, float], order: Order) -> dict[str,
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
-    return None if any(one is None for one in counts) else sum(one or 0 for one in counts)
+    return None if any(number is None for number in counts) else sum(number or 0 for number in counts)

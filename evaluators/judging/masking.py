@@ -25,10 +25,15 @@ def _without(side: Candidate) -> Candidate:
     return replace(side, text=TELLS_THE_JUDGE.sub(MASK, side.text))
 
 
-def compared_with_masked(found: Sequence[Verdict]) -> tuple[list[Verdict], str]:
+def compared_with_masked(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], str]:
     """The verdicts on the pairs as they are, and how many of them are others where the words are masked."""
-    plain = [one for one in found if not one.pair.endswith(MASKED)]
-    said = {(one.pair, one.order, one.draw): one.choice for one in found}
-    both = [(one.choice, said[key]) for one in plain if (key := (one.pair + MASKED, one.order, one.draw)) in said]
-    changed = sum(one != other for one, other in both)
-    return plain, f"{changed} of {len(both)} verdicts on responses that speak to the judge change when that is masked."
+    plain = [verdict for verdict in verdicts if not verdict.pair.endswith(MASKED)]
+    choices = {(verdict.pair, verdict.order, verdict.draw): verdict.choice for verdict in verdicts}
+    pairs_of_choices = [
+        (verdict.choice, choices[key])
+        for verdict in plain
+        if (key := (verdict.pair + MASKED, verdict.order, verdict.draw)) in choices
+    ]
+    changed = sum(verdict != masked_choice for verdict, masked_choice in pairs_of_choices)
+    total = len(pairs_of_choices)
+    return plain, f"{changed} of {total} verdicts on responses that speak to the judge change when that is masked."

@@ -62,7 +62,7 @@ class Prompt:
         mark = delimiter((context, *sides), f"{seed}:{pair.pair}:{order}:{draw}")
         filled = {"context": context, "first": sides[0], "second": sides[1], "mark": mark}
         # In one pass: what a response says of {second} or {mark} stays as it is.
-        return FIELD.sub(lambda found: filled.get(found[1], found[0]), self.template)
+        return FIELD.sub(lambda match: filled.get(match[1], match[0]), self.template)
 
 
 def delimiter(texts: Sequence[str], call: str) -> str:
@@ -83,7 +83,7 @@ def prompt_of(study: Path, file: Path | None) -> Prompt:
     hit = study / "hit.toml"
     keys = tomllib.loads(_read(hit)) if hit.exists() else {}
     known = {"question": str(keys.get("question", QUESTION)), "instructions": str(keys.get("instructions", "")).strip()}
-    filled = FIELD.sub(lambda found: known.get(found[1], found[0]), template)
+    filled = FIELD.sub(lambda match: known.get(match[1], match[0]), template)
     return Prompt(re.sub(r"\n{3,}", "\n\n", filled))
 
 

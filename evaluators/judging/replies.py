@@ -41,11 +41,11 @@ def said_by(reply: str) -> Said:
 def _from_json(reply: str) -> str:
     inside = re.search(r"\{.*\}", reply, re.S)
     try:
-        found = json.loads(inside[0]) if inside else None
+        value_read = json.loads(inside[0]) if inside else None
     except ValueError:
         return reply
-    if isinstance(found, Mapping):
-        return next((str(value) for key, value in found.items() if str(key).casefold() in KEYS), reply)
+    if isinstance(value_read, Mapping):
+        return next((str(value) for key, value in value_read.items() if str(key).casefold() in KEYS), reply)
     return reply
 
 
@@ -53,12 +53,12 @@ def shares_of_tokens(logprobs: Any) -> tuple[float, float, float] | None:
     """The probabilities of A, B and Tie as the first token, among the three; None where the endpoint gave none."""
     try:
         listed = logprobs["content"][0]["top_logprobs"]
-        found = {"a": 0.0, "b": 0.0, "tie": 0.0}
-        for one in listed:
-            word = one["token"].strip().casefold()
+        chances = {"a": 0.0, "b": 0.0, "tie": 0.0}
+        for token in listed:
+            word = token["token"].strip().casefold()
             if word in ("a", "b", "tie", "t"):
-                found["tie" if word == "t" else word] += math.exp(one["logprob"])
+                chances["tie" if word == "t" else word] += math.exp(token["logprob"])
     except (KeyError, IndexError, TypeError, AttributeError):
         return None
-    total = math.fsum(found.values())
-    return (found["a"] / total, found["b"] / total, found["tie"] / total) if total > 0 else None
+    total = math.fsum(chances.values())
+    return (chances["a"] / total, chances["b"] / total, chances["tie"] / total) if total > 0 else None

@@ -21,7 +21,7 @@ TASK = (
 
 def read_rewrites(path: Path) -> dict[str, str]:
     """Item -> text, from JSON Lines with `item` and `text`."""
-    found: dict[str, str] = {}
+    rewrites: dict[str, str] = {}
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -36,31 +36,35 @@ def read_rewrites(path: Path) -> dict[str, str]:
                 raise TypeError("item and text must be texts")
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f'{path}:{n}: expected {{"item": "sng0073:1", "text": "..."}} ({error!r}).') from None
-        found[item] = text
-    if not found:
+        rewrites[item] = text
+    if not rewrites:
         raise InputError(f"{path} holds no rewrite.")
-    return found
+    return rewrites
 
 
 def rewrites_of(
     endpoint: Endpoint, turns: Sequence[UserTurn], journal: Path, tell: Callable[[], object], *, seed: int
 ) -> Mapping[str, str]:
     """Item -> what the model made of the turn; where a value was lost, it is asked up to twice more."""
-    found: dict[str, str] = {}
+    rewrites: dict[str, str] = {}
     left = list(turns)
     for again in range(1 + ASKED_AGAIN):
-        calls = [_call(one, child_seed(seed, "paraphrase", one.item, again) % 2**31) for one in left]
+        calls = [_call(user_turn, child_seed(seed, "paraphrase", user_turn.item, again) % 2**31) for user_turn in left]
         replies = ask_all(endpoint, calls, journal, tell).replies
-        for one, reply in zip(left, replies, strict=True):
+        for user_turn, reply in zip(left, replies, strict=True):
             if reply is not None and not reply.empty:
-                found[one.item] = " ".join(reply.spoken.split())
-        left = [one for one in left if one.item not in found or not intact(one.pieces, found[one.item])]
+                rewrites[user_turn.item] = " ".join(reply.spoken.split())
+        left = [
+            user_turn
+            for user_turn in left
+            if user_turn.item not in rewrites or not intact(user_turn.pieces, rewrites[user_turn.item])
+        ]
         if not left:
             break
-    return found
+    return rewrites
 
 
-def _call(one: UserTurn, seed: int) -> Call:
-    held = ", ".join(dict.fromkeys(piece.text for piece in one.pieces if piece.held)) or "none"
-    told = TASK.format(held=held, text=one.turn.text)
-    return Call([{"role": "user", "content": told}], {"seed": seed, "temperature": 0.7, "max_tokens": 120})
+def _call(user_turn: UserTurn, seed: int) -> Call:
+    values = ", ".join(dict.fromkeys(piece.text for piece in user_turn.pieces if piece.held)) or "none"
+    instruction = TASK.format(held=values, text=user_turn.turn.text)
+    return Call([{"role": "user", "content": instruction}], {"seed": seed, "temperature": 0.7, "max_tokens": 120})

@@ -54,19 +54,29 @@ def told_otherwise(
 ) -> Condition:
     """The condition in which the user turns of these items (context id -> text) are replaced."""
     changed = {
-        one.item: ChangedTurn(one.item, one.turn.text, texts[one.item], [p.text for p in one.pieces if p.held])
-        for one in material.turns
-        if texts.get(one.item, one.turn.text) != one.turn.text
+        user_turn.item: ChangedTurn(
+            user_turn.item, user_turn.turn.text, texts[user_turn.item], [p.text for p in user_turn.pieces if p.held]
+        )
+        for user_turn in material.turns
+        if texts.get(user_turn.item, user_turn.turn.text) != user_turn.turn.text
     }
-    touched = [one for one in material.turns if one.item in changed]
-    held = sum(len(changed[one.item].held) for one in touched)
-    lost = sum(_lost(one, changed[one.item].after) for one in touched)
+    touched = [user_turn for user_turn in material.turns if user_turn.item in changed]
+    values = sum(len(changed[user_turn.item].held) for user_turn in touched)
+    lost = sum(_lost(user_turn, changed[user_turn.item].after) for user_turn in touched)
     return Condition(
-        kind, dose, material.seed,
-        [_with_texts(dialogue, changed, kind) for dialogue in material.dialogues], material.corpus.databases,
-        list(changed.values()), len(material.turns), chosen - len(changed),
-        *_counted(material, {item: one.after for item, one in changed.items()}), held, held - lost, notes,
-    )  # fmt: skip
+        kind,
+        dose,
+        material.seed,
+        [_with_texts(dialogue, changed, kind) for dialogue in material.dialogues],
+        material.corpus.databases,
+        list(changed.values()),
+        len(material.turns),
+        chosen - len(changed),
+        *_counted(material, {item: user_turn.after for item, user_turn in changed.items()}),
+        values,
+        values - lost,
+        notes,
+    )
 
 
 def told_with_entities(
@@ -75,26 +85,38 @@ def told_with_entities(
     """The same where whole dialogues were replaced."""
     after = {f"{d.dialogue}:{n + 1}": turn.text for d in dialogues for n, turn in enumerate(d.turns)}
     changed = [
-        ChangedTurn(one.item, one.turn.text, after[one.item], ())
-        for one in material.turns
-        if after[one.item] != one.turn.text
+        ChangedTurn(user_turn.item, user_turn.turn.text, after[user_turn.item], ())
+        for user_turn in material.turns
+        if after[user_turn.item] != user_turn.turn.text
     ]
     return Condition(
-        "entities", dose, material.seed, dialogues, databases, changed, len(material.turns), 0,
-        *_counted(material, after), 0, 0, notes,
-    )  # fmt: skip
+        "entities",
+        dose,
+        material.seed,
+        dialogues,
+        databases,
+        changed,
+        len(material.turns),
+        0,
+        *_counted(material, after),
+        0,
+        0,
+        notes,
+    )
 
 
 def _counted(material: UserTurns, after: Mapping[str, str]) -> tuple[int, int]:
-    counts = [word_errors(one.turn.text, after.get(one.item, one.turn.text)) for one in material.turns]
+    counts = [
+        word_errors(user_turn.turn.text, after.get(user_turn.item, user_turn.turn.text)) for user_turn in material.turns
+    ]
     return sum(words for _, words in counts), sum(errors for errors, _ in counts)
 
 
-def _lost(one: UserTurn, after: str) -> int:
-    if intact(one.pieces, after):
+def _lost(user_turn: UserTurn, after: str) -> int:
+    if intact(user_turn.pieces, after):
         return 0
-    held = [piece.text for piece in one.pieces if piece.held]
-    return sum(text not in after for text in held) or 1
+    values = [piece.text for piece in user_turn.pieces if piece.held]
+    return sum(text not in after for text in values) or 1
 
 
 def _with_texts(dialogue: Dialogue, changed: Mapping[str, ChangedTurn], kind: str) -> Dialogue:

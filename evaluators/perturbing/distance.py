@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 
-def edit_distance(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
+def edit_distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
     """The fewest substitutions, deletions and insertions that make one of the other.
 
     >>> edit_distance("kitten", "sitting"), edit_distance([], ["a", "b"])
     (3, 2)
     """
-    if not one:
-        return len(other)
+    if not first:
+        return len(second)
     places: dict[Hashable, int] = {}
-    for n, part in enumerate(one):
+    for n, part in enumerate(first):
         places[part] = places.get(part, 0) | 1 << n
-    last, every = 1 << len(one) - 1, (1 << len(one)) - 1
-    up, down, distance = every, 0, len(one)
-    for part in other:
+    last, every = 1 << len(first) - 1, (1 << len(first)) - 1
+    up, down, distance = every, 0, len(first)
+    for part in second:
         match = places.get(part, 0)
         diagonal = (((match & up) + up) ^ up) | match | down
         more = down | ~(diagonal | up) & every

@@ -21,9 +21,36 @@ from dialogue.seeds import child_random
 COLUMNS = ("name", "food", "departure", "destination")
 ACT_SLOTS = frozenset({"name", "food", "depart", "dest"})
 ONSETS = (
-    "b", "br", "d", "dr", "f", "fl", "g", "gl", "gr", "h", "j", "k", "kl", "l", "m", "n", "p", "pl", "pr", "r", "s",
-    "sk", "st", "t", "tr", "v", "w", "y", "z",
-)  # fmt: skip
+    "b",
+    "br",
+    "d",
+    "dr",
+    "f",
+    "fl",
+    "g",
+    "gl",
+    "gr",
+    "h",
+    "j",
+    "k",
+    "kl",
+    "l",
+    "m",
+    "n",
+    "p",
+    "pl",
+    "pr",
+    "r",
+    "s",
+    "sk",
+    "st",
+    "t",
+    "tr",
+    "v",
+    "w",
+    "y",
+    "z",
+)
 VOWELS = ("a", "e", "i", "o", "u", "ai", "ea", "ou")
 CODAS = ("", "l", "m", "n", "nd", "r", "rk", "sk", "th", "x")
 Renamed = Mapping[str, str]
@@ -36,14 +63,16 @@ def invented_names(databases: Tables, texts: Iterable[str], *, seed: int) -> dic
     endings = Counter(value.split()[-1] for value in values if " " in value)
     taken = {word for text in texts for word in re.findall(r"\w+", text.lower())}
     taken.update(word for value in values for word in re.findall(r"\w+", value))
-    found = {}
+    names = {}
     for value in values:
         words = value.split()
-        kept = words[-1:] if len(words) > 1 and endings[words[-1]] > 1 else []  # "guest house": what it is, not who
+        common_noun = (
+            words[-1:] if len(words) > 1 and endings[words[-1]] > 1 else []
+        )  # "guest house": what it is, not who
         word = _new_word(taken, rng=child_random(seed, "entities", value))
         taken.add(word)
-        found[value] = " ".join([word, *kept])
-    return found
+        names[value] = " ".join([word, *common_noun])
+    return names
 
 
 def _new_word(taken: Collection[str], *, rng: random.Random) -> str:
@@ -64,13 +93,13 @@ def with_unseen(dialogue: Dialogue, names: Renamed) -> tuple[Dialogue, dict[str,
 
 
 def _replaceable(dialogue: Dialogue, names: Renamed) -> tuple[dict[str, str], int]:
-    told, used, absent = "", {}, set()
+    conversation, used, absent = "", {}, set()
     for turn in dialogue.turns:
-        told += f" {turn.text.lower()} "
+        conversation += f" {turn.text.lower()} "
         for value in _annotated(turn):
             if value not in names or value in used or value in absent:
                 continue
-            if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", told):
+            if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", conversation):
                 used[value] = names[value]
             else:
                 absent.add(value)
@@ -91,10 +120,10 @@ def _pattern(used: Renamed) -> re.Pattern[str]:
 def _turn(turn: Turn, used: Renamed, pattern: re.Pattern[str]) -> Turn:
     def put(match: re.Match[str]) -> str:
         new = used[match[3].lower()]
-        shown = new.title() if match[3][:1].isupper() else new
+        new_name = new.title() if match[3][:1].isupper() else new
         if not match[1]:
-            return shown
-        return match[1][0] + ("n" if new[0] in "aeiou" else "") + match[2] + shown
+            return new_name
+        return match[1][0] + ("n" if new[0] in "aeiou" else "") + match[2] + new_name
 
     acts = turn.acts and {act: tuple((s, _value(v, used)) for s, v in pairs) for act, pairs in turn.acts.items()}
     belief = turn.belief and {slot: _value(value, used) for slot, value in turn.belief.items()}
@@ -105,12 +134,12 @@ def _value(value: str, used: Renamed) -> str:
     return used.get(value.strip().lower(), value)
 
 
-def _renamed(found: Any, used: Renamed) -> Any:
-    if isinstance(found, Mapping):
-        return {name: _renamed(part, used) for name, part in found.items()}
-    if isinstance(found, list | tuple):
-        return [_renamed(part, used) for part in found]
-    return _value(found, used) if isinstance(found, str) else found
+def _renamed(value: Any, used: Renamed) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _renamed(part, used) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(part, used) for part in value]
+    return _value(value, used) if isinstance(value, str) else value
 
 
 def extended(databases: Tables, used: Renamed) -> dict[str, Any]:
@@ -121,12 +150,12 @@ def extended(databases: Tables, used: Renamed) -> dict[str, Any]:
 
 
 def _further(rows: Sequence[Any], used: Renamed) -> list[Any]:
-    found = []
+    new_rows = []
     for row in rows:
-        named = {column: used[value] for column, value in _named(row).items() if value in used}
-        for size in range(1, len(named) + 1):
-            found += [{**row, **dict(some)} for some in combinations(named.items(), size)]
-    return found
+        new_values = {column: used[value] for column, value in _named(row).items() if value in used}
+        for size in range(1, len(new_values) + 1):
+            new_rows += [{**row, **dict(some)} for some in combinations(new_values.items(), size)]
+    return new_rows
 
 
 def _lists(databases: Tables) -> list[Sequence[Any]]:
@@ -137,5 +166,5 @@ def _named(row: Any) -> dict[str, str]:
     """The columns of a row that hold names, with their values in small letters."""
     if not isinstance(row, dict):
         return {}
-    held = {column: row[column].strip().lower() for column in COLUMNS if isinstance(row.get(column), str)}
-    return {column: value for column, value in held.items() if len(value) > 2}
+    values = {column: row[column].strip().lower() for column in COLUMNS if isinstance(row.get(column), str)}
+    return {column: value for column, value in values.items() if len(value) > 2}

@@ -60,9 +60,13 @@ def _by_turn(material: UserTurns, kind: str, doses: Sequence[float], means: Mean
     for dose in doses:
         chosen = [turn for turn in wanted if turn.number < dose]
         yield told_otherwise(
-            material, kind, dose, {turn.item: texts[turn.item] for turn in chosen if turn.item in texts},
-            chosen=len(chosen), notes=notes,
-        )  # fmt: skip
+            material,
+            kind,
+            dose,
+            {turn.item: texts[turn.item] for turn in chosen if turn.item in texts},
+            chosen=len(chosen),
+            notes=notes,
+        )
 
 
 def _rewritten(
@@ -71,37 +75,43 @@ def _rewritten(
     """Item -> new text, for the turns that have one; and what to know of them."""
     notes: list[str] = []
     if kind == "paraphrase" and (means.rewrites or means.ask):
-        found = dict(means.ask(wanted)) if means.ask else _given(material, wanted, means.rewrites)
-        kept = {
-            one.item: found[one.item] for one in wanted if one.item in found and intact(one.pieces, found[one.item])
+        rewrites = dict(means.ask(wanted)) if means.ask else _given(material, wanted, means.rewrites)
+        intact_texts = {
+            user_turn.item: rewrites[user_turn.item]
+            for user_turn in wanted
+            if user_turn.item in rewrites and intact(user_turn.pieces, rewrites[user_turn.item])
         }
-        if lost := sum(one.item in found for one in wanted) - len(kept):
+        if lost := sum(user_turn.item in rewrites for user_turn in wanted) - len(intact_texts):
             notes.append(f"{lost:,} of the rewrites had lost a protected value, so these turns stay as they were.")
-        return kept, notes
+        return intact_texts, notes
     how = rewriting(material, kind, means)
-    texts = {one.item: text for one in wanted if (text := how(one)).strip() and intact(one.pieces, text)}
+    texts = {
+        user_turn.item: text
+        for user_turn in wanted
+        if (text := how(user_turn)).strip() and intact(user_turn.pieces, text)
+    }
     return texts, notes
 
 
 def _given(material: UserTurns, wanted: Sequence[UserTurn], rewrites: Mapping[str, str]) -> Mapping[str, str]:
-    if not any(one.item in rewrites for one in material.turns):
+    if not any(user_turn.item in rewrites for user_turn in material.turns):
         raise InputError(
             f"None of the {len(rewrites):,} rewrites is for a user turn of the {material.split} split, e.g. "
             f"{next(iter(rewrites))!r}. An item names the context that ends with the turn, such as "
             f"{material.turns[0].item!r}."
         )
-    return {one.item: rewrites[one.item] for one in wanted if one.item in rewrites}
+    return {user_turn.item: rewrites[user_turn.item] for user_turn in wanted if user_turn.item in rewrites}
 
 
 def rewriting(material: UserTurns, kind: str, means: Means) -> Rewrite:
     """What a kind makes of one turn."""
     seed = material.seed
     if kind == "simple":
-        return lambda one: simple(one.pieces)
+        return lambda user_turn: simple(user_turn.pieces)
     if kind == "typos":
-        return lambda one: typos(one.pieces, rng=child_random(seed, kind, one.item))
+        return lambda user_turn: typos(user_turn.pieces, rng=child_random(seed, kind, user_turn.item))
     if kind == "verbose":
-        return lambda one: verbose(one.pieces, rng=child_random(seed, kind, one.item))
+        return lambda user_turn: verbose(user_turn.pieces, rng=child_random(seed, kind, user_turn.item))
     if kind == "outside":
         if means.foreign is None:
             raise InputError(
@@ -110,22 +120,27 @@ def rewriting(material: UserTurns, kind: str, means: Means) -> Rewrite:
             )
         # Of its own split where it has one: a detector that is trained on one split must not meet them in the other.
         foreign = means.foreign.split(material.split) or means.foreign.dialogues
-        other = foreign_utterances(foreign, material.protector, means.foreign_name)
-        return lambda one: with_foreign(one.turn.text, other, rng=child_random(seed, kind, one.item))
+        utterances = foreign_utterances(foreign, material.protector, means.foreign_name)
+        return lambda user_turn: with_foreign(
+            user_turn.turn.text, utterances, rng=child_random(seed, kind, user_turn.item)
+        )
     known = Paraphraser(material.learning, material.protector)
-    return lambda one: known.told_anew(one.turn, one.pieces, material.protector, rng=child_random(seed, kind, one.item))
+    return lambda user_turn: known.told_anew(
+        user_turn.turn, user_turn.pieces, material.protector, rng=child_random(seed, kind, user_turn.item)
+    )
 
 
 def _speech(material: UserTurns, rates: Sequence[float]) -> Iterator[Condition]:
     recogniser = Recogniser(Confusions(material.words, material.protector.words if material.protected else ()))
     turns = [
-        recogniser.listen(one.pieces, rng=child_random(material.seed, "speech", one.item)) for one in material.turns
+        recogniser.listen(user_turn.pieces, rng=child_random(material.seed, "speech", user_turn.item))
+        for user_turn in material.turns
     ]
-    before = [one.turn.text for one in material.turns]
+    before = [user_turn.turn.text for user_turn in material.turns]
     for rate in rates:
         heard = at_rate(turns, before, rate)
         short = [] if heard.reached else [f"A rate of {rate:g} cannot be reached: too many words are protected."]
-        texts = {one.item: text for one, text in zip(material.turns, heard.texts, strict=True)}
+        texts = {user_turn.item: text for user_turn, text in zip(material.turns, heard.texts, strict=True)}
         hit = sum(as_heard(words, text, heard.hit) != text for words, text in zip(turns, before, strict=True))
         yield told_otherwise(material, "speech", rate, texts, chosen=hit, notes=short)
 
@@ -133,16 +148,20 @@ def _speech(material: UserTurns, rates: Sequence[float]) -> Iterator[Condition]:
 def _entities(material: UserTurns, doses: Sequence[float]) -> Iterator[Condition]:
     texts = (turn.text for dialogue in material.corpus.dialogues for turn in dialogue.turns)
     names = invented_names(material.corpus.databases, texts, seed=material.seed)
-    whole = [with_unseen(dialogue, names) for dialogue in material.dialogues]
+    versions = [with_unseen(dialogue, names) for dialogue in material.dialogues]
     for dose in doses:
         hit = [material.number(dialogue.dialogue) < dose for dialogue in material.dialogues]
         told_so = [
-            new if yes else dialogue for (new, _, _), yes, dialogue in zip(whole, hit, material.dialogues, strict=True)
+            new if yes else dialogue
+            for (new, _, _), yes, dialogue in zip(versions, hit, material.dialogues, strict=True)
         ]
         used = {
-            value: name for (_, found, _), yes in zip(whole, hit, strict=True) if yes for value, name in found.items()
+            value: name
+            for (_, new_names, _), yes in zip(versions, hit, strict=True)
+            if yes
+            for value, name in new_names.items()
         }
-        absent = sum(number for (_, _, number), yes in zip(whole, hit, strict=True) if yes)
+        absent = sum(number for (_, _, number), yes in zip(versions, hit, strict=True) if yes)
         notes = [f"{len(used):,} names are replaced in {sum(hit):,} of {len(hit):,} dialogues."]
         if absent:
             notes.append(f"{absent:,} annotated names stand in no turn verbatim before, and stay.")

@@ -47,19 +47,19 @@ class UserTurns:
     @cached_property
     def dialogues(self) -> tuple[Dialogue, ...]:
         """The split; refused where it is empty or holds no user."""
-        found = self.corpus.split(self.split)
-        if not any(turn.speaker == "user" for dialogue in found for turn in dialogue.turns):
+        of_split = self.corpus.split(self.split)
+        if not any(turn.speaker == "user" for dialogue in of_split for turn in dialogue.turns):
             raise InputError(
                 f"The {self.split} split of this corpus has no user turn. Perturbations are for task-oriented "
                 "dialogues, in which users talk to a system."
             )
-        return found
+        return of_split
 
     @cached_property
     def learning(self) -> tuple[Dialogue, ...]:
         """What wording and vocabulary are learnt from: the training split, else whatever is not perturbed, else it."""
-        others = tuple(dialogue for dialogue in self.corpus.dialogues if dialogue.split != self.split)
-        return self.corpus.split("train") or others or self.dialogues
+        training = tuple(dialogue for dialogue in self.corpus.dialogues if dialogue.split != self.split)
+        return self.corpus.split("train") or training or self.dialogues
 
     @cached_property
     def protector(self) -> Protector:
@@ -76,8 +76,8 @@ class UserTurns:
         for n, turn in enumerate(dialogue.turns):
             if turn.speaker != "user":
                 continue
-            whole = [Span(turn.text, False)]
-            pieces = self.protector.pieces(turn.text, own_values(turn, before)) if self.protected else whole
+            whole_text = [Span(turn.text, False)]
+            pieces = self.protector.pieces(turn.text, own_values(turn, before)) if self.protected else whole_text
             yield UserTurn(dialogue.dialogue, n, turn, pieces, self.number(dialogue.dialogue, n))
             before = dict(turn.belief or {})
 
@@ -93,14 +93,14 @@ class UserTurns:
 
     def verbatim(self) -> tuple[int, int]:
         """Newly believed values that stand verbatim in the user's turn, and how many there are."""
-        found = stands = 0
+        matches = stands = 0
         for dialogue in self.dialogues:
             before: dict[str, str] = {}
             for turn in dialogue.turns:
                 if turn.speaker == "user":
                     new = [value for slot, value in (turn.belief or {}).items() if before.get(slot) != value]
                     before = dict(turn.belief or {})
-                    found += len(new)
+                    matches += len(new)
                     low = turn.text.lower()
                     stands += sum(bool(re.search(rf"(?<!\w){re.escape(value.lower())}(?!\w)", low)) for value in new)
-        return stands, found
+        return stands, matches

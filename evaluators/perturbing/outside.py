@@ -21,17 +21,17 @@ SHORTEST, LONGEST = 3, 25  # words of an utterance
 def foreign_utterances(dialogues: Iterable[Dialogue], protector: Protector, where: str) -> list[str]:
     """Utterances of another corpus that hold none of this one's values, each once."""
     texts = dict.fromkeys(turn.text.strip() for dialogue in dialogues for turn in dialogue.turns)
-    found = [text for text in texts if SHORTEST <= len(text.split()) <= LONGEST and not protector.spans(text)]
-    if not found:
+    fitting = [text for text in texts if SHORTEST <= len(text.split()) <= LONGEST and not protector.spans(text)]
+    if not fitting:
         raise InputError(f"{where} holds no utterance of {SHORTEST} to {LONGEST} words without a value of this corpus.")
-    return found
+    return fitting
 
 
 def with_foreign(text: str, utterances: Sequence[str], *, rng: random.Random) -> str:
     """The user's words with one utterance before or after them."""
-    other = rng.choice(utterances)
-    other = other if other[-1] in ".!?" else f"{other}."
-    return f"{other} {text}" if rng.random() < 0.5 else f"{text} {other}"
+    utterance = rng.choice(utterances)
+    utterance = utterance if utterance[-1] in ".!?" else f"{utterance}."
+    return f"{utterance} {text}" if rng.random() < 0.5 else f"{text} {utterance}"
 
 
 def marked(turn: Turn) -> Turn:

@@ -18,17 +18,23 @@ Part = tuple[str, str]  # del, ins, u or nothing, and a text
 ALIKE = 0.5  # from this share of letters on, a changed word is shown letter by letter
 
 
-def differences_page(found: Sequence[Condition], summaries: Sequence[str], recipe: str) -> str:
+def differences_page(perturbed: Sequence[Condition], summaries: Sequence[str], recipe: str) -> str:
     """The page; each condition shows up to SHOWN of its turns, evenly spread."""
     pages = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
-    shown = [
-        {"head": f"{one.kind} at {one.dose:g}", "said": said,
-         "turns": [{"item": turn.item, "before": old, "after": new}
-                   for turn in _spread(one.changed) for old, new in [differences(turn)]]}
-        for one, said in zip(found, summaries, strict=True)
-    ]  # fmt: skip
+    blocks = [
+        {
+            "head": f"{condition.kind} at {condition.dose:g}",
+            "said": summary_line,
+            "turns": [
+                {"item": turn.item, "before": old, "after": new}
+                for turn in _spread(condition.changed)
+                for old, new in [differences(turn)]
+            ],
+        }
+        for condition, summary_line in zip(perturbed, summaries, strict=True)
+    ]
     text = pages.get_template("perturbed/page.html").render(
-        title="What was changed in the users' turns", conditions=shown, recipe=recipe
+        title="What was changed in the users' turns", conditions=blocks, recipe=recipe
     )
     return text + "\n"
 
@@ -51,14 +57,14 @@ def differences(turn: ChangedTurn) -> tuple[list[Part], list[Part]]:
     old, new = _words(turn.before), _words(turn.after)
     before: list[Part] = []
     after: list[Part] = []
-    held = frozenset(word for value in turn.held for word in _words(value) if word.strip())
+    values = frozenset(word for value in turn.held for word in _words(value) if word.strip())
     for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if what == "equal":
-            before += [("u" if word in held else "", word) for word in old[a:b]]
-            after += [("u" if word in held else "", word) for word in new[c:d]]
+            before += [("u" if word in values else "", word) for word in old[a:b]]
+            after += [("u" if word in values else "", word) for word in new[c:d]]
         elif what == "replace" and b - a == d - c:
-            for one, other in zip(old[a:b], new[c:d], strict=True):
-                gone, come = _letters(one, other)
+            for old_word, new_word in zip(old[a:b], new[c:d], strict=True):
+                gone, come = _letters(old_word, new_word)
                 before += gone
                 after += come
         else:
@@ -71,13 +77,13 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\s+|[\w']+|[^\w\s]", text)
 
 
-def _letters(one: str, other: str) -> tuple[list[Part], list[Part]]:
+def _letters(old: str, new: str) -> tuple[list[Part], list[Part]]:
     """Two words, marked letter by letter where they are alike, as wholes where they are not."""
-    match = SequenceMatcher(None, one, other, autojunk=False)
+    match = SequenceMatcher(None, old, new, autojunk=False)
     if match.ratio() < ALIKE:
-        return [("del", one)], [("ins", other)]
+        return [("del", old)], [("ins", new)]
     codes = match.get_opcodes()
     return (
-        [("" if what == "equal" else "del", one[a:b]) for what, a, b, _, _ in codes],
-        [("" if what == "equal" else "ins", other[c:d]) for what, _, _, c, d in codes],
+        [("" if what == "equal" else "del", old[a:b]) for what, a, b, _, _ in codes],
+        [("" if what == "equal" else "ins", new[c:d]) for what, _, _, c, d in codes],
     )

@@ -9,13 +9,35 @@ from collections.abc import Iterable, Mapping
 from evaluators.perturbing.distance import edit_distance
 
 SOUNDS = (
-    ("^kn|^gn", "n"), ("^wr", "r"), ("^wh", "w"), ("^ps", "s"), ("tch", "C"), ("ch", "C"), ("sh|tio|sio", "S"),
-    ("ph", "f"), ("th", "T"), ("gh(?=t|$)", ""), ("gh", "g"), ("ck", "k"), ("q", "k"), ("x", "ks"), ("c(?=[eiy])", "s"),
-    ("c", "k"), ("g(?=[ei])", "j"), ("z", "s"), ("v", "f"), ("d(?=ge)", ""), ("mb$", "m"),
+    ("^kn|^gn", "n"),
+    ("^wr", "r"),
+    ("^wh", "w"),
+    ("^ps", "s"),
+    ("tch", "C"),
+    ("ch", "C"),
+    ("sh|tio|sio", "S"),
+    ("ph", "f"),
+    ("th", "T"),
+    ("gh(?=t|$)", ""),
+    ("gh", "g"),
+    ("ck", "k"),
+    ("q", "k"),
+    ("x", "ks"),
+    ("c(?=[eiy])", "s"),
+    ("c", "k"),
+    ("g(?=[ei])", "j"),
+    ("z", "s"),
+    ("v", "f"),
+    ("d(?=ge)", ""),
+    ("mb$", "m"),
     ("([bdfgklmnprst])\\1", r"\1"),
-    ("ee|ea|ie|y", "i"), ("oo|ou|ew|ue", "u"), ("ai|ay|ei|ey", "e"), ("oa|ow|aw|au", "o"), ("(?<=.)e$", ""),
+    ("ee|ea|ie|y", "i"),
+    ("oo|ou|ew|ue", "u"),
+    ("ai|ay|ei|ey", "e"),
+    ("oa|ow|aw|au", "o"),
+    ("(?<=.)e$", ""),
     ("h(?![aeiou])", ""),
-)  # fmt: skip
+)
 _SOUNDS = [(re.compile(pattern), into) for pattern, into in SOUNDS]
 VOWELS = str.maketrans("", "", "aeiou")
 NEAREST = 4
@@ -60,10 +82,14 @@ class Confusions:
 
     def _nearest(self, word: str) -> tuple[str, ...]:
         heard = sound(word)
-        found = dict.fromkeys(one for bones in _around(heard) for one in self._by_bones.get(bones, ())[:MOST])
-        candidates = [one for one in found if one != word][:MOST]
-        candidates = candidates or [one for one in self._words if one != word][:MOST]
-        candidates.sort(key=lambda one: edit_distance(heard, self._sounds[one]))  # stable: the frequent ones first
+        similar = dict.fromkeys(
+            candidate for bones in _around(heard) for candidate in self._by_bones.get(bones, ())[:MOST]
+        )
+        candidates = [candidate for candidate in similar if candidate != word][:MOST]
+        candidates = candidates or [candidate for candidate in self._words if candidate != word][:MOST]
+        candidates.sort(
+            key=lambda candidate: edit_distance(heard, self._sounds[candidate])
+        )  # stable: the frequent ones first
         return tuple(candidates[:NEAREST])
 
 

@@ -48,34 +48,34 @@ class Protector:
         low = text.lower()
         if len(low) != len(text):  # a letter whose small form is longer; places would not fit
             low = text
-        found = [match.span() for match in DIGITS.finditer(low)] if any(map(str.isdigit, low)) else []
+        places = [match.span() for match in DIGITS.finditer(low)] if any(map(str.isdigit, low)) else []
         for value in own:
-            found += whole_places(low, value)
+            places += whole_places(low, value)
         for match in WORD.finditer(low):
             for value in self._by_first.get(match[0], ()):
                 if low.startswith(value, match.start()) and _ends(low, match.start() + len(value)):
-                    found.append((match.start(), match.start() + len(value)))
+                    places.append((match.start(), match.start() + len(value)))
                     break
-        return _merged(found)
+        return _merged(places)
 
     def pieces(self, text: str, own: Iterable[str] = ()) -> list[Span]:
         """The turn cut at its protected values."""
-        found, at = [], 0
+        spans, at = [], 0
         for start, end in self.spans(text, own):
-            found += [Span(text[at:start], False), Span(text[start:end], True)]
+            spans += [Span(text[at:start], False), Span(text[start:end], True)]
             at = end
-        found.append(Span(text[at:], False))
-        return [piece for piece in found if piece.text]
+        spans.append(Span(text[at:], False))
+        return [piece for piece in spans if piece.text]
 
 
 def whole_places(low: str, value: str) -> list[tuple[int, int]]:
     """Where a value stands in a text as whole words."""
-    at, found = low.find(value), []
+    at, places = low.find(value), []
     while at >= 0:
         if (at == 0 or not _inner(low[at - 1])) and _ends(low, at + len(value)):
-            found.append((at, at + len(value)))
+            places.append((at, at + len(value)))
         at = low.find(value, at + 1)
-    return found
+    return places
 
 
 def _ends(low: str, at: int) -> bool:
@@ -86,14 +86,14 @@ def _inner(sign: str) -> bool:
     return sign.isalnum() or sign == "_"
 
 
-def _merged(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    kept: list[tuple[int, int]] = []
-    for start, end in sorted(found):
-        if kept and start < kept[-1][1]:
-            kept[-1] = kept[-1][0], max(end, kept[-1][1])
+def _merged(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
-            kept.append((start, end))
-    return kept
+            merged.append((start, end))
+    return merged
 
 
 def known_values(dialogues: Iterable[Dialogue], databases: Mapping[str, Any]) -> set[str]:
@@ -104,10 +104,10 @@ def known_values(dialogues: Iterable[Dialogue], databases: Mapping[str, Any]) ->
     stated: Counter[str] = Counter()
     for dialogue in dialogues:
         stated.update({value for turn in dialogue.turns for value in (turn.belief or {}).values()})
-    found = {value for value, times in stated.items() if times > 1}
+    values = {value for value, times in stated.items() if times > 1}
     rows = (row for table in databases.values() if isinstance(table, list) for row in table if isinstance(row, dict))
-    found.update(value for row in rows for value in row.values() if isinstance(value, str))
-    return {value.strip().lower() for value in found if len(value) <= LONGEST_VALUE}
+    values.update(value for row in rows for value in row.values() if isinstance(value, str))
+    return {value.strip().lower() for value in values if len(value) <= LONGEST_VALUE}
 
 
 def own_values(turn: Turn, before: Mapping[str, str]) -> list[str]:
@@ -120,5 +120,5 @@ def own_values(turn: Turn, before: Mapping[str, str]) -> list[str]:
 
 def intact(pieces: Sequence[Span], text: str) -> bool:
     """Whether every protected value still stands in the text, letter by letter, and as often as before."""
-    held = [piece.text for piece in pieces if piece.held]
-    return all(len(whole_places(text, one)) >= held.count(one) for one in set(held))
+    values = [piece.text for piece in pieces if piece.held]
+    return all(len(whole_places(text, value)) >= values.count(value) for value in set(values))

@@ -28,10 +28,19 @@ DROPPED = (
     r"(?<=\w )(?:some|any)(?= \w)(?! (?:of|more|other|one|where|time|way))",
 )
 CONTRACTED = (
-    (r"i am", "i'm"), (r"i will", "i'll"), (r"i have", "i've"), (r"it is", "it's"), (r"that is", "that's"),
-    (r"do not", "don't"), (r"does not", "doesn't"), (r"is not", "isn't"), (r"cannot|can not", "can't"),
-    (r"what is", "what's"), (r"would not", "wouldn't"), (r"you are", "you're"),
-)  # fmt: skip
+    (r"i am", "i'm"),
+    (r"i will", "i'll"),
+    (r"i have", "i've"),
+    (r"it is", "it's"),
+    (r"that is", "that's"),
+    (r"do not", "don't"),
+    (r"does not", "doesn't"),
+    (r"is not", "isn't"),
+    (r"cannot|can not", "can't"),
+    (r"what is", "what's"),
+    (r"would not", "wouldn't"),
+    (r"you are", "you're"),
+)
 _CONTRACTED = [
     (re.compile(rf"\b(?:{long})\b", re.I), short, re.compile(rf"\b(?={long[0].upper()})(?i:{long})\b"))
     for long, short in CONTRACTED

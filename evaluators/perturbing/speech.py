@@ -67,11 +67,11 @@ class Recogniser:
         before, core, after = parts.groups() if parts else ("", word, "")
         if kind < DELETED:
             return ""
-        others = self._confusions.of(core.lower()) if kind < DELETED + SUBSTITUTED and core else ()
-        if not others:
+        similar_words = self._confusions.of(core.lower()) if kind < DELETED + SUBSTITUTED and core else ()
+        if not similar_words:
             return f"{word} {rng.choice(HEARD)}"
-        other = rng.choice(others)
-        return before + (other.capitalize() if core[0].isupper() else other) + after
+        similar_word = rng.choice(similar_words)
+        return before + (similar_word.capitalize() if core[0].isupper() else similar_word) + after
 
 
 def at_rate(turns: Sequence[Sequence[HeardWord]], before: Sequence[str], wanted: float) -> Heard:

@@ -10,27 +10,32 @@ from evaluators.perturbing.condition import Condition
 from evaluators.perturbing.material import UserTurns
 
 
-def conditions_table(found: Sequence[Condition]) -> str:
+def conditions_table(perturbed: Sequence[Condition]) -> str:
     """One line a condition."""
     head = ["condition", "user turns changed", "could not be", "word error rate", "protected values intact"]
     rows = [
         [
-            f"{one.kind} at {one.dose:g}", f"{len(one.changed):,} of {one.turns:,}", f"{one.unchanged:,}",
-            f"{one.word_error_rate:.3f}", f"{one.kept:,} of {one.held:,}" if one.held else "-",
+            f"{condition.kind} at {condition.dose:g}",
+            f"{len(condition.changed):,} of {condition.turns:,}",
+            f"{condition.unchanged:,}",
+            f"{condition.word_error_rate:.3f}",
+            f"{condition.kept:,} of {condition.held:,}" if condition.held else "-",
         ]
-        for one in found
-    ]  # fmt: skip
+        for condition in perturbed
+    ]
     cells = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
 
 
-def summary(one: Condition) -> str:
+def summary(condition: Condition) -> str:
     """One condition in a sentence."""
-    kept = f"; {one.kept:,} of {one.held:,} protected values stand to the letter" if one.held else ""
+    protection = (
+        f"; {condition.kept:,} of {condition.held:,} protected values stand to the letter" if condition.held else ""
+    )
     return (
-        f"{len(one.changed):,} of {one.turns:,} user turns are changed, {one.unchanged:,} more could not be; the word "
-        f"error rate is {one.word_error_rate:.3f}{kept}. {' '.join(one.notes)}".rstrip()
+        f"{len(condition.changed):,} of {condition.turns:,} user turns are changed, {condition.unchanged:,} more could "
+        f"not be; the word error rate is {condition.word_error_rate:.3f}{protection}. {' '.join(condition.notes)}".rstrip()
     )
 
 

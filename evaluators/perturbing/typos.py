@@ -11,10 +11,25 @@ from evaluators.perturbing.protecting import Span
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 SHARE = 0.2  # of the words that may be changed; one at least
 SHORT = {
-    "please": "pls", "you": "u", "your": "ur", "are": "r", "thanks": "thx", "people": "ppl", "and": "n", "about": "abt",
-    "because": "cuz", "information": "info", "tomorrow": "tmrw", "okay": "k", "with": "w", "see": "c",
-    "really": "rly", "number": "num", "something": "smth", "goodbye": "bye",
-}  # fmt: skip
+    "please": "pls",
+    "you": "u",
+    "your": "ur",
+    "are": "r",
+    "thanks": "thx",
+    "people": "ppl",
+    "and": "n",
+    "about": "abt",
+    "because": "cuz",
+    "information": "info",
+    "tomorrow": "tmrw",
+    "okay": "k",
+    "with": "w",
+    "see": "c",
+    "really": "rly",
+    "number": "num",
+    "something": "smth",
+    "goodbye": "bye",
+}
 EDITABLE = re.compile(r"[A-Za-z]{2,}")
 
 
@@ -34,7 +49,7 @@ BESIDE = _neighbours()
 def typos(pieces: Sequence[Span], *, rng: random.Random) -> str:
     """The turn with one word in five mistyped, one at least where any may be."""
     words = [(n, match) for n, piece in enumerate(pieces) if not piece.held for match in EDITABLE.finditer(piece.text)]
-    hit = [one for one in words if rng.random() < SHARE] or ([rng.choice(words)] if words else [])
+    hit = [word for word in words if rng.random() < SHARE] or ([rng.choice(words)] if words else [])
     texts = [piece.text for piece in pieces]
     for n, match in reversed(hit):  # from the end, so that places before stay
         texts[n] = texts[n][: match.start()] + mistyped(match[0], rng=rng) + texts[n][match.end() :]
@@ -48,8 +63,8 @@ def mistyped(word: str, *, rng: random.Random) -> str:
     slips: list[Callable[[str, int, random.Random], str]] = [_beside, _dropped, _doubled, _swapped]
     for _ in range(8):
         at = rng.randrange(len(word))
-        if (found := rng.choice(slips)(word, at, rng)) not in (word, ""):
-            return found
+        if (slip := rng.choice(slips)(word, at, rng)) not in (word, ""):
+            return slip
     return word + word[-1]
 
 

@@ -22,40 +22,74 @@ Key = tuple[tuple[str, str, str], ...]  # the acts: (act, slot, "" or the value 
 Meaning = tuple[bool, tuple[str, ...]]
 MOST = 300  # templates of one meaning that are kept
 PHRASES = (
-    (r"thank you (?:so|very) much", "thanks a lot"), (r"thanks (?:so|very) much", "thank you so much"),
-    (r"thank you(?! (?:so|very|all))(?!\w)", "thanks"), (r"thanks(?! (?:so|very|a lot|a bunch))", "thank you"),
+    (r"thank you (?:so|very) much", "thanks a lot"),
+    (r"thanks (?:so|very) much", "thank you so much"),
+    (r"thank you(?! (?:so|very|all))(?!\w)", "thanks"),
+    (r"thanks(?! (?:so|very|a lot|a bunch))", "thank you"),
     (r"i ?(?:am|'m) (?:looking|searching) for", "I am trying to find"),
-    (r"i ?(?:am|'m) trying to find", "I am looking for"), (r"i(?: would| ?'d) like to (?=\w)", "I want to "),
-    (r"i(?: would| ?'d) like (?=\w)", "I want "), (r"i want to (?=\w)", "I would like to "),
-    (r"i want (?=(?:a|an|the|some|it|one)\b)", "I would like "), (r"i need to (?=\w)", "I have to "),
+    (r"i ?(?:am|'m) trying to find", "I am looking for"),
+    (r"i(?: would| ?'d) like to (?=\w)", "I want to "),
+    (r"i(?: would| ?'d) like (?=\w)", "I want "),
+    (r"i want to (?=\w)", "I would like to "),
+    (r"i want (?=(?:a|an|the|some|it|one)\b)", "I would like "),
+    (r"i need to (?=\w)", "I have to "),
     (r"i need (?=\w)", "I require "),
-    (r"(?:can|could) i (?:please )?(?:get|have) (?=\w)", "may I have "), (r"may i have", "could I have"),
-    (r"can you", "could you"), (r"could you", "can you"), (r"would you please", "could you please"),
-    (r"how about", "what about"), (r"what about", "how about"),
+    (r"(?:can|could) i (?:please )?(?:get|have) (?=\w)", "may I have "),
+    (r"may i have", "could I have"),
+    (r"can you", "could you"),
+    (r"could you", "can you"),
+    (r"would you please", "could you please"),
+    (r"how about", "what about"),
+    (r"what about", "how about"),
     (r"what(?: is| ?'s) (?=(?:the|its|their|your)\b)", "could you tell me "),
     (r"is there (?=(?:a|an|any|anything|something)\b)", "do you have "),
-    (r"are there (?=(?:any|some)\b)", "do you have "), (r"do you have (?=any\b)", "are there "),
-    (r"i was wondering if", "I would like to know if"), (r"let me know", "tell me"),
-    (r"tell me about", "give me some information on"), (r"(?:information|info) (?:on|about)", "details of"),
+    (r"are there (?=(?:any|some)\b)", "do you have "),
+    (r"do you have (?=any\b)", "are there "),
+    (r"i was wondering if", "I would like to know if"),
+    (r"let me know", "tell me"),
+    (r"tell me about", "give me some information on"),
+    (r"(?:information|info) (?:on|about)", "details of"),
     (r"give me (?=(?:the|their|its|an?)\b)", "let me have "),
     (r"(?<!a )(?<!the )(?<!my )(?<!that )(?<!this )book (?=(?:a|an|the|it|that|us|me|one)\b)", "reserve "),
-    (r"reservation", "booking"), (r"a place to stay", "somewhere to stay"), (r"a place to eat", "somewhere to eat"),
-    (r"leaves (?=(?:at|after|from)\b)", "departs "), (r"leaving (?=(?:at|after|from)\b)", "departing "),
-    (r"departing (?=(?:at|after|from)\b)", "leaving "), (r"departs (?=(?:at|after|from)\b)", "leaves "),
-    (r"arrives (?=by\b)", "gets there "), (r"arriving (?=by\b)", "getting there "),
-    (r"get there (?=by\b)", "arrive "), (r"starting (?=(?:on|from)\b)", "beginning "),
-    (r"(?<!tele)phone number", "telephone number"), (r"telephone number", "phone number"),
-    (r"that sounds (?:good|great|nice|perfect|lovely)", "that suits me"), (r"that will be all", "that is everything"),
-    (r"that(?: is| ?'s| was) all(?= ?[.!,?]|$)", "that is everything"), (r"as well(?= ?[.!,?]|$)", "too"),
-    (r"(?<=\w )too(?= ?[.!,?]|$)", "as well"), (r"near (?=\w)", "close to "), (r"goodbye", "bye"),
+    (r"reservation", "booking"),
+    (r"a place to stay", "somewhere to stay"),
+    (r"a place to eat", "somewhere to eat"),
+    (r"leaves (?=(?:at|after|from)\b)", "departs "),
+    (r"leaving (?=(?:at|after|from)\b)", "departing "),
+    (r"departing (?=(?:at|after|from)\b)", "leaving "),
+    (r"departs (?=(?:at|after|from)\b)", "leaves "),
+    (r"arrives (?=by\b)", "gets there "),
+    (r"arriving (?=by\b)", "getting there "),
+    (r"get there (?=by\b)", "arrive "),
+    (r"starting (?=(?:on|from)\b)", "beginning "),
+    (r"(?<!tele)phone number", "telephone number"),
+    (r"telephone number", "phone number"),
+    (r"that sounds (?:good|great|nice|perfect|lovely)", "that suits me"),
+    (r"that will be all", "that is everything"),
+    (r"that(?: is| ?'s| was) all(?= ?[.!,?]|$)", "that is everything"),
+    (r"as well(?= ?[.!,?]|$)", "too"),
+    (r"(?<=\w )too(?= ?[.!,?]|$)", "as well"),
+    (r"near (?=\w)", "close to "),
+    (r"goodbye", "bye"),
     (r"i (?:do not|don't|do n't) mind", "it is all the same to me"),
-    (r"it needs (?=\w)", "it must have "), (r"it should (?=\w)", "it has to "), (r"is fine", "will do"),
+    (r"it needs (?=\w)", "it must have "),
+    (r"it should (?=\w)", "it has to "),
+    (r"is fine", "will do"),
     (r"no preference on", "no preference about"),
-    (r"(?<!good )bye", "goodbye"), (r"hello", "hi"), (r"hi(?= there|\b)", "hello"), (r"okay|ok", "all right"),
-    (r"yes", "yeah"), (r"yeah|yep", "yes"), (r"no problem", "that is fine"), (r"perfect(?= ?[.!,])", "excellent"),
-    (r"great(?= ?[.!,])", "wonderful"), (r"awesome|excellent", "perfect"), (r"actually", "in fact"),
-    (r"maybe|perhaps", "possibly"), (r"it(?: does not| does ?n't) matter", "it makes no difference"),
-)  # fmt: skip
+    (r"(?<!good )bye", "goodbye"),
+    (r"hello", "hi"),
+    (r"hi(?= there|\b)", "hello"),
+    (r"okay|ok", "all right"),
+    (r"yes", "yeah"),
+    (r"yeah|yep", "yes"),
+    (r"no problem", "that is fine"),
+    (r"perfect(?= ?[.!,])", "excellent"),
+    (r"great(?= ?[.!,])", "wonderful"),
+    (r"awesome|excellent", "perfect"),
+    (r"actually", "in fact"),
+    (r"maybe|perhaps", "possibly"),
+    (r"it(?: does not| does ?n't) matter", "it makes no difference"),
+)
 # Words that carry a wish and say nothing of it. Whatever is not here must stand in both wordings of one wish.
 _CARRIERS = """
 a an the i me my you your we us our am is are be been m s d ll ve 've 're 's 'm 'd 'll of it its it's i'm i'd i'll i've
@@ -70,15 +104,30 @@ DIRECTIONS = frozenset({"from", "to", "by", "at", "after", "before", "until"})
 SAME = {
     word: words.split()[0]
     for words in (
-        "leave leaves leaving depart departs departing departure", "arrive arrives arriving arrival",
-        "book booking bookings booked reserve reservation reservations", "phone telephone", "postcode postal zip",
-        "go going goes heading headed travel traveling travelling", "stay staying", "start starting begin beginning",
-        "people persons", "night nights", "restaurant restaurants", "train trains", "hotel hotels", "taxi taxis cab",
-        "attraction attractions", "museum museums", "guesthouse guesthouses", "college colleges", "centre center",
-        "area part side", "price priced prices",
+        "leave leaves leaving depart departs departing departure",
+        "arrive arrives arriving arrival",
+        "book booking bookings booked reserve reservation reservations",
+        "phone telephone",
+        "postcode postal zip",
+        "go going goes heading headed travel traveling travelling",
+        "stay staying",
+        "start starting begin beginning",
+        "people persons",
+        "night nights",
+        "restaurant restaurants",
+        "train trains",
+        "hotel hotels",
+        "taxi taxis cab",
+        "attraction attractions",
+        "museum museums",
+        "guesthouse guesthouses",
+        "college colleges",
+        "centre center",
+        "area part side",
+        "price priced prices",
     )
     for word in words.split()
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +186,7 @@ class Paraphraser:
         if parsed := _parsed(turn, protector):
             key, own, values = parsed
             templates = self._templates.get((key, own.meaning), {}) if _tells(key) else {}
-            same = [other for words, other in templates.items() if words != own.words]
+            same = [alternative for words, alternative in templates.items() if words != own.words]
             for template in rng.sample(same, min(3, len(same))):
                 if intact(pieces, text := template.with_values(values)):
                     return text
@@ -165,21 +214,21 @@ def _parsed(turn: Turn, protector: Protector) -> tuple[Key, Template, list[str]]
     if len(low) != len(turn.text) or not turn.acts:
         return None
     places: list[tuple[int, int]] = []
-    named: list[tuple[str, str, str]] = []
+    slots_named: list[tuple[str, str, str]] = []
     for act, slot, value in sorted((a, s, v.strip().lower()) for a, pairs in turn.acts.items() for s, v in pairs):
         place = None if value in NO_VALUES else _free_place(low, value, places)
-        named.append((act, slot, value if place is None else ""))
+        slots_named.append((act, slot, value if place is None else ""))
         if place is not None:
             places.append(place)
     parts: list[str | int] = []
     at = 0
-    for number, (start, end) in sorted(enumerate(places), key=lambda one: one[1]):
+    for number, (start, end) in sorted(enumerate(places), key=lambda pair: pair[1]):
         parts += [turn.text[at:start], number]
         at = end
     parts.append(turn.text[at:])
     if any(protector.spans(part) for part in parts if isinstance(part, str)):
         return None
-    return tuple(named), Template(tuple(parts)), [turn.text[start:end] for start, end in places]
+    return tuple(slots_named), Template(tuple(parts)), [turn.text[start:end] for start, end in places]
 
 
 def _free_place(low: str, value: str, taken: Sequence[tuple[int, int]]) -> tuple[int, int] | None:

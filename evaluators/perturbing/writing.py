@@ -16,38 +16,56 @@ from evaluators.perturbing.condition import Condition
 GENERATED = "(generated)"
 
 
-def condition_recipe(one: Condition, corpus: Corpus, split: str, *, protected: bool) -> str:
+def condition_recipe(condition: Condition, corpus: Corpus, split: str, *, protected: bool) -> str:
     """The recipe of one condition."""
-    measured = round(one.word_error_rate, 4)
+    measured = round(condition.word_error_rate, 4)
     return signature(
-        kind=one.kind, dose=one.dose, seed=one.seed, split=split, corpus=corpus.digest, protected=protected,
-        turns=one.turns, changed=len(one.changed), wer=measured,
-    )  # fmt: skip
+        kind=condition.kind,
+        dose=condition.dose,
+        seed=condition.seed,
+        split=split,
+        corpus=corpus.digest,
+        protected=protected,
+        turns=condition.turns,
+        changed=len(condition.changed),
+        wer=measured,
+    )
 
 
-def write_condition(study: Path, one: Condition, corpus: Corpus, split: str, *, protected: bool) -> Path:
+def write_condition(study: Path, condition: Condition, corpus: Corpus, split: str, *, protected: bool) -> Path:
     """Write the folder; what stands there already must have the same recipe."""
-    folder = study / FOLDER / folder_name(one.kind, one.dose, one.seed)
-    recipe = condition_recipe(one, corpus, split, protected=protected)
+    folder = study / FOLDER / folder_name(condition.kind, condition.dose, condition.seed)
+    recipe = condition_recipe(condition, corpus, split, protected=protected)
     _refuse_other(folder, recipe)
-    write_multiwoz(folder / "corpus", one.dialogues, one.databases)
+    write_multiwoz(folder / "corpus", condition.dialogues, condition.databases)
     if corpus.version.endswith(GENERATED):
         write_json(folder / "corpus" / "recipe.json", {"signature": recipe, "complete": True})
-    write_json(folder / FILE, as_document(one, recipe))  # last: a condition without it is not whole
+    write_json(folder / FILE, as_document(condition, recipe))  # last: a condition without it is not whole
     return folder
 
 
-def as_document(one: Condition, recipe: str) -> dict[str, Any]:
+def as_document(condition: Condition, recipe: str) -> dict[str, Any]:
     """What condition.json and `--json` hold."""
     return {
-        "condition": folder_name(one.kind, one.dose, one.seed), "kind": one.kind, "dose": one.dose, "seed": one.seed,
-        "user_turns": one.turns, "changed": len(one.changed), "unchanged": one.unchanged,
-        "word_error_rate": one.word_error_rate, "words": one.words, "protected": one.held,
-        "protected_intact": one.kept, "notes": list(one.notes), "signature": recipe,
-    }  # fmt: skip
+        "condition": folder_name(condition.kind, condition.dose, condition.seed),
+        "kind": condition.kind,
+        "dose": condition.dose,
+        "seed": condition.seed,
+        "user_turns": condition.turns,
+        "changed": len(condition.changed),
+        "unchanged": condition.unchanged,
+        "word_error_rate": condition.word_error_rate,
+        "words": condition.words,
+        "protected": condition.held,
+        "protected_intact": condition.kept,
+        "notes": list(condition.notes),
+        "signature": recipe,
+    }
 
 
 def _refuse_other(folder: Path, recipe: str) -> None:
     """Responses may stand beside a condition: another one under its name would make them answers to other words."""
-    if (folder / FILE).exists() and (there := read_json(folder / FILE).get("signature")) != recipe:
-        raise InputError(f"{folder} holds another condition ({there}). Remove the folder, or use another --seed.")
+    if (folder / FILE).exists() and (recipe_there := read_json(folder / FILE).get("signature")) != recipe:
+        raise InputError(
+            f"{folder} holds another condition ({recipe_there}). Remove the folder, or use another --seed."
+        )

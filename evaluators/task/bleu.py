@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 @lru_cache(maxsize=1 << 16)  # references are the same for every system
 def as_kinds(text: str) -> str:
     """A reply with each placeholder as one word, its kind: `[hotel_phone]` and `[value_phone]` are both PHONE."""
-    return " ".join(PLACEHOLDER.sub(lambda found: placeholder(found[1]) or "OTHER", text.lower()).split())
+    return " ".join(PLACEHOLDER.sub(lambda match: placeholder(match[1]) or "OTHER", text.lower()).split())
 
 
 @lru_cache(maxsize=1 << 16)  # likewise
@@ -49,18 +49,18 @@ def tokens_13a(text: str) -> list[str]:
 
 def counts(reply: str, reference: str) -> list[float]:
     """The counts of one reply, in the order of COUNTS."""
-    said, meant = tokens_13a(reply), tokens_13a(reference)
-    matches = [_shared(_ngrams(said, n), _ngrams(meant, n)) for n in ORDERS]
-    return [*matches, *(max(0, len(said) - n + 1) for n in ORDERS), len(said), len(meant)]
+    reply_tokens, reference_tokens = tokens_13a(reply), tokens_13a(reference)
+    matches = [_shared(_ngrams(reply_tokens, n), _ngrams(reference_tokens, n)) for n in ORDERS]
+    return [*matches, *(max(0, len(reply_tokens) - n + 1) for n in ORDERS), len(reply_tokens), len(reference_tokens)]
 
 
 def _ngrams(words: list[str], n: int) -> list[tuple[str, ...]]:
     return list(zip(*(words[start:] for start in range(n)), strict=False))
 
 
-def _shared(said: list[tuple[str, ...]], meant: list[tuple[str, ...]]) -> int:
+def _shared(grams: list[tuple[str, ...]], reference_grams: list[tuple[str, ...]]) -> int:
     """How many are in both, each as often as where it is rarer; few are, so counting these alone is quickest."""
-    return sum(min(said.count(one), meant.count(one)) for one in set(said).intersection(meant))
+    return sum(min(grams.count(gram), reference_grams.count(gram)) for gram in set(grams).intersection(reference_grams))
 
 
 def bleu4(sums: Floats) -> Floats:

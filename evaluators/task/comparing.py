@@ -44,19 +44,19 @@ def ranked(scores: Mapping[str, Rate]) -> list[RankedSystem]:
     low, high = np.quantile(steps, (0.025, 0.975), axis=1)
     gaps = [scores[a].value - scores[b].value for a, b in pairwise(order)]
     p = holm_p_values([_two_sided(gap, float(step.std(ddof=1))) for gap, step in zip(gaps, steps, strict=True)])
-    found = []
+    pairs = []
     for n, name in enumerate(order):
         step = (gaps[n], float(low[n]), float(high[n]), p[n]) if n < len(gaps) else ()
-        found.append(RankedSystem(name, scores[name].value, n + 1, int(best[n]), int(worst[n]), *step))
-    return found
+        pairs.append(RankedSystem(name, scores[name].value, n + 1, int(best[n]), int(worst[n]), *step))
+    return pairs
 
 
 def holm_p_values(values: Sequence[float]) -> list[float]:
     """P values adjusted for their number (Holm 1979); the twin of analysis.stats.sign_tests.holm."""
-    found = np.array(values, dtype=float)
-    order = found.argsort(kind="stable")
-    found[order] = np.minimum(np.maximum.accumulate(found[order] * np.arange(len(found), 0, -1)), 1.0)
-    return [float(one) for one in found]
+    p_values = np.array(values, dtype=float)
+    order = p_values.argsort(kind="stable")
+    p_values[order] = np.minimum(np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1)), 1.0)
+    return [float(p) for p in p_values]
 
 
 def _two_sided(gap: float, error: float) -> float:

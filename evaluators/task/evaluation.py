@@ -81,20 +81,28 @@ class Evaluation:
     signature: str
 
 
-def evaluate(given: Sequence[Predictions], world: World, settings: TaskRules) -> Evaluation:
+def evaluate(given_predictions: Sequence[Predictions], world: World, settings: TaskRules) -> Evaluation:
     """Every number that the corpus and the predictions allow."""
-    _refuse_doubles(given)
+    _refuse_doubles(given_predictions)
     slots = len(
         {name for states in world.states.values() for state in states for d in state for name in _slots(d, state)}
     )
-    systems = [_system(predictions, world, settings, slots) for predictions in given]
+    systems = [_system(predictions, world, settings, slots) for predictions in given_predictions]
     ranked_by, common, order = _ranked(systems, settings, slots)
     rules = ",".join(f"{system.name}={system.rule or 'none'}" for system in systems)
     recipe = signature(
-        systems=len(systems), split=settings.split, domains=rules, venue=settings.venue, match="difflib>=90",
-        missing=settings.missing, references=settings.references, slots=slots, draws=DRAWS, unit="dialogue",
+        systems=len(systems),
+        split=settings.split,
+        domains=rules,
+        venue=settings.venue,
+        match="difflib>=90",
+        missing=settings.missing,
+        references=settings.references,
+        slots=slots,
+        draws=DRAWS,
+        unit="dialogue",
         seed=settings.seed,
-    )  # fmt: skip
+    )
     return Evaluation(systems, ranked_by, common, order, slots, recipe)
 
 
@@ -102,8 +110,8 @@ def _slots(domain: str, state: Mapping[str, Mapping[str, str]]) -> list[tuple[st
     return [(domain, name) for name in state[domain]]
 
 
-def _refuse_doubles(given: Sequence[Predictions]) -> None:
-    names = [predictions.system for predictions in given]
+def _refuse_doubles(given_predictions: Sequence[Predictions]) -> None:
+    names = [predictions.system for predictions in given_predictions]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Two files are named {twice}. Rename one: the name of a file is the name of its system.")
 
@@ -122,42 +130,52 @@ def _system(predictions: Predictions, world: World, settings: TaskRules, slots: 
     rule = settings.domains or (possible[0] if possible else None)
     active = active_domains(predictions, rule) if rule else {name: [] for name in predictions.dialogues}
     tracking = world.states if states == "predicted" else {}
-    whole = (
+    is_complete = (
         World(world.goals, world.tables, tracking, world.references) if rule else World({}, {}, {}, world.references)
     )
-    found = dialogue_outcomes(predictions, active, whole)
+    outcomes = dialogue_outcomes(predictions, active, is_complete)
     generator = np.random.default_rng(child_seed(settings.seed, "task", predictions.system))
-    drawn = weights(len(found), generator=generator)
-    rated = dict(rates(found, drawn, slots=slots))
-    failed = _if_missing_fail(rated, len(found), len(missing))
+    draws = weights(len(outcomes), generator=generator)
+    rated = dict(rates(outcomes, draws, slots=slots))
+    failed = _if_missing_fail(rated, len(outcomes), len(missing))
     if settings.missing == "fail" and failed:
-        rated |= _with_failures(rated, len(found), len(missing))
+        rated |= _with_failures(rated, len(outcomes), len(missing))
     return TaskSystem(
-        predictions.key, found, rated, states, rule,
-        {other: _both(predictions, world, other) for other in possible if other != rule and "inform" in rated},
-        missing, [name for name in predictions.dialogues if name not in known],
-        [one.dialogue for one in found if one.turns != _turns(one.dialogue, world)],
-        failed, predictions.unknown,
+        predictions.key,
+        outcomes,
+        rated,
+        states,
+        rule,
+        {
+            rule_name: _both(predictions, world, rule_name)
+            for rule_name in possible
+            if rule_name != rule and "inform" in rated
+        },
+        missing,
+        [name for name in predictions.dialogues if name not in known],
+        [outcome.dialogue for outcome in outcomes if outcome.turns != _turns(outcome.dialogue, world)],
+        failed,
+        predictions.unknown,
         _sampled(predictions, active, world, settings) if settings.venue == "sampled" and "inform" in rated else None,
-    )  # fmt: skip
+    )
 
 
 def _with_states(predictions: Predictions, world: World) -> tuple[Predictions, States]:
     """The system's own states; those of the corpus where it predicts none at all (it is then told them)."""
-    without = [name for name, answers in predictions.dialogues.items() if any(one.state is None for one in answers)]
+    without = [name for name, answers in predictions.dialogues.items() if any(turn.state is None for turn in answers)]
     turns = list(predictions.turns)
     if not without:
         return predictions, "predicted"
-    if any(one.state is not None for one in turns):
-        missing = sum(one.state is None for one in turns)
+    if any(turn.state is not None for turn in turns):
+        missing = sum(turn.state is None for turn in turns)
         raise InputError(
             f"{predictions.system}: {missing:,} of {len(turns):,} turns have no state, e.g. in dialogue {without[0]}. "
             "Give every turn a state ({} where nothing is believed), or none at all: annotated states then stand in."
         )
-    told = {name: _told(answers, world.states.get(name, ())) for name, answers in predictions.dialogues.items()}
+    stated = {name: _told(answers, world.states.get(name, ())) for name, answers in predictions.dialogues.items()}
     if not any(world.states.get(name) for name in predictions.dialogues):
         return predictions, "none"
-    return replace(predictions, dialogues=told), "annotated"
+    return replace(predictions, dialogues=stated), "annotated"
 
 
 def _told(answers: Sequence[Answer], states: Sequence[State]) -> list[Answer]:
@@ -173,19 +191,21 @@ def _turns(name: str, world: World) -> int:
 
 def _both(predictions: Predictions, world: World, rule: Rule) -> tuple[float, float]:
     met = goals_reached(predictions, active_domains(predictions, rule), world)
-    return 100 * sum(one.inform for one in met) / len(met), 100 * sum(one.success for one in met) / len(met)
+    return 100 * sum(outcome.inform for outcome in met) / len(met), 100 * sum(outcome.success for outcome in met) / len(
+        met
+    )
 
 
-def _if_missing_fail(rated: Mapping[str, Rate], found: int, missing: int) -> tuple[float, float] | None:
+def _if_missing_fail(rated: Mapping[str, Rate], present: int, missing: int) -> tuple[float, float] | None:
     if not missing or "inform" not in rated:
         return None
-    share = found / (found + missing)
+    share = present / (present + missing)
     return rated["inform"].value * share, rated["success"].value * share
 
 
-def _with_failures(rated: Mapping[str, Rate], found: int, missing: int) -> dict[str, Rate]:
+def _with_failures(rated: Mapping[str, Rate], present: int, missing: int) -> dict[str, Rate]:
     """Inform and Success where a dialogue that was left out counts as failed."""
-    share = found / (found + missing)
+    share = present / (present + missing)
     scaled = {name: _scaled(rated[name], share) for name in ("inform", "success", "reach")}
     if "combined" in rated:
         draws = scaled["reach"].draws + rated["bleu"].draws
@@ -203,22 +223,25 @@ def _sampled(
 ) -> Sampled:
     draws = [child_random(settings.seed, "venue", n) for n in range(VENUE_DRAWS)]
     met = drawn_venues(predictions, active, world, draws)
-    each = np.array([[(one.inform, one.success) for one in found] for found in met], np.float64).mean(1) * 100
-    mean, sd = each.mean(0), each.std(0, ddof=1)
+    rates_of_draws = (
+        np.array([[(outcome.inform, outcome.success) for outcome in sample] for sample in met], np.float64).mean(1)
+        * 100
+    )
+    mean, sd = rates_of_draws.mean(0), rates_of_draws.std(0, ddof=1)
     return Sampled(float(mean[0]), float(mean[1]), float(sd[0]), float(sd[1]))
 
 
 def _ranked(systems: Sequence[TaskSystem], settings: TaskRules, slots: int) -> tuple[str, int, list[RankedSystem]]:
     """Ranks on the dialogues that all answered: by Combined where the references are given, else without BLEU."""
-    shared = set.intersection(*({one.dialogue for one in system.outcomes} for system in systems))
+    shared = set.intersection(*({outcome.dialogue for outcome in system.outcomes} for system in systems))
     wish = ("combined", "reach", "jga", "bleu") if settings.references != "own" else ("reach", "jga", "bleu")
     ranked_by = next((name for name in wish if all(name in system.rates for system in systems)), "")
     if len(systems) < 2 or not shared or not ranked_by:
         return "", len(shared), []
-    drawn = weights(len(shared), generator=np.random.default_rng(child_seed(settings.seed, "task", "ranks")))
+    draws = weights(len(shared), generator=np.random.default_rng(child_seed(settings.seed, "task", "ranks")))
     order = sorted(shared)
     scores = {}
     for system in systems:
-        by_name = {one.dialogue: one for one in system.outcomes}
-        scores[system.name] = rates([by_name[name] for name in order], drawn, slots=slots)[ranked_by]
+        by_name = {outcome.dialogue: outcome for outcome in system.outcomes}
+        scores[system.name] = rates([by_name[name] for name in order], draws, slots=slots)[ranked_by]
     return ranked_by, len(shared), ranked(scores)

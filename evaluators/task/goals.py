@@ -43,10 +43,10 @@ def goals(dialogues: Iterable[Dialogue]) -> dict[str, Wanted]:
 
 def _goal(domain: str, wish: Mapping[str, Any]) -> DomainGoal:
     """A booking that was wanted is a reference number to be told; of a train no phone or address is asked."""
-    asked = {TOLD[name] for raw in wish.get("reqt") or () if (name := slot(str(raw))) in TOLD}
+    requests = {TOLD[name] for raw in wish.get("reqt") or () if (name := slot(str(raw))) in TOLD}
     if domain in ("train", "bus"):
-        asked &= {"TRAINID"}
+        requests &= {"TRAINID"}
     if wish.get("book"):
-        asked.add("REFERENCE")
-    wanted = {slot(name): value(slot(name), str(found)) for name, found in wish["info"].items() if found}
-    return DomainGoal(wanted, frozenset(asked))
+        requests.add("REFERENCE")
+    wanted = {slot(name): value(slot(name), str(text)) for name, text in wish["info"].items() if text}
+    return DomainGoal(wanted, frozenset(requests))

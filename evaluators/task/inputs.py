@@ -15,11 +15,11 @@ from evaluators.task.predictions import Answer, Predictions, SystemKey, answer, 
 TOLD = "policy"
 
 
-def corpus_of(given: Sequence[Path], corpus: Path | None) -> Path:
+def corpus_of(paths: Sequence[Path], corpus: Path | None) -> Path:
     """The corpus that was named, else that of the study."""
     if corpus:
         return corpus
-    for path in given:
+    for path in paths:
         if (path / "corpus").exists():
             return path / "corpus"
     raise InputError("Goals and states come from the corpus that was answered. Give it: --corpus PATH.")
@@ -27,10 +27,10 @@ def corpus_of(given: Sequence[Path], corpus: Path | None) -> Path:
 
 def read_given(paths: Sequence[Path]) -> list[Predictions]:
     """Every system of every path."""
-    found: list[Predictions] = []
+    predictions: list[Predictions] = []
     for path in paths:
-        found += _from_study(path) if path.is_dir() else [read_predictions(path)]
-    return found
+        predictions += _from_study(path) if path.is_dir() else [read_predictions(path)]
+    return predictions
 
 
 def _from_study(folder: Path) -> list[Predictions]:
@@ -56,8 +56,8 @@ def _from_study(folder: Path) -> list[Predictions]:
             raise InputError(f"{path}:{n}: {response.item} is answered twice by {key.name}. Keep one decoding.")
         raw = {"response": response.text, "state": response.state, "active_domains": _listed(response.domains)}
         turns[int(turn)] = answer(raw, f"{path}:{n}", unknown[key])
-    found = [_predictions(key, dialogues, unknown[key], path) for key, dialogues in systems.items()]
-    return [replace(one, agent=one.key in agents) for one in found]
+    systems_found = [_predictions(key, dialogues, unknown[key], path) for key, dialogues in systems.items()]
+    return [replace(system, agent=system.key in agents) for system in systems_found]
 
 
 def _listed(domains: Sequence[str] | None) -> list[str] | None:

@@ -81,15 +81,15 @@ def read_predictions(path: Path) -> Predictions:
     if not raw:
         raise InputError(f"{path} holds no dialogue. {FORM}")
     unknown: Counter[str] = Counter()
-    found: dict[str, list[Answer]] = {}
+    answers: dict[str, list[Answer]] = {}
     for name, turns in raw.items():
         key = comparable_id(name)
-        if key in found:
+        if key in answers:
             raise InputError(f"{path}: dialogue {name} occurs twice (ids count without capitals and .json). Keep one.")
         if not isinstance(turns, list) or not turns:
             raise InputError(f"{path}: dialogue {name} is not a list of turns. {FORM}")
-        found[key] = [answer(turn, f"{path}: dialogue {name}, turn {n}", unknown) for n, turn in enumerate(turns)]
-    return Predictions(SystemKey(path.name.split(".")[0]), found, dict(unknown))
+        answers[key] = [answer(turn, f"{path}: dialogue {name}, turn {n}", unknown) for n, turn in enumerate(turns)]
+    return Predictions(SystemKey(path.name.split(".")[0]), answers, dict(unknown))
 
 
 def comparable_id(name: str) -> str:
@@ -134,14 +134,14 @@ def _state(raw: Any, where: str) -> State | None:
 
 
 def _slots(raw: Mapping[str, Any], where: str) -> dict[str, str]:
-    found = {}
+    slots = {}
     for name, values in raw.items():
         first = values[0] if isinstance(values, list) and values else values
         if not isinstance(first, str | int | float) or isinstance(first, bool):
             raise InputError(f"{where}-{name}: the value is {values!r}. Expected a text, or a list of texts.")
         key = slot(str(name))
-        found[key] = value(key, str(first))
-    return found
+        slots[key] = value(key, str(first))
+    return slots
 
 
 def _domains(raw: Any, where: str) -> frozenset[str] | None:
@@ -158,12 +158,12 @@ def _documents(path: Path) -> Iterator[tuple[str, Any]]:
         if text.lstrip().startswith("{") and "\n{" in text.strip():
             yield from ((line["dialogue"], line["turns"]) for line in map(json.loads, text.splitlines()) if line)
             return
-        whole = json.loads(text)
+        document = json.loads(text)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} cannot be read as predictions ({error}). {FORM}") from None
-    if not isinstance(whole, dict):
-        raise InputError(f"{path} holds a {type(whole).__name__}. {FORM}")
-    yield from whole.items()
+    if not isinstance(document, dict):
+        raise InputError(f"{path} holds a {type(document).__name__}. {FORM}")
+    yield from document.items()
 
 
 def _text(path: Path) -> str:

@@ -48,40 +48,46 @@ def weights(dialogues: int, *, generator: np.random.Generator, draws: int = DRAW
     return generator.multinomial(dialogues, np.full(dialogues, 1 / dialogues), size=draws).astype(np.float64)
 
 
-def rates(found: Sequence[DialogueOutcome], drawn: Floats, *, slots: int) -> dict[str, Rate]:
+def rates(outcomes: Sequence[DialogueOutcome], draws: Floats, *, slots: int) -> dict[str, Rate]:
     """Every rate that these outcomes allow; `slots` is how many slots the corpus has."""
-    rows = {name: (sums, rule) for name, (sums, rule) in _parts(found, slots).items() if sums.size}
-    return {name: _rate(sums, rule, drawn) for name, (sums, rule) in rows.items()}
+    rows = {name: (sums, rule) for name, (sums, rule) in _parts(outcomes, slots).items() if sums.size}
+    return {name: _rate(sums, rule, draws) for name, (sums, rule) in rows.items()}
 
 
-def _rate(sums: Floats, rule: Callable[[Floats], Floats], drawn: Floats) -> Rate:
-    each = rule(drawn @ sums)
-    low, high = np.nanquantile(each, (0.025, 0.975))
-    return Rate(float(rule(sums.sum(0))), float(low), float(high), each)
+def _rate(sums: Floats, rule: Callable[[Floats], Floats], draws: Floats) -> Rate:
+    rates_drawn = rule(draws @ sums)
+    low, high = np.nanquantile(rates_drawn, (0.025, 0.975))
+    return Rate(float(rule(sums.sum(0))), float(low), float(high), rates_drawn)
 
 
-def _parts(found: Sequence[DialogueOutcome], slots: int) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
+def _parts(outcomes: Sequence[DialogueOutcome], slots: int) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
     """Rate -> sums of each dialogue `(dialogues, k)`, and the rule that makes a rate of summed rows."""
     parts: dict[str, tuple[Floats, Callable[[Floats], Floats]]] = {}
-    met = [outcome.reached for outcome in found]
-    both = np.array([(one.inform, one.success, 1) for one in met if one is not None], np.float64)
-    text = np.array([outcome.bleu.sum(0) for outcome in found]) if any(len(one.bleu) for one in found) else np.empty(0)
-    if len(both) == len(found):
-        parts["inform"] = (both[:, [0, 2]], _share)
-        parts["success"] = (both[:, [1, 2]], _share)
-        parts["reach"] = (np.column_stack([both[:, 0] + both[:, 1], 2 * both[:, 2]]), _share)
+    met = [outcome.reached for outcome in outcomes]
+    goals = np.array([(met_goal.inform, met_goal.success, 1) for met_goal in met if met_goal is not None], np.float64)
+    text = (
+        np.array([outcome.bleu.sum(0) for outcome in outcomes])
+        if any(len(met_goal.bleu) for met_goal in outcomes)
+        else np.empty(0)
+    )
+    if len(goals) == len(outcomes):
+        parts["inform"] = (goals[:, [0, 2]], _share)
+        parts["success"] = (goals[:, [1, 2]], _share)
+        parts["reach"] = (np.column_stack([goals[:, 0] + goals[:, 1], 2 * goals[:, 2]]), _share)
     if text.size:
         parts["bleu"] = (text, bleu4)
     if "inform" in parts and text.size:
-        parts["combined"] = (np.hstack([both, text]), _combined)
-    if any(outcome.tracked for outcome in found):
-        parts |= _tracking(found, slots)
+        parts["combined"] = (np.hstack([goals, text]), _combined)
+    if any(outcome.tracked for outcome in outcomes):
+        parts |= _tracking(outcomes, slots)
     return parts
 
 
-def _tracking(found: Sequence[DialogueOutcome], slots: int) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
+def _tracking(outcomes: Sequence[DialogueOutcome], slots: int) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
     def summed(of: Callable[[Tracked], tuple[float, ...]]) -> Floats:
-        return np.array([np.sum([of(turn) for turn in one.tracked] or [(0.0,) * 8], 0) for one in found], np.float64)
+        return np.array(
+            [np.sum([of(turn) for turn in outcome.tracked] or [(0.0,) * 8], 0) for outcome in outcomes], np.float64
+        )
 
     exact = summed(lambda t: (t.joint, t.fuzzy, t.dontcare_as_none, t.without_booking, 1, t.wrong, 0, 0))
     goals = summed(lambda t: (t.tp, t.fp, t.fn, t.goal_accuracy or 0.0, t.wanted > 0, 0, 0, 0))

@@ -44,26 +44,26 @@ class Tracked:
 
 def tracked(gold: State, predicted: State) -> Tracked:
     """One turn's predicted state against the annotated one."""
-    right, found = filled_slots(gold), filled_slots(predicted)
-    same = sum(found.get(name) == meant for name, meant in right.items())
-    differing = {name for name in right.keys() | found.keys() if right.get(name) != found.get(name)}
+    right, predicted_slots = filled_slots(gold), filled_slots(predicted)
+    same = sum(predicted_slots.get(name) == meant for name, meant in right.items())
+    differing = {name for name in right.keys() | predicted_slots.keys() if right.get(name) != predicted_slots.get(name)}
     return Tracked(
-        right == found,
-        right.keys() == found.keys() and all(_alike(right[name], found[name]) for name in right),
-        _kept(right, _cared_for) == _kept(found, _cared_for),
-        _kept(right, _searched_for) == _kept(found, _searched_for),
+        right == predicted_slots,
+        right.keys() == predicted_slots.keys() and all(_alike(right[name], predicted_slots[name]) for name in right),
+        _kept(right, _cared_for) == _kept(predicted_slots, _cared_for),
+        _kept(right, _searched_for) == _kept(predicted_slots, _searched_for),
         same,
-        len(found) - same,
+        len(predicted_slots) - same,
         len(right) - same,
         len(differing),
         len(right),
-        {domain: not any(other == domain for other, _ in differing) for domain, _ in right},
+        {domain: not any(rival_domain == domain for rival_domain, _ in differing) for domain, _ in right},
     )
 
 
 def filled_slots(state: State) -> dict[tuple[str, str], str]:
     """The filled slots of a state."""
-    return {(domain, name): found for domain, slots in state.items() for name, found in slots.items() if found}
+    return {(domain, name): text for domain, slots in state.items() for name, text in slots.items() if text}
 
 
 def _alike(first: str, second: str) -> bool:
@@ -71,11 +71,11 @@ def _alike(first: str, second: str) -> bool:
 
 
 def _kept(slots: Slots, keep: Callable[[str, str, str], bool]) -> dict[tuple[str, str], str]:
-    return {(domain, name): found for (domain, name), found in slots.items() if keep(domain, name, found)}
+    return {(domain, name): text for (domain, name), text in slots.items() if keep(domain, name, text)}
 
 
-def _cared_for(_domain: str, _name: str, found: str) -> bool:
-    return found not in NO_MATTER
+def _cared_for(_domain: str, _name: str, text: str) -> bool:
+    return text not in NO_MATTER
 
 
 def _searched_for(domain: str, name: str, _found: str) -> bool:
@@ -84,9 +84,9 @@ def _searched_for(domain: str, name: str, _found: str) -> bool:
 
 def gold_states(dialogues: Iterable[Dialogue]) -> dict[str, Sequence[State]]:
     """Dialogue -> the annotated state behind each system turn; dialogues without states are left out."""
-    found: dict[str, Sequence[State]] = {}
+    states: dict[str, Sequence[State]] = {}
     for dialogue in dialogues:
         beliefs = [turn.belief for turn in dialogue.turns[:-1] if turn.speaker == "user"]
         if any(beliefs):
-            found[comparable_id(dialogue.dialogue)] = [state_of(belief or {}) for belief in beliefs]
-    return found
+            states[comparable_id(dialogue.dialogue)] = [state_of(belief or {}) for belief in beliefs]
+    return states

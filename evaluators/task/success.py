@@ -38,9 +38,9 @@ def goal_reached(
     informed = {}
     succeeded = {}
     for domain, goal in wanted.domains.items():
-        offered, told = _said(domain, wanted, answers, active, tables, draw)
+        offered, requested = _said(domain, wanted, answers, active, tables, draw)
         informed[domain] = _fits(domain, goal, offered, tables)
-        succeeded[domain] = goal.asked <= told
+        succeeded[domain] = goal.asked <= requested
     inform = all(informed.values())
     return Reached(inform, inform and all(succeeded.values()), informed, succeeded)
 
@@ -56,24 +56,24 @@ def _said(
     """The rows offered at the end, and what was told of this domain."""
     table = tables.get(domain)
     offered: Rows = 0
-    told: set[str] = set()
+    requested: set[str] = set()
     for answer, domains, booked in zip(answers, active, wanted.booked, strict=False):
         if domain not in domains:
             continue
         if table is not None and table.offers and table.offers in answer.kinds:
-            found = table.matching((answer.state or {}).get(domain, {})) if domain in (answer.state or {}) else 0
-            offered = _replaced(offered, found, draw)
-        told |= {kind for kind in answer.kinds & TOLD if kind != "REFERENCE" or domain in booked}
-    return offered, frozenset(told)
+            matching = table.matching((answer.state or {}).get(domain, {})) if domain in (answer.state or {}) else 0
+            offered = _replaced(offered, matching, draw)
+        requested |= {kind for kind in answer.kinds & TOLD if kind != "REFERENCE" or domain in booked}
+    return offered, frozenset(requested)
 
 
-def _replaced(offered: Rows, found: Rows, draw: random.Random | None) -> Rows:
+def _replaced(offered: Rows, matching: Rows, draw: random.Random | None) -> Rows:
     """An offer stands as long as all of it still matches; a new one is all that matches, or one row drawn of it."""
-    if offered and not offered & ~found:
+    if offered and not offered & ~matching:
         return offered
-    if draw is None or not found:
-        return found
-    return 1 << draw.choice([n for n in range(found.bit_length()) if found >> n & 1])
+    if draw is None or not matching:
+        return matching
+    return 1 << draw.choice([n for n in range(matching.bit_length()) if matching >> n & 1])
 
 
 def _fits(domain: str, goal: DomainGoal, offered: Rows, tables: Tables) -> bool:

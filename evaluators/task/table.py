@@ -45,21 +45,21 @@ CARD = Card(
 Row = dict[str, Any]
 
 
-def write_task_scores(folder: Path, found: Evaluation, document: Mapping[str, Any], condition: str = "") -> Path:
+def write_task_scores(folder: Path, evaluation: Evaluation, document: Mapping[str, Any], condition: str = "") -> Path:
     """Write task.parquet and task.json into a folder; the path of the table. `condition`: of the corpus answered."""
     folder.mkdir(parents=True, exist_ok=True)
-    schema = SCHEMA.with_metadata(metadata(found.signature, {"task": _card(found)}))
+    schema = SCHEMA.with_metadata(metadata(evaluation.signature, {"task": _card(evaluation)}))
     path = folder / "task.parquet"
     with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
-        for system in found.systems:
+        for system in evaluation.systems:
             writer.write_table(pa.Table.from_pylist(list(_rows(system, condition)), schema=schema))
     write_json(folder / "task.json", document)
     return path
 
 
-def _card(found: Evaluation) -> Card:
+def _card(evaluation: Evaluation) -> Card:
     """The card, with a task for each domain that occurs."""
-    outcomes = [outcome for system in found.systems for outcome in system.outcomes]
+    outcomes = [outcome for system in evaluation.systems for outcome in system.outcomes]
     names = {name for outcome in outcomes for name, *_ in _by_domain(outcome)}
     parted = {
         name: replace(CARD.tasks[task], title=f"{PARTED[task]}, {domain}", main=False)
@@ -72,10 +72,14 @@ def _card(found: Evaluation) -> Card:
 def _rows(system: TaskSystem, condition: str) -> Iterator[Row]:
     for outcome in system.outcomes:
         same = {
-            "evaluator": "task", "model": system.key.model, "seed": system.key.seed,
-            "checkpoint": system.key.checkpoint, "rater": f"domains by {system.rule or 'none'}",
-            "cluster": outcome.dialogue, "condition": condition,
-        }  # fmt: skip
+            "evaluator": "task",
+            "model": system.key.model,
+            "seed": system.key.seed,
+            "checkpoint": system.key.checkpoint,
+            "rater": f"domains by {system.rule or 'none'}",
+            "cluster": outcome.dialogue,
+            "condition": condition,
+        }
         for task, item, score, stats in (*_scores(outcome), *_by_domain(outcome)):
             yield {**same, "task": task, "item": item, "score": score, "stats": stats}
 
@@ -110,8 +114,11 @@ def _by_domain(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, None
 def _combined_counts(outcome: DialogueOutcome) -> tuple[float, dict[str, float]]:
     """Combined of one dialogue, and the counts from which that of many is made."""
     met, sums = outcome.reached, outcome.bleu.sum(0)
-    both = {"inform": float(met is not None and met.inform), "success": float(met is not None and met.success)}
-    return 50 * sum(both.values()) + float(bleu4(sums)), {**both, **dict(zip(COUNTS, map(float, sums), strict=True))}
+    counts_met = {"inform": float(met is not None and met.inform), "success": float(met is not None and met.success)}
+    return 50 * sum(counts_met.values()) + float(bleu4(sums)), {
+        **counts_met,
+        **dict(zip(COUNTS, map(float, sums), strict=True)),
+    }
 
 
 def _item(dialogue: str, answer: int) -> str:

@@ -20,10 +20,10 @@ NOTEWORTHY = 0.5  # points by which a variant must differ to be named
 DIFFERENT = 0.05
 
 
-def rates_table(found: Evaluation, claims: Mapping[str, Claim]) -> str:
+def rates_table(evaluation: Evaluation, claims: Mapping[str, Claim]) -> str:
     """One line a system, the best first where they are ranked."""
-    ranks = {place.system: place for place in found.places}
-    systems = sorted(found.systems, key=lambda system: ranks[system.name].rank if ranks else 0)
+    ranks = {place.system: place for place in evaluation.places}
+    systems = sorted(evaluation.systems, key=lambda system: ranks[system.name].rank if ranks else 0)
     names = [name for name in SHOWN if any(name in system.rates for system in systems)]
     heads = ["system", "n", *(TITLES[name] for name in names)]
     if claims:
@@ -63,19 +63,20 @@ def _aligned(rows: list[list[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def task_notes(found: Evaluation, claims: Mapping[str, Claim], references: str) -> Iterator[str]:
+def task_notes(evaluation: Evaluation, claims: Mapping[str, Claim], references: str) -> Iterator[str]:
     """What the reader of the table must know."""
-    for system in found.systems:
+    for system in evaluation.systems:
         yield from _system_notes(system, claims.get(system.name.lower()))
-    if found.places:
+    if evaluation.places:
         yield (
-            f"Ranks and differences are by {TITLES[found.ranked_by]}, on the {found.common:,} dialogues that all "
-            f"systems answered, drawn anew {DRAWS:,} times; differences are paired by dialogue, with Holm's correction."
+            f"Ranks and differences are by {TITLES[evaluation.ranked_by]}, on the {evaluation.common:,} dialogues "
+            f"that all systems answered, drawn anew {DRAWS:,} times; differences are paired by "
+            "dialogue, with Holm's correction."
         )
-    if any("bleu" in system.rates for system in found.systems):
+    if any("bleu" in system.rates for system in evaluation.systems):
         yield f"BLEU is against {references}."
     yield "Combined is (Inform + Success) / 2 + BLEU, always computed from its parts."
-    if not any("inform" in system.rates for system in found.systems):
+    if not any("inform" in system.rates for system in evaluation.systems):
         yield "No Inform, no Success: they need goals and databases in the corpus, and a state in every turn."
 
 
@@ -101,10 +102,10 @@ def _system_notes(system: TaskSystem, claim: Claim | None) -> Iterator[str]:
         listed = ", ".join(f"[{slot}] {count:,}" for slot, count in sorted(system.unknown.items())[:8])
         yield f"{name}: {_counted(sum(system.unknown.values()), 'placeholder')} of no known kind: {listed}."
     if system.sampled:
-        one = system.sampled
+        sampled = system.sampled
         yield (
-            f"{name}: with one venue drawn for each offer, Inform {one.inform:.1f} (SD {one.inform_sd:.2f}) and "
-            f"Success {one.success:.1f} (SD {one.success_sd:.2f}) over {VENUE_DRAWS} draws."
+            f"{name}: with one venue drawn for each offer, Inform {sampled.inform:.1f} (SD {sampled.inform_sd:.2f}) "
+            f"and Success {sampled.success:.1f} (SD {sampled.success_sd:.2f}) over {VENUE_DRAWS} draws."
         )
     yield from _jga_notes(system)
     if claim and claim.contradicts_itself:
@@ -128,30 +129,39 @@ def _counted(n: int, thing: str) -> str:
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
-def document(found: Evaluation, claims: Mapping[str, Claim]) -> dict[str, Any]:
+def document(evaluation: Evaluation, claims: Mapping[str, Claim]) -> dict[str, Any]:
     """Everything, for programs."""
     return {
-        "signature": found.signature,
-        "ranked_by": found.ranked_by,
-        "common": found.common,
-        "systems": [_document(system, claims.get(system.name.lower())) for system in found.systems],
+        "signature": evaluation.signature,
+        "ranked_by": evaluation.ranked_by,
+        "common": evaluation.common,
+        "systems": [_document(system, claims.get(system.name.lower())) for system in evaluation.systems],
         "places": [
-            {"system": one.system, "score": one.score, "rank": one.rank, "ranks": [one.best, one.worst],
-             "step": one.step, "step_95": [one.step_low, one.step_high], "p_holm": one.p}
-            for one in found.places
+            {
+                "system": place.system,
+                "score": place.score,
+                "rank": place.rank,
+                "ranks": [place.best, place.worst],
+                "step": place.step,
+                "step_95": [place.step_low, place.step_high],
+                "p_holm": place.p,
+            }
+            for place in evaluation.places
         ],
-    }  # fmt: skip
+    }
 
 
 def _document(system: TaskSystem, claim: Claim | None) -> dict[str, Any]:
     return {
         "system": system.name,
         "dialogues": len(system.outcomes),
-        "rates": {name: {"value": one.value, "interval": [one.low, one.high]} for name, one in system.rates.items()},
+        "rates": {
+            name: {"value": rate.value, "interval": [rate.low, rate.high]} for name, rate in system.rates.items()
+        },
         "states": system.states,
         "domains": system.rule,
         "by_other_domains": {
-            rule: {"inform": both[0], "success": both[1]} for rule, both in system.otherwise.items()
+            rule: {"inform": values[0], "success": values[1]} for rule, values in system.otherwise.items()
         },
         "missing": list(system.missing),
         "if_missing_fail": system.if_missing_fail,
@@ -159,8 +169,14 @@ def _document(system: TaskSystem, claim: Claim | None) -> dict[str, Any]:
         "unequal_turns": list(system.unequal),
         "unknown_placeholders": dict(system.unknown),
         "sampled": None if system.sampled is None else vars(system.sampled),
-        "printed": None if claim is None else {
-            "inform": claim.inform, "success": claim.success, "bleu": claim.bleu, "combined": claim.combined,
-            "combined_from_parts": claim.follows, "contradicts_itself": claim.contradicts_itself,
+        "printed": None
+        if claim is None
+        else {
+            "inform": claim.inform,
+            "success": claim.success,
+            "bleu": claim.bleu,
+            "combined": claim.combined,
+            "combined_from_parts": claim.follows,
+            "contradicts_itself": claim.contradicts_itself,
         },
-    }  # fmt: skip
+    }

@@ -21,36 +21,36 @@ OWN_REFERENCES = "replies of the corpus, delexicalised by its own acts"
 
 def world_of(corpus: Path, database: Path | None, split: str, references: Path | None) -> World:
     """What the dialogues of one split hold; `database` is a folder of *_db.json, else the corpus's own."""
-    read = read_corpus(corpus)
-    dialogues = read.split(split)
+    corpus_read = read_corpus(corpus)
+    dialogues = corpus_read.split(split)
     if not dialogues:
         raise InputError(f"{corpus} has no dialogue in its {split} split, so nothing can be held against it.")
-    tables = _tables(database) if database else domain_tables(read.databases)
+    tables = _tables(database) if database else domain_tables(corpus_read.databases)
     texts = _read_references(references) if references else _own_references(dialogues)
     return World(goals(dialogues), tables, gold_states(dialogues), texts)
 
 
 def _tables(folder: Path) -> dict[str, DomainTable]:
-    found = {}
+    tables = {}
     for path in sorted(folder.glob("*_db.json")):
         try:
-            found[path.name.removesuffix("_db.json")] = DomainTable(json.loads(path.read_text("utf-8")))
+            tables[path.name.removesuffix("_db.json")] = DomainTable(json.loads(path.read_text("utf-8")))
         except (ValueError, AttributeError):
             if path.name != "taxi_db.json":  # the first release's is no JSON, and taxis are not chosen from it
                 raise InputError(f"{path} is not a list of rows in JSON. Fetch the database again.") from None
-    if not found:
+    if not tables:
         raise InputError(f"{folder} holds no *_db.json. Give the folder of the databases, e.g. --db multiwoz/db.")
-    return found
+    return tables
 
 
 def _own_references(dialogues: Iterable[Dialogue]) -> dict[str, list[str]]:
     """Delexicalised replies of dialogues whose system turns are annotated with acts."""
-    found = {}
+    references = {}
     for dialogue in dialogues:
         replies = [turn for turn in dialogue.turns if turn.speaker != "user"]
         if replies and all(turn.acts is not None for turn in replies):
-            found[comparable_id(dialogue.dialogue)] = [delexicalized(turn) for turn in replies]
-    return found
+            references[comparable_id(dialogue.dialogue)] = [delexicalized(turn) for turn in replies]
+    return references
 
 
 def _read_references(path: Path) -> dict[str, list[str]]:
