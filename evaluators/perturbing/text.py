@@ -33,10 +33,9 @@ def summary(condition: Condition) -> str:
     protection = (
         f"; {condition.kept:,} of {condition.held:,} protected values stand to the letter" if condition.held else ""
     )
-    return (
-        f"{len(condition.changed):,} of {condition.turns:,} user turns are changed, {condition.unchanged:,} more could "
-        f"not be; the word error rate is {condition.word_error_rate:.3f}{protection}. {' '.join(condition.notes)}".rstrip()
-    )
+    changed = f"{len(condition.changed):,} of {condition.turns:,} user turns are changed"
+    rest = f"{condition.unchanged:,} more could not be; the word error rate is {condition.word_error_rate:.3f}"
+    return f"{changed}, {rest}{protection}. {' '.join(condition.notes)}".rstrip()
 
 
 def describe(corpus: Corpus, material: UserTurns) -> str:
