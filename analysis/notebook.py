@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from analysis.questions.choice.asking import choice as choice
     from analysis.questions.compare_runs import compare_runs as compare_runs
     from analysis.questions.erasure import erasure as erasure
+    from analysis.questions.judge.asking import judged as judged
     from analysis.questions.leaderboard import leaderboard as leaderboard
     from analysis.questions.ratings.asking import ranks as ranks
     from analysis.questions.ratings.asking import ratings as ratings
@@ -37,6 +38,7 @@ HOMES = {
     "choice": "analysis.questions.choice.asking",
     "compare_runs": "analysis.questions.compare_runs",
     "erasure": "analysis.questions.erasure",
+    "judged": "analysis.questions.judge.asking",
     "leaderboard": "analysis.questions.leaderboard",
     "ranks": "analysis.questions.ratings.asking",
     "ratings": "analysis.questions.ratings.asking",

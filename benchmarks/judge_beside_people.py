@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from analysis.notebook_judges import judged  # noqa: E402
+from analysis.questions.judge.asking import judged  # noqa: E402
 from analysis.questions.worth import worth  # noqa: E402
 from dialogue.files import write_records  # noqa: E402
 from dialogue.judges import read_verdicts  # noqa: E402

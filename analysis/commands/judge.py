@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.notebook_judges import judged
+    from analysis.questions.judge.asking import judged
 
     found = judged(
         args.study, votes=args.votes, verdicts=args.verdicts, judges=[n for n in args.judges.split(",") if n],

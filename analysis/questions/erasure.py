@@ -182,14 +182,14 @@ def _list_left_out(seeds: Sequence[ErasedCheckpoint]) -> Iterator[str]:
 
 
 def _compare_tasks(seeds: Sequence[ErasedCheckpoint]) -> Iterator[ErasedTask]:
-    named = [
+    by_name = [
         {replies.task_and_method: replies for replies in seed.erased if replies.entry["kind"] == "task"}
         for seed in seeds
     ]
-    whole = float(np.mean([_context_worth(seed) for seed in seeds]))
+    context_worth = float(np.mean([_context_worth(seed) for seed in seeds]))
     measures = [key for key in MEASURES if key != "acts" or seeds[0].plain.acts is not None]
-    for name in [name for name in named[0] if all(name in tasks for tasks in named)]:
-        tasks = [replies[name] for replies in named]
+    for name in [name for name in by_name[0] if all(name in tasks for tasks in by_name)]:
+        tasks = [replies[name] for replies in by_name]
         randoms = [_random_of_same_rank(seed, task) for seed, task in zip(seeds, tasks, strict=True)]
         flat = [task.entry["flat"] for task in tasks]
         ranks = ["+".join(map(str, task.entry["ranks"].values())) for task in tasks]
@@ -208,7 +208,7 @@ def _compare_tasks(seeds: Sequence[ErasedCheckpoint]) -> Iterator[ErasedTask]:
             after=after,
             constant=constant,
             effects={key: _estimate_effect(key, seeds, tasks, randoms) for key in measures},
-            whole=whole,
+            whole=context_worth,
             p_holm=math.nan,
             verdict=OPEN,
         )
@@ -234,11 +234,11 @@ def _estimate_effect(
     weight = seeds[0].plain.tokens if measure == "nats" else np.ones(len(seeds[0].items))
     total = weight.sum()
     effect = np.array([_measure(measure, seed.plain, task) for seed, task in zip(seeds, tasks, strict=True)])
-    drawn = [
+    random_effects = [
         np.array([_measure(measure, seed.plain, random) for random in draws])
         for seed, draws in zip(seeds, randoms, strict=True)
     ]
-    beyond = effect - np.array([draws.mean(0) for draws in drawn])
+    beyond = effect - np.array([draws.mean(0) for draws in random_effects])
     values = beyond.sum(1) / total
     parts = np.array(
         [
@@ -248,8 +248,8 @@ def _estimate_effect(
     )
     mean = mean_over_seeds(replicates_by_dialogue(values, parts))
     if len(seeds) == 1:
-        mean = _widen_for_luck(mean, drawn[0].sum(1) / total)
-    by_chance = float(np.mean([draws.mean(0).sum() for draws in drawn]) / total)
+        mean = _widen_for_luck(mean, random_effects[0].sum(1) / total)
+    by_chance = float(np.mean([draws.mean(0).sum() for draws in random_effects]) / total)
     return ErasureEffect(float(effect.sum() / total / len(seeds)), by_chance, mean)
 
 

@@ -337,9 +337,9 @@ def draw_doses(answer: RobustnessAnswer) -> dict[str, Figure]:
 
     def line(model: str, of_kind: Sequence[Drop]) -> PlottedLine:
         """From nothing at dose 0; the first perturbation seed where there are several."""
-        mine = [drop for drop in of_kind if drop.scale.model == model]
-        first = min((drop.scale.seed for drop in mine), default=0)
-        points = [(drop.scale.dose, drop.mean) for drop in mine if drop.scale.seed == first and drop.scale.dose > 0]
+        of_model = [drop for drop in of_kind if drop.scale.model == model]
+        first = min((drop.scale.seed for drop in of_model), default=0)
+        points = [(drop.scale.dose, drop.mean) for drop in of_model if drop.scale.seed == first and drop.scale.dose > 0]
         ordered = sorted((dose, mean.value, mean.low, mean.high) for dose, mean in points)
         return PlottedLine(model, *np.array([(0.0, 0.0, 0.0, 0.0), *ordered]).T)
 

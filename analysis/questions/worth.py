@@ -412,8 +412,8 @@ def list_shown(answer: WorthAnswer) -> Iterator[str]:
         if not any(row.varied for row in rows):
             yield f"The votes on {name} do not differ within comparisons, so no evaluator can be held against them."
             continue
-        shown = ", ".join(row.name for row in rows if row.endless.shown)
-        yield f"Shown to be worth votes on {name}: {shown or 'none'}."
+        names = ", ".join(row.name for row in rows if row.endless.shown)
+        yield f"Shown to be worth votes on {name}: {names or 'none'}."
 
 
 def percent_worth(row: Worth) -> str:

@@ -9,8 +9,6 @@ from typing import Any
 from analysis.agreement.answer import AgreementAnswer
 from analysis.agreement.answer import answer as ask_agreement
 from analysis.agreement.text import document as agreement_document
-from analysis.judge.answer import JudgeAnswer
-from analysis.judge.answer import answer as ask_judge
 from analysis.preference.answer import PreferenceAnswer
 from analysis.preference.answer import answer as ask_preference
 from analysis.preference.text import document as preference_document
@@ -29,11 +27,8 @@ from analysis.votes.ratings import RatingsTable
 from analysis.votes.scores.files import Unused
 from analysis.votes.scores.panel import Panel
 from analysis.votes.study import Study
-from analysis.votes.systems import Matches
-from analysis.votes.verdicts import benches_beside, from_elsewhere
 from analysis.votes.votes import Votes
 from dialogue.errors import InputError
-from dialogue.judges import VERDICTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,26 +93,6 @@ def variance_of(study: Study, panels: Sequence[Panel], left: Sequence[Unused] = 
         return ask_variance(tables, not_used=not_used(study, panels, left, tables)) if tables else None
     except InputError:
         return None
-
-
-def judge_of(study: Study, clusters: str) -> tuple[JudgeAnswer | None, str]:
-    """The answer of `analysis judge STUDY`, or None with the reason, which is empty where there are no verdicts."""
-    if study.table is not None or not (study.folder / VERDICTS).exists():
-        return None, ""
-    try:
-        matches = _on_pairs(study)
-        imported = matches is not None and from_elsewhere(matches.votes)
-        return ask_judge(benches_beside(study.folder, None), matches, imported=imported, clusters=clusters), ""
-    except InputError as error:
-        return None, f"What the judges are worth is unknown. {str(error).replace(f'{study.folder}/', '')}"
-
-
-def _on_pairs(study: Study) -> Matches | None:
-    """The votes on real pairs, as `judge` and `worth` read them; None without any."""
-    votes = study.folder / "votes.jsonl"
-    if not votes.exists():
-        return None
-    return matches_of(votes, study.folder / "pairs.jsonl", **study.how)[0]
 
 
 def _preference(

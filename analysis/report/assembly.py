@@ -26,18 +26,17 @@ from analysis.comparison import section as comparison
 from analysis.comparison.answer import answer as compared
 from analysis.comparison.text import document as comparison_document
 from analysis.comparison.verdicts import order_verdicts
-from analysis.judge import section as judge
-from analysis.judge.text import document as judge_document
 from analysis.preference import section as preference
 from analysis.questions import discriminators, erasure, leaderboard, robustness, worth
 from analysis.questions.choice import asking as choice_question
 from analysis.questions.choice import showing as choice
+from analysis.questions.judge import asking as judge_question
+from analysis.questions.judge import showing as judge
 from analysis.questions.ratings import showing as ratings
 from analysis.report import exclusion, findings
 from analysis.report.advice import advice
 from analysis.report.answers import (
     VotesAnswers,
-    judge_of,
     variance_of,
     votes_answers,
 )
@@ -164,7 +163,7 @@ def report(
     led, cost = leaderboard.answer_study(study), robustness.answer_study(study)
     erased, not_erased = erasure.answer_study(study.folder)
     excluded = exclusion.without_rules(study, margin, clusters)
-    (ruled, why_not), worths = judge_of(study, clusters), worth.answer_study(study, clusters)
+    (ruled, why_not), worths = judge_question.answer_study(study, clusters), worth.answer_study(study, clusters)
     asked += asked_of_judges(ruled)
     parts = [
         Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
@@ -194,7 +193,7 @@ def report(
         **votes.documents(),
         "excluded": exclusion.document(excluded, votes), "comparison": numbers,
         "variance": varied and variance_document(varied), "discriminators": apart and dict(apart.document),
-        "judge": ruled and judge_document(ruled), "worth": worths and worth.document(worths),
+        "judge": ruled and judge.document(ruled), "worth": worths and worth.document(worths),
         "choice": chosen and choice.document(chosen),
         "leaderboard": led and leaderboard.document(led), "robustness": cost and robustness.document(cost),
         "erasure": erased and erasure.document(erased),

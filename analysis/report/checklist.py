@@ -16,10 +16,10 @@ import numpy as np
 
 from analysis.agreement.answer import NONE_TWICE, AgreementAnswer
 from analysis.agreement.section import reach
-from analysis.judge.answer import JudgeAnswer
-from analysis.judge.text import ORDERS
 from analysis.preference.answer import Position, PreferenceAnswer, position
 from analysis.preference.section import clusters_in_words
+from analysis.questions.judge.answer import JudgeAnswer
+from analysis.questions.judge.showing import ORDERS
 from analysis.questions.ratings.showing import name_test
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count, percent
@@ -65,20 +65,31 @@ def checklist(study: Study, answers: VotesAnswers, panels: list[Panel]) -> list[
 def asked_of_judges(answer: JudgeAnswer | None) -> Iterator[Asked]:
     """What is asked where a language model ruled on pairs."""
     for judge in answer.judges if answer else ():
-        habits, met, agrees = judge.habits, judge.met, None
-        unusable = count(habits.unusable.part, "unusable reply")
+        habits, people, agreement = judge.habits, judge.people, None
         name = f"{judge.judge}, prompt {judge.prompt}" if judge.prompt else judge.judge
-        yield _asked(f"Which judge, with which prompt, in which orders: {judge.title}", ZHENG,
-                     f"{name}, {ORDERS[habits.orders]}; {unusable}", "")  # fmt: skip
-        if met is not None and met.person_equals_vote is not None:
-            agrees = (
-                f"it equals {percent(met.equals_vote.value)} of {count(met.votes, 'vote')}; another person does in "
-                f"{percent(met.person_equals_vote)}"
+        yield _asked(
+            f"Which judge, with which prompt, in which orders: {judge.title}",
+            ZHENG,
+            f"{name}, {ORDERS[habits.orders]}; {count(habits.unusable.part, 'unusable reply')}",
+            "",
+        )
+        if people is not None and people.person_equals_vote is not None:
+            agreement = (
+                f"it equals {percent(people.equals_vote.value)} of {count(people.votes, 'vote')}; another person does "
+                f"in {percent(people.person_equals_vote)}"
             )
-        yield _asked(f"How far {judge.title} agrees with people", ZHENG, agrees,
-                     "its agreement with people, beside that of people with each other")  # fmt: skip
-        yield _asked(f"When {judge.title} was asked, and whether it saw these texts in training", ZHENG, None,
-                     "the days, the model's full name there, and what is known of its training data")  # fmt: skip
+        yield _asked(
+            f"How far {judge.title} agrees with people",
+            ZHENG,
+            agreement,
+            "its agreement with people, next to that of people with each other",
+        )
+        yield _asked(
+            f"When {judge.title} was asked, and whether it saw these texts in training",
+            ZHENG,
+            None,
+            "the days, the model's full name there, and what is known of its training data",
+        )
 
 
 def _rated(study: Study, table: RatingsTable, answers: VotesAnswers) -> Iterator[Asked]:

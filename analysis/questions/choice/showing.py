@@ -54,15 +54,15 @@ def list_findings(answer: ChoiceAnswer) -> Iterator[str]:
             verb = "was" if answer.unasked == 1 else "were"
             yield f"{count(answer.unasked, 'question')} {verb} answered by nobody."
     strata = [row for row in answer.rows if row.kind == "people" and row.name != ALL]
-    shown = [
+    differences = [
         f"Raters of {answer.by} {row.name!r} differ from the others{where[corpus]} by {signed(100 * gap.value)} points "
         f"of R@1 ({signed(100 * gap.low)} to {signed(100 * gap.high)}; {p_equals(p)})."
         for row in strata
         for corpus, gap in row.gaps.items()
         if (p := row.p_holm.get(corpus)) is not None and p < 0.05
     ]
-    yield from shown
-    if strata and not shown:
+    yield from differences
+    if strata and not differences:
         yield f"No stratum of {answer.by} is shown to differ from the others in R@1 (Holm)."
     cells = [cell for row in answer.rows for cell in row.cells]
     if any(cell.value + cell.half > 1 or cell.value < cell.half for cell in cells):

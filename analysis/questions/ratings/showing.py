@@ -30,8 +30,8 @@ def parts(answer: Answer) -> list[Table | str]:
 
 def find_headline(answer: Answer) -> str:
     """How many differences were shown, then the largest of them."""
-    shown = [contrast for contrast in answer.contrasts if contrast.p_holm < 0.05]
-    largest = max(shown or answer.contrasts, key=lambda contrast: abs(contrast.lead))
+    differences = [contrast for contrast in answer.contrasts if contrast.p_holm < 0.05]
+    largest = max(differences or answer.contrasts, key=lambda contrast: abs(contrast.lead))
     if len(answer.contrasts) == 1:
         return describe_contrast(largest)
     return f"{_count_shown(answer)} The largest: {describe_contrast(largest)}"
@@ -46,9 +46,9 @@ def list_findings(answer: Answer) -> list[str]:
 
 
 def _count_shown(answer: Answer) -> str:
-    shown, total = sum(contrast.p_holm < 0.05 for contrast in answer.contrasts), len(answer.contrasts)
+    number_shown, total = sum(contrast.p_holm < 0.05 for contrast in answer.contrasts), len(answer.contrasts)
     what = f"difference of {answer.noun}s was shown in"
-    head = f"A {what} {shown:,}" if shown else f"No {what} any"
+    head = f"A {what} {number_shown:,}" if number_shown else f"No {what} any"
     return f"{head} of {total:,} comparisons of two systems (Holm's correction)."
 
 
@@ -353,7 +353,9 @@ def section(answer: Answer) -> Section:
         row_figures(answer),
         items=tuple(list_findings(answer)),
         tables=tuple(
-            table for whole in answer_tables(answer) for table in in_short(whole, "comparisons", "with the smallest p")
+            table
+            for long_table in answer_tables(answer)
+            for table in in_short(long_table, "comparisons", "with the smallest p")
         ),
         notes=answer.warnings,
     )

@@ -36,8 +36,8 @@ CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by
 
 NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialogues or seeds
     "agreement.answer.Habit: low high": "quartiles of these raters",
-    "judge.habits.LengthTaste: low high": "describes these verdicts",
-    "judge.labelling.Drift: p p_holm unsure_p": "a warning, by an exact test of these pairs",
+    "questions.judge.habits.LengthTaste: low high": "describes these verdicts",
+    "questions.judge.labelling.Drift: p p_holm unsure_p": "a warning, by an exact test of these pairs",
     "questions.ratings.rankings.Concordance: p": "Friedman's test, given for independent rankings alone",
     "questions.discriminators.DiscriminatedModel: best": "the name of a discriminator",
     "questions.robustness.DoseStep: low high": "two doses",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +23,6 @@ from dialogue.errors import InputError
 from dialogue.records import Pair
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 REFUSED = 1e-6  # p of no difference between both sorts of pairs, below which "at random" is not believed
 DOUBTED = 0.01
 STATE = (
@@ -59,7 +58,7 @@ class Labelling:
 
     @property
     def stated(self) -> bool:
-        """Whether pairs were not drawn alike."""
+        """Whether somebody stated that pairs had unequal chances."""
         return self.kind != "random"
 
     @property
@@ -67,41 +66,37 @@ class Labelling:
         """As it would be typed."""
         return f"{self.kind} {self.column}".strip()
 
-    def estimate(self, met: Scored, generator: np.random.Generator, share: bool) -> ppi.Powered:
+    def estimate(self, scored: Scored, generator: np.random.Generator, share: bool) -> ppi.Powered:
         """The tuned estimate that fits the way of drawing."""
-        sample = met.sample
+        sample = scored.sample
         if self.kind == "strata":
-            own, others = self._strata(met)
-            joined = ppi.joined_strata(own[sample.pair], sample.pair, others)
-            return ppi.stratified(sample, joined[0], joined[1], share, known=True)
+            return self._estimate_in_strata(scored, sample, share)
         if self.kind == "weights" and len(sample.other):
-            return ppi.weighted(sample, self._chances(met), ppi.tuned(sample), share)
+            return ppi.weighted(sample, self._chances(scored), ppi.tuned(sample), share)
         return ppi.plus_plus(sample, generator, share)
 
-    def people(self, met: Scored, share: bool) -> Interval:
+    def people(self, scored: Scored, share: bool) -> Interval:
         """People alone, by the same way of drawing."""
-        if self.kind == "weights" and len(met.sample.other):
-            return ppi.weighted(met.sample, self._chances(met), 0.0, share).interval
-        if self.kind == "strata" and len(met.sample.other):
-            own, others = self._strata(met)
-            blind = ppi.Sample(
-                met.sample.y, np.zeros(len(met.sample.y)), met.sample.by, met.sample.pair, met.sample.wide,
-                np.zeros(len(met.sample.other)), met.sample.other_wide,
-            )  # fmt: skip
-            joined = ppi.joined_strata(own[met.sample.pair], met.sample.pair, others)
-            return ppi.stratified(blind, joined[0], joined[1], share, known=True).interval
-        return ppi.people(met.sample, share)
+        if self.kind == "weights" and len(scored.sample.other):
+            return ppi.weighted(scored.sample, self._chances(scored), 0.0, share).interval
+        if self.kind == "strata" and len(scored.sample.other):
+            sample = scored.sample
+            blind = replace(sample, f=np.zeros(len(sample.y)), other=np.zeros(len(sample.other)))
+            return self._estimate_in_strata(scored, blind, share).interval
+        return ppi.people(scored.sample, share)
 
-    def _strata(self, met: Scored) -> tuple[Ints, Ints]:
-        names = [str(_field(pair, self.column)) for pair in (*met.first, *met.others)]
+    def _estimate_in_strata(self, scored: Scored, sample: ppi.Sample, share: bool) -> ppi.Powered:
+        names = [str(_read_field(pair, self.column)) for pair in (*scored.first, *scored.others)]
         codes = np.unique(names, return_inverse=True)[1]
-        return codes[: len(met.first)], codes[len(met.first) :]
+        voted, unvoted = codes[: len(scored.first)], codes[len(scored.first) :]
+        stratum, stratum_of_others, _ = ppi.joined_strata(voted[sample.pair], sample.pair, unvoted)
+        return ppi.stratified(sample, stratum, stratum_of_others, share, known=True)
 
-    def _chances(self, met: Scored) -> Floats:
-        return np.array([_chance(pair, self.column) for pair in met.first])[met.sample.pair]
+    def _chances(self, scored: Scored) -> Floats:
+        return np.array([_read_chance(pair, self.column) for pair in scored.first])[scored.sample.pair]
 
 
-def labels_from(words: Sequence[str] | str | None, *, imported: bool) -> Labelling:
+def read_labels(words: Sequence[str] | str | None, *, imported: bool) -> Labelling:
     """`random`, `strata COLUMN` or `weights COLUMN`; votes from elsewhere need one of them."""
     parts = words.split() if isinstance(words, str) else list(words or ())
     if not parts:
@@ -117,25 +112,23 @@ def labels_from(words: Sequence[str] | str | None, *, imported: bool) -> Labelli
     raise InputError(f"--labels {' '.join(parts)} is not known. {STATE}")
 
 
-def _decided(bench: Bench, pair: Pair) -> bool:
-    choices = {one.choice for one in bench.verdicts[pair.pair]}
+def _is_decided(bench: Bench, pair: Pair) -> bool:
+    choices = {verdict.choice for verdict in bench.verdicts[pair.pair]}
     return choices in ({"a"}, {"b"})
 
 
-def _field(pair: Pair, column: str) -> Any:
-    if column in pair.extra:
-        return pair.extra[column]
-    found = getattr(pair, column, None)
-    if found is None:
+def _read_field(pair: Pair, column: str) -> Any:
+    value = pair.extra[column] if column in pair.extra else getattr(pair, column, None)
+    if value is None and column not in pair.extra:
         raise InputError(f"pairs.jsonl: pair {pair.pair!r} has no field {column!r}, which --labels names.")
-    return found
+    return value
 
 
-def _chance(pair: Pair, column: str) -> float:
-    found = _field(pair, column)
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 < found <= 1:
-        raise InputError(f"pairs.jsonl: {column} of pair {pair.pair!r} is {found!r}; a chance is above 0 and up to 1.")
-    return float(found)
+def _read_chance(pair: Pair, column: str) -> float:
+    chance = _read_field(pair, column)
+    if isinstance(chance, bool) or not isinstance(chance, (int, float)) or not 0 < chance <= 1:
+        raise InputError(f"pairs.jsonl: {column} of pair {pair.pair!r} is {chance!r}; a chance is above 0 and up to 1.")
+    return float(chance)
 
 
 def refuse_drift(judge: str, names: Sequence[tuple[str, str]], drifts: Sequence[Drift | None]) -> None:
@@ -156,22 +149,22 @@ def refuse_drift(judge: str, names: Sequence[tuple[str, str]], drifts: Sequence[
             )
 
 
-def drift_of(bench: Bench, met: Scored) -> Drift | None:
+def measure_drift(bench: Bench, scored: Scored) -> Drift | None:
     """A t test of the judge's mean on pairs with and without votes, by clusters, and an exact one of where it is sure.
 
     Means that do not vary on either side have no t: then p is the chance of a random sample that splits them so.
     """
-    sample = met.sample
+    sample = scored.sample
     if len(sample.other) < 2 or sample.pairs < 2:
         return None
     first = np.unique(sample.pair, return_index=True)[1]
-    own, wide = sample.f[first], sample.wide[first]
+    voted, wide = sample.f[first], sample.wide[first]
     variance = (
-        ppi.covariance_between(own, wide, own, wide)
+        ppi.covariance_between(voted, wide, voted, wide)
         + ppi.covariance_between(sample.other, sample.other_wide, sample.other, sample.other_wide)
-        - 2 * ppi.covariance_between(own, wide, sample.other, sample.other_wide)
+        - 2 * ppi.covariance_between(voted, wide, sample.other, sample.other_wide)
     )
-    difference = float(own.mean() - sample.other.mean())
+    difference = float(voted.mean() - sample.other.mean())
     voted_clusters, other_clusters = len(np.unique(wide)), len(np.unique(sample.other_wide))
     if variance <= 0:
         splits = math.comb(voted_clusters + other_clusters, voted_clusters)
@@ -179,14 +172,21 @@ def drift_of(bench: Bench, met: Scored) -> Drift | None:
     else:
         freedom = max(min(voted_clusters, other_clusters) - 1, 1)
         p = 2 * float(stdtr(freedom, -abs(difference) / np.sqrt(variance)))
-    unsure, others = (sum(not _decided(bench, pair) for pair in pairs) for pairs in (met.first, met.others))
+    unsure_voted, unsure_others = (
+        sum(not _is_decided(bench, pair) for pair in pairs) for pairs in (scored.first, scored.others)
+    )
+    pairs = len(scored.first) + len(scored.others)
     return Drift(
-        float(own.mean()), float(sample.other.mean()), p, unsure / len(met.first), others / len(met.others),
-        _chance_of_so_many(unsure, len(met.first), unsure + others, len(met.first) + len(met.others)),
-    )  # fmt: skip
+        voted=float(voted.mean()),
+        others=float(sample.other.mean()),
+        p=p,
+        unsure_voted=unsure_voted / len(scored.first),
+        unsure_others=unsure_others / len(scored.others),
+        unsure_p=chance_of_so_many(unsure_voted, len(scored.first), unsure_voted + unsure_others, pairs),
+    )
 
 
-def _chance_of_so_many(drawn_unsure: int, drawn: int, unsure: int, pairs: int) -> float:
-    """The hypergeometric chance that a random sample of `drawn` pairs holds so many unsure ones, or more."""
-    ways = range(drawn_unsure, min(drawn, unsure) + 1)
-    return sum(math.comb(unsure, k) * math.comb(pairs - unsure, drawn - k) for k in ways) / math.comb(pairs, drawn)
+def chance_of_so_many(unsure_in_sample: int, sample: int, unsure: int, pairs: int) -> float:
+    """The hypergeometric chance that a random sample of `sample` pairs holds so many unsure ones, or more."""
+    ways = range(unsure_in_sample, min(sample, unsure) + 1)
+    return sum(math.comb(unsure, k) * math.comb(pairs - unsure, sample - k) for k in ways) / math.comb(pairs, sample)

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 from scipy.stats import hypergeom
 
-from analysis.judge.labelling import _chance_of_so_many
-from analysis.notebook import preference
-from analysis.notebook_judges import judged
+from analysis.notebook import judged, preference
+from analysis.questions.judge.labelling import chance_of_so_many
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
@@ -169,7 +168,7 @@ def test_a_random_sample_of_many_systems_is_never_refused(tmp_path, seed):
 def test_the_chance_of_so_many_unsure_pairs_is_hypergeometric():
     for unsure_drawn, drawn, unsure, pairs in ((3, 5, 10, 40), (0, 5, 3, 9), (5, 5, 5, 30)):
         expected = hypergeom.sf(unsure_drawn - 1, pairs, unsure, drawn)
-        assert _chance_of_so_many(unsure_drawn, drawn, unsure, pairs) == pytest.approx(expected)
+        assert chance_of_so_many(unsure_drawn, drawn, unsure, pairs) == pytest.approx(expected)
 
 
 def test_strata_and_chances_come_from_fields_of_the_pairs(folder, tmp_path):

@@ -1,0 +1,449 @@
+"""Says, lists and draws what judges are like and what each is worth in votes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from analysis.questions.judge.against_people import PeopleAgreement
+from analysis.questions.judge.answer import OUTCOMES, HelpedEstimate, JudgeAnswer, JudgeResult
+from analysis.questions.judge.habits import JudgeHabits, Share
+from analysis.questions.judge.labelling import DOUBTED
+from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from analysis.showing.tables import Table, in_short
+from analysis.showing.words import count, number, order_said, p_equals, percent, plain
+from analysis.stats.intervals import Interval
+from analysis.votes.verdicts import NET
+from analysis.votes.voters import marked_parts, not_people
+
+MANY = 12  # estimates, two a contrast, beyond which a table takes the place of their sentences
+ORDERS = {"both": "in both orders", "ab": "in ONE order", "ba": "in ONE order", "mixed": "some in one order only"}
+
+
+def parts(answer: JudgeAnswer) -> list[Table | str]:
+    """Per judge its habits, its agreement with people and its estimates; the cautions, and the recipe last."""
+    pieces: list[Table | str] = []
+    for judge in answer.judges:
+        pieces += [introduce_judge(judge), _habits_table(judge), *_describe_length_taste(judge.habits)]
+        if judge.people is not None:
+            pieces += [*_agreement_tables(judge, judge.people), *_describe_agreement(judge.people)]
+        pieces += [*_estimate_tables(judge), *list_worths(judge)]
+    pieces += [
+        f"{first} and {second} rule the same on {percent_of(share)} of the pairs that both ruled on."
+        for first, second, share in answer.agreements
+        if share.whole
+    ]
+    return [*marked_parts(pieces, answer.voters), *not_people(answer.voters), *answer.warnings, answer.signature]
+
+
+def introduce_judge(judge: JudgeResult) -> str:
+    """Who ruled on how much."""
+    habits = judge.habits
+    return (
+        f"Judge {judge.title}: {count(habits.verdicts, 'verdict')} on {count(habits.pairs, 'pair')}, "
+        f"{ORDERS[habits.orders]}; {habits.unusable.part:,} unusable."
+    )
+
+
+def describe_habits(judge: JudgeResult) -> str:
+    """How it leans, in one sentence; empty where nothing shows it."""
+    habits = judge.habits
+    clauses = (
+        (habits.same_in_both_orders, "says the same in both orders on {} of pairs"),
+        (habits.first_place, "chooses what stands first in {} of its decisive verdicts"),
+        (habits.ties, "says tie in {}"),
+    )
+    words = ", ".join(clause.format(percent_of(share)) for share, clause in clauses if share.whole)
+    return f"{introduce_judge(judge)} It {words}." if words else introduce_judge(judge)
+
+
+def _describe_length_taste(habits: JudgeHabits) -> Iterator[str]:
+    if (taste := habits.length) is not None:
+        yield (
+            f"A response twice as long has {taste.ratio:.2f} times the odds of being chosen (95 % interval "
+            f"{taste.low:.2f} to {taste.high:.2f})."
+        )
+
+
+def _describe_agreement(people: PeopleAgreement) -> Iterator[str]:
+    if people.order:
+        yield order_said(people.order, "the judge")
+    if people.longer:
+        of_judge, of_people = (percent(share, 0) for share in people.longer)
+        yield (
+            f"Where lengths differ, the judge chooses the longer response in {of_judge} of its decisive rulings, "
+            f"people in {of_people} of their decisive votes."
+        )
+
+
+def list_worths(judge: JudgeResult) -> Iterator[str]:
+    """What the estimates mean, in words; of many one sentence on all."""
+    if len(judge.estimates) <= MANY:
+        for row in judge.estimates:
+            yield from describe_estimate(row, judge.title)
+        return
+    yield _summarize_worths(judge)
+
+
+def _summarize_worths(judge: JudgeResult) -> str:
+    helped, total = sum(row.helps for row in judge.estimates), f"{len(judge.estimates):,}"
+    where = f"worth votes on {helped:,} of {total}" if helped else f"worth a vote on none of {total}"
+    return f"{judge.title} is {where} numbers, as far as is shown: each two systems are estimated from their own votes."
+
+
+def describe_worth(row: HelpedEstimate, judge: str) -> str:
+    """How many votes the judge is worth on one number."""
+    name = f"the {OUTCOMES[row.outcome]} of {row.first} and {row.second}"
+    if not row.others:
+        return f"Every pair has votes, so {judge} adds nothing to {name}: with the judge is people alone."
+    value, low, high = votes_saved(row)
+    if row.helps:
+        return f"On {name} {judge} is worth {value:,} of {row.votes:,} votes (95 % interval {low:,} to {high:,})."
+    return (
+        f"On {name} {judge} is not shown to be worth any vote: {value:,} of {row.votes:,}, 95 % interval {low:,} to "
+        f"{high:,}."
+    )
+
+
+def votes_saved(row: HelpedEstimate) -> tuple[int, int, int]:
+    """Votes that the judge spares, with their interval, and never fewer than none."""
+    value, low, high = (max(round(part), 0) for part in row.gain.saved(row.votes))
+    return value, low, high
+
+
+def describe_estimate(row: HelpedEstimate, judge: str) -> Iterator[str]:
+    """What the numbers of one estimate mean, in words."""
+    yield describe_worth(row, judge)
+    if not row.others:
+        return
+    outcome = OUTCOMES[row.outcome]
+    if abs(row.correlation) < row.least:
+        yield (
+            f"Its correlation with people's pair means is {row.correlation:+z.2f}; under {row.least:.2f} "
+            f"(1/sqrt(n - 2), {row.voted:,} pairs) a fitted weight makes the estimate worse, not better."
+        )
+    if not 0 <= row.tuned.weight <= 1:
+        weight = f"{row.tuned.weight:+z.2f}"
+        yield f"Its weight of {weight} lies outside 0 to 1: allowed, but look at what the judge goes by."
+    if row.raters > 0.05:
+        yield (
+            f"Raters make {percent(row.raters, 0)} of the variance of the {outcome} of {row.first} and {row.second}. "
+            f"No judge can lower that part, so with pairs without end the gain would be {row.ceiling:.2f}."
+        )
+    yield (
+        f"On the pairs with votes the judge's {outcome} differs from people's by {row.bias.value:+z.3f} "
+        f"({_ends(row.bias)})."
+    )
+    independent, width = row.independent, row.tuned.interval.high - row.tuned.interval.low
+    if independent is not None and width > 0:
+        ratio = width / max(independent.high - independent.low, 1e-12)
+        if ratio > 1.05:
+            yield (
+                f"Computed as if pairs' means were independent labels (ppi_py), the interval of the {outcome} would be "
+                f"{number(independent.low)} to {number(independent.high)}: {ratio:.1f} times too narrow."
+            )
+    if row.outcome == NET and row.judge * row.tuned.interval.value < 0 and row.judge * row.people.value < 0:
+        yield "The judge alone puts the preference on the other side."
+    if row.drift is not None and row.drift.p_holm < DOUBTED:
+        yield (
+            f"The judge's mean is {row.drift.voted:+z.3f} on pairs with votes and {row.drift.others:+z.3f} on the "
+            f"others ({p_equals(row.drift.p_holm)}, Holm): make sure that the pairs with votes are a random part."
+        )
+
+
+def _habits_table(judge: JudgeResult) -> Table:
+    habits = judge.habits
+    rows = [
+        ("says tie", habits.ties),
+        ("same verdict in both orders", habits.same_in_both_orders),
+        ("chooses what stands first, of decisive verdicts", habits.first_place),
+        ("chooses the longer response, of decisive verdicts", habits.longer),
+        *([] if habits.own is None else [(f"chooses its own family ({', '.join(habits.own_names)})", habits.own)]),
+        ("calls identical texts a tie", habits.identical_tied),
+        ("two draws agree", habits.draws_agree),
+        ("three systems in a circle", habits.circles),
+        ("fails a check", habits.checks_failed),
+        ("unusable reply", habits.unusable),
+    ]
+    cells = [
+        (name, f"{share.part:,} of {share.whole:,}", number(share.value), _ends(share.interval))
+        for name, share in rows
+        if share.whole
+    ]
+    return Table(("habit", "count", "share", "95 % interval"), cells, f"Habits of {judge.title}, without any person")
+
+
+def percent_of(share: Share) -> str:
+    """The share in per cent, or a dash."""
+    return "-" if share.value is None else percent(share.value)
+
+
+def _ends(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{number(interval.low)} to {number(interval.high)}"
+
+
+def _with_ends(interval: Interval) -> str:
+    return f"{number(interval.value)} ({_ends(interval)})"
+
+
+def _agreement_tables(judge: JudgeResult, people: PeopleAgreement) -> Iterator[Table]:
+    coefficients = (("Cohen's kappa with votes", people.kappa), ("Gwet's AC1 with votes", people.ac1))
+    yield Table(
+        ("", "judge", "95 % interval", "one more person"),
+        [
+            (
+                "equals a vote",
+                number(people.equals_vote.value),
+                _ends(people.equals_vote),
+                number(people.person_equals_vote),
+            ),
+            (
+                "equals the majority of the others",
+                number(people.equals_majority),
+                "-",
+                number(people.person_equals_majority),
+            ),
+            *((name, number(value.value), _ends(value), "-") for name, value in coefficients if value),
+        ],
+        f"{judge.title} and {count(people.votes, 'vote')} on {count(people.pairs, 'pair')}",
+    )
+    for rows, what, caption in (
+        (people.united, "votes for the pair's most common answer", "By how united people are"),
+        (people.contrasts, "systems", "By which systems are compared"),
+        (people.lengths, "the longer response is", "By how much the lengths of the responses differ, in words"),
+    ):
+        if rows:
+            cells = [
+                (row.name, f"{row.pairs:,}", f"{row.votes:,}", number(row.agreement), number(row.among_people))
+                for row in rows
+            ]
+            head = (what, "pairs", "votes", "judge equals a vote", "a person does")
+            yield in_short(Table(head, cells, caption), "comparisons", "with the most votes")[0]
+    confusion: list[tuple[str, ...]] = [
+        (name, *(f"{cell:,}" for cell in row)) for name, row in zip(("a", "b", "tie"), people.confusion, strict=True)
+    ]
+    condition = "" if people.condition is None else f"; condition number {people.condition:,.1f}"
+    yield Table(("people say", "judge: a", "b", "tie"), confusion, f"Votes by the judge's ruling{condition}")
+
+
+def _estimate_tables(judge: JudgeResult) -> Iterator[Table]:
+    """Two tables for each two systems; of many contrasts one, those with the most votes first."""
+    if len(judge.estimates) > MANY:
+        yield _overview_table(judge)
+        return
+    for contrast in dict.fromkeys((row.first, row.second) for row in judge.estimates if row.outcome == NET):
+        rows = [row for row in judge.estimates if (row.first, row.second) == contrast]
+        yield _contrast_table(judge, rows)
+        yield _ways_table(rows)
+
+
+def _overview_table(judge: JudgeResult) -> Table:
+    cells = [
+        (
+            f"{row.first} and {row.second}",
+            OUTCOMES[row.outcome],
+            f"{row.votes:,}",
+            _with_ends(row.people),
+            _with_ends(row.tuned.interval),
+            f"{votes_saved(row)[0]:,}" if row.helps else "-",
+        )
+        for row in sorted(judge.estimates, key=lambda row: -row.votes)
+    ]
+    head = ("systems", "", "votes", "people", "with the judge", "votes it is worth")
+    table = Table(head, cells, f"People's estimates with {judge.title}")
+    return in_short(table, "estimates", "with the most votes")[0]
+
+
+def _contrast_table(judge: JudgeResult, rows: Sequence[HelpedEstimate]) -> Table:
+    head = (
+        "",
+        "people alone",
+        "with the judge",
+        "judge alone",
+        "corr.",
+        "lambda",
+        "gain (95 %)",
+        "votes saved (95 %)",
+        "ceiling",
+    )
+    cells: list[tuple[str, ...]] = []
+    for row in rows:
+        value, low, high = votes_saved(row)
+        cells.append(
+            (
+                OUTCOMES[row.outcome],
+                _with_ends(row.people),
+                _with_ends(row.tuned.interval),
+                number(row.judge),
+                number(row.correlation, 2),
+                number(row.tuned.weight, 2),
+                f"{row.gain.value:.2f} ({row.gain.low:.2f} to {row.gain.high:.2f})",
+                f"{value:,} ({low:,} to {high:,}) of {row.votes:,}",
+                f"{row.ceiling:.2f}",
+            )
+        )
+        if row.win is not None:
+            people, helped = row.win
+            rates = (_with_ends(people), _with_ends(helped), number((1 + row.judge) / 2))
+            cells.append(("win rate", *rates, *["-"] * 5))
+    first = rows[0]
+    caption = (
+        f"{first.first} against {first.second}: {count(first.votes, 'vote')} on {count(first.voted, 'pair')}, and "
+        f"{count(first.others, 'pair')} with verdicts of {judge.title} alone"
+    )
+    return Table(head, cells, caption)
+
+
+def _ways_table(rows: Sequence[HelpedEstimate]) -> Table:
+    """The same numbers by each way of using the judge."""
+    cells = []
+    for row in rows:
+        fitted = "PPI++, weight fitted" + (" on other folds" if row.folds else "")
+        ways = (
+            ("people alone", row.people, 1.0),
+            ("PPI, weight 1", row.whole.interval, row.whole.gain),
+            (fitted, row.tuned.interval, row.tuned.gain),
+            ("by strata of the verdict", row.strata.interval, row.strata.gain),
+        )
+        cells += [
+            (OUTCOMES[row.outcome], name, number(way.value), number(way.se), _ends(way), f"{gain:.2f}")
+            for name, way, gain in ways
+        ]
+    caption = (
+        f"{rows[0].first} against {rows[0].second} in each way, by its own error; the gain goes by the correlation, "
+        "which is steadier"
+    )
+    return Table(("", "way", "estimate", "SE", "95 % interval", "variance of people alone / this"), cells, caption)
+
+
+def row_figures(answer: JudgeAnswer) -> tuple[RowFigure, ...]:
+    """The part of the votes that each judge could spare, with its interval."""
+    estimates = [
+        (judge.title, row)
+        for judge in answer.judges
+        if len(judge.estimates) <= MANY
+        for row in judge.estimates
+        if row.others
+    ]
+    if not estimates:
+        return ()
+    axis = Axis(0.0, 100 * max(0.1, *(row.gain.saved(1)[2] for _, row in estimates)))
+    rows = []
+    for title, row in estimates:
+        value, low, high = (100 * max(part, 0.0) for part in row.gain.saved(1))
+        rows.append(
+            Row(
+                f"{title}: {OUTCOMES[row.outcome]} of {row.first} and {row.second}",
+                f"{value:.1f} % ({low:.1f} % to {high:.1f} %)",
+                axis.interval(low, value, high, "c0"),
+                described=f"{row.votes:,} votes",
+            )
+        )
+    return (
+        RowFigure(
+            "Part of the votes that a judge could spare",
+            tuple(rows),
+            axis.ticks(round_steps(axis.low, axis.high)),
+            "% of the votes",
+            note_head="votes spared (95 % interval)",
+            name="judge",
+        ),
+    )
+
+
+def document(answer: JudgeAnswer) -> dict[str, Any]:
+    """Every number, under the keys of `--json`."""
+    keys = {
+        "judges": [_judge_keys(judge) for judge in answer.judges],
+        "alike": [
+            {"first": first, "second": second, **_share_keys(share)} for first, second, share in answer.agreements
+        ],
+        "labels": answer.labels.words,
+        "voters": None if answer.voters is None else asdict(answer.voters),
+        "warnings": [*not_people(answer.voters), *answer.warnings],
+        "signature": answer.signature,
+    }
+    return dict(plain(keys))
+
+
+def _judge_keys(judge: JudgeResult) -> dict[str, Any]:
+    habits = asdict(judge.habits)
+    for name in habits:
+        if isinstance(value := getattr(judge.habits, name), Share):
+            habits[name] = _share_keys(value)
+    return {
+        "judge": judge.judge,
+        "prompt": judge.prompt,
+        "title": judge.title,
+        "habits": habits,
+        "people": None if judge.people is None else asdict(judge.people),
+        "estimates": [_estimate_keys(row) for row in judge.estimates],
+    }
+
+
+def _share_keys(share: Share) -> dict[str, Any]:
+    low, high = (None, None) if share.interval is None else (share.interval.low, share.interval.high)
+    return {"part": share.part, "whole": share.whole, "share": share.value, "low": low, "high": high}
+
+
+def _estimate_keys(row: HelpedEstimate) -> dict[str, Any]:
+    win, saved = row.win, row.gain.saved(row.votes)
+    return {
+        "first": row.first,
+        "second": row.second,
+        "outcome": row.outcome,
+        "votes": row.votes,
+        "pairs_with_votes": row.voted,
+        "pairs_without": row.others,
+        "people": _interval_keys(row.people),
+        "ppi": {**_interval_keys(row.whole.interval), "gain": row.whole.gain},
+        "ppi_plus_plus": {
+            **_interval_keys(row.tuned.interval),
+            "lambda": row.tuned.weight,
+            "gain": row.tuned.gain,
+        },
+        "stratified": {**_interval_keys(row.strata.interval), "gain": row.strata.gain, "joined": row.joined},
+        "win_rate": win and {"people": _interval_keys(win[0]), "with_judge": _interval_keys(win[1])},
+        "judge_alone": row.judge,
+        "bias": _interval_keys(row.bias),
+        "correlation": row.correlation,
+        "least_correlation": row.least,
+        "gain": {"value": row.gain.value, "low": row.gain.low, "high": row.gain.high, "shown": row.helps},
+        "effective_votes": row.votes * row.gain.value,
+        "votes_saved": {"value": saved[0], "low": saved[1], "high": saved[2]},
+        "rater_part": row.raters,
+        "ceiling": row.ceiling,
+        "as_if_independent": None if row.independent is None else asdict(row.independent),
+        "drift": None if row.drift is None else asdict(row.drift),
+        "votes_left_out": row.left_out,
+    }
+
+
+def _interval_keys(interval: Interval) -> dict[str, float]:
+    return {name: getattr(interval, name) for name in ("value", "se", "low", "high", "df")}
+
+
+def section(answer: JudgeAnswer | None, refusal: str = "") -> Section | None:
+    """What the report shows; without an answer only why there is none, and nothing where there are no verdicts."""
+    if answer is None:
+        return Section("judge", "The judge", (refusal,)) if refusal else None
+    items = [describe_habits(judge) for judge in answer.judges]
+    for judge in answer.judges:
+        if len(judge.estimates) > MANY:
+            items.append(_summarize_worths(judge))
+        else:
+            items += [describe_worth(row, judge.title) for row in judge.estimates]
+    return Section(
+        "judge",
+        "The judge",
+        (
+            "A judge is a program that answers as a rater would. Its verdicts are no votes: they help to estimate what "
+            "people would say of pairs that nobody voted on. Its worth is the part of the votes that could be spared "
+            "for the same error.",
+        ),
+        row_figures(answer),
+        items=tuple(items),
+        tables=tuple(part for part in parts(answer) if isinstance(part, Table)),
+        notes=answer.warnings,
+    )
