@@ -37,10 +37,16 @@ def published_cells() -> tuple[PublishedCell, ...]:
     """The cells in the order of the paper."""
     with TABLE.open(encoding="utf-8") as file:
         return tuple(
-            PublishedCell(row["group"], row["corpus"], row["metric"], float(row["percent"]) / 100,
-                          float(row["half_width"]) / 100, row["starred"] == "1")
+            PublishedCell(
+                row["group"],
+                row["corpus"],
+                row["metric"],
+                float(row["percent"]) / 100,
+                float(row["half_width"]) / 100,
+                row["starred"] == "1",
+            )
             for row in csv.DictReader(file)
-        )  # fmt: skip
+        )
 
 
 def half_width(share: float, n: int) -> float:
@@ -61,7 +67,7 @@ def wilson(share: float, n: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a share of n independent answers; it never leaves 0 to 1.
 
     >>> tuple(round(end, 3) for end in wilson(0.984, 83))
-    (0.928, 0.997)
+    (0.929, 0.997)
     """
     centre, reach = share + Z**2 / (2 * n), Z * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n * n))
     low, high = (centre - reach) / (1 + Z**2 / n), (centre + reach) / (1 + Z**2 / n)
