@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import inspect
 import re
 from typing import Literal, get_args, get_origin
 
@@ -104,7 +105,8 @@ def _section(kind: type) -> str:
     name = singular(kind) + (f" (`{FORMATS[kind]}.jsonl`)" if kind in FORMATS else "")
     rows = "".join(_row(field) for field in dataclasses.fields(kind) if field.name != "extra")
     shown = f"\n```json\n{EXAMPLES[kind]}\n```\n" if kind in EXAMPLES else ""
-    return f"\n## {name}\n\n{kind.__doc__}\n\n| field | type | needed | meaning |\n|---|---|---|---|\n{rows}{shown}"
+    about = inspect.cleandoc(kind.__doc__ or "")  # Python 3.13 has no indentation there
+    return f"\n## {name}\n\n{about}\n\n| field | type | needed | meaning |\n|---|---|---|---|\n{rows}{shown}"
 
 
 def _row(field: dataclasses.Field[object]) -> str:
