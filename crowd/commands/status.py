@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     if excluded := [line for line in found.raters if line.status == "excluded"]:
         print(f"Out:     {found.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
     print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
-    told += [*(link.says() for link in found.shared), *found.trapped]
+    told += [*(link.says() for link in found.shared), *found.warnings]
     if told := [*told, *(_mend(line, args) for line in found.checks if line.looks_wrong)]:
         print("\n".join(told))
     if args.token:

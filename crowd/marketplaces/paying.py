@@ -73,6 +73,7 @@ class Bill:
     settlement: Settlement
     dues: Sequence[Due]
     short: Sequence[MarketVisit]  # handed in with fewer answers than asked: left to the researcher
+    unjudged: Sequence[MarketVisit]  # handed in with checks alone: paid where the researcher names them
     unable: Sequence[MarketVisit]  # worked, and could not hand in: compensation
     overdue: Sequence[MarketVisit]  # never listed although their time is over
     before: int  # payments that would be due and are confirmed already
@@ -100,7 +101,8 @@ def bill_of(market: Market, store: Store, terms: PayTerms, now: float) -> Bill:
     look = market.look_up()
     settlement = compare_lists(arrived, look.rows)
     worked = [(visit, row) for visit, row in settlement.verified if visit.answers]
-    enough = [(visit, row) for visit, row in worked if visit.answers >= terms.min_answers]
+    unjudged = [v for v, row in worked if row.state == "waiting" and not (v.is_paid or v.key in terms.only)]
+    enough = [(v, row) for v, row in worked if v.answers >= terms.min_answers and v not in unjudged]
     _check_known(terms, worked, market.title)
     states = {(row.submission, row.purpose): row.state for row in PayoutLedger(store, market.source).rows()}
     pace = pace_of((visit for visit, _ in worked), market.reward)
@@ -111,13 +113,14 @@ def bill_of(market: Market, store: Store, terms: PayTerms, now: float) -> Bill:
     open_ = [due for due in all_due if _state(states, due.payout) != "confirmed"]
     reasons = holds_of(store, market.source)
     dues = [due for due in open_ if due.visit.key not in reasons]
-    short = [v for v, row in worked if v.answers < terms.min_answers and row.state == "waiting"]
+    few = [v for v, row in worked if v.answers < terms.min_answers and row.state == "waiting"]
+    short = [visit for visit in few if visit not in unjudged]
     unable = [v for v, row in worked if row.state in ("returned", "timed out")]
     # Where a question failed, silence says nothing about anybody.
     overdue = [] if look.problems else [v for v in settlement.unlisted if _overdue(v, market, now)]
     on_hold = {due.visit: reasons[due.visit.key] for due in open_ if due.visit.key in reasons}
     before = len(all_due) - len(open_)
-    return Bill(look, settlement, dues, short, unable, overdue, before, on_hold, pace, floor, terms, now)
+    return Bill(look, settlement, dues, short, unjudged, unable, overdue, before, on_hold, pace, floor, terms, now)
 
 
 def _check_known(terms: PayTerms, worked: Sequence[tuple[MarketVisit, Listed]], title: str) -> None:

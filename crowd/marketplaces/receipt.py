@@ -31,6 +31,7 @@ def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
     for visit, why in bill.on_hold.items():
         yield f"  held       {visit.key}: {why} (pay --release {visit.key})"
     yield from _named("short", "handed in with fewer answers than --min-answers: left to you", bill.short)
+    yield from _named("no pair", "answered hidden checks alone, not paid: --only ID pays one in full", bill.unjudged)
     yield from _named("could not", "worked and could not hand in: --compensate AMOUNT, for each answer", bill.unable)
     yield f"  foreign    {len(settlement.foreign)} were handed in without an answer here: check them yourself"
     yield from (f"    {row.key}" for row in settlement.foreign)

@@ -60,6 +60,11 @@ class MarketVisit:
     listed: bool  # whether the marketplace has ever confirmed it
     withdrawn: str | None
 
+    @property
+    def is_paid(self) -> bool:
+        """Whether it is paid by itself: for a judged pair, or for answers that ended the work. Checks alone are not."""
+        return self.answers > (0 if self.blocked else self.checks)
+
 
 @dataclass(frozen=True, slots=True)
 class Settlement:

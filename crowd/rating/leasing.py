@@ -51,6 +51,8 @@ class Step:
     stage: Stage
     done: int = 0
     of: int = 0
+    judged: int = 0
+    """Of those done, the pairs that were no checks."""
     number: int = 1
     shown: ShownPair | None = None
     undo: str | None = None
@@ -62,11 +64,20 @@ class Step:
     filled: Mapping[str, str] = field(default_factory=dict)
     """Of a pair whose answer was taken back: the fields of the form as they were."""
 
+    @property
+    def is_paid(self) -> bool:
+        """Whether the sitting is paid as it stands: by a judged pair, or by answers that ended the work.
+
+        Checks alone bring the researcher nothing. Whoever answered some, and then lost the pair that was reserved,
+        is told so; the researcher may pay for the time.
+        """
+        return self.judged > 0 or (self.done > 0 and self.stage == "no_more")
+
 
 def _told(seated: SeatedRater) -> int:
     """The pairs that the sitting is said to have: those that were there when it began, more if more came."""
     there = len(seated.slots) - seated.slots.count(UNTOLD)
-    return there if seated.done < there else len(seated.slots)
+    return there if seated.done < there else max(len(seated.slots), seated.done + (not seated.is_full))
 
 
 def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: bool) -> Step | None:
@@ -78,13 +89,13 @@ def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: boo
     if seated.consent != moment.rules.hit.consent_version:
         return Step("consent")
     if seated.status == "blocked":
-        return Step("no_more", done)
+        return Step("no_more", done, judged=seated.judged)
     if seated.finished:
         return _over(moment, seated)
     if seated.state != "running":
         if seated.state == "paused":
-            return Step("paused", done, _told(seated), may_hand_in=done > 0)
-        return Step("stopped", done, _told(seated))
+            return Step("paused", done, _told(seated), seated.judged, may_hand_in=seated.judged > 0)
+        return Step("stopped", done, _told(seated), seated.judged)
     if not is_certain:
         return None
     if before := _before_pairs(moment, seated):
@@ -155,13 +166,12 @@ def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) ->
 def _without_pair(moment: Moment, seated: SeatedRater, why: Literal["wait", "finished"]) -> Step:
     if why == "finished":
         return _finish(moment, seated)
-    # checks alone are no work to be paid for: who answered them had a real pair reserved, and let it lapse
-    return Step("wait", seated.done, _told(seated), may_hand_in=seated.has_real)
+    return Step("wait", seated.done, _told(seated), seated.judged, may_hand_in=seated.judged > 0)
 
 
 def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, left: Any) -> PairVerdict:
     """Whether a rater who has no real pair in this sitting yet will get one; what comes before it reserves one."""
-    if seated.done >= len(seated.slots) or (seated.done and seated.timed):
+    if seated.is_full or seated.timed:
         return "show"  # the sitting is over, or ends with what is in hand
     if (owed := seated.waiting or left) is not None:
         moment.needs_study()
@@ -232,7 +242,7 @@ def _seated_with_offer(moment: Moment, seat: Seat, shown: Sequence[Any] | None =
 
 
 def _showing(seated: SeatedRater, shown: ShownPair) -> Step:
-    return Step("task", seated.done, _told(seated), shown=shown, undo=seated.last_token)
+    return Step("task", seated.done, _told(seated), seated.judged, shown=shown, undo=seated.last_token)
 
 
 def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
@@ -286,7 +296,7 @@ def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Lite
     So a sitting has as many pairs as it says, however many checks the rater has seen.
     """
     rater = seated.seat.rater
-    if seated.done >= len(seated.slots) or (seated.done and seated.timed):
+    if seated.is_full or seated.timed:
         return "finished"
     if check_is_due(moment.rules.assignment, seated.life, seed=moment.seed, rater=rater):
         return _lease(moment, seated, offer.check or _next_check(moment, seated.seat))
@@ -319,12 +329,26 @@ def _own_order(checks: tuple[str, ...], seed: int, rater: str) -> tuple[str, ...
 def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
     if _capped(moment, seated):
         return "finished"
+    if (kept := seated.reservation) is not None and not kept.open:
+        return _exchange(moment, seated, kept)
     if seated.reservation is not None:
         return _lease(moment, seated, seated.reservation, reserved=True)
     if offer.due:
         seated, offer = _after_release(moment, seated)
     decision = _verdict(moment, offer.pair)
     return _lease(moment, seated, offer.pair) if decision == "show" else decision
+
+
+def _exchange(moment: Moment, seated: SeatedRater, reservation: Any) -> ShownPair:
+    """Another pair for one that others completed while its rater answered checks; with none left, that one.
+
+    Its answer is kept and does not count: who worked without a pause judges a pair and is paid.
+    """
+    seated, offer = _after_release(moment, seated)
+    if _verdict(moment, offer.pair) != "show":
+        return _lease(moment, seated, reservation, reserved=True)
+    reserving.give_back(moment, seated)
+    return _lease(moment, seated, offer.pair)
 
 
 def _lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = False) -> ShownPair:
@@ -345,11 +369,11 @@ def _lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = Fa
 
 
 def _finish(moment: Moment, seated: SeatedRater) -> Step:
-    """The sitting is over if anything was done in it; where nothing was to be had, it may still be used later."""
-    if not seated.done:
+    """The sitting is over if a pair was judged in it; where none was to be had, it may still be used later."""
+    reserving.give_back(moment, seated)
+    if not seated.judged:
         return _over(moment, seated)
     seat = seated.seat
-    reserving.give_back(moment, seated)
     here = sa.and_(sittings.c.rater == seat.rater, sittings.c.sitting == seat.sitting)
     moment.connection.execute(sa.update(sittings).where(here).values(finished=moment.now))
     event_log.append(moment.connection, "finished", moment.now, seat.rater, sitting=seat.sitting, done=seated.done)
@@ -359,6 +383,6 @@ def _finish(moment: Moment, seated: SeatedRater) -> Step:
 def _over(moment: Moment, seated: SeatedRater) -> Step:
     of, running = len(seated.slots), seated.state == "running"
     found = outlook(moment.connection, seated.seat.rater, moment.rules.assignment)
-    stage = ending(found, whole=0 < of <= seated.done, stopped=seated.state == "stopped", timed=seated.timed)
+    stage = ending(found, whole=seated.is_full and of > 0, stopped=seated.state == "stopped", timed=seated.timed)
     undo = seated.last_token if running else None  # a pair taken back could not be judged again
-    return Step(stage, seated.done, of, undo=undo, more=found.now and running)
+    return Step(stage, seated.done, of, seated.judged, undo=undo, more=found.now and running)

@@ -24,8 +24,8 @@ def is_certain(moment: Moment, seated: SeatedRater) -> bool:
         return True
     if seated.status == "incomplete" and seated.life.reals:
         return True  # their votes wait for the checks that they still owe
-    if reservation is not None and not reservation.open:  # the study's rules have changed meanwhile
-        return False
+    if reservation is not None and not reservation.open and not seated.done:
+        return False  # others completed it, by late answers or new rules; who has begun keeps it all the same
     return seated.reserved is not None and (seated.reserved_until > moment.now or _is_at_work(waiting, moment.now))
 
 

@@ -81,6 +81,10 @@ class SeatedRater:
     last_vote: int | None
     last_token: str | None
     done: int
+    judged: int
+    """Of those, the pairs that were no checks."""
+    is_full: bool
+    """Whether the sitting is as long as it said. One of checks alone goes on until a pair was judged."""
     lefts: Mapping[str, int]
     """How often each response stood on the left for this rater."""
     state: str
@@ -109,21 +113,25 @@ def seated_from(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater
     row = found[0]
     if row.revision != moment.rules.revision:
         raise StaleRules
-    full = row.done >= len(row.slots)
+    full = row.done >= len(row.slots) and row.judged_here > 0
+    # a sitting in which only checks were answered is not over: its pair is to come
+    timed = row.judged_here > 0 and _time_is_up(moment, row)
     return SeatedRater(
         seat=seat,
         status=row.status,
         slots=row.slots,
         life=life_of(moment, row, row.version),
-        timed=_time_is_up(moment, row),
-        # a sitting in which nothing was to be had is not over: there may be something later
-        finished=row.finished is not None and row.done > 0,
+        timed=timed,
+        # a sitting in which no pair was to be had is not over: there may be one later
+        finished=row.finished is not None and row.judged_here > 0,
         consent=row.consent,
         instructed=row.instructed,
         about=row.about,
         last_vote=row.last_vote,
         last_token=row.last_token,
         done=row.done,
+        judged=row.judged_here,
+        is_full=full,
         lefts=left_counts(row),
         state=row.study,
         waiting=row if row.waiting is not None and not full else None,

@@ -65,6 +65,7 @@ _MINE = (
         sa.func.min(leases.c.lease).filter(_WAITS_HERE).label("waiting"),
         sa.func.min(leases.c.slot).filter(leases.c.state == "held", ~_HERE).label("elsewhere"),
         sa.func.count().filter(_HERE, ~_IS_HIDDEN, sa.or_(_IS_ANSWERED, leases.c.state == "held")).label("reals_here"),
+        sa.func.count().filter(_HERE, _JUDGED).label("judged_here"),
         sa.func.max(leases.c.lease).filter(_HERE, _RESERVED).label("reserved"),
         sa.func.max(leases.c.expires).filter(_HERE, _RESERVED).label("reserved_until"),
         *(sa.func.count().filter(IS_LAID, leases.c.left == side).label(f"left_{side}") for side in SIDES),

@@ -20,7 +20,7 @@ from crowd.forms.known import FORMS
 from crowd.hit.hit import Hit
 from crowd.store.clock import clocks_that_differ
 from crowd.store.store import settings
-from crowd.store.tables import leases, pairs, raters, sittings, votes
+from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, sittings, votes
 from crowd.watching.checks import CheckLine, check_lines
 from crowd.watching.disputes import Dispute, most_disputed
 from crowd.watching.program_trap import says, trapped_raters
@@ -97,7 +97,7 @@ class Overview:
     raters: tuple[RaterLine, ...]
     signals: Mapping[str, Signals]  # of raters with enough judgements
     shared: tuple[SharedLink, ...]
-    trapped: tuple[str, ...]  # sentences about raters who followed the line for programs
+    warnings: tuple[str, ...]  # raters who followed the line for programs, and sittings of checks alone
     checks: tuple[CheckLine, ...]
     excluded_votes: int
     by_rule: tuple[tuple[str, int, int], ...]
@@ -135,7 +135,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         raters=(lines := _lines(connection, tallies, sided=form.is_sided)),
         signals=rater_signals(connection),
         shared=shared_links(connection),
-        trapped=tuple(says(rater, number) for rater, number in trapped_raters(connection).items()),
+        warnings=(*(says(rater, n) for rater, n in trapped_raters(connection).items()), *_unpaid_checks(connection)),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
         by_rule=_by_rule(lines),
@@ -332,6 +332,25 @@ def _earned(connection: sa.Connection) -> int:
     over = sa.or_(sittings.c.finished.is_not(None), raters.c.status == "blocked")
     joined = sa.select(sa.func.count()).select_from(sittings).join(raters, raters.c.rater == sittings.c.rater)
     return connection.scalar(joined.where(over, worked)) or 0
+
+
+def _unpaid_checks(connection: sa.Connection) -> list[str]:
+    """What is said of sittings in which checks were answered and no pair was to be had; of those at work, nothing."""
+    here = sa.and_(leases.c.rater == sittings.c.rater, leases.c.sitting == sittings.c.sitting)
+    answered, is_check = leases.c.state == "answered", leases.c.kind.in_(("check", "void"))
+    ended = sa.select(sa.func.count()).select_from(sittings).join(raters, raters.c.rater == sittings.c.rater)
+    number = connection.scalar(
+        ended.where(
+            raters.c.status != "blocked",
+            sa.exists().where(here, answered, is_check),
+            ~sa.exists().where(here, answered, ~is_check),
+            ~sa.exists().where(here, HOLDS_PLACE),
+        )
+    )
+    if not number:
+        return []
+    whose = "sitting holds" if number == 1 else "sittings hold"
+    return [f"{number} {whose} answers to hidden checks alone. They are not paid by themselves: pay for the time."]
 
 
 def _lines(connection: sa.Connection, tallies: dict[str, Tally], *, sided: bool) -> tuple[RaterLine, ...]:

@@ -63,9 +63,9 @@ def arrive(request: StudyRequest) -> PageReply:
     return ask_consent(request)
 
 
-def way_back_unworked(request: StudyRequest) -> WayOut | None:
-    """The way back of somebody who has done nothing, where the marketplace has one."""
-    return request.way_out(Step("complete"))
+def way_back_unworked(request: StudyRequest, done: int = 0) -> WayOut | None:
+    """The way back of somebody who has judged no pair, where the marketplace has one."""
+    return request.way_out(Step("complete", done))
 
 
 def ask_consent(request: StudyRequest) -> str:
@@ -127,7 +127,7 @@ def _self_test(request: StudyRequest, arrival: Arrival, proof: str) -> PageReply
     if LAST_PAGE not in request.args:
         return page.consent_page(hit, frame, desk.first_sitting)
     facts = PageVisit(arrival.source, arrival.worker, arrival.sitting).facts()
-    out = way_back(request.entrances, facts, Step("done", done=1))
+    out = way_back(request.entrances, facts, Step("done", done=1, judged=1))
     return page.message_page(hit, frame, "done", page.SittingSoFar(1, "", out))
 
 

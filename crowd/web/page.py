@@ -134,6 +134,8 @@ class SittingSoFar:
     why: str = ""
     """Why what was sent was not stored, if not because something is missing."""
     retry: Retry | None = None
+    is_paid: bool = True
+    """Whether what was done is paid; checks alone are not."""
 
 
 NOTHING_YET = SittingSoFar()

@@ -283,17 +283,27 @@ def _page_of(request: StudyRequest, step: Step, note: page.Note) -> PageReply:
 def _so_far(request: StudyRequest, step: Step, note: page.Note = "") -> page.SittingSoFar:
     """Where no pair is shown: whoever did something gets the code for it, whatever ended the sitting."""
     hit, out = request.desk.rules.hit, request.way_out(step)
-    if step.stage in ("wait", "paused") and not step.done:
-        out = arriving.way_back_unworked(request)
+    if step.stage in ("wait", "paused") and not step.judged:
+        out = arriving.way_back_unworked(request, step.done)
     code = hit.screened_out_code if step.stage == "no_more" else hit.completion_code
-    earned = step.done and step.stage in page.ENDINGS and not out
+    earned = step.is_paid and step.stage in page.ENDINGS and not out
     more = step.more and request.sender().source in OWN
     undo = _undo(request, step) if not (out and not out.url) else ""  # without a way back it is handed in already
     asks = _asks_at_end(request, step)
     sent = request.form if note in page.REFUSALS else {}
     why = page.said(hit, request.frame, note) if note == "too_long" else ""
     return page.SittingSoFar(
-        step.done, code if earned else "", out, step.may_hand_in, more, undo, asks, bool(sent), sent, why
+        step.done,
+        code if earned else "",
+        out,
+        step.may_hand_in,
+        more,
+        undo,
+        asks,
+        bool(sent),
+        sent,
+        why,
+        is_paid=step.is_paid,
     )
 
 

@@ -53,11 +53,12 @@ class MephistoEntrance:
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Hand the sitting to Mephisto once it is over; a worker for whom there is no more is closed there too."""
-        if step.done and (visit["worker"], visit["sitting"]) not in self._handed_in:
+        if step.is_paid and (visit["worker"], visit["sitting"]) not in self._handed_in:
             self._hand_in(visit, blocked=step.stage == "no_more")
         if self.submit_to:
             return MTurkEntrance(self.submit_to).leave(visit, step)
-        words = "Your work was handed in." if step.done else "Nothing was asked of you."
+        unpaid = "There was nothing left for you to do here." if step.done else "Nothing was asked of you."
+        words = "Your work was handed in." if step.is_paid else unpaid
         return WayOut(words, then="You may close this page.")
 
     def decline(self, visit: Mapping[str, Any]) -> WayOut | None:

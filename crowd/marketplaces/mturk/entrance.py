@@ -51,9 +51,11 @@ class MTurkEntrance:
         return Arrival(self.source, worker=worker, sitting=sitting, task=task)
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
-        """A form that hands the assignment in, if anything was done in it."""
-        if not step.done:
+        """A form that hands the assignment in, if what was done in it is paid."""
+        if not step.is_paid:
             # Submitting it would ask for pay without work; returning it costs a worker nothing.
+            if step.done:
+                return WayOut("Please return this HIT; that does not harm your record.")
             return WayOut("Nothing was asked of you in this HIT, so please return it; that does not harm your record.")
         url = f"{self.submit_to}/mturk/externalSubmit"
         # MTurk wants at least one field beside the assignment, or it refuses the form.

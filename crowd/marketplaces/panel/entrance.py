@@ -31,11 +31,11 @@ class PanelEntrance:
 
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Back for who has worked, for who was screened out, or for who found nothing left."""
+        if not step.is_paid:
+            return self._back(self.panel.full, visit, "There was nothing left for you to do here.")
         if step.stage == "no_more":
             return self._back(self.panel.screened_out or self.panel.complete, visit, "Your part in this study is over.")
-        if step.done:
-            return self._back(self.panel.complete, visit, "Go back now, so that your work is known there.")
-        return self._back(self.panel.full, visit, "There was nothing left for you to do here.")
+        return self._back(self.panel.complete, visit, "Go back now, so that your work is known there.")
 
     def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
         """For who does not consent."""

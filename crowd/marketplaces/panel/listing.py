@@ -97,9 +97,9 @@ def vouch(store: Store, panel_list: PanelList, now: float, *, final: bool) -> Vo
 
 
 def write_worked(path: Path, store: Store) -> int:
-    """Write whom the panel may pay: every visit with an answer, by the panel's own ids; only its owner may read it."""
+    """Write whom the panel may pay: every visit that is paid, by the panel's own ids; only its owner may read it."""
     with store.read() as connection:
-        worked = [visit for visit in visits(connection, "panel") if visit.answers]
+        worked = [visit for visit in visits(connection, "panel") if visit.is_paid]
     with atomic(path) as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(WORKED)

@@ -47,7 +47,7 @@ class ProlificEntrance:
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Prolific's own page, with the code for finished, for screened out, or for a study without a pair left."""
         del visit
-        if not step.done and step.stage != "no_more":
+        if not step.is_paid:
             words = "Go back to Prolific now. It will ask you to return your place, which does not harm your record."
             return way_back(code_for("full", self.completed), words)
         code = self.screened_out if step.stage == "no_more" else self.completed

@@ -2,7 +2,9 @@
 
 import pytest
 
+from crowd.hit.hit import hit_from
 from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW, MTurkEntrance, mturk_sites
+from crowd.marketplaces.panel.entrance import PanelEntrance
 from crowd.marketplaces.prolific.entrance import ProlificEntrance, code_for
 from crowd.rating.leasing import Step
 from crowd.web.entrance import OVER, identifier, origin, way_back, way_to_decline
@@ -57,8 +59,8 @@ def test_only_an_endpoint_on_this_machine_may_stand_in_for_the_marketplace(monke
 
 
 @pytest.mark.parametrize("stage", OVER)
-def test_work_that_was_done_can_always_be_handed_in(stage):
-    way = MTurkEntrance(LIVE).leave(VISIT, Step(stage, done=4))
+def test_judged_pairs_can_always_be_handed_in(stage):
+    way = MTurkEntrance(LIVE).leave(VISIT, Step(stage, done=4, judged=1))
     assert way.url == f"{LIVE}/mturk/externalSubmit" and way.fields == {"assignmentId": "A1", "answers": "4"}
 
 
@@ -66,8 +68,21 @@ def test_a_hit_in_which_nothing_was_done_is_returned_not_submitted():
     assert not MTurkEntrance(LIVE).leave(VISIT, Step("no_more")).url
 
 
+@pytest.mark.parametrize("stage", OVER)
+@pytest.mark.parametrize("done", [0, 3])
+def test_no_marketplace_takes_a_visit_of_checks_alone_for_work_unless_they_ended_it(stage, done):
+    visit, step = {"source": "prolific", "sitting": "x1", "worker": "p1"}, Step(stage, done=done)
+    panel = PanelEntrance(hit_from({"panel": {"complete": "DONE 7", "full": "FULL 8"}}, "hit.toml").panel)
+    paid = stage == "no_more" and done > 0
+    assert step.is_paid is paid
+    assert bool(MTurkEntrance(LIVE).leave(VISIT, step).url) is paid
+    code = "S" if paid else code_for("full", "C")
+    assert ProlificEntrance("C", "S").leave(visit, step).url.endswith(f"?cc={code}")
+    assert panel.leave(visit, step).code == ("DONE 7" if paid else "FULL 8")
+
+
 def test_nobody_leaves_in_the_middle_or_through_another_entrance():
-    doors, over = (MTurkEntrance(LIVE), ProlificEntrance("C", "S")), Step("done", done=4)
+    doors, over = (MTurkEntrance(LIVE), ProlificEntrance("C", "S")), Step("done", done=4, judged=1)
     assert way_back(doors, VISIT, Step("wait", done=4)) is None
     assert way_back(doors, {**VISIT, "source": "local"}, over) is None
     assert way_back(doors[1:], VISIT, over) is None and way_back(doors, VISIT, over).fields
@@ -86,8 +101,8 @@ def test_a_prolific_arrival_names_person_study_and_submission():
 @pytest.mark.parametrize(("stage", "code"), [(stage, "S" if stage == "no_more" else "C%261") for stage in OVER])
 def test_finished_and_screened_out_leave_with_codes_of_their_own(stage, code):
     visit = {"source": "prolific", "sitting": "x1", "worker": "p1"}
-    way = ProlificEntrance("C&1", "S").leave(visit, Step(stage, done=3))
-    nothing = "S" if stage == "no_more" else code_for("full", "C&1")  # asks for the place back, pays nobody
+    way = ProlificEntrance("C&1", "S").leave(visit, Step(stage, done=3, judged=1))
+    nothing = code_for("full", "C&1")  # asks for the place back, pays nobody
     assert ProlificEntrance("C&1", "S").leave(visit, Step(stage)).url.endswith(f"?cc={nothing}")
     assert way.url == f"https://app.prolific.com/submissions/complete?cc={code}" and not way.fields
 

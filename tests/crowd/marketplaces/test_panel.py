@@ -149,11 +149,13 @@ def test_who_fails_the_checks_and_who_does_not_agree_have_addresses_of_their_own
 def test_a_code_is_shown_where_there_is_no_address_and_nothing_where_there_is_none_of_both():
     panel = hit_from({"panel": {"complete": "DONE 7", "name": "the list"}}, "hit.toml").panel
     visit = {"source": "panel", "worker": "w", "sitting": "1"}
-    done, none_left = (PanelEntrance(panel).leave(visit, step) for step in (Step("done", done=3), Step("complete")))
+    done, none_left = (
+        PanelEntrance(panel).leave(visit, step) for step in (Step("done", 3, judged=1), Step("complete"))
+    )
     assert (
         done.code == "DONE 7" and not done.url and (done.then, done.name) == ("Give this code to %(name)s.", "the list")
     )
-    assert PanelEntrance(panel).leave(visit, Step("no_more")).code == "DONE 7"
+    assert PanelEntrance(panel).leave(visit, Step("no_more", done=2)).code == "DONE 7"
     assert not none_left.code and not none_left.url and "close this page" in none_left.then
     assert PanelEntrance(panel).decline(visit) is None
     assert (

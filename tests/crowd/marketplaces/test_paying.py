@@ -131,3 +131,25 @@ def test_the_same_at_mechanical_turk_where_nobody_can_be_closed_out_either(mturk
     assert {row["AssignmentStatus"] for row in mturk.turk.assignments.values()} == {"Approved"}
     assert {row.state for row in mturk.ledger()} == {"confirmed"}
     assert "skipped    MTurk" in capsys.readouterr().out
+
+
+def test_a_visit_of_checks_alone_is_paid_where_it_is_named_and_for_its_answers_where_it_was_returned(study, capsys):
+    """They have the code of a finished sitting from somebody else, or go back by the way that the page shows them."""
+    study.open()
+    judged = study.work("p0")
+    liar, honest = study.come("p1", most=2), study.come("p2", most=2)
+    study.prolific.complete(liar.sitting, "CDONE")
+    study.prolific.submissions[honest.sitting]["status"] = "RETURNED"
+    study.command("pay", "--yes")
+    told = capsys.readouterr().out
+    assert (
+        f"no pair    1 answered hidden checks alone, not paid: --only ID pays one in full\n    {liar.sitting}" in told
+    )
+    assert {row.submission for row in study.ledger() if row.purpose == "reward"} == {judged}
+    study.command("pay", "--only", liar.sitting, "--yes")
+    assert {row.submission for row in study.ledger() if row.purpose == "reward"} == {judged, liar.sitting}
+    study.command("pay", "--compensate", "0.15", "--yes")
+    assert {(row.submission, str(row.amount)) for row in study.ledger() if row.purpose == "compensation"} == {
+        (honest.sitting, "0.30")
+    }
+    capsys.readouterr()

@@ -157,16 +157,14 @@ def test_a_rater_who_comes_back_in_time_goes_on_and_gets_the_pair_that_was_reser
         check_books(desk)
 
 
-def test_who_is_blocked_at_the_checks_or_forgotten_or_ends_the_sitting_gives_the_place_back_at_once(url, tmp_path):
+def test_who_is_blocked_at_the_checks_or_by_hand_gives_the_place_back_at_once(url, tmp_path):
     with pairs_desk(url, tmp_path, 1, votes_per_pair=1, max_failures=1) as desk:
         failing, waiting = seated(desk, "failing"), seated(desk, "waiting")
         vote(desk, failing, "b")
         assert desk.next_step(failing).stage == "no_more"
         assert desk.next_step(waiting).stage == "task"
         vote(desk, waiting)
-        set_state(desk.store, "paused")
-        assert desk.hand_in(waiting).stage == "handed_in"
-        set_state(desk.store, "running")
+        rule_on(desk.store, waiting.rater, "block", "drawn", desk.clock())
         third = seated(desk, "third")
         assert desk.next_step(third).stage == "task"
         rule_on(desk.store, third.rater, "block", "drawn", desk.clock())
