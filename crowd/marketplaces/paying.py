@@ -21,6 +21,7 @@ from crowd.marketplaces.market import launched_on
 from crowd.marketplaces.money import CENT
 from crowd.marketplaces.pay_terms import PayTerms
 from crowd.marketplaces.settling import Listed, LookUp, MarketVisit, Recorded, Settlement, compare_lists, record, visits
+from crowd.rating.identities import siblings
 from crowd.rating.rules import rules_in_force
 from crowd.store.tables import payments
 from dialogue.errors import InputError
@@ -262,9 +263,8 @@ def shut_out(market: Market, store: Store) -> tuple[int, list[str]]:
 def unsettled_payments(store: Store, rater: str) -> list[str]:
     """The marketplaces' ids of this person's visits for which something was sent and may have been paid."""
     with store.read() as connection:
-        own_visits = {
-            (row.source, row.key) for row in connection.execute(sa.select(payments).where(payments.c.rater == rater))
-        }
+        query = sa.select(payments).where(payments.c.rater.in_(siblings(connection, rater)))
+        own_visits = {(row.source, row.key) for row in connection.execute(query)}
     rows = [
         row
         for source in {source for source, _ in own_visits}
@@ -282,7 +282,8 @@ def unpaid_visits(store: Store, rater: str) -> list[str]:
         confirmed = PayoutLedger(store, row.source).rows("confirmed")
         paid = {payout.submission for payout in confirmed if payout.purpose in SETTLES}
         with store.read() as connection:
-            own_visits = [visit for visit in visits(connection, row.source) if visit.rater == rater]
+            names = siblings(connection, rater)
+            own_visits = [visit for visit in visits(connection, row.source) if visit.rater in names]
         owed += [v.key for v in own_visits if v.answers and v.withdrawn is None and v.key not in paid]
     return owed
 

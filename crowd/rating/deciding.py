@@ -17,8 +17,9 @@ from crowd.rating import standing
 from crowd.rating.answer_sheet import is_failed, right_answers
 from crowd.rating.answering import fails
 from crowd.rating.gate import Ruling
+from crowd.rating.identities import siblings
 from crowd.rating.pool import key_in
-from crowd.rating.rules import kept_hit, rules_in_force, turn_revision
+from crowd.rating.rules import StudyRules, kept_hit, rules_in_force, turn_revision
 from crowd.rating.standing import Effect
 from crowd.store import event_log
 from crowd.store.identity import invited_id, rater_hash
@@ -133,20 +134,28 @@ def admit_invitation(store: Store, name: str, now: float) -> bool:
 
 
 def rule_on(store: Store, rater: str, ruling: Ruling | None, why: str | None, now: float) -> Decided:
-    """Block or exclude a rater; with None, lift what was decided and forgive the checks failed so far."""
+    """Block or exclude a person, as every rater that they are; with None, lift that and forgive their failed checks."""
     with store.write() as connection:
         query = sa.select(raters.c.status).where(raters.c.rater == rater)
         before: RaterStatus = connection.execute(query).scalar_one()
-        forgiven = ruling is None and before == "blocked"
-        if forgiven:
-            mine = sa.and_(votes.c.rater == rater, votes.c.failed.is_not(None))
-            connection.execute(sa.update(votes).where(mine).values(forgiven=1))
-        connection.execute(sa.update(raters).where(raters.c.rater == rater).values(ruling=ruling, why=why))
-        event_log.append(connection, "ruled", now, rater, ruling=ruling, why=why, forgiven=forgiven)
         rules = rules_in_force(connection)
-        effect = standing.settle(connection, rules.assignment, rules.gate, now, rater)
+        effects = [_rule(connection, rules, name, ruling, why, now) for name in siblings(connection, rater)]
+        effect = sum(effects[1:], effects[0])
         tell(connection, effect, now, because=f"{ruling or 'unblock'} by hand")
         return Decided(before, str(connection.scalar(query)), effect, len(rules.checks))
+
+
+def _rule(
+    connection: sa.Connection, rules: StudyRules, rater: str, ruling: Ruling | None, why: str | None, now: float
+) -> Effect:
+    status = connection.scalar(sa.select(raters.c.status).where(raters.c.rater == rater))
+    forgiven = ruling is None and status == "blocked"
+    if forgiven:
+        failed_checks = sa.and_(votes.c.rater == rater, votes.c.failed.is_not(None))
+        connection.execute(sa.update(votes).where(failed_checks).values(forgiven=1))
+    connection.execute(sa.update(raters).where(raters.c.rater == rater).values(ruling=ruling, why=why))
+    event_log.append(connection, "ruled", now, rater, ruling=ruling, why=why, forgiven=forgiven)
+    return standing.settle(connection, rules.assignment, rules.gate, now, rater)
 
 
 def tell(connection: sa.Connection, effect: Effect, now: float, because: str) -> None:

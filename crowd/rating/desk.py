@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Concatenate, Literal, ParamSpec, TypeVar
@@ -18,7 +18,7 @@ from sqlalchemy import bindparam as param
 
 from crowd.hit.about import ToldOfRater
 from crowd.hit.hit import Hit
-from crowd.rating import answering, leasing, reserving
+from crowd.rating import answering, identities, leasing, reserving
 from crowd.rating.answer_sheet import Given
 from crowd.rating.assignment import length_of_sitting
 from crowd.rating.disclosing import KnownRater, known_of
@@ -30,7 +30,7 @@ from crowd.rating.next_pair import Frontier, version_for
 from crowd.rating.rules import REVISION_NOW, fits, kept_hit, rules_of, source_in, value_in
 from crowd.rating.seating import Moment, NeedsStudy, Refused, Seat, StaleRules, WrongKind, seated_rater
 from crowd.store import event_log
-from crowd.store.identity import rater_hash, reading_token, sitting_hash, study_page_token
+from crowd.store.identity import further_rater, rater_hash, reading_token, sitting_hash, study_page_token
 from crowd.store.keys import Keys, keys_in
 from crowd.store.lost_turn import LostTurn
 from crowd.store.store import Store, fetch, later, settings
@@ -43,13 +43,14 @@ _RATER, _THIS = raters.c.rater == param("rater"), sa.update(raters).where(raters
 _SITTING = sa.select(sittings.c.sitting).where(sittings.c.rater == param("rater"), sittings.c.key == param("key"))
 _KNOWN = sa.select(raters.c.consent).where(_RATER)
 _LAST = sa.select(sa.func.max(sittings.c.sitting)).where(sittings.c.rater == param("rater")).scalar_subquery()
-_CHECKS = votes.c.rater == param("rater"), votes.c.failed.is_not(None)
+_CHECKS = votes.c.rater == param("rater"), votes.c.failed.is_not(None), votes.c.aside == 0
 _BEFORE = sa.select(sa.func.count().label("answered"), _LAST.label("sittings")).select_from(votes).where(*_CHECKS)
 _NEWCOMER, _BEGUN, _PAYMENT = sa.insert(raters), sa.insert(sittings), sa.insert(payments)
 _HERE = payments.c.rater == param("rater"), payments.c.sitting == param("sitting")
 _NAMES = sa.select(payments.c.worker, payments.c.key).where(*_HERE)
 _CONSENTED = _THIS.values(consent=param("version"), consented=param("now"))
 _INSTRUCTED, _NO_UNDO = _THIS.values(instructed=param("number")), _THIS.values(last_vote=None)
+_PROVES = _THIS.values(proves=1)
 LONGEST_ID = 128
 KEYS_FRESH = 5.0  # seconds for which one look at the keys holds
 MOST_TURNS = 3  # that one request may lose
@@ -170,11 +171,24 @@ class Desk:
         if not all(0 < len(text) <= LONGEST_ID and text.isprintable() for text in ids):
             raise Refused("an id is 1 to 128 printable characters")
 
-    def has_consented(self, worker: str) -> bool:
-        """Whether this person has agreed to the present version of the text, wherever they came from."""
-        with self.store.glance() as connection:
-            (found,) = fetch(connection, (_KNOWN, {"rater": self.rater_id(worker)}))
-        return bool(found) and found[0].consent == self.rules.hit.consent_version
+    def has_consented(self, worker: str, sitting: str, source: Source, proven: Collection[str] = ()) -> bool:
+        """Whether the rater who would arrive so has agreed to the present version of the text."""
+        arriving = self._arriving(worker, sitting, source, proven, proves=True)  # nobody knows yet
+        with self.store.read() as connection:
+            rater = identities.find_rater(self._moment(connection), arriving, self._whole_sitting)
+            (known,) = fetch(connection, (_KNOWN, {"rater": rater}))
+        return bool(known) and known[0].consent == self.rules.hit.consent_version
+
+    def _arriving(
+        self, worker: str, sitting: str, source: Source, proven: Collection[str], *, proves: bool
+    ) -> identities.Arriving:
+        key = sitting_hash(self._rater_key, sitting)
+        return identities.Arriving(self.rater_id(worker), key, source, proven, proves)
+
+    @property
+    def _whole_sitting(self) -> int:
+        """The pairs of a sitting of somebody who passed the first checks, if there are as many."""
+        return min(length_of_sitting(self.rules.assignment, self.rules.assignment.first_checks), self.rules.offered)
 
     def knows(self, rater: str) -> bool:
         """Whether anything is stored about the person with this keyed hash."""
@@ -188,24 +202,32 @@ class Desk:
         return VisitNames(names[0].worker, names[0].key) if names else None
 
     @_by_rules_in_force
-    def arrive(self, worker: str, sitting: str, source: Source) -> Seat:
-        """Sit down: the sitting that the marketplace calls `sitting` is found again, or begins."""
+    def arrive(
+        self, worker: str, sitting: str, source: Source, proven: Collection[str] = (), *, proves: bool = False
+    ) -> Seat:
+        """Sit down: the sitting that the marketplace calls `sitting` is found again, or begins.
+
+        `proven` are the raters that their browser proves to be; `proves`: it keeps cookies, so it can do so later.
+        """
         self.check_ids(worker, sitting)
-        rater, key = self.rater_id(worker), sitting_hash(self._rater_key, sitting)
+        arriving = self._arriving(worker, sitting, source, proven, proves=proves)
         with self._write() as connection:
             moment = self._moment(connection)
-            revision, mine, first = fetch(
-                connection, REVISION_NOW, (_SITTING, {"rater": rater, "key": key}), (FIRST_SOURCE, {})
-            )
+            revision, first = fetch(connection, REVISION_NOW, (FIRST_SOURCE, {}))
             if value_in(revision) != moment.rules.revision:
                 raise StaleRules
-            if mine:
-                return Seat(rater, mine[0].sitting)
+            rater = identities.find_rater(moment, arriving, self._whole_sitting)
+            (known,) = fetch(connection, (_SITTING, {"rater": rater, "key": arriving.key}))
+            if rater is not None and known:
+                return Seat(rater, known[0].sitting)
+            rater = rater or further_rater(self._rater_key, arriving.person)
             if self.keys.is_revoked(worker):
                 raise Refused("the invitation was taken back")
             if not fits(source_in(first), source):
                 raise WrongKind("a study is of people or of simulated raters, from its first vote on")
-            number = _begin(moment, rater, key, source)
+            number = _begin(moment, rater, arriving)
+            if proves:
+                later(connection, (_PROVES, {"this": rater}))
             line = {"rater": rater, "sitting": number, "source": source, "worker": worker, "key": sitting}
             later(connection, (_PAYMENT, line))
             event_log.append(connection, "arrived", moment.now, rater, sitting=number, source=source)
@@ -349,22 +371,26 @@ class Desk:
             later(connection, (_NO_UNDO, {"this": seat.rater}))
 
 
-def _begin(moment: Moment, rater: str, key: str, source: Source) -> int:
+def _begin(moment: Moment, rater: str, arriving: identities.Arriving) -> int:
     """A new sitting; what the rater held in another one waits in this one."""
-    connection, who = moment.connection, {"rater": rater}
+    connection, who, source = moment.connection, {"rater": rater}, arriving.source
+    person = None if rater == arriving.person else arriving.person
     known, before = fetch(connection, (_KNOWN, who), (_BEFORE, who))
     if not known:
         asked = asked_of(0, moment.rules.gate, None)
         version = version_for(connection, moment.rules.assignment.votes_per_pair)
-        newcomer = {"rater": rater, "source": source, "arrived": moment.now, "status": standing([], moment.rules.gate)}
+        newcomer = {"rater": rater, "source": source, "arrived": moment.now, "person": person}
+        newcomer |= {"status": standing([], moment.rules.gate)}
         later(connection, (_NEWCOMER, {**newcomer, "version": version, "asked": asked, "instructed": 0}))
         if asked is not None:
             event_log.append(connection, "admitted", moment.now, rater, asked=asked)
+        if person is not None:
+            identities.take_along(moment, rater, person)
     number, answered = 1 + (before[0].sittings or 0), before[0].answered
-    line = {"rater": rater, "sitting": number, "key": key, "source": source, "begun": moment.now}
+    line = {"rater": rater, "sitting": number, "key": arriving.key, "source": source, "begun": moment.now}
     length, paid_apart = length_of_sitting(moment.rules.assignment, answered), source in ASKED_LATER
     if paid_apart:
-        reserving.release_idle(moment, rater)
+        reserving.release_idle(moment, arriving.person)
     there = min(length, leasing.left_for(moment, rater, length, held=not paid_apart))
     if not paid_apart:
         reserving.move(moment, rater, number)

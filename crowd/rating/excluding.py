@@ -111,7 +111,9 @@ def broken_rules(connection: sa.Connection, rules: Exclusion | None) -> dict[str
             answers[one.pair][one.choice] += 1
             ties, total = ties + (one.choice == "tie"), total + 1
     found = {
-        rater: "raters: named in hit.toml" for rater in connection.scalars(sa.select(raters.c.rater)) if rater in named
+        row.rater: "raters: named in hit.toml"
+        for row in connection.execute(sa.select(raters.c.rater, raters.c.person))
+        if named & {row.rater, row.person}
     }
     for rater, mine in given.items():
         own = sum(one.choice == "tie" for one in mine)

@@ -13,6 +13,7 @@ from contextlib import closing
 
 import sqlalchemy as sa
 
+from crowd.rating.identities import siblings
 from crowd.store import event_log
 from crowd.store.identity import FORGOTTEN
 from crowd.store.keys import is_invited, keys_in, revoke
@@ -25,23 +26,28 @@ KEPT = ("answered", "undone", "blocked", "standing", "admitted", "ruled", "rule"
 
 
 def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int | None:
-    """Forget the rater with this keyed hash; returns how many votes stay, or None where nobody has it."""
-    # random, not a hash: whoever has the key and the id could make the hash again
-    nobody = f"{FORGOTTEN}{secrets.token_hex(6)}"
+    """Forget this person, as every rater that they are; how many votes stay, or None where nobody has that hash."""
     with store.write() as connection:
         if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
             return None
-        held = sa.and_(leases.c.rater == rater, HOLDS_PLACE)
-        connection.execute(sa.update(leases).where(held).values(expires=now))
-        release_expired(connection, votes_per_pair, now)
-        _revoke_invitations(connection, rater)
-        _rename_payouts(connection, rater, nobody)
-        for table in (payments, sittings):
-            connection.execute(sa.delete(table).where(table.c.rater == rater))
-        kept = _rename(connection, rater, nobody)
-        _thin_events(connection, rater, nobody)
-        event_log.append(connection, "forgotten", now, nobody, votes=kept)
+        kept = sum(_forget_one(connection, name, votes_per_pair, now) for name in siblings(connection, rater))
     _wipe(store)
+    return kept
+
+
+def _forget_one(connection: sa.Connection, rater: str, votes_per_pair: int, now: float) -> int:
+    # random, not a hash: whoever has the key and the id could make the hash again
+    nobody = f"{FORGOTTEN}{secrets.token_hex(6)}"
+    held = sa.and_(leases.c.rater == rater, HOLDS_PLACE)
+    connection.execute(sa.update(leases).where(held).values(expires=now))
+    release_expired(connection, votes_per_pair, now)
+    _revoke_invitations(connection, rater)
+    _rename_payouts(connection, rater, nobody)
+    for table in (payments, sittings):
+        connection.execute(sa.delete(table).where(table.c.rater == rater))
+    kept = _rename(connection, rater, nobody)
+    _thin_events(connection, rater, nobody)
+    event_log.append(connection, "forgotten", now, nobody, votes=kept)
     return kept
 
 
@@ -75,7 +81,7 @@ def _bare(clause: str | None) -> str | None:
 def _rename(connection: sa.Connection, rater: str, nobody: str) -> int:
     broke = connection.scalar(sa.select(raters.c.broke).where(raters.c.rater == rater))
     gone = {"arrived": 0.0, "consent": None, "consented": None, "last_vote": None, "why": None, "broke": _bare(broke)}
-    gone["about"] = gone["told"] = gone["language"] = None
+    gone["about"] = gone["told"] = gone["language"] = gone["person"] = None
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(rater=nobody, **gone))
     mine = leases.c.rater == rater
     # a token follows from the person's id, so it would lead back to them, and stand in their way if they come again

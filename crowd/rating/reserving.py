@@ -78,11 +78,11 @@ def give_back(moment: Moment, seated: SeatedRater) -> None:
         sql.release(moment.connection, found, moment.rules.assignment.votes_per_pair, moment.now)
 
 
-def release_idle(moment: Moment, rater: str) -> None:
-    """Give back what this rater's idle visits hold, but for what was given last; one pair goes to the visit to come.
+def release_idle(moment: Moment, person: str) -> None:
+    """Give back what this person's idle visits hold, but for what was given last; one pair goes to the visit to come.
 
     Anybody who knows a worker's id can forge visits. Each would take a pair that the worker then cannot be shown, for
     as long as somebody keeps its page open. A visit with an answer keeps what it has.
     """
-    (held,) = fetch(moment.connection, (sql.IDLE_HELD, {"rater": rater}))
+    (held,) = fetch(moment.connection, (sql.IDLE_HELD, {"person": person}))
     sql.release(moment.connection, held[MOST_IDLE - 1 :], moment.rules.assignment.votes_per_pair, moment.now)

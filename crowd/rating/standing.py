@@ -53,6 +53,18 @@ class Effect:
         """Whether anything changed."""
         return bool(self.raters or self.gained or self.lost or self.opened or self.closed)
 
+    def __add__(self, other: Effect) -> Effect:
+        """What both changed."""
+        moved = Counter(self.raters)
+        moved.update(other.raters)
+        return Effect(
+            moved,
+            self.gained + other.gained,
+            self.lost + other.lost,
+            self.opened + other.opened,
+            self.closed + other.closed,
+        )
+
     def says(self) -> str:
         """What a person is told of it."""
         moved = [f"{n} {before} now {after}" for (before, after), n in sorted(self.raters.items())]

@@ -8,13 +8,18 @@ anybody. The log tells each of these, so that it gives what the store holds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 
 from crowd.rating import standing
+from crowd.rating.identities import siblings
 from crowd.rating.rules import StudyRules
 from crowd.store import event_log
 from crowd.store.store import later
-from crowd.store.tables import leases, payments, votes
+from crowd.store.tables import leases, payments, raters, votes
+
+SAME_PERSON = "blocked as another rater, whom the marketplace says is the same person"
 
 
 def confirm_visit(connection: sa.Connection, rules: StudyRules, rater: str, sitting: int, now: float) -> bool:
@@ -26,7 +31,34 @@ def confirm_visit(connection: sa.Connection, rules: StudyRules, rater: str, sitt
     fresh = {"listed": now if known.listed is None else known.listed, "withdrawn": None}
     connection.execute(sa.update(payments).where(here).values(fresh))
     _follow(connection, rules, rater, sitting, now, "confirmed", {"waits": 0, "aside": 0})
+    if others := [name for name in siblings(connection, rater) if name != rater]:
+        _set_repeated_aside(connection, rules, rater, sitting, others, now)
+        _share_block(connection, rules, [rater, *others], now)
     return True
+
+
+def _set_repeated_aside(
+    connection: sa.Connection, rules: StudyRules, rater: str, sitting: int, others: Sequence[str], now: float
+) -> None:
+    """A person has one vote on a pair: the one of the visit that was confirmed first."""
+    stands = sa.and_(votes.c.failed.is_(None), votes.c.waits == 0, votes.c.aside == 0)
+    judged = sa.select(votes.c.pair).where(votes.c.rater.in_(others), stands)
+    repeated = sa.and_(stands, votes.c.pair.in_(judged))
+    if connection.scalar(sa.select(sa.exists().where(_inside(rater, sitting), repeated))):
+        _follow(connection, rules, rater, sitting, now, "set_aside", {"aside": 1}, only=repeated, why="repeated")
+
+
+def _share_block(connection: sa.Connection, rules: StudyRules, everybody: Sequence[str], now: float) -> None:
+    """Whom the gate blocks by confirmed checks is blocked as every rater that the same person is."""
+    confirmed = sa.exists().where(payments.c.rater == raters.c.rater, payments.c.listed.is_not(None))
+    query = sa.select(raters.c.rater, raters.c.status).where(raters.c.rater.in_(everybody), confirmed)
+    statuses = {row.rater: row.status for row in connection.execute(query)}
+    if "blocked" not in statuses.values():
+        return
+    for name in (name for name, status in statuses.items() if status != "blocked"):
+        connection.execute(sa.update(raters).where(raters.c.rater == name).values(ruling="block", why=SAME_PERSON))
+        event_log.append(connection, "ruled", now, name, ruling="block", why=SAME_PERSON, forgiven=False)
+        standing.settle(connection, rules.assignment, rules.gate, now, name)
 
 
 def withdraw_visit(
@@ -48,6 +80,11 @@ def _payment(rater: str, sitting: int) -> sa.ColumnElement[bool]:
     return sa.and_(payments.c.rater == rater, payments.c.sitting == sitting)
 
 
+def _inside(rater: str, sitting: int) -> sa.ColumnElement[bool]:
+    inside = sa.select(leases.c.lease).where(leases.c.rater == rater, leases.c.sitting == sitting)
+    return votes.c.lease.in_(inside)
+
+
 def _follow(
     connection: sa.Connection,
     rules: StudyRules,
@@ -56,11 +93,11 @@ def _follow(
     now: float,
     told: str,
     values: dict[str, int],
+    only: sa.ColumnElement[bool] | None = None,
     **more: str,
 ) -> None:
     """Write it on the votes of the visit, then whatever follows from it, with the event that tells it."""
-    inside = sa.select(leases.c.lease).where(leases.c.rater == rater, leases.c.sitting == sitting)
-    here = votes.c.lease.in_(inside)
+    here = _inside(rater, sitting) if only is None else sa.and_(_inside(rater, sitting), only)
     found = connection.execute(sa.select(votes.c.pair, votes.c.lease, votes.c.failed).where(here)).all()
     connection.execute(sa.update(votes).where(here).values(values))
     names = [row.lease for row in found]

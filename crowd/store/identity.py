@@ -31,6 +31,11 @@ def rater_hash(rater_key: str, worker: str) -> str:
     return keyed(rater_key, "rater", worker)[:20]
 
 
+def further_rater(rater_key: str, person: str) -> str:
+    """The name of a further rater of the person with this keyed hash, each time another one."""
+    return keyed(rater_key, "rater apart", person, secrets.token_hex(16))[:20]
+
+
 def sitting_hash(rater_key: str, sitting: str) -> str:
     """The name of a visit: a marketplace's own id of it would lead back to the person."""
     return keyed(rater_key, "sitting", sitting)[:20]

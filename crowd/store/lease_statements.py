@@ -52,9 +52,11 @@ _RESERVED = leases.c.state == "reserved"
 _SOURCE = sa.select(sittings.c.source).where(_SITTING, sittings.c.rater == param("rater")).scalar_subquery()
 _PAID_APART = sa.or_(*(_SOURCE.bool_op("=")(source) for source in ASKED_LATER))
 _WAITS_HERE = sa.or_(leases.c.state == "expired", sa.and_(leases.c.state == "held", sa.or_(_HERE, ~_PAID_APART)))
+# A check of a visit that was set aside judges nobody, so another one is asked in its place.
+_IS_SET_ASIDE = sa.exists().where(votes.c.lease == leases.c.lease, votes.c.aside == 1)
 _LIFE = (
     sa.func.count().filter(_JUDGED).label("reals"),
-    sa.func.count().filter(_IS_ANSWERED, _IS_HIDDEN).label("checks"),
+    sa.func.count().filter(_IS_ANSWERED, _IS_HIDDEN, ~_IS_SET_ASIDE).label("checks"),
     sa.func.max(leases.c.slot).filter(_IS_CHECK).label("last_check"),
     sa.func.count().filter(_IS_CHECK).label("seen"),
 )
@@ -175,7 +177,9 @@ _IS_IDLE = ~sa.exists().where(
 IDLE_HELD = (
     sa.select(leases.c.lease, leases.c.rater, leases.c.pair, leases.c.state)
     .join(payments, sa.and_(payments.c.rater == leases.c.rater, payments.c.sitting == leases.c.sitting))
-    .where(leases.c.rater == param("rater"), HOLDS_PLACE, payments.c.listed.is_(None), _IS_IDLE)
+    .join(raters, raters.c.rater == leases.c.rater)
+    .where(sa.or_(raters.c.rater == param("person"), raters.c.person == param("person")))
+    .where(HOLDS_PLACE, payments.c.listed.is_(None), _IS_IDLE)
     .order_by(leases.c.issued.desc(), leases.c.lease.desc())
 )
 

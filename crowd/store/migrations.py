@@ -115,6 +115,13 @@ def _tenth(connection: sa.Connection) -> None:
     connection.execute(sa.text("CREATE INDEX pairs_next ON pairs (open, version, live, position)"))
 
 
+def _eleventh(connection: sa.Connection) -> None:
+    """A person may be several raters until their marketplace confirms their visits."""
+    connection.execute(sa.text("ALTER TABLE raters ADD COLUMN person TEXT"))
+    connection.execute(sa.text("ALTER TABLE raters ADD COLUMN proves INTEGER NOT NULL DEFAULT 0"))
+    connection.execute(sa.text("CREATE INDEX raters_person ON raters (person)"))
+
+
 MIGRATIONS: dict[int, Migration] = {
     1: _second,
     2: _third,
@@ -125,4 +132,5 @@ MIGRATIONS: dict[int, Migration] = {
     7: _eighth,
     8: _ninth,
     9: _tenth,
+    10: _eleventh,
 }

@@ -32,7 +32,7 @@ from crowd.store.sqlite import DIALECT, DirectPipe
 from crowd.store.tables import METADATA, leases, pairs, raters, study_settings
 from dialogue.errors import InputError
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 # Of a rater's own change that shares the write lock: the rater, then the pair of the lease that is answered.
 _LOCK_RATER = sa.select(raters.c.rater).where(raters.c.rater == sa.bindparam("rater")).with_for_update()
 _ANSWERED_PAIR = sa.select(leases.c.pair).where(

@@ -48,6 +48,10 @@ raters = sa.Table(
     sa.Column("told", sa.Text),  # what they told at the end, as JSON: answers and comments; null: nothing yet
     sa.Column("language", sa.Text),  # of the pages that they read last; null where a study has one
     sa.Column("asked", sa.Integer),  # the fewest first checks that were asked of them when they had answered as many
+    # the keyed hash of the person, of a further rater of theirs; null: it is `rater`. See crowd/rating/identities.py
+    sa.Column("person", sa.Text),
+    sa.Column("proves", sa.Integer, nullable=False, server_default="0"),  # 1: their browser has sent a cookie back
+    sa.Index("raters_person", "person"),
 )
 
 sittings = sa.Table(

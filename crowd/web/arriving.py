@@ -83,8 +83,10 @@ def sit(
     is_same = visit is not None and request.rater_of(visit) == desk.rater_id(worker)
     language, own = (visit.language, visit.own) if visit and is_same else ("", False)
     arrived = PageVisit(source, worker, sitting, task, language=language, own=own or proven)
-    if desk.has_consented(worker):
-        arrived = arrived.seated(desk.arrive(worker, sitting, source))
+    raters_proven = request.proven_raters
+    if desk.has_consented(worker, sitting, source, raters_proven):
+        seat = desk.arrive(worker, sitting, source, raters_proven, proves=bool(raters_proven))
+        arrived = arrived.seated(seat)
     request.keep_visit(arrived)
 
 
@@ -92,7 +94,9 @@ def accept_consent(request: StudyRequest) -> PageReply:
     """Record the consent of who sends the form; this is where a rater's first row is written."""
     visit, desk = request.sender(), request.desk
     own = visit.own or not desk.knows(request.rater_of(visit))  # who agrees for somebody else sees nothing of theirs
-    seat = request.seat or desk.arrive(visit.worker, visit.sitting, visit.source)
+    seat = request.seat or desk.arrive(
+        visit.worker, visit.sitting, visit.source, request.proven_raters, proves=request.remembered is not None
+    )
     desk.consent(seat)
     request.keep_visit(replace(visit.seated(seat), own=own))
     note_language(request)

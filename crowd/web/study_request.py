@@ -6,7 +6,7 @@ its forms (visit.py). The rules are the desk's, which may read new ones while it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NoReturn, cast
@@ -108,6 +108,11 @@ class StudyRequest(flask.Request):
     def rater_of(self, visit: PageVisit) -> str:
         """The keyed hash of whose visit it is."""
         return visit.rater or self.desk.rater_id(visit.worker)
+
+    @property
+    def proven_raters(self) -> Collection[str]:
+        """The raters whose signed visits the page or the browser's cookie names."""
+        return {visit.rater for visit in (self.visit, self.remembered) if visit and visit.rater}
 
     def named_visit(self) -> PageVisit | None:
         """The visit with its names at the marketplace, as it was before anything was stored; None where unknown."""

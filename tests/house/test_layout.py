@@ -161,6 +161,7 @@ PROMISES = {
     "real_logs": "logs that the tools themselves write",
     "planned_power": "plans keep their promise in simulated studies",
     "files": "what stands beside the page of the report",
+    "unpaid": "nobody is paid for hidden checks alone",
     "faults": "kills, cuts and full disks",
     "faults_sheets": "kills while several questions are answered",
     "faults_frozen": "a server that is frozen in a change",

@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 
+import httpx
 import pytest
 import sqlalchemy as sa
 
@@ -161,7 +162,7 @@ def test_three_different_raters_a_pair_across_sources(app):
     assert {vote.source for vote in counted} == set(SOURCES)
 
 
-@pytest.mark.parametrize("source", ["prolific", "mephisto"])
+@pytest.mark.parametrize("source", ["local", "mephisto"])
 def test_one_person_through_two_entrances_never_sees_a_pair_twice(app, source):
     first, second = Person(app, "mturk", "AW1"), Person(app, source, "AW1", sitting="s2")
     first.work()
@@ -169,6 +170,23 @@ def test_one_person_through_two_entrances_never_sees_a_pair_twice(app, source):
     seen = [name for name, _ in first.seen + second.seen if name.startswith("p")]
     assert len(seen) == len(set(seen)) == 6
     assert len(raters(app)) == 1
+
+
+def test_the_same_browser_is_the_same_rater_and_another_one_is_not_until_the_marketplace_confirms_it(app):
+    first = Person(app, "prolific", "AW1")
+    first.work()
+    address = {"PROLIFIC_PID": "AW1", "STUDY_ID": "H1", "SESSION_ID": "s2"}
+    again = first.send("GET", "/", params=address)
+    assert again.status_code == 303 and "/task" in again.headers["Location"]  # known by its cookie, and has consented
+    assert len(raters(app)) == 1
+    forger = Person(app, "prolific", "AW1", sitting="s3")
+    assert forger.begin()["status"] == "task"
+    assert len(raters(app)) == 2
+    client = httpx.Client(base_url="https://x.org", transport=httpx.WSGITransport(app))  # keeps no cookie at all
+    fields = PageForm(client.get("/", params=address | {"SESSION_ID": "s4"}).text).fields
+    client.cookies.clear()
+    assert client.post("/consent", data=fields).status_code == 303
+    assert len(raters(app)) == 3
 
 
 @pytest.mark.parametrize("source", SOURCES)

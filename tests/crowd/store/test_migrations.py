@@ -10,9 +10,9 @@ from crowd.exchange import exporting
 from crowd.rating.change_control import OLDER, take_up
 from crowd.rating.desk import Desk
 from crowd.store.migrations import MIGRATIONS
-from crowd.store.store import open_store, settings
+from crowd.store.store import SCHEMA_VERSION, open_store, put, settings, stored_version
 from crowd.store.tables import holds, launches, leases, pairs, payouts, raters, votes
-from tests.crowd.study import SHORT, Clock, database, seated, vote
+from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seated, vote
 
 OLD = Path(__file__).with_name("store_0_2_0.sql")
 
@@ -103,3 +103,33 @@ def test_a_migration_that_is_cut_off_leaves_the_store_as_it_was(tmp_path, monkey
         assert "ruling" not in {column["name"] for column in sa.inspect(engine).get_columns("raters")}
     engine.dispose()
     open_store(url).close()
+
+
+def test_a_study_of_before_further_raters_goes_on_and_its_worker_is_safe_from_forged_answers(tmp_path, url):
+    """The store as version 10 wrote it, with a worker of a marketplace in the midst of a visit."""
+    with desk_of(url, tmp_path, SHORT, make_pairs(8)) as desk:
+        seat = desk.arrive("w", "s1", "prolific")
+        desk.consent(seat)
+        vote(desk, seat)
+        place = desk.next_step(seat)
+        with desk.store.write() as connection:
+            connection.exec_driver_sql("DROP INDEX raters_person")
+            for column in ("person", "proves"):
+                connection.exec_driver_sql(f"ALTER TABLE raters DROP COLUMN {column}")
+            put(connection, "schema", "10")
+    store = open_store(url)
+    try:
+        desk = Desk(store, SHORT, Clock())
+        assert stored_version(store) == SCHEMA_VERSION
+        assert desk.next_step(seat).shown.token == place.shown.token
+        forged = desk.arrive("w", "forged", "prolific", proves=True)
+        assert forged.rater != seat.rater
+        desk.consent(forged)
+        while desk.next_step(forged).stage == "task":
+            vote(desk, forged)
+        while desk.next_step(seat).stage == "task":
+            vote(desk, seat)
+        assert (desk.next_step(seat).stage, desk.next_step(seat).done) == ("done", SHORT.pairs_per_sitting)
+        assert desk.arrive("w", "s2", "prolific", {seat.rater}).rater == seat.rater
+    finally:
+        store.close()

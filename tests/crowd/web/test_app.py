@@ -101,7 +101,7 @@ def test_a_form_speaks_for_who_it_was_made_for_and_never_for_the_cookie(serve):
     assert bob.post("/consent").status_code == bob.post("/consent", data={"agree": "yes"}).status_code == 400
     assert bob.post("/consent", data=fields).status_code == 303
     desk = app.extensions["desk"]
-    assert desk.has_consented("ann") and not desk.has_consented("bob")
+    assert desk.has_consented("ann", "1", "local") and not desk.has_consented("bob", "1", "local")
 
 
 def test_a_body_beyond_the_limit_is_refused(serve):
