@@ -75,41 +75,29 @@ def run_command(module: CommandModule, prog: str, argv: Sequence[str]) -> int:
         with nullcontext() if silent else watched(prog.split()[-1].removesuffix(".py")):
             return module.run(args) or 0
     except Unclear as error:
-        raise InputError("\n".join([error.sentence, *_ways(prog, argv, error.ways)])) from error
+        raise InputError("\n".join([error.sentence, *_ways(prog, argv, error.ways, error.results)])) from error
 
 
-def _ways(prog: str, argv: Sequence[str], ways: Sequence[Mapping[str, str]]) -> list[str]:
-    """The whole command again for each way of settling a doubt, ready to be pasted.
+def _ways(prog: str, argv: Sequence[str], ways: Sequence[Mapping[str, str]], results: Sequence[str] = ()) -> list[str]:
+    """The whole command again for each way of settling a doubt, ready to be pasted; its result is a comment.
 
     >>> _ways("python -m analysis ties", ["v.csv", "--columns", "pair=id"], [{"--columns": "choice=q 1"}])
     ["Type: python -m analysis ties v.csv --columns 'pair=id,choice=q 1'"]
     """
+    from dialogue.importing.naming import restated
+
     typed = []
     for way in ways:
         words = [word for one in argv for word in (one.split("=", 1) if one.split("=")[0] in way else [one])]
         for option, text in way.items():
             if option in words[:-1]:
                 at = words.index(option) + 1
-                words[at] = _restated(words[at], text, option) if option in ("--columns", "--values") else text
+                words[at] = restated(words[at], text, option) if option in ("--columns", "--values") else text
             else:
                 words += [option, text]
         typed.append(next_command(prog, *words))
-    return [f"{'  or' if k else 'Type'}: {command}" for k, command in enumerate(typed)]
-
-
-def _restated(typed: str, text: str, option: str) -> str:
-    """What was typed with what is to be added, which replaces a column of the same name.
-
-    >>> _restated("pair=id,choice=q1", "choice=q2", "--columns")
-    'pair=id,choice=q2'
-    """
-    from dialogue.importing.naming import parse_names, typed_names
-
-    again = parse_names(text, option)
-    if option == "--values":  # one answer may have several words, and a word has one meaning
-        words = {theirs for _, theirs in again}
-        return typed_names([*(pair for pair in parse_names(typed, option) if pair[1] not in words), *again])
-    return typed_names([*(pair for pair in parse_names(typed, option) if pair[0] not in dict(again)), *again])
+    comments = [f"  # {result}" if result else "" for result in results or [""] * len(typed)]
+    return [f"{'  or' if k else 'Type'}: {command}{comments[k]}" for k, command in enumerate(typed)]
 
 
 def _offer(lines: Iterable[str]) -> int:

@@ -6,7 +6,9 @@ It says what was found, what is allowed and what to do next; a command prints it
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Mapping, Sequence
 
 MAY_NOT = "Name a place that you may use, or change its permissions."
 MAKE_ROOM = "Make room and run the same command again to go on."
@@ -30,10 +32,27 @@ class Unclear(InputError):
     'Two columns may hold the choice. Add one of: --columns choice=q1, or --columns choice=q2'
     """
 
-    def __init__(self, sentence: str, *ways: Mapping[str, str]) -> None:
-        self.sentence, self.ways = sentence, ways
-        typed = [" ".join(word for pair in way.items() for word in pair) for way in ways]
+    def __init__(self, sentence: str, *ways: Mapping[str, str], results: Sequence[str] = ()) -> None:
+        self.sentence, self.ways, self.results = sentence, ways, results
+        typed = [typed_options(way) for way in ways]
+        if results:
+            typed = [f"{way} ({result})" if result else way for way, result in zip(typed, results, strict=True)]
         super().__init__(f"{sentence} Add{' one of' * (len(typed) > 1)}: {', or '.join(typed)}" if typed else sentence)
+
+
+def typed_options(options: Mapping[str, str]) -> str:
+    """Options as a shell takes them: in quotes where they hold blanks or signs that mean something to it.
+
+    >>> print(typed_options({"--columns": "choice=q1", "--values": "a=<0.5,b=>0.5"}))
+    --columns choice=q1 --values "a=<0.5,b=>0.5"
+    """
+    return " ".join(f"{option} {_shell_word(text)}" for option, text in options.items())
+
+
+def _shell_word(text: str) -> str:
+    if re.fullmatch(r"[\w@%+=:,./-]+", text):
+        return text
+    return shlex.quote(text) if set(text) & set('"$`!\\') else f'"{text}"'
 
 
 def unusable(error: OSError) -> str:

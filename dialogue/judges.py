@@ -168,6 +168,12 @@ def refusal(where: str, why: str) -> InputError:
     )
 
 
+def judges_rating(where: str, why: str) -> InputError:
+    """The same on a judge's rating, which nothing reads as a person's."""
+    known = f" (its rater {why})" if why else ""
+    return InputError(f"{where}: this rating is a judge's{known}. Only people's are read here: leave its rows out.")
+
+
 def refuse_verdicts(path: Path, found: Sequence[str] = ()) -> None:
     """Refuse a file of verdicts where votes are expected; `found` are its columns, where they are known already."""
     if not set(found or _columns(path)) >= MARKS:

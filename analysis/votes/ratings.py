@@ -21,7 +21,7 @@ from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 from dialogue.importing.ratings import HoldsRanks, read_rating_rows
 from dialogue.importing.reading import Reading, Stated
-from dialogue.judges import judges_beside, whose
+from dialogue.judges import judges_beside, judges_rating, whose
 from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, Row, cell_text, from_rows
 
@@ -269,8 +269,5 @@ def _of_people(table: RawTable) -> Iterator[Row]:
     judges = judges_beside([table.path])
     for where, row in table.rows():
         if (why := whose(cell_text(row.get("source", "")), cell_text(row["rater"]), judges)) is not None:
-            known = f" (its rater {why})" if why else ""
-            raise InputError(
-                f"{where}: this rating is a judge's{known}. Only people's are read here: leave its rows out."
-            )
+            raise judges_rating(where, why)
         yield where, row

@@ -133,9 +133,19 @@ def _people(where: str, record: Mapping[str, Any]) -> Iterator[Row]:
             who = str(response.get("user_id") or f"response {number + 1}")
             person = people.setdefault(who, {"user_id": response.get("user_id")})
             person["response_status"] = response.get("status") or "submitted"
-            person[f"{ANSWER}{question}"] = response.get("value")
+            person[f"{ANSWER}{question}"] = _first_of_two(response.get("value"))
     for who, answers in people.items():
         yield f"{where}, {who}", {**shared, **answers}
+
+
+def _first_of_two(value: Any) -> Any:
+    """Of a ranking of two responses the one with the better rank, or a tie; everything else as it is."""
+    if not (isinstance(value, list) and len(value) == 2 and all(isinstance(part, dict) for part in value)):
+        return value
+    ranks = [part.get("rank") for part in value]
+    if None in ranks:
+        return value
+    return "tie" if ranks[0] == ranks[1] else value[ranks.index(min(ranks))].get("value")
 
 
 def _questions(record: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:

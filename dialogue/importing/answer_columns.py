@@ -16,6 +16,7 @@ from dialogue.importing.columns import (
     NEGATIVE,
     TwoColumns,
     by_plain_name,
+    commonest,
     is_turned,
     leaf_name,
     plain_name,
@@ -25,8 +26,8 @@ from dialogue.importing.columns import (
 from dialogue.importing.naming import IGNORED, typed_names
 from dialogue.importing.order import speaks_of_order
 from dialogue.importing.questions import MOST_QUESTIONS, QUESTIONS
-from dialogue.importing.recognising import unknown_table
-from dialogue.importing.words import FLAGS, NUMBER, is_missing, is_tie, one_name, spoken
+from dialogue.importing.recognising import refuse_scores_of_sides, unknown_table
+from dialogue.importing.words import FLAGS, NUMBER, is_missing, is_tie, one_name, spoken, winner_named
 from dialogue.judges import is_judge_name
 from dialogue.tables.table import RawTable
 
@@ -36,6 +37,10 @@ RULE_OF_TOOL = "the answer of"
 WON_EVERY_ROW = "the winner won every row"
 WINS = {"win", "wins", "won", "winner", "better", "good"}
 OUTCOMES = {*WINS, "loss", "losses", "lose", "loses", "lost", "loser", "worse", "bad"}
+RIVALS = (  # columns of the two systems whose names say which of them is meant
+    ("model", "system", "candidate", "ours", "challenger", "player", "treatment", "test"),
+    ("opponent", "baseline", "reference", "rival", "other_model", "other_system", "theirs", "against", "control"),
+)
 NO_CHOICE = {"left", "right", "source", "kind", "status", "position", "order"}
 ABOUT_ANSWERS = {"confidence", "margin", "score", "time", "seconds", "reason", "rationale", "type", "count",
                  "tie", "ties", "prob", "probability", "certainty", "comment", "explanation", "id", "n",
@@ -72,6 +77,12 @@ def choice_of_tool(table: RawTable, rule: ChoiceRule, question: str) -> str:
     if not columns:
         raise InputError(f"{sentence} Name it: --columns choice=...")
     if len(columns) > 1:
+        if any(shared and _holds_numbers(table, two.a) and _holds_numbers(table, two.b)
+               for shared, two in twins(columns)):  # fmt: skip
+            raise InputError(
+                f"{table.path}: {' and '.join(columns[:4])} hold numbers, a rating of each response. Keep them in a "
+                "CSV file with the systems, and compare them by python -m analysis ratings."
+            )
         raise Unclear(
             f"{sentence} Several questions are analysed one by one and never pooled.",
             *({"--columns": typed_names([("choice", name)])} for name in columns),
@@ -102,8 +113,8 @@ def add_answers(
     free = [column for column in table.names if column not in used]
     if fits := _likely_answers(table, free, systems):
         _refuse_several(table, fits)
-        if fits[0] in _flags_of_sides(table, fits):
-            raise _open_flag(table, fits[0])
+        if fits[0] in _flags_of_sides(table, fits, systems):
+            raise _open_flag(table, fits[0], systems)
         _refuse_turned(table, fits[0])
         field = "worse" if _is_negative(table, fits[0]) else "choice"
         names[field], why[field] = fits[0], "by its name and words"
@@ -116,6 +127,7 @@ def add_answers(
     _ask_about_unnamed(table, free, systems)
     _ask_about_names(table, free, systems)
     _refuse_pairs_of_texts(table)
+    refuse_scores_of_sides(table)
     raise unknown_table(table, "choice")
 
 
@@ -126,7 +138,7 @@ def _check_choice(
     name = names["choice"]
     if not _has_answers(table, name):
         raise InputError(f"{table.path} has no column {name!r} (found: {', '.join(table.names)}).")
-    if _is_negative(table, name) and stated.get("choice") == name:
+    if _is_negative(table, name) and stated.get("choice") == name and not _true_and_false(table, name):
         raise Unclear(
             f"{table.path}: the column {name!r} seems to name the worse response. If it does, say so; if it names "
             "the better one, rename the column.",
@@ -137,6 +149,8 @@ def _check_choice(
     if "choice" in stated or why.get("choice") == WON_EVERY_ROW:
         return
     _refuse_turned(table, name)
+    if systems is None and name in table.names:
+        _ask_whose_outcomes(table, name)
     if _is_negative(table, name):
         names["worse"], why["worse"] = names.pop("choice"), "by the words of its name"
     if why.get("choice", "").startswith(RULE_OF_TOOL):
@@ -153,7 +167,7 @@ def _likely_answers(table: RawTable, free: Sequence[str], systems: TwoColumns | 
     plain = by_plain_name(free)
     usual_columns = [plain[word] for word in LIKELY["choice"] if word in plain]
     order = [*dict.fromkeys(usual_columns), *(column for column in free if column not in usual_columns)]
-    flags = _flags_of_sides(table, order)
+    flags = _flags_of_sides(table, order, systems)
     fits = [column for column in order if column in flags or _may_answer(table, column, systems)]
     answers = [column for column in fits if "strength" not in plain_name(column).split("_")]
     counts = {name for shared, two in twins(free) if shared for name in (two.a, two.b) if _holds_numbers(table, name)}
@@ -164,9 +178,10 @@ def _likely_answers(table: RawTable, free: Sequence[str], systems: TwoColumns | 
 def _may_answer(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
     """Whether a column such as `human_choice` holds answers, by its name and its words; a judge's are no votes."""
     plain = plain_name(leaf_name(name))
-    words = set(plain_name(name).split("_"))
+    words = set(plain.split("_"))
     if (
-        words & {*NEGATIVE, *ABOUT_ANSWERS}
+        words & {*NEGATIVE, *ABOUT_ANSWERS} - ({"id"} if words & BETTER_WORDS else set())
+        or plain in LIKELY["rater"]
         or is_judge_name(name)
         or not (plain in LIKELY["choice"] or words & ANSWER_WORDS)
     ):
@@ -185,8 +200,15 @@ def says_sides(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
     quoted = {cell for column in (texts.a, texts.b) for cell in table.values(column)} if texts else set()
     values = table.values(name)
     words = [value for value in values[:50] if not is_missing(value)]
-    sides = [value for value in words if one_name(value) in folded_systems or value in quoted
-             or ((meaning := spoken(value)) is not None and meaning.kind != "tie")]  # fmt: skip
+    names = dict(zip(folded_systems, folded_systems, strict=True))
+    sides = [
+        value
+        for value in words
+        if one_name(value) in folded_systems
+        or value in quoted
+        or winner_named(value, names) is not None
+        or ((meaning := spoken(value)) is not None and meaning.kind != "tie")
+    ]
     return bool(sides) and len(values) > 1 and all(value in sides or is_tie(value) for value in words)
 
 
@@ -251,39 +273,65 @@ def _holds_numbers(table: RawTable, name: str) -> bool:
     return all(re.fullmatch(r"\d+(\.\d+)?", cell) for cell in table.values(name))
 
 
-# Flags: `prefers_a`, `A is better`
+# Flags: `prefers_a`, `A is better`, `alpha_lost`, and a share such as `prob_a`
+
+OVER = re.compile(r"(.+)_(?:beats|beat|wins_over|won_over|better_than|preferred_over|preferred_to|over)_(.+)")
+LOSES = {*NEGATIVE, "loses", "lose", "loss"}
+SHARES = {"prob", "probability", "p", "share", "preference", "winrate", "win", "wins"}
+HALF = re.compile(r"0(\.\d+)?|1(\.0+)?|\.\d+")
 
 
-def _side_in(name: str) -> str:
-    """The response that a name speaks of: `a` in `is_a_better`; empty where it speaks of neither or of both."""
-    words = set(re.sub(r"[^a-z0-9]+", " ", name.lower()).split())
-    sides = [side for side, other_side in ("ab", "ba") if side in words and other_side not in words]
-    return sides[0] if len(sides) == 1 and words & {*BETTER_WORDS, "prefers", "wins"} else ""
+def _side_in(name: str, systems: Mapping[str, str]) -> str:
+    """What a name speaks of: `a` in `is_a_better`, `alpha` in `alpha_lost`; empty where it speaks of none or of two."""
+    plain = plain_name(name)
+    if (over := OVER.fullmatch(plain)) is not None:
+        plain = f"{over[1]}_better"
+    words = plain.split("_")
+    if not {*words} & {*BETTER_WORDS, *LOSES, *SHARES, "won", "beats"}:
+        return ""
+    sides = [side for side in "ab" if side in words]
+    spelt = {plain_name(word): system for word, system in systems.items() if word not in "ab"}
+    sides += [system for word, system in spelt.items() if f"_{word}_" in f"_{plain}_"]
+    return sides[0] if len(sides) == 1 else ""
 
 
 def _true_and_false(table: RawTable, name: str) -> tuple[str, str] | None:
     words = table.values(name)
     true = [word for word in words if word.lower() in ("true", "yes", "1")]
     false = [word for word in words if word.lower() in ("false", "no", "0")]
-    return (true[0], false[0]) if len(true) == len(false) == 1 and len(words) == 2 else None
+    if len(true) == len(false) == 1 and len(words) == 2:
+        return true[0], false[0]
+    is_share = len(words) > 1 and bool(SHARES & {*plain_name(name).split("_")})
+    return (">0.5", "<0.5") if is_share and all(map(HALF.fullmatch, words)) else None
 
 
-def _flags_of_sides(table: RawTable, free: Sequence[str]) -> list[str]:
-    return [name for name in free if _side_in(name) and not speaks_of_order(name) and _true_and_false(table, name)]
+def _flags_of_sides(table: RawTable, free: Sequence[str], systems: TwoColumns | None) -> list[str]:
+    names = _two_systems(table, systems)
+    flags = [name for name in free if not speaks_of_order(name) and _true_and_false(table, name)]
+    return [name for name in flags if _side_in(name, names)]
 
 
-def _open_flag(table: RawTable, name: str) -> Unclear:
+def _two_systems(table: RawTable, systems: TwoColumns | None) -> dict[str, str]:
+    """Folded name -> name, where the table compares two systems alone: one that did not win has lost."""
+    cells = commonest([*table.values(systems.a), *table.values(systems.b)]) if systems else {}
+    return cells if len(cells) == 2 else {}
+
+
+def _open_flag(table: RawTable, name: str, systems: TwoColumns | None) -> Unclear:
     """`prefers_a` with true and false: the name says what true means, unless it may say the reverse."""
-    side, flags = _side_in(name), _true_and_false(table, name)
+    names = _two_systems(table, systems)
+    side, flags = _side_in(name, names), _true_and_false(table, name)
     assert flags is not None
-    partner = {"a": "b", "b": "a"}[side]
-    straight = typed_names(sorted([(side, flags[0]), (partner, flags[1])]))
-    turned = typed_names(sorted([(side, flags[1]), (partner, flags[0])]))
-    is_doubtful = is_turned(name) or bool(NEGATIVE & set(plain_name(name).split("_")))
+    partner = {"a": "b", "b": "a"}.get(side) or next(system for system in names.values() if system != side)
+    tie = [("tie", "0.5")] if flags[0] == ">0.5" else []
+    straight = typed_names([*sorted([(side, flags[0]), (partner, flags[1])]), *tie])
+    turned = typed_names([*sorted([(side, flags[1]), (partner, flags[0])]), *tie])
+    says_loser = bool(LOSES & set(plain_name(name).split("_")))
+    is_doubtful = is_turned(name) or says_loser
     means = "better or worse" if is_doubtful else "better"
+    who = f"response {side}" if side in ("a", "b") else side
     return Unclear(
-        f"{table.path} has no column 'choice', which every vote needs. {name!r} seems to say whether response "
-        f"{side} is {means}.",
+        f"{table.path} has no column 'choice', which every vote needs. {name!r} seems to say whether {who} is {means}.",
         *({"--columns": typed_names([("choice", name)]), "--values": values}
           for values in ((straight, turned) if is_doubtful else (straight,))),
     )  # fmt: skip
@@ -298,8 +346,8 @@ def _ask_about_unnamed(table: RawTable, free: Sequence[str], systems: TwoColumns
     fits = [column for column in free if says_sides(table, column, systems)
             and plain_name(column) not in NO_CHOICE and column not in counts]  # fmt: skip
     fits = [column for column in fits if not speaks_of_order(column)] or fits
-    if flags := [name for name in free if _side_in(name) and _true_and_false(table, name)]:
-        raise _open_flag(table, flags[0])
+    if flags := _flags_of_sides(table, free, systems):
+        raise _open_flag(table, flags[0], systems)
     if len(fits) > 1:
         raters = {"--columns": typed_names([("choice", "|".join(fits))])}
         raise Unclear(
@@ -320,15 +368,9 @@ def _ask_about_names(table: RawTable, free: Sequence[str], systems: TwoColumns |
     if systems is not None:
         return
     plain = by_plain_name(free)
-    for name in (plain[word] for word in LIKELY["choice"] if word in plain):
+    for name in (plain[word] for word in (*LIKELY["choice"], "outcome") if word in plain):
         words = [word for word in table.values(name) if not is_tie(word)]
-        if words and {word.casefold() for word in words} <= OUTCOMES:
-            raise InputError(
-                f"{table.path}: {name!r} says {' and '.join(words)}, and no columns name both systems of a row: "
-                "it is open who won. If it is the outcome of one of them, name both columns, that one as a. Add: "
-                f"--columns choice={name},system_a=...,system_b=... --values "
-                + typed_names((("a" if word.casefold() in WINS else "b"), word) for word in words)
-            )
+        _ask_whose_outcomes(table, name)
         if len(words) == 2 and not any(
             spoken(word) or len(word) > 60 or word.lower() in FLAGS or NUMBER.fullmatch(word) for word in words
         ):
@@ -338,6 +380,24 @@ def _ask_about_names(table: RawTable, free: Sequence[str], systems: TwoColumns |
                 "that won, a is the first one:",
                 {"--columns": typed_names([("choice", name)]), "--values": meant},
             )
+
+
+def _ask_whose_outcomes(table: RawTable, name: str) -> None:
+    """Win and loss of one of two systems, where no columns name both."""
+    words = [word for word in table.values(name) if not is_tie(word)]
+    if not words or not {word.casefold() for word in words} <= OUTCOMES:
+        return
+    plain = by_plain_name(table.names)
+    values = typed_names((("a" if word.casefold() in WINS else "b"), word) for word in words)
+    sentence = (
+        f"{table.path}: {name!r} says {' and '.join(words)}, and no columns name both systems of a row: it is open who "
+        "won. If it is the outcome of one of them, name both columns, that one as a."
+    )
+    a, b = ([plain[word] for word in side if word in plain] for side in RIVALS)
+    if len(a) == len(b) == 1:
+        columns = typed_names([("choice", name), ("system_a", a[0]), ("system_b", b[0])])
+        raise Unclear(f"{sentence} If it is that of {a[0]}:", {"--columns": columns, "--values": values})
+    raise InputError(f"{sentence} Add: --columns choice={name},system_a=...,system_b=... --values {values}")
 
 
 def _refuse_pairs_of_texts(table: RawTable) -> None:

@@ -9,9 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 
+from dialogue.importing.columns import plain_name
 from dialogue.importing.meanings import TIED, Alternative, Rows, Sides, Winners, tell_readings
 from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.words import FLAGS, NUMBER, Meaning, bound_of, is_missing, is_tie, one_name
+from dialogue.importing.words import (
+    FLAGS,
+    NUMBER,
+    Meaning,
+    bound_of,
+    is_missing,
+    is_tie,
+    one_name,
+    resembles,
+    spoken,
+    winner_named,
+)
 
 Assignment = dict[str, int]  # a code, or a bound such as `<3` -> 0 for the first side, 1 for the second, 2 for a tie
 SIDE_NAMES = {"response": ("a", "b", "tie"), "place": ("left", "right", "tie")}
@@ -25,12 +37,29 @@ def codes_of(rows: Rows, stated: Mapping[str, str], own: Mapping[str, Meaning]) 
              if word and one_name(word) not in folded and bound_of(word, known) is None]  # fmt: skip
     codes = [word for word in words if NUMBER.fullmatch(word) or word.lower() in FLAGS]
     if any(word not in codes and not is_tie(word) and not is_missing(word) for word in words):
-        return []
+        codes = _two_unknown(rows, words)
     if any(one_name(word) in rows.systems for word in codes):
         return []
     columns = rows.roles.systems or rows.roles.texts
     is_called_so = columns is not None and columns.family == ("1", "2") and {*codes} <= {"1", "2"}
     return [] if is_called_so else codes
+
+
+def _two_unknown(rows: Rows, words: Sequence[str]) -> list[str]:
+    """Two words that say nothing, where no other word says a side: `f` and `j`, say, of which keys were pressed."""
+    columns = [two for two in (rows.roles.systems, rows.roles.texts) if two is not None]
+    names = {plain_name(name) for two in columns for name in (two.a, two.b)}
+    texts = {*rows.text_a, *rows.text_b}
+    unknown = [word for word in words if not is_tie(word) and not is_missing(word)]
+    is_known = any(
+        spoken(word)
+        or winner_named(word, rows.systems)
+        or word in texts
+        or plain_name(word) in names
+        or any(one_name(word) == one_name(name) or resembles(word, name) for name in rows.systems.values())
+        for word in unknown
+    )
+    return unknown if rows.roles.systems is not None and len(unknown) == 2 and not is_known else []
 
 
 def ask_what_codes_mean(

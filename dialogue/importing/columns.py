@@ -15,7 +15,7 @@ from typing import Literal
 
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.words import one_name
+from dialogue.importing.words import in_english, one_name
 from dialogue.tables.table import RawTable
 
 Kind = Literal["letters", "places"]
@@ -30,7 +30,7 @@ LIKELY = {
              "sample_id", "context_id", "comparison_id", "task_id", "task", "prompt", "id"),
     "choice": ("choice", "winner", "preference", "preferred", "label", "answer", "vote", "verdict", "judgement",
                "judgment", "better", "result", "annotation", "selected", "response", "chosen", "best", "pick",
-               "target"),
+               "target", "slider"),
     "worse": ("worse", "loser", "worst", "rejected", "dispreferred", "less_preferred", "lost"),
     "rater": ("worker", "worker_id", "workerid", "annotator", "annotator_id", "user", "user_id", "participant",
               "participant_id", "judge", "rater_id", "prolific_id", "prolific_pid", "evaluator"),
@@ -52,7 +52,7 @@ NO_SYSTEM = {"score", "scores", "rating", "rank", "seed", "length", "tokens", "c
              "worse", "params", "size", "price", "tie", "n", "count", "counts", "votes", "elo"}  # fmt: skip
 SIDES: Mapping[Kind, tuple[tuple[str, str], ...]] = {
     "letters": (("a", "b"), ("1", "2"), ("first", "second"), ("one", "two"), ("0", "1")),
-    "places": (("left", "right"), ("top", "bottom")),
+    "places": (("left", "right"), ("top", "bottom"), ("upper", "lower")),
 }
 PREFIX = re.compile(r"^(?:input|fields|metadata|data|meta)\.", re.IGNORECASE)
 ANSWERS = ("answer", "correct", "expected", "gold", "known_answer")  # what a hidden check should get
@@ -105,7 +105,7 @@ TextColumns = TwoColumns
 
 def plain_name(name: str) -> str:
     """A column's name without its tool's prefix, capitals and signs: `Input.Model A` is `model_a`."""
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", PREFIX.sub("", name.strip()))
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", PREFIX.sub("", in_english(name).strip()))
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
@@ -177,7 +177,8 @@ def system_columns(table: RawTable, stated: Mapping[str, str]) -> TwoColumns | N
     named_systems, likely = [], []
     for shared, two in twins(free):
         leaf = set(name_words(leaf_name(two.a)))
-        if set(shared) & SYSTEM_WORDS and not leaf & NO_SYSTEM:
+        is_id = leaf & NO_SYSTEM == {"id"} and holds_systems(table, two.a, two.b)
+        if set(shared) & SYSTEM_WORDS and (is_id or not leaf & NO_SYSTEM):
             named_systems.append(two)
         elif not leaf & NO_SYSTEM and holds_systems(table, two.a, two.b, by_name=bool(shared)):
             likely.append(replace(two, why="by their names and values"))
@@ -246,6 +247,8 @@ def text_columns(names: Iterable[str]) -> TwoColumns | None:
         for shared, two in twins(names)
         if shared and shared[-1] in TEXT_WORDS and len(name_words(leaf_name(two.a))) < 3
     ]
+    if len(candidates) == 2 and len({two.kind for two in candidates}) == 2:  # a and b, and the same as shown
+        return next(two for two in candidates if two.kind == "letters")
     return candidates[0] if len(candidates) == 1 else None
 
 

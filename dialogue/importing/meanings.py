@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialogue.errors import InputError, Unclear
+from dialogue.errors import InputError, Unclear, typed_options
 from dialogue.importing.columns import Roles, are_aligned, plain_name
 from dialogue.importing.naming import IGNORED, said_no_vote, typed_names
-from dialogue.importing.words import Meaning, bound_of, one_name, resembles, spoken
+from dialogue.importing.words import Meaning, bound_of, one_name, resembles, spoken, winner_named
 from dialogue.tables.table import RawTable
 
 TIED = 2
@@ -90,6 +90,8 @@ def _unstated(rows: Rows, row: int, word: str, own: Mapping[str, Meaning], names
         return meaning
     if not names_sides and (bounded := bound_of(word, {name: name for name in own})) is not None:
         return own[next(name for name in own if bound_of(word, {name: name}) == bounded)]
+    if (by_verb := winner_named(word, rows.systems)) is not None and one_name(word) not in rows.systems:
+        return by_verb
     system, speaks = rows.systems.get(one_name(word)), spoken(word)
     texts = rows.roles.texts
     if texts is not None and rows.roles.systems is not None and not are_aligned(rows.roles.systems, texts):
@@ -175,7 +177,7 @@ def tell_readings(rows: Rows, sentence: str, alternatives: Sequence[Alternative]
         different.setdefault(tuple(reading.winners), reading)
     if len(different) < 2:
         return
-    results = "; ".join(f"{reading.name or _typed(reading.options)}: {tally(rows, reading.winners)}"
+    results = "; ".join(f"{reading.name or typed_options(reading.options)}: {tally(rows, reading.winners)}"
                         for reading in different.values())  # fmt: skip
     rows_that_tell = [row for row, won in enumerate(zip(*different, strict=True)) if len({*won}) > 1]
     places = ", ".join(rows.place(row).rpartition(":")[2].replace("row", "").strip() for row in rows_that_tell[:3])
@@ -185,10 +187,6 @@ def tell_readings(rows: Rows, sentence: str, alternatives: Sequence[Alternative]
         f"{rows.table.path}: {sentence} {results[:1].upper()}{results[1:]}. They differ in {line} {places}{more}.",
         *(reading.options for reading in different.values()),
     )
-
-
-def _typed(options: Mapping[str, str]) -> str:
-    return " ".join(f"{option} {names}" for option, names in options.items())
 
 
 def tally(rows: Rows, winner: Winners) -> str:

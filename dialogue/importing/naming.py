@@ -79,6 +79,31 @@ def typed_names(names: Iterable[tuple[str, str]]) -> str:
     return ",".join(f"{ours}={_quoted(theirs)}" for ours, theirs in names)
 
 
+def joined_options(options: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Options that are typed together.
+
+    >>> joined_options({"--columns": "choice=q1"}, {"--columns": "left=side", "--values": "a=1,b=2"})
+    {'--columns': 'choice=q1,left=side', '--values': 'a=1,b=2'}
+    """
+    joined = {**options, **more}
+    for option in ("--columns", "--values"):
+        if option in options and option in more:
+            joined[option] = restated(options[option], more[option], option)
+    return joined
+
+
+def restated(typed: str, text: str, option: str) -> str:
+    """What was typed with what is to be added, which replaces a column, or a word, of the same name.
+
+    >>> restated("pair=id,choice=q1", "choice=q2", "--columns"), restated("a=x,b=y", "b=x", "--values")
+    ('pair=id,choice=q2', 'b=y,b=x')
+    """
+    again = parse_names(text, option)
+    at = int(option == "--values")  # one answer may have several words, and a word has one meaning
+    replaced = {pair[at] for pair in again}
+    return typed_names([*(pair for pair in parse_names(typed, option) if pair[at] not in replaced), *again])
+
+
 def _quoted(name: str) -> str:
     if name and name == name.strip() and not set(name) & set(",\"'"):
         return name

@@ -18,6 +18,7 @@ from dialogue.importing.columns import (
     NO_SYSTEM,
     SYSTEM_WORDS,
     LeftColumn,
+    TwoColumns,
     is_turned,
     leaf_name,
     name_words,
@@ -41,7 +42,7 @@ OF_A = {"position_a", "a_position", "pos_a", "side_a", "a_side", "model_a_positi
         "position_model_a", "a_pos", "system_a_side", "system_a_position"}  # fmt: skip
 ORDER_NAME = re.compile(
     r"order|position|swap|flip|random|revers|inver[st]|switch|tausch|reihenfolge|ordre|orden|links|gauche|izquierd|"
-    r"rechts|droite|derech|presentation|\b(pos|left\w*|right\w*|first\w*|second\w*|shown|display\w*|turned|"
+    r"rechts|droite|derech|presentation|\b(lr|pos|left\w*|right\w*|first\w*|second\w*|shown|display\w*|turned|"
     r"perm\w*|side\w*|top|bottom|lhs|rhs)\b"
 )  # in the name of a column that may say how the two responses were shown
 FLAGS = {"true", "false", "yes", "no", "0", "1", "0.0", "1.0", "y", "n", "t", "f"}
@@ -51,14 +52,17 @@ LEFT = {"a": 0, "b": 1, "ab": 0, "ba": 1, "a,b": 0, "b,a": 1, "0,1": 0, "1,0": 1
 
 
 def left_column(
-    table: RawTable, names: Mapping[str, str], stated: Mapping[str, str], free: Sequence[str], systems: Collection[str]
-) -> LeftColumn | None:
+    table: RawTable, names: Mapping[str, str], stated: Mapping[str, str], free: Sequence[str],
+    systems: Collection[str], texts: TwoColumns | None,
+) -> LeftColumn | None:  # fmt: skip
     """The column that says who stood on the left, as stated or by its name; None where there is none."""
     if stated.get("left") == IGNORED:
         return None
     if column := _stated_order(table, stated):
         return column
     if (name := names.get("left")) is not None:
+        if _quotes_responses(table, name, texts):
+            return LeftColumn(name, "left", True)
         readings = readings_of(table, name, systems)
         reading = next((way for way in readings if way.reads == "left" or len(readings) == 1), None)
         if reading is None:
@@ -80,7 +84,17 @@ def left_column(
             return LeftColumn(name, "left", False)
         if plain in OF_A:
             return LeftColumn(name, "place of a", False)
+        if LEFT_WORDS & {*name_words(name)} and _quotes_responses(table, name, texts):
+            return LeftColumn(name, "left", True)
     return None
+
+
+def _quotes_responses(table: RawTable, name: str, texts: TwoColumns | None) -> bool:
+    """Whether every cell is one of the two responses of its row, which then stood there."""
+    if texts is None or texts.kind != "letters" or name in (texts.a, texts.b):
+        return False
+    cells = zip(table.text(name), table.text(texts.a), table.text(texts.b), strict=True)
+    return all(not cell or same_text(cell, text_a) or same_text(cell, text_b) for cell, text_a, text_b in cells)
 
 
 def _stated_order(table: RawTable, stated: Mapping[str, str]) -> LeftColumn | None:
@@ -136,6 +150,8 @@ def readings_of(table: RawTable, name: str, systems: Collection[str] = ()) -> li
     if plain in SHOWN_FIRST | ORDERS and set(cells) <= {"0", "1", "2"}:
         return [LeftColumn(name, "left", False)]
     if systems and all(_system_shown_first(cell, systems) for cell in cells):
+        if plain in ORDERS:
+            return [LeftColumn(name, "left", False)]
         return [LeftColumn(name, "left", False), LeftColumn(name, "right", False)]
     if folded <= LETTER_CELLS or (systems and folded <= set(systems)) or _orders(table, name):
         if (plain in SHOWN_FIRST | ORDERS or _is_system_at(name, LEFT_WORDS)) and not is_turned(plain):
@@ -150,7 +166,7 @@ def readings_of(table: RawTable, name: str, systems: Collection[str] = ()) -> li
 
 def _system_shown_first(cell: str, systems: Iterable[str]) -> str:
     """The system that `alpha-beta` begins with; empty where the cell is not made of two systems' names."""
-    folded = one_name(cell)
+    folded = one_name(re.sub(r"[\[\]\"'()]", "", cell))
     for first in systems:
         remainder = folded.removeprefix(first)
         if remainder != folded and any(second != first and remainder.endswith(second) for second in systems):
@@ -292,4 +308,7 @@ def _side(rows: Rows, row: int, cell: str, one_based: bool) -> int | None:
                     "system in the table, so that every name has one meaning."
                 )
             return systems.index(name)
+    if side is None and rows.text_a:
+        fits = [same_text(cell, text) for text in (rows.text_a[row], rows.text_b[row])]
+        return fits.index(True) if sum(fits) == 1 else None
     return side

@@ -69,7 +69,8 @@ def known_arena(names: Iterable[str]) -> bool:
 # Preferences
 
 WINNER = "the better answer"
-BUTTONS = ("html-button-response", "image-button-response", "audio-button-response", "video-button-response")
+TRIALS = tuple(f"{shown}-{pressed}-response" for shown in ("html", "image", "audio", "video")
+               for pressed in ("button", "keyboard"))  # fmt: skip
 MODEL = re.compile(r"gpt|claude|gemini|llama|mistral|qwen|deepseek|llm", re.IGNORECASE)
 
 
@@ -117,12 +118,12 @@ def checked_strengths(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
 
 
 def button_trials(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
-    """Of a jsPsych log the trials that compare: a button was pressed, and the trial has data of its own."""
+    """Of a jsPsych log the trials that compare: a button or a key was pressed, and the trial has data of its own."""
     own = [name for name in table.names if name not in JSPSYCH]
     types, presses = table.text("trial_type"), table.text("response")
     rows = [
         row for row in range(len(table))
-        if types[row] in BUTTONS and presses[row] and any(cell_text(table.columns[name][row]) for name in own)
+        if types[row] in TRIALS and presses[row] and any(cell_text(table.columns[name][row]) for name in own)
     ]  # fmt: skip
     trials = table.take(rows)
     if "choices" in table.names:
@@ -138,12 +139,31 @@ def _label(row: Mapping[str, Any]) -> Any:
     return row["response"]
 
 
+def _system_of(option: Mapping[str, Any]) -> Any:
+    """The system of an option, where it names one; else its id."""
+    named = {**(option.get("meta") or {}), **option}
+    return next((named[word] for word in ("model", "system") if named.get(word)), option.get("id"))
+
+
+def compared(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
+    """Prodigy's comparison of A and B: `mapping` says which of them stood under accept, and which under reject."""
+    rows = [(where, dict(row)) for where, row in table.rows()]
+    for where, row in rows:
+        mapping, answer = row["mapping"], row.get("answer")
+        if not isinstance(mapping, Mapping) or {*mapping.values()} != {"accept", "reject"}:
+            raise InputError(f"{where}: mapping is {mapping!r}; A and B are expected there, one accept and one reject.")
+        row["status"] = "" if answer in ("accept", "reject") else "rejected"
+        row["better"] = next((side.lower() for side, word in mapping.items() if word == answer), "")
+    return from_rows(table.path, [row for _, row in rows], table.notes, [where for where, _ in rows])
+
+
 def from_options(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
     """Prodigy's choice interface: two options with ids, of which `accept` holds one; other answers are none."""
     rows, places = [], []
     for where, row in table.rows():
-        options = [option.get("id") for option in row.get("options") or () if isinstance(option, Mapping)]
-        accepted = row.get("accept") or []
+        options = [_system_of(option) for option in row.get("options") or () if isinstance(option, Mapping)]
+        names = {option.get("id"): _system_of(option) for option in row["options"] if isinstance(option, Mapping)}
+        accepted = [names.get(word, word) for word in row.get("accept") or ()]
         flat = {f"meta.{key}": value for key, value in (row.get("meta") or {}).items()}
         first, second = [*options, None, None][:2]
         status = "" if row.get("answer") == "accept" else "rejected"

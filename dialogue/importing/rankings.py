@@ -10,18 +10,18 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import plain_name
+from dialogue.importing.columns import ANSWER_WORDS, LIKELY, SYSTEM_WORDS, by_plain_name, holds_systems, plain_name
 from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.words import is_missing
+from dialogue.importing.words import NUMBER, is_missing
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
-RANK = re.compile(r"^rank[_ .](.+)$|^(.+)[_ .]rank$", re.IGNORECASE)
+RANK = re.compile(r"^rank[_ .](.+)$|^(.+?)(?:[_ .]|(?<=\d))rank$", re.IGNORECASE)
 OPTION = re.compile(r"^(?:option|choice|candidate|item|system|model)[_ ]?(?:\d+|[a-h])$", re.IGNORECASE)
 ORDERED = ("ranking", "ranked", "order", "ranks", "ordering", "rank_order", "preference_order")
 ITEMS = ("item", "item_id", "pair", "question_id", "prompt_id", "id", "task")
@@ -46,28 +46,73 @@ def taken_apart(table: RawTable, stated: Mapping[str, str]) -> Apart | None:
         return _apart(table, stated, plain, _by_columns(table, stated["ranks"]), "ranks")
     if {"choice", "worse"} & {*stated, *plain}:
         return None
+    leaves = by_plain_name(table.names)
     ranks = {(match[1] or match[2]): name for name in table.names if (match := RANK.match(name))}
-    if {"best", "worst"} <= plain.keys():
-        options = [name for name in table.names if OPTION.match(name)]
+    options = [name for name in table.names if OPTION.match(name)]
+    if {"best", "worst"} <= plain.keys() and (options or not holds_systems(table, plain["best"], plain["worst"])):
         kind, decided = "best and worst", lambda where, row: _best_worst(where, row, plain, options)
+    elif len(ranks) > 1 and all(key.isdigit() for key in ranks) and not _hold_numbers(table, ranks.values()):
+        in_order = [ranks[key] for key in sorted(ranks, key=int)]
+        kind, decided = "ranks", lambda where, row: _ordered(where, {"": _names_in(row, in_order)}, "", {})
     elif len(ranks) > 1:
         _refuse_doubtful_zero(table, ranks)
-        kind, decided = "ranks", lambda where, row: _ranked(where, row, ranks)
+        columns_named = _columns_of_systems(table, ranks.values())
+        kind, decided = "ranks", lambda where, row: _ranked(where, row, _named_ranks(row, ranks, columns_named))
     elif (
-        order := next((plain[name] for name in ORDERED if name in plain and _holds_orders(table, plain[name])), "")
+        order := next((leaves[name] for name in _names_of_orders(leaves) if _holds_orders(table, leaves[name])), "")
     ) != "":
-        kind, decided = "rankings", lambda where, row: _ordered(where, row[order])
+        side_columns = {leaf: name for leaf, name in leaves.items() if SYSTEM_WORDS & {*leaf.split("_")}}
+        kind, decided = "rankings", lambda where, row: _ordered(where, row, order, side_columns)
     else:
         _ask_about_ranks(table)
         return None
     return _apart(table, stated, plain, decided, kind)
 
 
+def _hold_numbers(table: RawTable, names: Iterable[str]) -> bool:
+    return all(NUMBER.fullmatch(value) or is_missing(value) for name in names for value in table.values(name))
+
+
+def _names_in(row: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
+    """`rank_1` and `rank_2` may hold the names of the systems, and not their ranks."""
+    return [name for column in columns if (name := cell_text(row[column]).strip())] or [""]
+
+
 def _by_columns(table: RawTable, stated: str) -> Any:
     names = [name.strip() for name in stated.split("|")]
     if missing := [name for name in names if name not in table.names]:
         raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
-    return lambda where, row: _ranked(where, row, {name: name for name in names})
+    columns_named = _columns_of_systems(table, names)
+    leaves = [name.rpartition(".")[2] for name in names]
+    is_nested = len({name.rpartition(".")[0] for name in names}) == 1
+    ranks = dict(zip(leaves if is_nested else names, names, strict=True))
+    return lambda where, row: _ranked(where, row, _named_ranks(row, ranks, columns_named))
+
+
+def _columns_of_systems(table: RawTable, ranks: Iterable[str]) -> dict[str, str]:
+    """Column of ranks -> the column that names its system: `system1rank` -> `system1Id`; empty unless all have one."""
+    named: dict[tuple[str, ...], str] = {}
+    for name in table.names:
+        words = re.findall(r"[a-z]+|\d+", plain_name(name))
+        if SYSTEM_WORDS & {*words} and any(not NUMBER.fullmatch(value) for value in table.values(name)):
+            named.setdefault(tuple(word for word in words if word not in {*SYSTEM_WORDS, "id", "name"}), name)
+    columns = {}
+    for rank in ranks:
+        words = re.findall(r"[a-z]+|\d+", plain_name(rank))
+        key = tuple(word for word in words if word not in {*SYSTEM_WORDS, "rank"})
+        if (column := named.get(key)) is not None:
+            columns[rank] = column
+    return columns if len(columns) == len({*ranks}) == len({*columns.values()}) else {}
+
+
+def _named_ranks(row: Mapping[str, Any], ranks: Mapping[str, str], named: Mapping[str, str]) -> Mapping[str, str]:
+    return {cell_text(row[named[rank]]).strip(): rank for rank in ranks.values()} if named else ranks
+
+
+def _names_of_orders(leaves: Mapping[str, str]) -> list[str]:
+    """The names under which a ranking may stand; beside answers an order is the one in which two were shown."""
+    has_answers = bool({*LIKELY["choice"], *LIKELY["worse"]} & leaves.keys())
+    return [name for name in ORDERED if name in leaves and not (has_answers and name.endswith(("order", "ordering")))]
 
 
 def _holds_orders(table: RawTable, name: str) -> bool:
@@ -79,7 +124,8 @@ def _holds_orders(table: RawTable, name: str) -> bool:
 def _ask_about_ranks(table: RawTable) -> None:
     """Columns that hold 1 to k in every row, each once, may be the ranks of k systems: asked, as 1 may be the worst."""
     values = {name: [cell for cell in table.values(name) if not is_missing(cell)] for name in table.names}
-    numbers = [name for name, cells in values.items() if cells and all(cell in "123456789" for cell in cells)]
+    numbers = [name for name, cells in values.items() if cells and all(cell in "123456789" for cell in cells)
+               and not ANSWER_WORDS & {*plain_name(name).split("_")}]  # fmt: skip
     if not 2 <= len(numbers) <= 9 or len(table) < 4:
         return
     cells = zip(*(table.text(name) for name in numbers), strict=True)
@@ -159,12 +205,19 @@ def _refuse_doubtful_zero(table: RawTable, ranks: Mapping[str, str]) -> None:
         )
 
 
-def _ordered(where: str, cell: Any) -> Iterator[Compared]:
-    """`A > B = C`: from the best, equals joined by =."""
-    places = _places(cell)
+def _ordered(where: str, row: Mapping[str, Any], order: str, columns: Mapping[str, str]) -> Iterator[Compared]:
+    """`A > B = C`: from the best, equals joined by =; `model_a` is what the column of that name holds."""
+    cell = row[order]
+    places = [[cell_text(row[columns[plain_name(name)]]).strip() if plain_name(name) in columns else name
+               for name in place] for place in _places(cell)]  # fmt: skip
     systems = [name for place in places for name in place]
     if systems == [""]:
         return
+    if all(NUMBER.fullmatch(name) for name in systems):
+        raise InputError(
+            f"{where}: {order} is {cell_text(cell)}, which may be ranks, or numbers of responses from the best. Write "
+            "the names of the systems there, from the best."
+        )
     if "" in systems or len(set(systems)) < len(systems):
         raise InputError(f"{where}: the ranking is {cell_text(cell)!r}; every system once is expected, as A > B = C.")
     place_of = {name: k for k, place in enumerate(places) for name in place}

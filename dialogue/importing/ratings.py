@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.columns import LIKELY, commonest, leaf_name, plain_name, refuse_twins
+from dialogue.importing.judged import with_source
 from dialogue.importing.naming import IGNORED, no_votes
 from dialogue.importing.questions import of_one_question
 from dialogue.importing.reading import Stated
@@ -19,6 +20,7 @@ from dialogue.importing.recognising import SCORES, SYSTEMS
 from dialogue.importing.scores_of_sides import SIDES, one_row_a_system, with_systems_of_places
 from dialogue.importing.wide import melted
 from dialogue.importing.words import one_name
+from dialogue.judges import JUDGE, door_of, folded_name, is_judge_name, judges_beside, judges_rating
 from dialogue.tables.nesting import flat_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
@@ -76,6 +78,7 @@ def read_rating_rows(table: RawTable, stated: Stated, systems: Sequence[str] = (
     if ranks or "" in map(cell_text, table.columns.get(names.get("seed", ""), ())):  # not of every rating
         names.pop("seed", None)
     cells = _texts(table, names)
+    _refuse_judges(table, names, cells.get("rater", ()))
     score = [_number(table, row, cell, stated.values) for row, cell in enumerate(table.columns[names["score"]])]
     if not ranks and stated.columns.get("rank") != IGNORED:
         _ask_whether_ranks(table, names, cells, score)
@@ -119,6 +122,8 @@ def _columns(table: RawTable, stated: Stated, *, ranks: bool) -> dict[str, str]:
         names |= dict.fromkeys([ours], fits[0]) if fits else {}
     names = {ours: theirs for ours, theirs in names.items() if theirs != IGNORED}
     if missing := [name for name in ("score", "system", "item") if name not in names]:
+        if missing[0] == "score" and not ranks and "rank" in map(plain_name, table.names):
+            raise HoldsRanks(f"{table.path} holds ranks and no ratings: python -m analysis ranks {table.path}")
         field = "rank" if ranks and missing[0] == "score" else missing[0]
         raise InputError(
             f"{table.path} has no column for {field} (found: {', '.join(table.names)}). Name it: --columns "
@@ -139,6 +144,21 @@ def _texts(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
                 f"{table.place(column.index(''))}: {names[ours]} is empty; give every rating one, or take the row out."
             )
     return cells
+
+
+def _refuse_judges(table: RawTable, names: Mapping[str, str], raters: Sequence[str]) -> None:
+    """Ratings are of people alone: a judge is known by the source of its row, or by its name."""
+    table, source = with_source(table, {*names.values()}, "source" if "source" in table.names else "")
+    sources = table.text(source) if source else ()
+    by_source = {word for word in dict.fromkeys(sources) if door_of(word, table.place(sources.index(word))) == JUDGE}
+    judges = judges_beside([table.path])
+    by_name = {name for name in dict.fromkeys(raters) if folded_name(name) in judges or is_judge_name(name)}
+    for row, word in enumerate(sources):
+        if word in by_source:
+            raise judges_rating(table.place(row), "")
+    for row, rater in enumerate(raters):
+        if rater in by_name:
+            raise judges_rating(table.place(row), judges.get(folded_name(rater), f"is {rater!r}, a judge's name"))
 
 
 def _refuse_other_scale(table: RawTable, score: str, option: str) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dialogue.importing.naming import typed_names
+from dialogue.importing.naming import meanings, parse_names, typed_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,18 @@ class Stated:
     texts: Mapping[str, tuple[str, str]] = field(
         default_factory=dict
     )  # pair -> its two responses, where a file has them
+
+    def also(self, options: Mapping[str, str]) -> Stated:
+        """With further options, as they are typed."""
+        columns = dict(parse_names(options.get("--columns", ""), "--columns"))
+        values = meanings(parse_names(options.get("--values", ""), "--values"), "--values", theirs_first=True)
+        return replace(
+            self,
+            columns={**self.columns, **columns},
+            values={**self.values, **values},
+            tool=options.get("--from", self.tool),
+            question=options.get("--question", self.question),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.columns import plain_name
 from dialogue.importing.naming import IGNORED
+from dialogue.importing.scores_of_sides import one_row_a_system
 from dialogue.importing.tools import TOOLS
 from dialogue.importing.words import spoken
 from dialogue.tables.table import RawTable
@@ -70,6 +71,15 @@ def refuse_no_votes(table: RawTable) -> None:
         raise OnScale(
             f"{table.path} has no column 'choice', which every vote needs; its rows look like ratings on a scale. "
             f"Compare them: python -m analysis ratings {table.path}"
+        )
+
+
+def refuse_scores_of_sides(table: RawTable) -> None:
+    """A score for each of the two responses and no answer: that is a rating of both."""
+    if one_row_a_system(table, {}) is not None:
+        raise OnScale(
+            f"{table.path} has no column 'choice', which every vote needs; each row scores both responses. Compare "
+            f"them: python -m analysis ratings {table.path}"
         )
 
 

@@ -21,6 +21,7 @@ from dialogue.importing.columns import (
     LIKELY,
     MOST_SYSTEMS,
     NEGATIVE,
+    SYSTEM_WORDS,
     Roles,
     TwoColumns,
     by_plain_name,
@@ -65,6 +66,8 @@ def with_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -> 
     table, question = of_one_question(table, stated_table, names, ours=name != "plain")
     table, systems = _winner_and_loser(table, names, why) if name == "plain" else (table, None)
     systems = systems or _systems(table, name, tool, stated_table, names)
+    if systems is None and "system_a" not in ignored:
+        table, systems = _with_the_other_system(table, [name for name in table.names if name not in names.values()])
     if systems is not None:
         refuse_twins(table, (systems.a, systems.b))
         names = {
@@ -78,19 +81,19 @@ def with_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -> 
     used |= {stated[field].rpartition(":")[0] or stated[field] for field in ORDER_FIELDS if field in stated}
     if "source" not in ignored and "source" not in stated:
         table, source = with_source(table, used, names.get("source", ""))
+        names = {ours: theirs for ours, theirs in names.items() if ours != "source"}
         names |= {"source": source} if source else {}
     used |= {*names.values()}
     free = [column for column in table.names if column not in used]
     texts = text_columns(free)
     if systems is None and "system_a" not in ignored:
-        table, systems = _with_the_other_system(table, free)
-        systems = systems or _doubtful_systems(table, free, texts)
+        systems = _doubtful_systems(table, free, texts)
     used |= {systems.a, systems.b} if systems else set()
     free = [column for column in free if column not in used and (texts is None or column not in (texts.a, texts.b))]
     folded_systems = (
         {one_name(cell) for column in (systems.a, systems.b) for cell in table.values(column)} if systems else set()
     )
-    order_column = left_column(table, names, stated_table.columns, free, folded_systems)
+    order_column = left_column(table, names, stated_table.columns, free, folded_systems, texts)
     suspects = [] if order_column or "left" in ignored else order_suspects(table, free, folded_systems)
     return table, Roles(names, why, systems, texts, order_column, suspects), question
 
@@ -108,10 +111,12 @@ def _names(
             )
     plain = by_plain_name(table.names)
     lacking = [field for field, column in usual.items() if column not in table.names and field in plain]
+    if "left" in lacking and plain["left"].lower() != "left" and not _holds_sides(table, plain["left"]):
+        lacking.remove("left")  # Links may be the left side in German, and is a list of addresses elsewhere
     usual |= {field: plain[field] for field in lacking}
     names = {field: column for field, column in usual.items()
              if column in table.names and column not in stated.values() and field not in ignored}  # fmt: skip
-    if {"left", "right"} <= set(table.names) and names.get("left") == "left" and not _holds_sides(table, "left"):
+    if "right" in plain and names.get("left") == plain.get("left", "") and not _holds_sides(table, plain["left"]):
         del names["left"]  # the two responses, or the two systems
     why = {field: "by its name" if column == field else "as the tool writes it" for field, column in names.items()}
     names |= {field: column for field, column in stated.items()
@@ -161,10 +166,11 @@ def _winner_and_loser(
     if "as stated" in (why.get("choice"), why.get("worse")) or "choice" in names:
         return table, None
     free = [name for name in table.names if table.values(name)]
+    free.sort(key=lambda name: not SYSTEM_WORDS & {*plain_name(name).split("_")})  # texts may be few, too
     for better in free:
         for worse in free:
             better_words, worse_words = set(plain_name(better).split("_")), set(plain_name(worse).split("_"))
-            if is_turned(better) or is_turned(worse):
+            if is_turned(better) or (is_turned(worse) and "more" not in better_words):
                 continue
             if (
                 better_words & WON
@@ -248,8 +254,8 @@ def _doubtful_systems(table: RawTable, free: Sequence[str], texts: TwoColumns | 
     )
 
 
-WON = {"winner", "chosen", "preferred", "better", "best", "won"}
-LOST = {*NEGATIVE, "other"}
+WON = {"winner", "chosen", "preferred", "better", "best", "won", "more"}
+LOST = {*NEGATIVE, "other", "less"}
 WINNER_AND_LOSER = "the winner and the loser"
 WINNER = "the better of two"  # a column that is added
 

@@ -12,6 +12,7 @@ from dialogue.importing.columns import (
     BETTER_WORDS,
     LIKELY,
     NEGATIVE,
+    SYSTEM_WORDS,
     leaf_name,
     plain_name,
     system_columns,
@@ -28,7 +29,7 @@ from dialogue.tables.nesting import exploded, flat_table
 from dialogue.tables.table import RawTable
 
 SEVERAL = "|"  # between the columns of several raters, or of ranks: choice=ann|bob
-OF_RATER = re.compile(r"^(rater|annotator|judge|worker|coder|labell?er|evaluator|person|expert|assessor)_?\w*$")
+OF_RATER = re.compile(r"^(rater|annotator|judge|worker|coder|labell?er|evaluator|person|expert|assessor)(_\w+|\d+)?$")
 COUNTS = {"wins", "win", "votes", "vote", "n", "count", "counts", "won", "preferred"}  # and no other word
 TIE_COUNTS = ("ties", "n_ties", "tie", "ties_count", "count_tie", "n_tie", "count_ties", "votes_tie", "draws")
 MOST_COUNTED = 100_000
@@ -56,7 +57,7 @@ def shaped(table: RawTable, stated: Stated) -> Shaped:
     if stated.tool and stated.tool not in (*TOOLS, "plain"):
         raise InputError(f"--from is {stated.tool!r}; the tools are {', '.join(TOOLS)} and plain.")
     if not tools_known(table.names) and stated.tool in ("", "plain"):
-        table = flat_table(table)
+        table = _two_systems_apart(flat_table(table))
     if not stated.tool:
         if (ranked := taken_apart(table, stated.columns)) is not None:
             used = ("item", "rater", "ranks")
@@ -69,6 +70,15 @@ def shaped(table: RawTable, stated: Stated) -> Shaped:
         if columns := _columns_of_raters(table, stated):
             return _one_column_a_rater(table, stated, columns)
     return Shaped(table, stated.tool or recognised(table, stated.columns), stated)
+
+
+def _two_systems_apart(table: RawTable) -> RawTable:
+    """`models: ["alpha", "beta"]` as two columns."""
+    for name, cells in table.columns.items():
+        is_systems = plain_name(leaf_name(name)).removesuffix("s") in SYSTEM_WORDS
+        if is_systems and all(isinstance(cell, list) and len(cell) == 2 for cell in cells):
+            table = table.with_columns(**{f"{name}.{side}": [cell[side] for cell in cells] for side in (0, 1)})
+    return table
 
 
 def _one_row_a_person(table: RawTable, stated: Stated) -> Shaped:

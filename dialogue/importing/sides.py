@@ -96,7 +96,7 @@ def _named(rows: Rows, row: int, meaning: Meaning) -> int:
             f"{systems[1]} ({lost} such row{'s' * (lost > 1)}). Are the columns of the systems the right ones? Name "
             "them: --columns system_a=...,system_b=..."
         )
-    return systems.index(meaning.system)
+    return systems.index(meaning.system) ^ meaning.side
 
 
 def _quoted(rows: Rows, row: int, left_side: int | None) -> int:
@@ -237,18 +237,26 @@ def _first_word(letters: Mapping[str, Meaning]) -> str:
 def _ask_about_shown_texts(rows: Rows, word: str, letters: Mapping[str, Meaning]) -> None:
     """A letter where columns hold what was shown on the left and on the right: it may be the place."""
     systems = rows.roles.systems
+    if systems is None or not (columns := _columns_as_shown(rows)):
+        return
+    raise Unclear(
+        f"{rows.table.path}: the answer {word!r} names the side that was shown, or the response that is called so. "
+        f"{' and '.join(columns)} hold what was shown on each side, but not which system it came from. If the answers "
+        "name places, add a column left that says which response stood there, a or b. If they name "
+        f"{systems.a} and {systems.b}, say so by --values.",
+        {"--values": _typed_sides(letters, ("a", "b"))},
+    )
+
+
+def _columns_as_shown(rows: Rows) -> tuple[str, ...]:
+    """The two columns of what was shown on the left and on the right, where they are not the systems."""
+    systems = rows.roles.systems
     columns = {plain_name(name): name for name in rows.table.names}
     for plain, name in columns.items():
-        partner = columns.get(re.sub(r"(^|_)left(_|$)", r"\1right\2", plain))
-        if partner is None or partner == name or systems is None or {name, partner} & {systems.a, systems.b}:
-            continue
-        raise Unclear(
-            f"{rows.table.path}: the answer {word!r} names the side that was shown, or the response that is called so. "
-            f"{name} and {partner} hold what was shown on each side, but not which system it came from. If the answers "
-            "name places, add a column left that says which response stood there, a or b. If they name "
-            f"{systems.a} and {systems.b}, say so by --values.",
-            {"--values": _typed_sides(letters, ("a", "b"))},
-        )
+        partner = columns.get(re.sub(r"(^|_)left(_|$)", r"\1right\2", plain), name)
+        if partner != name and systems is not None and not {name, partner} & {systems.a, systems.b}:
+            return name, partner
+    return ()
 
 
 def _compare_letters(rows: Rows, words: Mapping[str, Meaning], doubt: str, orders: Mapping[str, Sides]) -> None:
@@ -312,6 +320,12 @@ def _nobody_knows_who_stood_there(
         return Unclear(
             f"{rows.place(row)}: choice is {word!r}, which names the side that was shown.{who}",
             {"--columns": orders[0][0].typed},
+        )
+    if systems is not None and (columns := _columns_as_shown(rows)):
+        return InputError(
+            f"{rows.place(row)}: choice is {word!r}, which names the side that was shown. {' and '.join(columns)} hold "
+            "what was shown on each side, but not which system it came from. Add a column left that says which "
+            "response stood there, a or b."
         )
     if suspects:
         return InputError(

@@ -150,6 +150,13 @@ TOOLS = {
         reshape=published.from_options,
         known=_has("options", "accept", "answer"),
     ),
+    "prodigy-compare": Tool(
+        columns={"pair": "id", "choice": "better", "status": "status", "submitted": "_timestamp"},
+        instead={"pair": ("id", "_input_hash"), "rater": ("_annotator_id", "_session_id")},
+        reshape=published.compared,
+        letters="response",
+        known=_has("A", "B", "mapping", "answer"),
+    ),
     "jspsych": Tool(
         columns={"choice": "response", "seconds": "rt"},
         instead={"rater": ("subject", "participant", "subject_id", "participant_id", "run_id", "PROLIFIC_PID"),

@@ -23,7 +23,7 @@ from dialogue.importing.columns import (
     plain_name,
 )  # fmt: skip
 from dialogue.importing.meanings import TIED, Rows
-from dialogue.importing.naming import IGNORED
+from dialogue.importing.naming import IGNORED, joined_options
 from dialogue.importing.reading import Reading, Stated
 from dialogue.importing.roles import WINNER_AND_LOSER, with_roles
 from dialogue.importing.shaping import shaped
@@ -37,6 +37,7 @@ from dialogue.tables.table import RawTable
 OWN = {"pair", "rater", "choice", "round", "left"}  # columns of our own votes, whose letters are responses
 NO_ANSWERS = ("rejected", "discarded", "draft", "cancelled", "canceled", "skipped")  # states in which an answer is none
 TOO_LATE = 1e11  # seconds since 1970 (the year 5138); a larger number is in milliseconds and not a time here
+MOST_TRIED, MOST_WAYS = 20_000, 12  # rows of a table whose ways are tried, and ways that are printed
 ZONES = {"UTC": "+0000", "GMT": "+0000", "PST": "-0800", "PDT": "-0700"}
 COUNTS_FOR_IT = ", so a liking for that side counts as one for the system"
 LETTERS: tuple[Choice, ...] = ("a", "b", "tie")
@@ -66,6 +67,51 @@ class Judgements:
 
 def read_judgements(table: RawTable, stated: Stated) -> Judgements:
     """The votes of a table, by the one reading that it has; several readings are refused with what settles them."""
+    try:
+        return _judgements(table, stated)
+    except Unclear as doubt:
+        raise (_settled_at_once(table, stated, doubt) if len(table) <= MOST_TRIED else doubt) from None
+
+
+def _settled_at_once(table: RawTable, stated: Stated, doubt: Unclear) -> Unclear:
+    """The doubt, with ways that also settle what would be asked next, and what every way gives."""
+    later: list[str] = []
+    ways = _tried(table, stated, doubt, later, 2)
+    if not later or len(ways) > MOST_WAYS:
+        return doubt
+    sentence = f"{doubt.sentence} Then: {later[0]}. Every command below settles all of it."
+    return Unclear(sentence, *(way for way, _ in ways), results=[result for _, result in ways])
+
+
+def _tried(
+    table: RawTable, stated: Stated, doubt: Unclear, later: list[str], depth: int
+) -> list[tuple[Mapping[str, str], str]]:
+    """Every way to settle a doubt, and those that follow it (`later` gets their sentences), with its result."""
+    ways: list[tuple[Mapping[str, str], str]] = []
+    for way in doubt.ways:
+        try:
+            ways.append((way, _result(_judgements(table, stated.also(way)))))
+        except Unclear as error:
+            if len(error.ways) < 2:  # only true under a condition, which its own sentence states
+                ways.append((way, ""))
+                continue
+            later.append(error.sentence.partition(". ")[0].removeprefix(f"{table.path}: ").rstrip("."))
+            following = _tried(table, stated.also(way), error, later, depth - 1) if depth else []
+            ways += [(joined_options(way, more), result) for more, result in following] or [(way, "")]
+        except InputError:
+            ways.append((way, ""))
+    return ways
+
+
+def _result(judgements: Judgements) -> str:
+    """`alpha 80, beta 20, tie 3`: how often each system won."""
+    a, b = judgements.a or ["a"] * len(judgements.choice), judgements.b or ["b"] * len(judgements.choice)
+    won = Counter("tie" if choice == "tie" else (a if choice == "a" else b)[row]
+                  for row, choice in enumerate(judgements.choice))  # fmt: skip
+    return ", ".join(f"{name} {won[name]:,}" for name in sorted(won, key=lambda name: (name == "tie", name))[:8])
+
+
+def _judgements(table: RawTable, stated: Stated) -> Judgements:
     refuse_verdicts(table.path, table.names)
     form = shaped(table, stated)
     table, name, stated = form.table, form.tool, form.asked

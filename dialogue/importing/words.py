@@ -7,6 +7,7 @@ here is decided in `sides.py`, by the table and never by the letter.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,14 +23,47 @@ TIES = {
     *("no difference", "they are the same", "the same", "neutral", "a=b", "a = b", "equally bad", "similar", "even"),
 }
 LETTERS = ({"a", "1", "first", "one", "the first"}, {"b", "2", "second", "two", "the second"})
-PLACES = ({"left", "top", "the left", "l", "upper"}, {"right", "bottom", "the right", "r", "lower"})
+PLACES = (
+    {"left", "top", "the left", "l", "upper", "arrowleft", "leftarrow"},
+    {"right", "bottom", "the right", "r", "lower", "arrowright", "rightarrow"},
+)
 NOUNS = (
     *("model", "response", "system", "assistant", "option", "answer", "output", "bot", "agent", "reply", "text"),
     *("candidate", "choice", "completion", "translation", "summary", "dialogue", "conversation", "chatbot"),
 )
+OF_ENGLISH = {
+    "left": "links linke gauche izquierda 左边 左侧 左",
+    "right": "rechts rechte droite derecha 右边 右侧 右",
+    "better": "besser bessere meilleur meilleure mejor 更好 较好",
+    "best": "beste bester 最好",
+    "worse": "schlechter schlechtere pire peor 较差 更差",
+    "worst": "schlechteste 最差",
+    "winner": "gewinner sieger gagnant ganador 胜者 获胜者 勝者",
+    "loser": "verlierer perdant perdedor 败者 敗者",
+    "preferred": "bevorzugt",
+    "choice": "wahl auswahl choix eleccion 选择 選択",
+    "answer": "antwort reponse respuesta",
+    "pair": "paar paire ペア",
+    "rater": "bewerter evaluateur evaluador 标注员 评价者 評価者",
+    "model": "modell modele modelo 模型 モデル",
+    "system": "systeme sistema 系统 システム",
+    "tie": "unentschieden egalite empate 平局 引き分け",
+    "same": "gleich gleichgut 一样好 一样 同じ",
+    "is": "ist est es",
+    "slightly": "etwas",
+    "clearly": "deutlich",
+    "much": "viel",
+    "top": "oben",
+    "bottom": "unten",
+    "not": "nicht kein keine pas",
+    "question": "frage pregunta 问题 質問",
+    "score": "bewertung puntuacion 评分 分数 評点",
+}
+WORD_OF = {word: english for english, words in OF_ENGLISH.items() for word in words.split()}
+WITHOUT_SPACES = re.compile("|".join(word for word in WORD_OF if not word.isascii()))  # the longer one stands first
 STRENGTH = re.compile(r"\b(is|was|are|much|slightly|significantly|clearly|a bit|a lot|somewhat|far|strongly)\b")
 BETTER = re.compile(r"\b(better|wins|win|won|preferred|prefer|i prefer|best|chosen)\b")
-WORSE = re.compile(r"\b(worse|loses|lost|worst|rejected|dispreferred)\b")
+WORSE = re.compile(r"\b(worse|loses|loser|lost|worst|rejected|dispreferred)\b")
 NOUN = re.compile(rf"\b({'|'.join(NOUNS)})\b")
 JOINED = re.compile(rf"\b({'|'.join(NOUNS)})([ab12])\b")
 
@@ -41,7 +75,7 @@ BOUND = re.compile(rf"(<=|>=|<|>)\s*({NUMBER.pattern})")
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What one word stands for; `side` is 0 for a, left or the first, and 1 for the other."""
+    """What one word stands for; `side` is 0 for a, left or the first, and 1 for the other or a system that lost."""
 
     kind: Kind
     side: int = 0
@@ -53,11 +87,26 @@ class Meaning:
     def shown(self) -> str:
         """As the reading names it: `a`, `left`, `tie`, a system."""
         sides = {"place": ("left", "right"), "none": ("-", "-"), "blank": ("", "")}
-        names = {"tie": ("tie", "tie"), "text": ("the response that it quotes",) * 2, "system": (self.system,) * 2}
+        names = {"tie": ("tie", "tie"), "text": ("the response that it quotes",) * 2}
+        names["system"] = (self.system, f"not {self.system}")
         return {**sides, **names}.get(self.kind, ("a", "b"))[self.side]
 
 
 TIE = Meaning("tie")
+
+
+@lru_cache(maxsize=1 << 14)
+def in_english(text: str) -> str:
+    """The words for sides, systems and answers in English, from six languages; all others as they are.
+
+    >>> in_english("A ist besser"), in_english("左"), in_english("modèle_gauche"), in_english("Präferenz")
+    ('A is better', ' left ', 'model_left', 'Praferenz')
+    """
+    text = WITHOUT_SPACES.sub(lambda match: f" {WORD_OF[match[0]]} ", text)
+    if not text.isascii():
+        signs = unicodedata.normalize("NFKD", text)
+        text = "".join(sign for sign in signs if unicodedata.category(sign) != "Mn")
+    return re.sub(r"[^\W\d_]+", lambda match: WORD_OF.get(match[0].lower(), match[0]), text)
 
 
 def is_missing(text: str) -> bool:
@@ -71,7 +120,7 @@ def plain_word(text: str) -> str:
     >>> plain_word(" Model_A ")
     'model a'
     """
-    return re.sub(r"\s+", " ", re.sub(r"[_.!]", " ", text.lower())).strip().strip("[]\"' ")
+    return re.sub(r"\s+", " ", re.sub(r"[_.!]", " ", in_english(text).lower())).strip().strip("[]\"' ")
 
 
 def is_tie(text: str) -> bool:
@@ -108,6 +157,27 @@ def spoken(text: str) -> Meaning | None:
     return None
 
 
+OVER = re.compile(r"(.+?)(?: ?>+ ?| over | beats | is better than | better than | wins against | wins over )(.+)")
+UNDER = re.compile(r"(.+?)(?: ?<+ ?| loses to | is worse than | worse than | loses against )(.+)")
+
+
+def winner_named(text: str, systems: Mapping[str, str]) -> Meaning | None:
+    """The system that `alpha wins`, `beta loses` or `alpha > beta` says; `systems` are folded names with their names.
+
+    >>> two = {"alpha": "Alpha", "beta": "beta"}
+    >>> [meaning and meaning.shown for meaning in (winner_named(word, two) for word in ("alpha>beta", "beta loses"))]
+    ['Alpha', 'not beta']
+    """
+    word = in_english(text).strip()
+    for pattern, winner in ((OVER, 0), (UNDER, 1)):
+        if two := pattern.fullmatch(word.lower()):
+            names = [one_name(two[1]), one_name(two[2])]
+            return Meaning("system", system=systems[names[winner]]) if {*names} <= systems.keys() else None
+    lost, won = WORSE.search(word.lower()) is not None, BETTER.search(word.lower()) is not None
+    name = one_name(WORSE.sub(" ", BETTER.sub(" ", STRENGTH.sub(" ", word.lower()))).strip(" .,"))
+    return Meaning("system", int(lost), systems[name]) if lost != won and name in systems else None
+
+
 @lru_cache(maxsize=1 << 16)
 def one_name(text: str) -> str:
     """The name of a system without what people vary when they type it: case, blanks, dashes.
@@ -124,6 +194,8 @@ def resembles(word: str, name: str) -> bool:
     >>> resembles("GPT-4o", "gpt-4o-2024-08-06"), resembles("a", "alpha"), resembles("Alpha", "beta")
     (True, False, False)
     """
+    if WORSE.search(word.casefold()) or WORSE.search(name.casefold()):
+        return False
     short, long = sorted((re.sub(r"[^a-z0-9]", "", text.casefold()) for text in (word, name)), key=len)
     return len(short) > 2 and short in long
 

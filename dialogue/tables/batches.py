@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from dialogue.errors import InputError
 from dialogue.tables.decoding import MARKS, unmarked_utf16
-from dialogue.tables.delimited import STATED, _delimiter, _with_header
+from dialogue.tables.delimited import STATED, delimiter_of, table_with_header
 from dialogue.tables.json_rows import check_version, object_of_line
 from dialogue.tables.reading import is_json, kind_of, read_table
 from dialogue.tables.table import RawTable
@@ -113,7 +113,7 @@ def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, *, final: bool = 
 
 def _delimited_batches(path: Path, encoding: str, start: str) -> Iterator[RawTable]:
     stated = STATED.match(start)
-    delimiter = stated[1] if stated else _delimiter(start)
+    delimiter = stated[1] if stated else delimiter_of(start)
     header: tuple[str, ...] = ()
     with _text(path, encoding) as text:
         if stated:
@@ -127,7 +127,7 @@ def _delimited_batches(path: Path, encoding: str, start: str) -> Iterator[RawTab
                 if header:
                     filled.insert(0, (header, 0))
                 header = filled[0][0]
-                yield _with_header(path, [record for record, _ in filled], [line for _, line in filled], ())
+                yield table_with_header(path, [record for record, _ in filled], [line for _, line in filled], ())
         except csv.Error as error:
             raise InputError(f"{path}:{reader.line_num + before}: {error}. Is the file whole?") from error
     if not header:

@@ -11,6 +11,7 @@ import codecs
 import gzip
 import io
 import lzma
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -79,7 +80,19 @@ def decoded(path: Path, raw: bytes) -> tuple[str, tuple[str, ...]]:
     try:
         return raw.decode("utf-8"), ()
     except UnicodeDecodeError:
+        if _is_chinese(raw):
+            return _strictly(path, raw, "gb18030"), ("GB18030, as it is no UTF-8",)
         return _strictly(path, raw, "cp1252"), ("Windows-1252, as it is no UTF-8",)
+
+
+def _is_chinese(raw: bytes) -> bool:
+    """Whether all signs outside ASCII come in twos, as in GB 2312: in Western languages most of them stand alone."""
+    runs = re.findall(rb"[\x80-\xff]+", raw)
+    if not all(re.fullmatch(rb"(?:[\xa1-\xf7][\xa1-\xfe])+", run) for run in runs):
+        return False
+    firsts = b"".join(run[::2] for run in runs)
+    common = sum(0xB0 <= first <= 0xD7 for first in firsts)  # they would be capitals in a Western text
+    return common > 0.6 * len(firsts)
 
 
 def unmarked_utf16(raw: bytes) -> str | None:
@@ -100,5 +113,5 @@ def _strictly(path: Path, raw: bytes, encoding: str) -> str:
     else:
         reason = "it holds bytes of zero"
     if "\0" in text:
-        raise InputError(f"{path} is not text in UTF-8, UTF-16 or Windows-1252 ({reason}). Save it as UTF-8.")
+        raise InputError(f"{path} is not text in UTF-8, UTF-16, GB18030 or Windows-1252 ({reason}). Save it as UTF-8.")
     return text

@@ -24,7 +24,7 @@ csv.field_size_limit(1 << 30)  # a conversation in one cell is longer than the m
 def read_delimited(path: Path, text: str, notes: Sequence[str]) -> RawTable:
     """The table; a record with more or fewer cells than the header is named with its line."""
     stated = STATED.match(text)
-    delimiter = stated[1] if stated else _delimiter(text)
+    delimiter = stated[1] if stated else delimiter_of(text)
     reader = csv.reader(io.StringIO(text[stated.end() :] if stated else text, newline=""), delimiter=delimiter)
     before = 1 if stated else 0
     records, lines = list[Record](), list[int]()
@@ -38,10 +38,10 @@ def read_delimited(path: Path, text: str, notes: Sequence[str]) -> RawTable:
     if not records:
         raise InputError(f"{path} is empty.")
     note = () if delimiter in ",\t" else (DELIMITERS.get(delimiter, repr(delimiter)),)
-    return _with_header(path, records, lines, (*notes, *note))
+    return table_with_header(path, records, lines, (*notes, *note))
 
 
-def _delimiter(text: str) -> str:
+def delimiter_of(text: str) -> str:
     """The one that gives most columns, the same number in every record that is looked at; a comma if none does."""
     best, most = ",", 1
     for delimiter in DELIMITERS:
@@ -57,7 +57,7 @@ def _delimiter(text: str) -> str:
     return best if most > 1 else max(DELIMITERS, key=head.count)
 
 
-def _with_header(path: Path, records: list[Record], lines: list[int], notes: tuple[str, ...]) -> RawTable:
+def table_with_header(path: Path, records: list[Record], lines: list[int], notes: tuple[str, ...]) -> RawTable:
     header, titles, body = [name.strip() for name in records[0]], None, 1
     if len(records) > 2 and any(IMPORT_ID.match(cell) for cell in records[2]):
         titles, body = dict(zip(header, records[1], strict=False)), 3

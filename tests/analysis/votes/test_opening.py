@@ -136,11 +136,14 @@ def test_a_doubt_is_printed_as_whole_commands_that_can_be_pasted(tmp_path, capsy
     file = worlds.write(tmp_path / "two.json", rows)
     with pytest.raises(InputError) as refusal:
         dispatch("analysis", "", COMMANDS, ["agreement", str(file), "--clusters", "vote"])
-    sentence, one, two = str(refusal.value).splitlines()
+    sentence, *commands = str(refusal.value).splitlines()
     assert "has the columns of arena and also pair and choice" in sentence
-    assert one == f"Type: python -m analysis agreement {file} --clusters vote --from arena"
-    assert two.strip() == f"or: python -m analysis agreement {file} --clusters vote --from plain"
-    assert dispatch("analysis", "", COMMANDS, shlex.split(one)[4:]) == 0
+    typed, results = zip(
+        *(command.split(f"agreement {file} --clusters vote ")[1].split("  # ") for command in commands), strict=True
+    )
+    assert typed == ("--from arena", "--from plain --columns choice=choice", "--from plain --columns choice=winner")
+    assert results == ("alpha 101, beta 37, tie 62", "alpha 106, beta 94", "alpha 101, beta 37, tie 62")
+    assert dispatch("analysis", "", COMMANDS, shlex.split(commands[0], comments=True)[4:]) == 0
     assert "alpha 101, beta 37, 62 ties" in capsys.readouterr().out
 
 

@@ -500,9 +500,11 @@ def test_outcomes_of_one_system_are_asked_for_both_and_no_mapping_is_proposed_th
         {"item": f"q{n}", "model": "alpha", "baseline": "beta", "result": "win" if won == "alpha" else "loss"}
         for n, won, *_ in truth()
     ]
-    with pytest.raises(InputError, match=r"system_a=\.\.\.,system_b=\.\.\. --values a=win,b=loss") as doubt:
-        tally(source(tmp_path, table, "csv"))
+    file = source(tmp_path, table, "csv")
+    with pytest.raises(Unclear, match=r"If it is that of model: Add: --columns choice=result,system_a=model") as doubt:
+        tally(file)
     assert "a=loss" not in str(doubt.value)
+    assert right_way(doubt, tmp_path, file) == [TRUE]
 
 
 def test_the_header_of_files_that_were_put_together_is_no_vote(tmp_path):

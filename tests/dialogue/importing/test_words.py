@@ -1,0 +1,249 @@
+"""Tables in other languages and of further tools: the true winner at the first or second try, and never the loser."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.votes.cautions import told_of_reading
+from analysis.votes.inputs import ratings_of
+from dialogue.errors import InputError, Unclear
+from dialogue.importing.recognising import OnScale
+from tests.analysis import worlds_tables as worlds
+from tests.dialogue.importing.layouts import OTHER, TRUE, Layout, table
+from tests.dialogue.importing.test_shaping import first_or_second_try, read, tally, written
+
+SIDES = ("a", "b")
+TEXTS = {"alpha": "Yes.", "beta": "No."}
+
+
+def plain(**columns):
+    """Two systems, and columns that are made of each vote."""
+    return lambda: table(lambda v: {**v.ids, **v.systems, **{name: cell(v) for name, cell in columns.items()}})
+
+
+def bare(**columns):
+    """Columns that are made of each vote, and a pair."""
+    return lambda: table(lambda v: {"item": f"i{v.n}", **{name: cell(v) for name, cell in columns.items()}})
+
+
+def by_response(first, second):
+    return lambda v: first if v.response == "a" else second
+
+
+def by_place(first, second):
+    return lambda v: first if v.place == "left" else second
+
+
+def on_left(v):
+    return v.on_left
+
+
+def on_right(v):
+    return v.on_right
+
+
+def argilla_ranking(v):
+    ranks = [{"value": f"response_{side}", "rank": 1 + (side != v.response)} for side in SIDES]
+    return {"id": f"rec-{v.n}", "fields": {"prompt": "Hi"}, "metadata": v.systems,
+            "responses": {"better": [{"value": ranks, "user_id": f"u{v.n // 5}"}]}}  # fmt: skip
+
+
+def prodigy_numbers(v):
+    options = [{"id": 1, "text": "x", "meta": {"model": v.a}}, {"id": 2, "text": "y", "meta": {"model": v.b}}]
+    return {"text": "Hi", "options": options, "accept": [1 + (v.response == "b")], "answer": "accept",
+            "_input_hash": v.n, "_task_hash": v.n, "_session_id": f"s{v.n // 5}"}  # fmt: skip
+
+
+def prodigy_compare(v):
+    """The first file, which is alpha's, stands under accept or under reject."""
+    alpha = ("accept", "reject")[v.left == "b"]
+    answer = alpha if v.won == "alpha" else {"accept": "reject", "reject": "accept"}[alpha]
+    mapping = {"A": alpha, "B": "reject" if alpha == "accept" else "accept"}
+    return {"id": v.n, "A": {"text": "x"}, "B": {"text": "y"}, "mapping": mapping, "answer": answer,
+            "_session_id": f"s{v.n // 5}"}  # fmt: skip
+
+
+def jspsych_keys(left, right):
+    return lambda: table(lambda v: {
+        "trial_type": "html-keyboard-response", "trial_index": v.n, "rt": 900, "subject": f"s{v.n // 5}",
+        "response": by_place(left, right)(v), "left_model": v.on_left, "right_model": v.on_right,
+    })  # fmt: skip
+
+
+FILES = {
+    "german letters": bare(Modell_A=lambda v: v.a, Modell_B=lambda v: v.b, Antwort=by_response("A", "B")),
+    "german sentences": plain(choice=by_response("A ist besser", "B ist deutlich besser")),
+    "german places": bare(Links=on_left, Rechts=on_right, Besser=by_place("links", "rechts")),
+    "german worse": bare(Modell_A=lambda v: v.a, Modell_B=lambda v: v.b, schlechter=by_response("B", "A")),
+    "german question": bare(Frage=lambda v: "Welche Antwort ist schlechter?", Modell_A=lambda v: v.a,
+                            Modell_B=lambda v: v.b, Antwort=by_response("B", "A")),
+    "german order": plain(Reihenfolge=lambda v: "AB" if v.left == "a" else "BA", Wahl=by_place("links", "rechts")),
+    "french places": bare(modèle_gauche=on_left, modèle_droite=on_right, préférence=by_place("gauche", "droite")),
+    "spanish worse": bare(modelo_a=lambda v: v.a, modelo_b=lambda v: v.b, peor=by_response("B", "A")),
+    "chinese places": bare(左=on_left, 右=on_right, 选择=by_place("左", "右")),
+    "chinese worse": bare(模型A=lambda v: v.a, 模型B=lambda v: v.b, 较差=by_response("B", "A")),
+    "japanese winner": bare(モデルA=lambda v: v.a, モデルB=lambda v: v.b, 勝者=lambda v: v.won),
+    "wins": plain(choice=lambda v: f"{v.won} wins"),
+    "loses": plain(choice=lambda v: f"{OTHER[v.won]} loses"),
+    "greater": plain(choice=lambda v: f"{v.won} > {OTHER[v.won]}"),
+    "smaller": plain(choice=lambda v: f"{OTHER[v.won]} < {v.won}"),
+    "unknown words": plain(choice=by_response("lavender", "mint")),
+    "flag of a system": plain(alpha_better=lambda v: v.won == "alpha"),
+    "flag of a loser": plain(beta_lost=lambda v: v.won == "alpha"),
+    "one beats the other": plain(a_beats_b=lambda v: v.response == "a"),
+    "b loses": plain(b_loses=lambda v: v.response == "a"),
+    "probability": plain(prob_a=by_response(0.8, 0.1)),
+    "outcome": bare(model=lambda v: v.a, opponent=lambda v: v.b, outcome=by_response("win", "loss")),
+    "outcome of ours": bare(ours=lambda v: "alpha", baseline=lambda v: "beta",
+                            choice=lambda v: "win" if v.won == "alpha" else "lose"),
+    "best and worst of two": bare(best=lambda v: v.won, worst=lambda v: OTHER[v.won]),
+    "more and less": bare(more_natural=lambda v: v.won, less_natural=lambda v: OTHER[v.won]),
+    "one system on the left, winner named": plain(model_a=lambda v: None, model_b=lambda v: None,
+                                                  system_left=on_left, winner=lambda v: v.won),
+    "order of names": plain(order=lambda v: f"{v.on_left}, {v.on_right}", choice=lambda v: v.place),
+    "text on the left": plain(response_a=lambda v: f"{v.a} {v.n}", response_b=lambda v: f"{v.b} {v.n}",
+                              left_response=lambda v: f"{v.on_left} {v.n}", choice=lambda v: v.place),
+    "ranks by number": bare(system1Id=lambda v: v.a, system2Id=lambda v: v.b, system1rank=by_response(1, 2),
+                            system2rank=by_response(2, 1)),
+    "names by rank": bare(rank_1=lambda v: v.won, rank_2=lambda v: OTHER[v.won]),
+    "two questions in codes": plain(fluency_choice=by_response(2, 1), overall_choice=by_response(1, 2)),
+    "codes and two pairs of columns": plain(better_response_id=by_response(0, 1), response_0=lambda v: TEXTS[v.a],
+                                            response_1=lambda v: TEXTS[OTHER[v.a]], response_0_source=lambda v: v.a,
+                                            response_1_source=lambda v: v.b, model_a=lambda v: None,
+                                            model_b=lambda v: None),
+    "keys": jspsych_keys("arrowleft", "arrowright"),
+    "letters of keys": jspsych_keys("f", "j"),
+}  # fmt: skip
+NESTED = {
+    "ranks of answers": bare(answers=lambda v: [{"model": v.won, "rank": 1}, {"model": OTHER[v.won], "rank": 2}]),
+    "list of systems": bare(models=lambda v: [v.a, v.b], winner_idx=by_response(0, 1)),
+    "sides of a ranking": bare(meta=lambda v: v.systems, response=lambda v: {
+        "ranking": [f"model_{v.response}", f"model_{OTHER[v.response]}"]}),
+    "order and answer": bare(meta=lambda v: {**v.systems, "order": [v.on_left, v.on_right]},
+                             response=lambda v: {"choice": v.place}),
+    "judgement": bare(systems=lambda v: dict(zip(SIDES, (v.a, v.b), strict=True)),
+                      judgement=lambda v: {"rater": "r", "choice": v.response}),
+    "argilla ranking": lambda: table(argilla_ranking),
+    "prodigy options with models": lambda: table(prodigy_numbers),
+    "prodigy comparison": lambda: table(prodigy_compare),
+}  # fmt: skip
+CASES = [*((name, FILES, form) for name in FILES for form in ("csv", "jsonl")),
+         *((name, NESTED, form) for name in NESTED for form in ("json", "jsonl"))]  # fmt: skip
+
+
+def without_empty(rows):
+    empty = [name for name in rows[0] if all(row[name] is None for row in rows)]
+    return [{name: cell for name, cell in row.items() if name not in empty} for row in rows]
+
+
+@pytest.mark.parametrize(("name", "files", "form"), CASES)
+def test_the_true_winner_is_read_at_the_first_or_second_try(tmp_path, name, files, form):
+    layout = Layout(lambda: without_empty(files[name]()))
+    assert tally(*first_or_second_try(tmp_path, layout, form)) == TRUE
+
+
+def test_several_doubts_are_settled_by_one_command_that_says_its_result(tmp_path):
+    file = written(tmp_path, without_empty(FILES["codes and two pairs of columns"]()), "csv")
+    with pytest.raises(Unclear, match="Every command below settles all of it") as doubt:
+        read(file, ())
+    way = {"--columns": "system_a=response_0_source,system_b=response_1_source", "--values": "a=0,b=1"}
+    assert dict(zip(map(str, doubt.value.ways), doubt.value.results, strict=True))[str(way)] == "alpha 80, beta 20"
+    assert all(doubt.value.results)
+
+
+def test_what_was_shown_on_a_side_does_not_tell_whose_it_was(tmp_path):
+    rows = plain(left_text=lambda v: f"Yes {v.n}", right_text=lambda v: f"No {v.n}", choice=lambda v: v.place)()
+    with pytest.raises(InputError, match="not which system it came from") as error:
+        read(written(tmp_path, rows, "csv"), ())
+    assert not getattr(error.value, "ways", ())
+
+
+def test_links_are_no_left_side_where_they_hold_something_else(tmp_path):
+    rows = plain(choice=lambda v: v.response, links=lambda v: f"page {v.n % 3}")()
+    assert tally(*read(written(tmp_path, rows, "csv"), ())) == TRUE
+
+
+def test_numbers_in_a_ranking_may_be_ranks_or_places(tmp_path):
+    rows = bare(models=lambda v: [v.a, v.b], ranking=by_response([1, 2], [2, 1]))()
+    with pytest.raises(InputError, match="may be ranks, or numbers of responses"):
+        read(written(tmp_path, rows, "jsonl"), ())
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"), [("gb18030", ("左边的回答更好", "右边的回答更好")), ("cp1252", ("Größe", "Süß"))]
+)
+def test_bytes_that_are_no_utf8_are_chinese_or_western(tmp_path, encoding, words):
+    rows = plain(choice=lambda v: v.response, note=by_response(*words))()
+    file = tmp_path / "votes.csv"
+    file.write_bytes(worlds.as_csv(rows).encode(encoding))
+    matches, known = read(file, ())
+    assert tally(matches, known) == TRUE
+    assert {"gb18030": "GB18030", "cp1252": "Windows-1252"}[encoding] in told_of_reading(matches.votes)[0]
+
+
+# Ratings
+
+
+def points(v, system):
+    return 5 if v.won == system else 2
+
+
+def rated(**columns):
+    return [{"item": f"i{v.n}", "rater": f"r{v.n % 5}", "system": system, "score": points(v, system),
+             **{name: cell(v) for name, cell in columns.items()}}
+            for v in table(lambda v: v) for system in ("alpha", "beta")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "message"), [
+    ({"source": lambda v: "gpt-4"}, "seems to be a judge"),
+    ({"source": lambda v: ("human", "judge")[v.n % 2]}, "this rating is a judge's"),
+    ({"annotator_type": lambda v: ("human", "llm")[v.n % 2]}, "this rating is a judge's"),
+    ({"is_human": lambda v: v.n % 2 == 0}, "this rating is a judge's"),
+    ({"rater": lambda v: ("ann", "gpt-4o")[v.n % 2]}, "its rater is 'gpt-4o', a judge's name"),
+    ({"bewertet_von": lambda v: "GPT-4"}, "this rating is a judge's"),
+])  # fmt: skip
+def test_a_judge_among_raters_is_refused(tmp_path, columns, message):
+    with pytest.raises(InputError, match=message):
+        ratings_of(worlds.write(tmp_path / "ratings.csv", rated(**columns)))
+
+
+def test_the_source_of_a_text_to_be_translated_is_no_source_of_ratings_or_votes(tmp_path):
+    def sentence(v):
+        return f"Satz Nummer {v.n}"
+
+    assert len(ratings_of(worlds.write(tmp_path / "ratings.csv", rated(source=sentence)))) == 200
+    rows = plain(choice=lambda v: v.response, source=sentence)()
+    assert tally(*read(written(tmp_path, rows, "csv"), ())) == TRUE
+
+
+@pytest.mark.parametrize("rows", [
+    bare(model_a=lambda v: v.a, model_b=lambda v: v.b, score_a=by_response(5, 2), score_b=by_response(2, 5)),
+    bare(SystemID1=lambda v: v.a, SystemID2=lambda v: v.b, Score1=by_response(80, 40), Score2=by_response(40, 80)),
+    bare(annotations=lambda v: {name: {"score": points(v, name)} for name in ("alpha", "beta")}),
+])  # fmt: skip
+def test_scores_of_both_responses_are_ratings_and_said_so(tmp_path, rows):
+    file = written(tmp_path, rows(), "jsonl")
+    with pytest.raises(OnScale, match="python -m analysis ratings"):
+        read(file, ())
+    (contrast,) = ratings_of(file).contrasts
+    assert contrast.first.mean() > contrast.second.mean() and contrast.contrast.first == "alpha"
+
+
+# Any words
+
+VERBS = {True: ("{} wins", "{} is better", "{} > {}", "{} beats {}", "{} over {}"),
+         False: ("{} loses", "{} is worse", "{} < {}", "{} loses to {}")}  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from([*((True, verb) for verb in VERBS[True]), *((False, verb) for verb in VERBS[False])]),
+                min_size=1, max_size=4), st.booleans())  # fmt: skip
+def test_a_verb_never_turns_the_winner(tmp_path_factory, verbs, capitals):
+    def answer(v):
+        won, verb = verbs[v.n % len(verbs)]
+        first, second = (v.won, OTHER[v.won]) if won else (OTHER[v.won], v.won)
+        text = verb.format(first, second)
+        return text.upper() if capitals else text
+
+    file = written(tmp_path_factory.mktemp("verbs"), plain(choice=answer)(), "jsonl")
+    assert tally(*read(file, ())) == TRUE
