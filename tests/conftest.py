@@ -46,7 +46,7 @@ MEDIUM = (
     "tests/crowd/marketplaces/",
     "tests/analysis/showing/test_plots.py",
     "tests/analysis/report/",
-    "tests/analysis/erasure/",
+    "tests/analysis/questions/test_erasure.py",
     "tests/generation/test_decoding.py",
     "tests/generation/test_training.py",
     "tests/generation/test_commands.py",
