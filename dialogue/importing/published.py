@@ -141,8 +141,8 @@ def _label(row: Mapping[str, Any]) -> Any:
 
 def _system_of(option: Mapping[str, Any]) -> Any:
     """The system of an option, where it names one; else its id."""
-    named = {**(option.get("meta") or {}), **option}
-    return next((named[word] for word in ("model", "system") if named.get(word)), option.get("id"))
+    fields = {**(option.get("meta") or {}), **option}
+    return next((fields[word] for word in ("model", "system") if fields.get(word)), option.get("id"))
 
 
 def compared(table: RawTable, _columns: Mapping[str, str]) -> RawTable:

@@ -91,22 +91,24 @@ def _by_columns(table: RawTable, stated: str) -> Any:
 
 def _columns_of_systems(table: RawTable, ranks: Iterable[str]) -> dict[str, str]:
     """Column of ranks -> the column that names its system: `system1rank` -> `system1Id`; empty unless all have one."""
-    named: dict[tuple[str, ...], str] = {}
+    name_columns: dict[tuple[str, ...], str] = {}
     for name in table.names:
         words = re.findall(r"[a-z]+|\d+", plain_name(name))
         if SYSTEM_WORDS & {*words} and any(not NUMBER.fullmatch(value) for value in table.values(name)):
-            named.setdefault(tuple(word for word in words if word not in {*SYSTEM_WORDS, "id", "name"}), name)
+            name_columns.setdefault(tuple(word for word in words if word not in {*SYSTEM_WORDS, "id", "name"}), name)
     columns = {}
     for rank in ranks:
         words = re.findall(r"[a-z]+|\d+", plain_name(rank))
         key = tuple(word for word in words if word not in {*SYSTEM_WORDS, "rank"})
-        if (column := named.get(key)) is not None:
+        if (column := name_columns.get(key)) is not None:
             columns[rank] = column
     return columns if len(columns) == len({*ranks}) == len({*columns.values()}) else {}
 
 
-def _named_ranks(row: Mapping[str, Any], ranks: Mapping[str, str], named: Mapping[str, str]) -> Mapping[str, str]:
-    return {cell_text(row[named[rank]]).strip(): rank for rank in ranks.values()} if named else ranks
+def _named_ranks(
+    row: Mapping[str, Any], ranks: Mapping[str, str], name_columns: Mapping[str, str]
+) -> Mapping[str, str]:
+    return {cell_text(row[name_columns[rank]]).strip(): rank for rank in ranks.values()} if name_columns else ranks
 
 
 def _names_of_orders(leaves: Mapping[str, str]) -> list[str]:
