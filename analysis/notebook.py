@@ -340,8 +340,8 @@ def _variance_tables(
     folder = isinstance(source, str | Path) and Path(source).is_dir()
     if score in ("tie", "net") or not folder or ratings_file(source):
         return long_tables(source, score, factors, pairs, **reading), []
-    from analysis.comparison.methods import compared_panels
     from analysis.variance.tables import not_used, study_tables
+    from analysis.votes.scores.study_panels import compared_panels
 
     if score != "score":
         raise InputError(f"--score names a column of a file, and {source} is a folder; name the file itself.")

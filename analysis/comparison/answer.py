@@ -14,13 +14,13 @@ import numpy as np
 
 from analysis.comparison.choosing_people import ChoosingPeople, choosing_people, people_said
 from analysis.comparison.costs import Cost, cost
-from analysis.comparison.methods import Baseline, baselines_beside, compared_panels
 from analysis.comparison.orders import Generalisability, Order, between_architectures, between_seeds, ordered
 from analysis.comparison.published import Published, published
 from analysis.comparison.untrained import AboveUntrained, above_untrained
 from analysis.stats.spread import Ratio, sd_ratio
 from analysis.votes.scores.files import Unused
 from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method, Panel, Scale, methods
+from analysis.votes.scores.study_panels import Baseline, baselines_beside, compared_panels
 from analysis.votes.study import Study
 from analysis.votes.voters import Voters, judges_in_recipe
 from dialogue.errors import InputError

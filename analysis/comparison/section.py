@@ -8,13 +8,13 @@ from itertools import groupby
 
 from analysis.comparison.answer import ComparisonAnswer
 from analysis.comparison.choosing_people import people_table
-from analysis.comparison.methods import Baseline, best_baseline
 from analysis.comparison.text import caption_of_methods, cost_cells, method_table, notes, order_tables
 from analysis.comparison.verdicts import verdicts
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps, sign_of
 from analysis.showing.tables import Table
 from analysis.showing.words import heading
 from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method, Panel, methods
+from analysis.votes.scores.study_panels import Baseline, best_baseline
 
 COST_HEAD = ("method", "architecture", "seeds", "seeds at the ends of the SD's interval", "rater hours",
              "machine hours")  # fmt: skip

@@ -158,6 +158,8 @@ PROMISES = {
     "one_rule": "no two sentences about one contrast contradict each other",
     "one_answer": "command, report and notebook say the same",
     "claims": "every interval, test and claim in every world of the grid",
+    "option_draws": "several draws of false options, from their scores to their part of the variance",
+    "drawn_raters": "raters that are some of many, from their scores to the error of a mean",
     "real_logs": "logs that the tools themselves write",
     "planned_power": "plans keep their promise in simulated studies",
     "files": "what stands beside the page of the report",

@@ -3,9 +3,9 @@
 import pytest
 
 from analysis.comparison.answer import answer
-from analysis.comparison.methods import shortened
 from analysis.comparison.verdicts import verdicts
 from analysis.notebook import compare, variance
+from analysis.votes.scores.study_panels import shortened
 from analysis.votes.study import read_study
 from dialogue.cards import LONGEST, Card, TaskCard
 from dialogue.errors import InputError

@@ -8,7 +8,6 @@ from scipy.stats import f
 
 from analysis.comparison import verdicts as verdicts_module
 from analysis.comparison.answer import ComparedMethod, ComparisonAnswer, rankings
-from analysis.comparison.methods import panels_of
 from analysis.comparison.orders import Generalisability, ordered
 from analysis.comparison.verdicts import verdicts
 from analysis.report.advice import advice
@@ -16,6 +15,7 @@ from analysis.report.answers import VotesAnswers, votes_answers
 from analysis.report.checklist import checklist
 from analysis.stats.spread import sd_ratio, seed_spread
 from analysis.votes.scores.panel import Method
+from analysis.votes.scores.study_panels import panels_of
 from analysis.votes.study import read_study
 from tests.analysis.report_study import add_scores, add_votes
 from tests.analysis.stats.test_seed_power import panel

@@ -11,7 +11,6 @@ import pytest
 
 from analysis import notebook
 from analysis.__main__ import COMMANDS
-from analysis.comparison.methods import panels_of
 from analysis.report.assembly import report
 from analysis.stats.components import RESIDUAL
 from analysis.variance.answer import answer
@@ -19,6 +18,7 @@ from analysis.variance.cubes import compared_models
 from analysis.variance.section import LEAST, section
 from analysis.variance.tables import study_tables
 from analysis.votes.long_tables import LongTable, long_from_votes
+from analysis.votes.scores.study_panels import panels_of
 from analysis.votes.study import read_study
 from analysis.votes.systems import fixed_sides
 from analysis.votes.votes import votes_from_columns

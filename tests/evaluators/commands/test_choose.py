@@ -5,8 +5,8 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.comparison.methods import baselines_beside, kept_keys
 from analysis.votes.scores.files import read_study_scores
+from analysis.votes.scores.study_panels import baselines_beside, kept_keys
 from dialogue.command_line import dispatch
 from dialogue.corpora.toy.write import write_toy
 from dialogue.errors import InputError

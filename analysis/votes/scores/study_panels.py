@@ -6,21 +6,23 @@ kept with the reason, so that nothing is dropped in silence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from analysis.comparison.drawn_raters import panel_of_scale
-from analysis.comparison.option_draws import DRAW, with_option_draws
-from analysis.comparison.strengths import people_panels
 from analysis.votes.scores.files import Scores, Unused
 from analysis.votes.scores.panel import OPTION_DRAWS, POINTS, Panel, Scale, System
+from analysis.votes.scores.strengths import people_panels
 from analysis.votes.scores.summing import scale_of
-from analysis.votes.scores.values import Key, Value
+from analysis.votes.scores.values import Floats, Key, Value
 from analysis.votes.study import Study
 from dialogue.cards import ASIDE, LATE, LONGEST, Card, TaskCard
 
+DRAW = re.compile(r"candidates draw \d+")
 CONSTANT = "constant"  # the condition of one sentence for every context
 SEVERAL = 6  # names in a line; more are counted
 MINOR = "its card does not compare models by it"
@@ -38,38 +40,41 @@ def panels_of(study: Study, clusters: str = "auto") -> list[Panel]:
 
 def compared_panels(study: Study, clusters: str = "auto") -> tuple[list[Panel], list[Unused]]:
     """The panels, and what of the study they do not show."""
-    found: list[Panel] = []
-    left: list[Unused] = []
+    panels: list[Panel] = []
+    omissions: list[Unused] = []
     votes = study.votes
     if votes is not None and study.pairs:
-        found += people_panels(votes, study.pairs, clusters)
+        panels += people_panels(votes, study.pairs, clusters)
     if study.scores is not None:
-        kept, aside = kept_keys(study.scores)
+        compared, others = kept_keys(study.scores)
         cards, unit = study.scores.cards, study.scores.unit
-        found += with_option_draws(
-            score_panels(kept, cards, unit), study.scores, kept, lambda values: score_panels(values, cards, unit)
+        panels += with_option_draws(
+            score_panels(compared, cards, unit),
+            study.scores,
+            compared,
+            lambda values: score_panels(values, cards, unit),
         )
-        left += [*aside, *study.scores.left_out]
-    return sorted(found, key=_place), left
+        omissions += [*others, *study.scores.left_out]
+    return sorted(panels, key=_panel_order), omissions
 
 
-def _place(panel: Panel) -> tuple[int, str, bool, str, str]:
+def _panel_order(panel: Panel) -> tuple[int, str, bool, str, str]:
     return panel.shown.order, panel.shown.group, panel.checkpoint != "last", panel.checkpoint, panel.name
 
 
 def kept_keys(scores: Scores) -> tuple[Values, list[Unused]]:
     """The groups of scores that models are compared by, and the others by the reason why not."""
     clean = {(key.evaluator, key.task) for key in scores.values if not key.condition}
-    kept: dict[Key, Mapping[int | None, Value]] = {}
-    left: dict[tuple[str, str], dict[str, None]] = {}
-    for key, found in scores.values.items():
+    compared: dict[Key, Mapping[int | None, Value]] = {}
+    omissions: dict[tuple[str, str], dict[str, None]] = {}
+    for key, values in scores.values.items():
         perturbed = scores.perturbed(key) or bool(key.condition and (key.evaluator, key.task) in clean)
         if why := _why_not(key, scores.cards, perturbed):
-            left.setdefault((key.evaluator, why), {})[_what(key, why)] = None
+            omissions.setdefault((key.evaluator, why), {})[_omission_name(key, why)] = None
         else:
-            kept[key] = found
-    titles = {of: scores.cards[of].title if of in scores.cards else of for of, _ in left}
-    return kept, [Unused(f"{titles[of]} {_listed(list(names))}", why) for (of, why), names in left.items()]
+            compared[key] = values
+    titles = {of: scores.cards[of].title if of in scores.cards else of for of, _ in omissions}
+    return compared, [Unused(f"{titles[of]} {_list_names(list(names))}", why) for (of, why), names in omissions.items()]
 
 
 def _why_not(key: Key, cards: Mapping[str, Card], perturbed: bool) -> str:
@@ -87,14 +92,14 @@ def _why_not(key: Key, cards: Mapping[str, Card], perturbed: bool) -> str:
     return PERTURBED if perturbed else ""
 
 
-def _what(key: Key, why: str) -> str:
+def _omission_name(key: Key, why: str) -> str:
     """The name by which a group of scores is left out."""
     return {BASELINE: key.model, CONTROL: key.model, MINOR: key.task}.get(why, f"of {key.condition}")
 
 
-def _listed(names: Sequence[str]) -> str:
-    rest = len(names) - SEVERAL
-    return ", ".join(names) if rest < 2 else f"{', '.join(names[:SEVERAL])} and {rest} more"
+def _list_names(names: Sequence[str]) -> str:
+    surplus = len(names) - SEVERAL
+    return ", ".join(names) if surplus < 2 else f"{', '.join(names[:SEVERAL])} and {surplus} more"
 
 
 def score_panels(values: Values, cards: Mapping[str, Card], unit: str = "dialogue") -> list[Panel]:
@@ -104,21 +109,99 @@ def score_panels(values: Values, cards: Mapping[str, Card], unit: str = "dialogu
     """
     several: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     scales: dict[Key, dict[System, dict[str, Value]]] = {}
-    for key, found in values.items():
+    for key, by_seed in values.items():
         drawn = key.evaluator in cards and cards[key.evaluator].raters == "drawn"
         raters, conditions = several.setdefault((key.evaluator, key.task), (set(), set()))
         raters.add("" if drawn else key.rater)
         conditions.add(key.condition)
         systems = scales.setdefault(scale_of(key)._replace(rater="") if drawn else scale_of(key), {})
-        for seed, value in found.items():
+        for seed, value in by_seed.items():
             systems.setdefault(System(key.model, seed), {})[key.rater] = value
-    made = []
-    for key, judged in scales.items():
+    panels = []
+    for key, values_of in scales.items():
         raters, conditions = several[key.evaluator, key.task]
-        more = [key.rater] if len(raters) > 1 else []
-        more += [key.condition or "clean"] if len(conditions) > 1 else []
-        made.append(panel_of_scale(key, "".join(f", {one}" for one in more), judged, scale_from(key, cards), unit))
-    return made
+        suffixes = [key.rater] if len(raters) > 1 else []
+        suffixes += [key.condition or "clean"] if len(conditions) > 1 else []
+        suffix = "".join(f", {name}" for name in suffixes)
+        panels.append(panel_of_scale(key, suffix, values_of, scale_from(key, cards), unit))
+    return panels
+
+
+def panel_of_scale(
+    key: Key, suffix: str, values_of: Mapping[System, Mapping[str, Value]], scale: Scale, unit: str
+) -> Panel:
+    """The panel of system -> rater -> value; `suffix` is added to the task's name.
+
+    Where raters are drawn from many, as the seeds of a discriminator are, each of them judges every model: a value is
+    the mean over them, and their spread is a part of its error like that of the dialogues.
+    """
+    systems = tuple(sorted(values_of, key=lambda system: (system.model, -1 if system.seed is None else system.seed)))
+    table = [[values_of[system][name] for name in sorted(values_of[system])] for system in systems]
+    labels = {label: k for k, label in enumerate(dict.fromkeys(c for row in table for v in row for c in v.clusters))}
+    means = [scale.factor * np.array([value.value for value in row]) for row in table]
+    parts_of = [scale.factor * np.stack([_spread_parts(value, labels) for value in row]) for row in table]
+    values, parts = np.array([row.mean() for row in means]), np.stack([row.mean(0) for row in parts_of])
+    covariance, clusters, by_rater = {"items": _cluster_covariance(parts)}, {"items": len(labels)}, None
+    raters = {tuple(sorted(names)) for names in values_of.values()}
+    if len(raters) == 1 and len(means[0]) > 1:  # else some model lacks a rater, and their spread is not known
+        deviations = np.stack([(row - row.mean()) / len(row) for row in means])
+        covariance["raters"], clusters["raters"] = _cluster_covariance(deviations), len(means[0])
+        by_rater = np.stack([row[:, None] + len(labels) * part for row, part in zip(means, parts_of, strict=True)], 1)
+        unit += "+rater"
+    covariance["both"] = sum(covariance.values(), np.zeros_like(covariance["items"]))
+    return Panel(
+        key.evaluator, key.task + suffix, key.checkpoint, systems, values, covariance, clusters,
+        {system.model: row[0].examples for system, row in zip(systems, table, strict=True)},
+        values[:, None] + len(labels) * parts, unit=unit, scale=replace(scale, title=scale.title + suffix),
+        by_rater=by_rater,
+    )  # fmt: skip
+
+
+def _spread_parts(value: Value, labels: Mapping[str, int]) -> Floats:
+    """What each of all dialogues adds to a value's error."""
+    row = np.zeros(len(labels))
+    row[[labels[label] for label in value.clusters]] = value.parts
+    return row
+
+
+def _cluster_covariance(parts: Floats) -> Floats:
+    """Covariance from what each cluster adds: (systems, clusters) to (systems, systems); NaN for one cluster."""
+    groups = parts.shape[1]
+    return parts @ parts.T * (groups / (groups - 1) if groups > 1 else math.nan)
+
+
+def with_option_draws(
+    panels: Sequence[Panel], scores: Scores, compared: Values, panels_of_draw: Callable[[Values], Sequence[Panel]]
+) -> list[Panel]:
+    """The panels of the first draw of false options; those that were asked with further draws keep all of them.
+
+    Each draw asks about the same dialogues, so that the variance can tell the draw's part from the dialogue's.
+    """
+    drawn: dict[str, dict[Key, Mapping[int | None, Value]]] = {}
+    for key, values in scores.values.items():
+        first = compared.get(key._replace(condition=""))
+        if DRAW.fullmatch(key.condition) and first is not None and _same_dialogues(first, values):
+            drawn.setdefault(key.condition, {})[key._replace(condition="")] = values
+    further = [{_scale_name(panel): panel for panel in panels_of_draw(values)} for values in drawn.values()]
+    return [
+        _add_draws(panel, [draws[name] for draws in further if name in draws])
+        for panel in panels
+        for name in [_scale_name(panel)]
+    ]
+
+
+def _same_dialogues(first: Mapping[int | None, Value], other: Mapping[int | None, Value]) -> bool:
+    return first.keys() == other.keys() and all(first[seed].clusters == other[seed].clusters for seed in first)
+
+
+def _scale_name(panel: Panel) -> tuple[str, str, str]:
+    return panel.kind, panel.name, panel.checkpoint
+
+
+def _add_draws(panel: Panel, further: Sequence[Panel]) -> Panel:
+    """The panel with the cells of every draw that has all of its models."""
+    cells = [draw.cells for draw in (panel, *further) if draw.systems == panel.systems and draw.cells is not None]
+    return replace(panel, by_draw=np.stack(cells)) if len(cells) > 1 else panel
 
 
 def scale_from(key: Key, cards: Mapping[str, Card]) -> Scale:
@@ -168,13 +251,13 @@ class Baseline(NamedTuple):
 
 def baselines_beside(scores: Scores) -> tuple[Baseline, ...]:
     """The baselines of every task: rows of models that the evaluator's card names, its own or under `baseline`."""
-    found = []
+    baselines = []
     for key, seeds in scores.values.items():
         if (kind := _owner(key, scores.cards)) and not scores.perturbed(key) and " draw " not in key.condition:
             scale = scale_from(key._replace(evaluator=kind), scores.cards)
             mean = scale.factor * float(np.mean([value.value for value in seeds.values()]))
-            found.append(Baseline(kind, key.task, key.checkpoint, key.model.replace("_", " "), mean))
-    return tuple(found)
+            baselines.append(Baseline(kind, key.task, key.checkpoint, key.model.replace("_", " "), mean))
+    return tuple(baselines)
 
 
 def _owner(key: Key, cards: Mapping[str, Card]) -> str:
@@ -194,6 +277,6 @@ def _owner(key: Key, cards: Mapping[str, Card]) -> str:
 def best_baseline(panel: Panel, baselines: Sequence[Baseline]) -> Baseline | None:
     """The baseline that does best on a panel's task; the highest where no direction is known."""
     task = panel.name.partition(", ")[0]
-    mine = [one for one in baselines if (one.kind, one.task) == (panel.kind, task)]
+    rivals = [baseline for baseline in baselines if (baseline.kind, baseline.task) == (panel.kind, task)]
     sign = -1 if panel.shown.better == "lower" else 1
-    return max(mine, key=lambda one: sign * one.value, default=None)
+    return max(rivals, key=lambda baseline: sign * baseline.value, default=None)

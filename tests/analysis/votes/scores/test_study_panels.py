@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.comparison.methods import panels_of
 from analysis.comparison.orders import between_seeds
-from analysis.comparison.strengths import people_panels
 from analysis.votes.scores.panel import methods
+from analysis.votes.scores.strengths import people_panels
+from analysis.votes.scores.study_panels import panels_of
 from analysis.votes.scores.values import ratio
 from analysis.votes.study import study_of
 from analysis.votes.votes import votes_from_columns
