@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.arguments import SAID_OF_VOTES, check_help, check_margin, check_ranges
+from analysis.arguments import check_help, check_margin, check_ranges
 from analysis.showing.result import Result
 from analysis.votes.cautions import reading_of, told_of_reading
-from analysis.votes.inputs import JUDGED, long_tables, matches_of, sources_of, study_from, unverified_apart, votes_of
+from analysis.votes.inputs import JUDGED, matches_of, study_from, unverified_apart, votes_of
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from analysis.questions.ratings.asking import ratings as ratings
     from analysis.questions.robustness import robustness as robustness
     from analysis.questions.worth import worth as worth
+    from analysis.questions.variance.asking import variance as variance
     from analysis.votes.keeping import Unverified
-    from analysis.votes.long_tables import LongTable
     from analysis.votes.systems import Matches
     from analysis.votes.votes import Votes
 
@@ -44,6 +44,7 @@ HOMES = {
     "ratings": "analysis.questions.ratings.asking",
     "robustness": "analysis.questions.robustness",
     "worth": "analysis.questions.worth",
+    "variance": "analysis.questions.variance.asking",
 }
 LEGAL = {
     "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
@@ -274,86 +275,6 @@ def plan(
         return Result(_with_reading(document(found), None), parts(found), draw)
     shown = _with_reading(document(found), matches.votes, matches.systems)
     return Result(shown, parts(found), draw, told_of_reading(matches.votes))
-
-
-def variance(
-    scores: Any,
-    *,
-    score: str = "score",
-    factors: Sequence[str] = (),
-    target: str = "model",
-    sizes: Sequence[Mapping[str, float]] = (),
-    only: str = "",
-    pairs: Any = None,
-    compare: tuple[str, str] | None = None,
-    metric: str = "mean",
-    paired: bool = False,
-    sets: int = 200,
-    seed: int = 0,
-    **reading: Any,
-) -> Result:
-    """Where a score's variance comes from, and what a re-run would do (`python -m analysis variance`).
-
-    `scores` is a long table (DataFrame, mapping, records, file), a list of files, or a study folder, whose votes and
-    scores are then taken as the report takes them.
-    """
-    from tqdm import tqdm
-
-    from analysis.variance import answer as variances
-    from analysis.variance.cubes import compared_models
-    from analysis.variance.tables import chosen_tables
-    from analysis.variance.text import document, parts
-
-    check_ranges(locals(), sets=(2, math.inf))
-    sources = sources_of(scores)
-    read = [_variance_tables(source, score, factors, pairs, **reading) for source in sources]
-    tables, left = [one for some, _ in read for one in some], [one for _, some in read for one in some]
-    kept = chosen_tables(tables, only=only, target=target, sizes=sizes)
-    compared, apart = compared_models(sources, compare, metric, only, paired=paired, seed=seed) if compare else ((), ())
-    shown = tqdm(kept, desc="tables", unit="table", disable=None, leave=False)
-    found = variances.answer(
-        shown,
-        score=score,
-        target=target,
-        sizes=sizes,
-        compared=compared,
-        not_used=[*left, *apart],
-        sets=sets,
-        seed=seed,
-    )
-
-    def draw() -> Any:
-        from analysis.variance.figures import figures
-
-        return figures(found)
-
-    said = [line for table in kept[:1] for line in table.read] if score in ("tie", "net") else []
-    return Result(document(found), parts(found), draw, said)
-
-
-def _variance_tables(
-    source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any
-) -> tuple[list[LongTable], list[str]]:
-    """The tables of a file or of data in memory; of a study folder those that its report shows, and what it leaves."""
-    from analysis.votes.inputs import ratings_file
-
-    folder = isinstance(source, str | Path) and Path(source).is_dir()
-    if score in ("tie", "net") or not folder or ratings_file(source):
-        return long_tables(source, score, factors, pairs, **reading), []
-    from analysis.variance.tables import not_used, study_tables
-    from analysis.votes.scores.study_panels import compared_panels
-
-    if score != "score":
-        raise InputError(f"--score names a column of a file, and {source} is a folder; name the file itself.")
-    if factors:
-        raise InputError(f"--factors names the columns of a file, and {source} is a folder; name the file itself.")
-    study = study_from(source, None, None, **{name: reading[name] for name in SAID_OF_VOTES if name in reading})
-    panels, left = compared_panels(study)
-    tables = study_tables(study, panels)
-    if not tables:
-        why = "; ".join(not_used(study, panels, left, tables))
-        raise InputError(f"{source} holds no votes or scores whose variance can be taken apart{why and f'. {why}'}.")
-    return tables, not_used(study, panels, left, tables)
 
 
 def compare(

@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 from large_studies import write_scores  # noqa: E402 (the checkout is not installed)
 
-from analysis.variance.cubes import read_cubes  # noqa: E402
+from analysis.questions.variance.cubes import read_cubes  # noqa: E402
 from analysis.votes.long_tables import read_long  # noqa: E402
 from analysis.votes.scores.files import read_study_scores  # noqa: E402
 from analysis.votes.scores.values import Value  # noqa: E402

@@ -52,13 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sets", type=int, default=200, help="simulated tables for the intervals (default 200)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the simulation (default 0)")
-    parser.add_argument("--figure", metavar="STEM", help="draw the components of each table: STEM-1.png and .pdf, ...")
+    parser.add_argument(
+        "--figure",
+        metavar="STEM",
+        help="draw the shares of variance: STEM.png and .pdf; the SDs of each table: STEM-1.png, ...",
+    )
     add_json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.notebook import variance
+    from analysis.questions.variance.asking import variance
     from dialogue.importing.naming import parse_names
 
     found = variance(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,9 @@ from analysis.ties.answer import TiesAnswer, size_that_fits
 from analysis.ties.answer import answer as ask_ties
 from analysis.ties.section import asked_size
 from analysis.ties.text import document as ties_document
-from analysis.variance.answer import VarianceAnswer
-from analysis.variance.answer import answer as ask_variance
-from analysis.variance.tables import not_used, study_tables
 from analysis.votes.cautions import reading_of
 from analysis.votes.inputs import JUDGED, matches_of, unverified_apart, with_items
 from analysis.votes.ratings import RatingsTable
-from analysis.votes.scores.files import Unused
-from analysis.votes.scores.panel import Panel
 from analysis.votes.study import Study
 from analysis.votes.votes import Votes
 from dialogue.errors import InputError
@@ -84,15 +79,6 @@ def ties_and_preference(
         ask_ties(votes, size=size_that_fits(votes, asked_size(study)), clusters=clusters) if votes and enough else None
     )
     return ties, *_preference(study, margin, clusters, columns or {})
-
-
-def variance_of(study: Study, panels: Sequence[Panel], left: Sequence[Unused] = ()) -> VarianceAnswer | None:
-    """The answer of `analysis variance STUDY`; None where the study holds nothing that varies, or too little of it."""
-    tables = study_tables(study, panels)
-    try:
-        return ask_variance(tables, not_used=not_used(study, panels, left, tables)) if tables else None
-    except InputError:
-        return None
 
 
 def _preference(

@@ -33,11 +33,12 @@ from analysis.questions.choice import showing as choice
 from analysis.questions.judge import asking as judge_question
 from analysis.questions.judge import showing as judge
 from analysis.questions.ratings import showing as ratings
+from analysis.questions.variance import asking as variances
+from analysis.questions.variance import showing as variance
 from analysis.report import exclusion, findings
 from analysis.report.advice import advice
 from analysis.report.answers import (
     VotesAnswers,
-    variance_of,
     votes_answers,
 )
 from analysis.report.behind import with_pairs_behind
@@ -49,8 +50,6 @@ from analysis.showing.page import RowFigure, Section, hash_source
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
 from analysis.ties import section as ties
-from analysis.variance import section as variance
-from analysis.variance.text import document as variance_document
 from analysis.votes.cautions import reading_of
 from analysis.votes.study import Study
 from analysis.votes.voters import judges_caption, marked_table, not_people
@@ -158,7 +157,7 @@ def report(
     shown, probed = comparison.section(beside), probes_section(table, panels, above)
     limits = [*findings.limitations(study, made), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
-    varied = variance_of(study, panels, beside.left_out if beside else ())
+    components = variances.answer_study(study, panels, beside.left_out if beside else ())
     chosen = choice_question.answer_study(study.folder, clusters)
     led, cost = leaderboard.answer_study(study), robustness.answer_study(study)
     erased, not_erased = erasure.answer_study(study.folder)
@@ -179,7 +178,7 @@ def report(
         erasure.section(erased, not_erased),
         discriminators.section(apart),
         choice.section(chosen) if chosen else None,
-        variance.section(varied, study),
+        variance.section(components, study) if components else None,
         agreement.section(votes.agreement, study),
         judge.section(ruled, why_not),
         worth.section(worths) if worths else None,
@@ -192,7 +191,7 @@ def report(
         "findings": sentences, "limitations": limits, "advice": planned,
         **votes.documents(),
         "excluded": exclusion.document(excluded, votes), "comparison": numbers,
-        "variance": varied and variance_document(varied), "discriminators": apart and dict(apart.document),
+        "variance": components and variance.document(components), "discriminators": apart and dict(apart.document),
         "judge": ruled and judge.document(ruled), "worth": worths and worth.document(worths),
         "choice": chosen and choice.document(chosen),
         "leaderboard": led and leaderboard.document(led), "robustness": cost and robustness.document(cost),

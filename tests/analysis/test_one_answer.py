@@ -27,9 +27,9 @@ from analysis.commands import variance as variance_command
 from analysis.comparison import answer as comparison
 from analysis.planning import answer as planning
 from analysis.preference import answer as preference
+from analysis.questions.variance import answer as variance
 from analysis.showing.words import p_value
 from analysis.ties import answer as ties
-from analysis.variance import answer as variance
 from analysis.votes.systems import UNKNOWN
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError

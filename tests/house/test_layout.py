@@ -60,7 +60,8 @@ ROOMS = {
         "stats": set(),
         "showing": {"stats"},
         "votes": {"stats", "showing"},
-        **dict.fromkeys([*QUESTIONS, "questions"], BELOW),
+        **dict.fromkeys(QUESTIONS, BELOW),
+        "questions": {*BELOW, "arguments"},
         "report": {*BELOW, *QUESTIONS, "questions"},
     },
     "crowd": {

@@ -31,7 +31,7 @@ CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by
     "preference.strata.GroupPreference: p_holm": "stats.disparity.Disparity",
     "questions.ratings.scores.RatingDifference: p_holm": "stats.intervals.Interval",
     "questions.robustness.Drop: p_holm": "stats.mean_over_seeds.SeedMean",
-    "variance.cubes.ComparedModels: low high p": "stats.multibootstrap.Bootstrapped",
+    "questions.variance.cubes.ComparedModels: low high p": "stats.multibootstrap.Bootstrapped",
 }
 
 NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialogues or seeds

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import COMMANDS
+from analysis.questions.variance.cubes import on_common_items, read_cubes
 from analysis.stats.multibootstrap import METRICS, Cube, difference, one_system
-from analysis.variance.cubes import on_common_items, read_cubes
 from analysis.votes.scores import files
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError

@@ -9,9 +9,9 @@ import pytest
 from analysis.comparison.answer import answer
 from analysis.comparison.text import parts
 from analysis.comparison.verdicts import verdicts
+from analysis.questions.variance.answer import answer as variance
+from analysis.questions.variance.asking import study_tables
 from analysis.stats.components import components
-from analysis.variance.answer import answer as variance
-from analysis.variance.tables import study_tables
 from analysis.votes.scores.panel import methods
 from analysis.votes.study import read_study
 from tests.analysis.evaluators_study import DIALOGUES, card, rows, write

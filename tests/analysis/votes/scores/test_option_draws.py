@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from analysis.questions.variance.answer import answer
+from analysis.questions.variance.asking import not_used, study_tables
 from analysis.stats.components import components, terms_of
-from analysis.variance.answer import answer
-from analysis.variance.tables import not_used, study_tables
 from analysis.votes.long_tables import NESTED, LongTable
 from analysis.votes.scores.study_panels import compared_panels, panels_of
 from analysis.votes.study import read_study

@@ -52,9 +52,9 @@ class _Rows:
     @property
     def gaps(self) -> Ints:
         """Items without a score under a seed that has others."""
-        there = {int(batch[0]) for batch in self.seeds}
+        scored = {int(batch[0]) for batch in self.seeds}
         return np.unique(np.concatenate([np.zeros(0, np.int64), *chain.from_iterable(
-            items for seed, items in self.lost.items() if seed in there
+            items for seed, items in self.lost.items() if seed in scored
         )]))  # fmt: skip
 
 
@@ -62,21 +62,21 @@ def read_cubes(sources: Sequence[Any], models: Sequence[str] = (), metric: str =
     """Cubes for a metric of these models, of all where none is named, on the items that all seeds of a model have."""
     counts = [f"stats.{name}" for name in COUNTED[metric]]
     rows: dict[tuple[str, str], _Rows] = {}
-    items, clusters, known = dict[str, int](), dict[str, int](), set[str]()
+    items, clusters, known_models = dict[str, int](), dict[str, int](), set[str]()
     for file in open_scores(sources, NEEDED_HERE):
         for batch in file.batches([*KEYS, "item", "cluster", "score", "reason", *counts]):
-            known |= set(filter(None, pc.unique(batch.column("model")).to_pylist()))
+            known_models |= set(filter(None, pc.unique(batch.column("model")).to_pylist()))
             _sort(_of_models(batch, models), rows, items, clusters)
-    names, scales, said = list(items), dict[str, dict[str, Cube]](), list[str]()
+    names, scales, sentences = list(items), dict[str, dict[str, Cube]](), list[str]()
     for scale, model in sorted(rows):
-        found = rows[scale, model]
-        said += _told(f"{scale} of {model}", found)
-        if (cube := _cube(model, found, names)) is None:
-            why = "no item was scored under all of its seeds" if found.seeds else "it has no score under any seed"
-            said.append(str(Unused(f"{scale} of {model}", why)))
+        model_rows = rows[scale, model]
+        sentences += _describe_gaps(f"{scale} of {model}", model_rows)
+        if (cube := _make_cube(model, model_rows, names)) is None:
+            why = "no item was scored under all of its seeds" if model_rows.seeds else "it has no score under any seed"
+            sentences.append(str(Unused(f"{scale} of {model}", why)))
         else:
             scales.setdefault(scale, {})[model] = cube
-    return Cubes(scales, frozenset(known), tuple(said))
+    return Cubes(scales, frozenset(known_models), tuple(sentences))
 
 
 def _of_models(batch: pa.RecordBatch, models: Sequence[str]) -> pa.RecordBatch:
@@ -100,34 +100,34 @@ def _sort(
         if seed is None:
             into.seedless += len(at)
             continue
-        there = np.isfinite(score[at])
-        if (gone := at[~there]).size:
-            into.reasons.update(text or UNSAID for text in texts_of(batch, "reason", gone))
-            into.lost.setdefault(seed, []).append(item[gone])
-        if (at := at[there]).size:
+        is_scored = np.isfinite(score[at])
+        if (gaps := at[~is_scored]).size:
+            into.reasons.update(text or UNSAID for text in texts_of(batch, "reason", gaps))
+            into.lost.setdefault(seed, []).append(item[gaps])
+        if (at := at[is_scored]).size:
             into.seeds.append(np.full(len(at), seed))
             into.items.append(item[at])
             into.clusters.append(cluster[at])
             into.counts.append({name: column[at] for name, column in counts.items()})
 
 
-def _told(what: str, rows: _Rows) -> Iterator[str]:
+def _describe_gaps(what: str, rows: _Rows) -> Iterator[str]:
     """What of a model's scores is not used, and why."""
     if rows.reasons:
-        number, left = sum(rows.reasons.values()), len(rows.gaps)
+        number, gaps = sum(rows.reasons.values()), len(rows.gaps)
         why = ", ".join(f"{reason} {n:,}" for reason, n in rows.reasons.most_common(5))
         were = "score is missing" if number == 1 else "scores are missing"
         enter = "enters" if number == 1 else "enter"
-        items = "1 item is" if left == 1 else f"{left:,} items are"
+        items = "1 item is" if gaps == 1 else f"{gaps:,} items are"
         yield f"{what}: {number:,} {were} ({why}) and {enter} no mean; {items} left out for both models."
-    there = {int(batch[0]) for batch in rows.seeds}
-    for seed in sorted(set(rows.lost) - there):
+    scored = {int(batch[0]) for batch in rows.seeds}
+    for seed in sorted(set(rows.lost) - scored):
         yield str(Unused(f"{what} seed {seed}", "none of its scores could be made"))
     if rows.seedless:
         yield str(Unused(what, f"{rows.seedless:,} of its rows name no seed"))
 
 
-def _cube(model: str, rows: _Rows, names: Sequence[str]) -> Cube | None:
+def _make_cube(model: str, rows: _Rows, names: Sequence[str]) -> Cube | None:
     """Arrange the rows; several raters (classifiers) of one seed and item are summed. None where no item is whole."""
     if not rows.seeds:
         return None
@@ -140,14 +140,14 @@ def _cube(model: str, rows: _Rows, names: Sequence[str]) -> Cube | None:
     for k, column in enumerate(counts.values()):
         cells = np.bincount(place * len(items) + item, column, len(seeds) * len(items))
         cube[:, :, k] = cells.reshape(len(seeds), len(items))
-    kept = np.flatnonzero((cube[:, :, 0] > 0).all(0) & ~np.isin(items, rows.gaps))
-    if not len(kept):
+    whole = np.flatnonzero((cube[:, :, 0] > 0).all(0) & ~np.isin(items, rows.gaps))
+    if not len(whole):
         return None
     cluster = np.zeros(len(items), dtype=np.int64)
     cluster[item] = np.concatenate(rows.clusters)
-    order = sorted(kept.tolist(), key=lambda k: names[int(items[k])])
-    told = tuple(names[int(items[k])] for k in order)
-    return Cube(model, tuple(int(s) for s in seeds), told, tuple(counts), cube[:, order], cluster[order])
+    order = sorted(whole.tolist(), key=lambda k: names[int(items[k])])
+    item_names = tuple(names[int(items[k])] for k in order)
+    return Cube(model, tuple(int(s) for s in seeds), item_names, tuple(counts), cube[:, order], cluster[order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,58 +173,58 @@ def compared_models(
 
     Then what was not compared, and the scores that are not there, in sentences.
     """
-    read = read_cubes(sources, models, metric)
-    if not read.models:
+    cubes = read_cubes(sources, models, metric)
+    if not cubes.models:
         raise InputError("--compare needs scores with counts, and the study has none: it compares models by a metric.")
-    found, left = list[ComparedModels](), list(read.missing)
-    for scale, cubes in read.scales.items():
+    compared, omissions = list[ComparedModels](), list(cubes.missing)
+    for scale, by_model in cubes.scales.items():
         if not set(only.split()) <= set(scale.split()):
             continue
-        if absent := [model for model in models if model not in cubes]:
-            left.append(str(Unused(scale, f"{absent[0]} has no whole item there")))
+        if absent := [model for model in models if model not in by_model]:
+            omissions.append(str(Unused(scale, f"{absent[0]} has no whole item there")))
             continue
         try:
-            found += _on_one_scale(scale, cubes, models, metric, paired=paired, seed=seed)
+            compared += _compare_on_scale(scale, by_model, models, metric, paired=paired, seed=seed)
         except InputError as error:
-            left.append(str(Unused(f"{scale} by {metric}", str(error).rstrip("."))))
-    if not found:
-        _refuse(models, read.models, left)
-    return tuple(found), tuple(f"--compare: {line}" for line in left)
+            omissions.append(str(Unused(f"{scale} by {metric}", str(error).rstrip("."))))
+    if not compared:
+        _refuse(models, cubes.models, omissions)
+    return tuple(compared), tuple(f"--compare: {line}" for line in omissions)
 
 
-def _refuse(models: tuple[str, str], known: Collection[str], left: Sequence[str]) -> None:
+def _refuse(models: tuple[str, str], known: Collection[str], omissions: Sequence[str]) -> None:
     """Say why nothing is compared: a model that no table has, else what was found out scale by scale."""
-    if set(models) <= set(known) and left:
-        raise InputError(f"--compare {','.join(models)} finds nothing to compare. {'; '.join(left[:3])}.")
+    if set(models) <= set(known) and omissions:
+        raise InputError(f"--compare {','.join(models)} finds nothing to compare. {'; '.join(omissions[:3])}.")
     raise InputError(
         f"No scale has both {models[0]!r} and {models[1]!r} (found: {', '.join(sorted(known))}); "
         "write --compare MODEL,MODEL."
     )
 
 
-def _on_one_scale(
+def _compare_on_scale(
     scale: str, cubes: Mapping[str, Cube], models: tuple[str, str], metric: str, *, paired: bool, seed: int
 ) -> list[ComparedModels]:
     generator = np.random.default_rng(child_seed(seed, "multibootstrap", scale))
     pair = on_common_items(cubes[models[0]], cubes[models[1]])
-    apart = difference(*pair, metric, paired=paired, sets=DRAWN_SETS, generator=generator)
-    alone = [one_system(cube, metric, sets=DRAWN_SETS, generator=generator) for cube in pair]
+    contrast = difference(*pair, metric, paired=paired, sets=DRAWN_SETS, generator=generator)
+    systems = [one_system(cube, metric, sets=DRAWN_SETS, generator=generator) for cube in pair]
     seeds = len(pair[0].seeds), len(pair[1].seeds)
     return [
-        ComparedModels(scale, what, metric, found.value, found.se, found.low, found.high, p, seeds, len(pair[0].items))
-        for what, found, p in zip((*models, "difference"), (*alone, apart), (None, None, apart.p), strict=True)
+        ComparedModels(scale, what, metric, value.value, value.se, value.low, value.high, p, seeds, len(pair[0].items))
+        for what, value, p in zip((*models, "difference"), (*systems, contrast), (None, None, contrast.p), strict=True)
     ]
 
 
-def on_common_items(one: Cube, other: Cube) -> tuple[Cube, Cube]:
+def on_common_items(first: Cube, second: Cube) -> tuple[Cube, Cube]:
     """Both cubes on the items that both have."""
-    common = sorted(set(one.items) & set(other.items))
+    common = sorted(set(first.items) & set(second.items))
     if not common:
-        raise InputError(f"{one.model} and {other.model} have no item in common.")
-    return _restricted(one, common), _restricted(other, common)
+        raise InputError(f"{first.model} and {second.model} have no item in common.")
+    return _restrict(first, common), _restrict(second, common)
 
 
-def _restricted(cube: Cube, items: Sequence[str]) -> Cube:
+def _restrict(cube: Cube, items: Sequence[str]) -> Cube:
     place = {name: k for k, name in enumerate(cube.items)}
-    kept = np.array([place[name] for name in items])
-    return replace(cube, items=tuple(items), counts=cube.counts[:, kept], cluster=cube.cluster[kept])
+    columns = np.array([place[name] for name in items])
+    return replace(cube, items=tuple(items), counts=cube.counts[:, columns], cluster=cube.cluster[columns])

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from analysis.questions.variance.cubes import ComparedModels
 from analysis.stats.components import Component, components, group, terms_of
 from analysis.stats.d_study import Design, design, resized, study_sizes
 from analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, flips, replicates_of
-from analysis.variance.cubes import ComparedModels
 from analysis.votes.long_tables import NESTED, Ints, LongTable
 from analysis.votes.voters import Voters, judges_in_recipe
 from dialogue.errors import InputError
@@ -62,8 +62,12 @@ class VarianceTable:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What this table cannot say."""
-        text = f"{self.title}: one seed per model, so the effect of a new training run is unknown."
-        return (text,) if self.one_seed else ()
+        return (one_seed_caution([self.title]),) if self.one_seed else ()
+
+
+def one_seed_caution(titles: Sequence[str]) -> str:
+    """What tables with one seed per model cannot say."""
+    return f"One seed per model in {', '.join(titles)}, so the effect of a new training run is unknown."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,40 +99,47 @@ def answer(
     seed: int = 0,
 ) -> VarianceAnswer:
     """Take every table apart; one whose factors cannot be told apart is named in the warnings, unless it is alone."""
-    read, found, refused = [], [], []
+    sources, answers, errors = [], [], []
     for table in tables:
-        read.append(table)
+        sources.append(table)
         try:
-            found.append(_table(table, target, sizes, sets=sets, seed=seed))
+            answers.append(_answer_table(table, target, sizes, sets=sets, seed=seed))
         except InputError as error:
-            refused.append((table.name, error))
-    if refused and not found:
-        raise refused[0][1]
-    warnings = dict.fromkeys(warning for table in read for warning in table.warnings)
-    left_out = [f"not compared: {name} ({error})" for name, error in refused]
-    rows = sum(len(table.score) for table in read)
-    cast = next((table.voters for table in found if table.voters is not None), None)
+            errors.append((table.name, error))
+    if errors and not answers:
+        raise errors[0][1]
+    warnings = dict.fromkeys(warning for table in sources for warning in table.warnings)
+    omissions = [f"not compared: {name} ({error})" for name, error in errors]
+    rows = sum(len(table.score) for table in sources)
+    voters = next((table.voters for table in answers if table.voters is not None), None)
     recipe = signature(
-        tables=len(found), rows=rows, score=score, target=target, sets=sets, seed=seed, **judges_in_recipe(cast)
+        tables=len(answers), rows=rows, score=score, target=target, sets=sets, seed=seed, **judges_in_recipe(voters)
     )
-    held = next((table.reading for table in read if table.reading is not None), None)
-    return VarianceAnswer(tuple(found), tuple(compared), tuple(warnings), (*not_used, *left_out), recipe, held)
+    reading = next((table.reading for table in sources if table.reading is not None), None)
+    return VarianceAnswer(tuple(answers), tuple(compared), tuple(warnings), (*not_used, *omissions), recipe, reading)
 
 
-def _table(
+def _answer_table(
     table: LongTable, target: str, sizes: Sequence[Mapping[str, float]], *, sets: int, seed: int
 ) -> VarianceTable:
     generator = np.random.default_rng(child_seed(seed, "variance", table.name))
     terms = [term for term in terms_of(table.factors, NESTED) if len(term) == 1 or table.alone.isdisjoint(term)]
-    found = components(table.score, table.factors, terms, generator=generator, sets=sets)
-    study = study_sizes(table.factors, found, target if target in table.factors else None)
+    parts = components(table.score, table.factors, terms, generator=generator, sets=sets)
+    study = study_sizes(table.factors, parts, target if target in table.factors else None)
     others = [*sizes, *({name: 2 * size} for name, size in study.sizes.items())]
     return VarianceTable(
-        table.name, table.title or table.name, found.n, found.mean, found.levels, found.parts, study.target,
-        design(found, study),
-        tuple(design(found, resized(study, found, other)) for other in others),
-        _reversals(table, study.target), table.voters,
-    )  # fmt: skip
+        table.name,
+        table.title or table.name,
+        parts.n,
+        parts.mean,
+        parts.levels,
+        parts.parts,
+        study.target,
+        design(parts, study),
+        tuple(design(parts, resized(study, parts, other)) for other in others),
+        _reversals(table, study.target),
+        table.voters,
+    )
 
 
 def _reversals(table: LongTable, target: str | None) -> tuple[Reversal, ...]:
@@ -140,38 +151,40 @@ def _reversals(table: LongTable, target: str | None) -> tuple[Reversal, ...]:
         return ()
     seed = next((name for name, outer in NESTED.items() if outer == target and name in table.factors), None)
     replicate = group(table.factors, (target,) if seed is None else (target, seed))
-    leading = _leading(table, target, replicate)
+    leading = _leading_levels(table, target, replicate)
     return tuple(
-        reversal for pair in combinations(leading, 2) for reversal in _of_pair(table, target, seed, replicate, pair)
+        reversal
+        for pair in combinations(leading, 2)
+        for reversal in _reversals_of_pair(table, target, seed, replicate, pair)
     )
 
 
-def _leading(table: LongTable, target: str, replicate: Ints) -> list[int]:
+def _leading_levels(table: LongTable, target: str, replicate: Ints) -> list[int]:
     """Codes of the leading levels, by the mean over their seeds' means: the lowest lead where lower is better."""
     means = np.bincount(replicate, table.score) / np.bincount(replicate)
-    of = np.zeros(len(means), np.int64)
-    of[replicate] = table.factors[target]
+    levels = np.zeros(len(means), np.int64)
+    levels[replicate] = table.factors[target]
     upwards = 1 if table.better == "lower" else -1
-    return [int(k) for k in np.argsort(upwards * np.bincount(of, means) / np.bincount(of), kind="stable")][
+    return [int(k) for k in np.argsort(upwards * np.bincount(levels, means) / np.bincount(levels), kind="stable")][
         :RANKED_LEVELS
     ]
 
 
-def _of_pair(
+def _reversals_of_pair(
     table: LongTable, target: str, seed: str | None, replicate: Ints, pair: tuple[int, int]
 ) -> Iterator[Reversal]:
     """Every way of a re-run for the order of two levels."""
     codes = table.factors[target]
     rows = np.isin(codes, pair)
-    ours = np.unique(replicate[rows], return_inverse=True)[1]
+    replicates = np.unique(replicate[rows], return_inverse=True)[1]
     # A new item has new draws: its draws alone would be given the spread of the items too.
     within = {"draw"} if target != "item" and "item" in table.factors else set()
     others = tuple(name for name in table.factors if name not in (target, *within))
     by = {name: _levels(table, name)[rows] for name in others if name != seed}
-    found = replicates_of(table.score[rows], ours, by)
-    first, second = ((table.names[target][k], np.unique(ours[codes[rows] == k])) for k in pair)
-    difference = float(found.values[first[1]].mean() - found.values[second[1]].mean())
-    chances = flips(found, first, second)
+    means = replicates_of(table.score[rows], replicates, by)
+    first, second = ((table.names[target][k], np.unique(replicates[codes[rows] == k])) for k in pair)
+    difference = float(means.values[first[1]].mean() - means.values[second[1]].mean())
+    chances = flips(means, first, second)
     ways = [(SEEDS if name == seed else name, (name,)) for name in others]
     together = [(EVERYTHING if seed else BOTH, others)] if len(others) > 1 else []
     for way, redrawn in [*ways, *together]:

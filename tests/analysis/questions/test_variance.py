@@ -11,12 +11,12 @@ import pytest
 
 from analysis import notebook
 from analysis.__main__ import COMMANDS
+from analysis.questions.variance.answer import answer
+from analysis.questions.variance.asking import study_tables
+from analysis.questions.variance.cubes import compared_models
+from analysis.questions.variance.showing import LEAST, section
 from analysis.report.assembly import report
 from analysis.stats.components import RESIDUAL
-from analysis.variance.answer import answer
-from analysis.variance.cubes import compared_models
-from analysis.variance.section import LEAST, section
-from analysis.variance.tables import study_tables
 from analysis.votes.long_tables import LongTable, long_from_votes
 from analysis.votes.scores.study_panels import panels_of
 from analysis.votes.study import read_study
@@ -181,7 +181,7 @@ def test_one_seed_a_model_is_pointed_out(tmp_path, capsys):
     )
     assert variance(path, "--sets", 10) == 0
     shown = capsys.readouterr().out
-    assert "one seed per model" in shown
+    assert "One seed per model" in shown
     assert shown.endswith("Next: python -m analysis plan\n")
 
 
