@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.arguments import check_help, check_margin, check_ranges
+from analysis.arguments import check_margin, check_ranges
 from analysis.showing.result import Result
 from analysis.votes.cautions import reading_of, told_of_reading
 from analysis.votes.inputs import JUDGED, matches_of, study_from, unverified_apart, votes_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from analysis.questions.erasure import erasure as erasure
     from analysis.questions.judge.asking import judged as judged
     from analysis.questions.leaderboard import leaderboard as leaderboard
+    from analysis.questions.planning.asking import plan as plan
     from analysis.questions.ratings.asking import ranks as ranks
     from analysis.questions.ratings.asking import ratings as ratings
     from analysis.questions.robustness import robustness as robustness
@@ -40,20 +41,13 @@ HOMES = {
     "erasure": "analysis.questions.erasure",
     "judged": "analysis.questions.judge.asking",
     "leaderboard": "analysis.questions.leaderboard",
+    "plan": "analysis.questions.planning.asking",
     "ranks": "analysis.questions.ratings.asking",
     "ratings": "analysis.questions.ratings.asking",
     "robustness": "analysis.questions.robustness",
     "worth": "analysis.questions.worth",
     "variance": "analysis.questions.variance.asking",
 }
-LEGAL = {
-    "difference": (0.001, 1), "size": (1, math.inf), "power": (0.01, 1), "alpha": (1e-6, 0.5),
-    "ties": (0, 1), "per_pair": (1, math.inf), "per_rater": (1, math.inf), "pair_icc": (0, 1), "rater_icc": (0, 1),
-    "per_dialogue": (1, math.inf), "dialogue_icc": (0, 1), "rater_cv": (0, math.inf),
-    "price": (0, math.inf), "fee": (0, math.inf), "seed_sd": (1e-9, math.inf),
-    "judge_correlation": (-1, 1), "unlabelled": (1, math.inf), "rater_share": (0, 1),
-    "verdict_price": (0, math.inf),
-}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -215,66 +209,6 @@ def _with_agreement_by(result: Result, votes: Votes, raters: Path, by: str, clus
         document={**result.document, "strata": agreement_strata_document(found, by, strata.notes)},
         parts=[*shown, *agreement_strata_parts(found, by, strata.notes), recipe],
     )
-
-
-def plan(
-    votes: Any = None,
-    *,
-    pairs: Any = None,
-    difference: float = 0.16,
-    margin: float | None = None,
-    size: int = 200,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    ties: float = 0.35,
-    per_pair: float = 3,
-    per_rater: float = 12,
-    pair_icc: float = 0.3,
-    rater_icc: float = 0.1,
-    per_dialogue: float = 1,
-    dialogue_icc: float = 0.1,
-    rater_cv: float = 0,
-    price: float | None = None,
-    fee: float = 0.2,
-    seed_sd: float | None = None,
-    judge_correlation: float | None = None,
-    unlabelled: int | None = None,
-    rater_share: float | None = None,
-    verdict_price: float | None = None,
-    clusters: str = "auto",
-    seed: int = 0,
-    **reading: Any,
-) -> Result:
-    """Votes, raters and seeds needed, and whether a running study may stop (`python -m analysis plan`)."""
-    from analysis.planning import answer as planning
-    from analysis.planning.text import document, parts
-    from analysis.stats.power import Assumptions
-    from analysis.votes.systems import contrasts
-
-    check_ranges(locals(), **LEGAL)
-    check_margin(margin)
-    check_help(judge_correlation, unlabelled, rater_share, price, verdict_price)
-    matches, known = (None, True) if votes is None else matches_of(votes, pairs, **reading)
-    found = planning.answer(
-        [] if matches is None else contrasts(matches),
-        known=known,
-        assumed=Assumptions(
-            ties, per_pair, per_rater, pair_icc, rater_icc, per_dialogue, dialogue_icc, rater_cv
-        ),
-        difference=difference, margin=margin, size=size, power=power, alpha=alpha, price=price, fee=fee,
-        seed_sd=seed_sd, judge_correlation=judge_correlation, unlabelled=unlabelled, rater_share=rater_share,
-        verdict_price=verdict_price, clusters=clusters, seed=seed,
-    )  # fmt: skip
-
-    def draw() -> Any:
-        from analysis.planning.figures import figures
-
-        return figures(found)
-
-    if matches is None:
-        return Result(_with_reading(document(found), None), parts(found), draw)
-    shown = _with_reading(document(found), matches.votes, matches.systems)
-    return Result(shown, parts(found), draw, told_of_reading(matches.votes))
 
 
 def compare(

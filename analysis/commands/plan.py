@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Assume or measure, plan, print."""
-    from analysis.notebook import plan
+    from analysis.questions.planning.asking import plan
 
     if args.votes is None and (said := given(args, *READING)):
         raise InputError(f"{' '.join(said)} says how votes are to be read: name their table too, or leave it out.")

@@ -305,7 +305,7 @@ def anytime(
     """The price of peeking: votes for the same power when the study may stop at each of `looks` looks.
 
     Simulates the estimate's path as a Brownian motion in the information and stops it by the rule of
-    analysis/planning/stopping.py, planned for `net`; the longest study is found by bisection on the same paths.
+    analysis/questions/planning/stopping.py, planned for `net`; bisection on the same paths finds the longest study.
     """
     share = np.arange(1, looks + 1) / looks
     walk = generator.standard_normal((studies, looks))

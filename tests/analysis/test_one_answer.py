@@ -25,8 +25,8 @@ from analysis.commands import preference as preference_command
 from analysis.commands import ties as ties_command
 from analysis.commands import variance as variance_command
 from analysis.comparison import answer as comparison
-from analysis.planning import answer as planning
 from analysis.preference import answer as preference
+from analysis.questions.planning import answer as planning
 from analysis.questions.variance import answer as variance
 from analysis.showing.words import p_value
 from analysis.ties import answer as ties

@@ -9,8 +9,8 @@ import pytest
 
 from analysis.__main__ import COMMANDS
 from analysis.notebook import agreement, preference, ties
-from analysis.planning.answer import answer as plan
-from analysis.planning.text import parts
+from analysis.questions.planning.answer import answer as plan
+from analysis.questions.planning.showing import parts
 from analysis.showing.tables import MOST_ROWS, Table, markdown
 from analysis.stats.power import Assumptions
 from analysis.votes.systems import Contrast

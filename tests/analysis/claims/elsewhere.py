@@ -4,7 +4,7 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
     "questions.choice.answer.ShareCell: low high": "questions/choice/test_answer.py::test_the_intervals_hold",
     "comparison.choosing_people.ChoosingPeople: low high": "questions/choice/test_answer.py::test_the_intervals_hold",
     "comparison.orders.Generalisability: low high": "stats/test_reruns.py::test_what_is_printed_of_seeds_covers",
-    "planning.stopping.Bet: e low high": "stats/test_sequential.py::test_the_betting_interval_covers_at_all_times",
+    "questions.planning.stopping.Bet: e low high": "stats/test_sequential.py::test_the_betting_interval_covers_at_all",
     "preference.careful.Credible: low high": "stats/paired/test_bayes_davidson.py::test_coverage_with_five_to_ten",
     "questions.discriminators.Estimate: low high": "../evaluators/detection/test_answer.py::test_in_forty_studies",
     "stats.components.Component: low high": "stats/test_components.py::test_the_interval_of_the_seed_component_covers",

@@ -8,10 +8,10 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from analysis.planning.answer import answer as plan
-from analysis.planning.figures import stopping_figure
 from analysis.preference.figures import ranking_figure, ranks_figure
 from analysis.preference.ranking import Parameter, Ranked, Ranking
+from analysis.questions.planning.answer import answer as plan
+from analysis.questions.planning.showing import stopping_figure
 from analysis.showing import plots, row_pictures
 from analysis.showing.page import Mark, Row, RowFigure
 from analysis.showing.plots import ForestRow, PlottedLine

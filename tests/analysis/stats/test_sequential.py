@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import nct, norm, t
 
-from analysis.planning.stopping import look
+from analysis.questions.planning.stopping import look
 from analysis.stats.intervals import mean_interval
 from analysis.stats.sequential import betting, mixture, mixture_reach, trusted_error, unshared
 from analysis.votes.clusters import clusters_of

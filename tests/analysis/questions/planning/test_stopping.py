@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from analysis.__main__ import COMMANDS
-from analysis.planning.answer import answer
-from analysis.planning.text import parts
+from analysis.questions.planning.answer import answer
+from analysis.questions.planning.showing import parts
 from analysis.showing.tables import Table
 from analysis.stats.power import Assumptions
 from analysis.votes.systems import Contrast

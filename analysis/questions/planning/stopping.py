@@ -63,20 +63,20 @@ def look(
     # Too few votes have too few clusters, whatever was asked for, and need not have what was asked for at all.
     by = clusters_of(votes, clusters if len(votes) >= FEWEST_CLUSTERS else "auto", part=True)
     rarest, kind = min(((kish(codes), name) for name, codes in by.items()), default=(float(len(votes)), "vote"))
-    same = bool((scores == scores[0]).all())
-    place = contrast.first, contrast.second, len(votes), rarest, kind, alpha, same, _bet(votes, scores, alpha)
+    is_unanimous = bool((scores == scores[0]).all())
+    start = contrast.first, contrast.second, len(votes), rarest, kind, alpha, is_unanimous, _bet(votes, scores, alpha)
     if (reason := _undecided(votes, rarest, clusters)) is not None:
-        return Look(*place, reason)
+        return Look(*start, reason)
     net = mean_interval(scores, by=by)
     now = mixture(net.value, net.se, clusters=rarest, scale=difference, alpha=alpha)
     taken = "" if clusters == "auto" or "+" in clusters else clusters
-    return Look(*place, _verdict(now, margin), now, taken)
+    return Look(*start, _verdict(now, margin), now, taken)
 
 
-def _undecided(votes: Votes, clusters: float, wanted: str) -> Verdict | None:
+def _undecided(votes: Votes, clusters: float, asked_clusters: str) -> Verdict | None:
     """Why nothing can be decided on these votes; a clustering that was asked for by name is taken at its word."""
     if votes.rater is None:
-        if wanted == "auto":
+        if asked_clusters == "auto":
             return "no raters named"
     elif (votes.voters or 0) < 2:
         return "one rater"
@@ -87,9 +87,9 @@ def _bet(votes: Votes, scores: Floats, alpha: float) -> Bet | None:
     """Bet in the order of the file on votes that share nothing, whatever --clusters says; None: raters not named."""
     if votes.rater is None:
         return None
-    taken = scores[unshared([*clusters_of(votes).values(), votes.rater])]
-    path = betting(taken, alpha=alpha)
-    return Bet(len(taken), float(path.e[-1]), float(path.low[-1]), float(path.high[-1]), path.stop)
+    bets = scores[unshared([*clusters_of(votes).values(), votes.rater])]
+    path = betting(bets, alpha=alpha)
+    return Bet(len(bets), float(path.e[-1]), float(path.low[-1]), float(path.high[-1]), path.stop)
 
 
 def _verdict(now: Now, margin: float | None) -> Verdict:

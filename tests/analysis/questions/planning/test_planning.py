@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.notebook import plan
-from analysis.planning.helped import Helper, helper_for, with_help
+from analysis.questions.planning.answer import Helper, add_judge, answer
 from analysis.stats.power import Assumptions
 from dialogue.errors import InputError
 
@@ -18,7 +18,7 @@ def test_the_gain_by_hand():
 
 def test_the_fewest_votes_have_the_error_that_was_asked_for_and_one_less_has_not():
     crowd, helper = Assumptions(0.35, per_pair=3), Helper(0.7, 1000, 0.0)
-    row = with_help("difference", 0.16, 500, crowd, helper)
+    row = add_judge("difference", 0.16, 500, crowd, helper)
     assert row.with_judge * helper.gain(row.with_judge / 3) >= 500
     assert (row.with_judge - 1) * helper.gain((row.with_judge - 1) / 3) < 500
     assert row.gain == pytest.approx(helper.gain(row.with_judge / 3))
@@ -26,17 +26,19 @@ def test_the_fewest_votes_have_the_error_that_was_asked_for_and_one_less_has_not
 
 def test_a_judge_without_correlation_spares_no_vote_and_the_sign_does_not_matter():
     crowd = Assumptions(0.35, per_pair=3)
-    none = with_help("margin", 0.2, 500, crowd, Helper(0.0, 1000, 0.0))
+    none = add_judge("margin", 0.2, 500, crowd, Helper(0.0, 1000, 0.0))
     assert (none.with_judge, none.gain) == (500, 1)
-    one, other = (with_help("margin", 0.2, 500, crowd, Helper(way * 0.6, 1000, 0.0)).with_judge for way in (1, -1))
+    one, other = (add_judge("margin", 0.2, 500, crowd, Helper(way * 0.6, 1000, 0.0)).with_judge for way in (1, -1))
     assert one == other < 500
 
 
 def test_the_raters_share_is_that_of_the_crowd_where_none_is_given():
     crowd = Assumptions(0.35, per_pair=3, per_rater=12, pair_icc=0.3, rater_icc=0.1)
     assert crowd.design_effect == pytest.approx(2.7)
-    assert helper_for(crowd, 0.4, 10, None).rater_share == pytest.approx(1.1 / 2.7)
-    assert helper_for(crowd, 0.4, 10, 0.0).rater_share == 0
+    given, unknown = (
+        answer(assumed=crowd, judge_correlation=0.4, unlabelled=10, rater_share=share).helper for share in (0.0, None)
+    )
+    assert given.rater_share == 0 and unknown.rater_share == pytest.approx(1.1 / 2.7)
     measured = Assumptions(0.35, per_pair=3, per_rater=12, pair_icc=0.3, rater_icc=0.1, effect=2.0)
     assert measured.rater_share == pytest.approx(1.1 / 1.7 / 2)
     assert Assumptions(0.35, effect=0.8).rater_share == 0

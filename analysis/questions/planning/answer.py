@@ -1,20 +1,25 @@
 """How many votes, raters and seeds a study needs, and whether a running one may stop: computed once, for everybody.
 
 The crowd is assumed, or measured on votes with the clusters of their interval. A running study is judged by an interval
-that stays valid however often one looks, and beside it by an exact bet on votes that share no rater and no dialogue.
+that stays valid however often one looks; an exact bet on votes that share no rater and no dialogue decides nothing.
+
+Votes can be spared where a judge, or any score of both sides, rules on further pairs as well. With L pairs voted on, N
+more with the judge alone, and a correlation c of the judge with people's pair means, the tuned estimate leaves
+r + (1 - r)(1 - c^2 N / (N + L)) of the variance: r is the part that raters make, which nothing lowers.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.planning.crowd import measured
-from analysis.planning.helped import HelpedRow, Helper, helper_for, with_help
-from analysis.planning.stopping import Look, look
+from analysis.questions.planning.crowd import measure_crowd
+from analysis.questions.planning.stopping import Look, look
 from analysis.stats import power as sizing
+from analysis.stats.gain import ceiling, least_correlation
 from analysis.stats.power import Anytime, Assumptions
 from analysis.stats.seed_power import seeds_for_difference
 from analysis.votes.systems import UNKNOWN, Contrast
@@ -99,6 +104,38 @@ class SeedsRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Helper:
+    """What is assumed of a judge."""
+
+    correlation: float  # with the mean votes of pairs
+    unlabelled: int  # pairs that it rules on and nobody votes on
+    rater_share: float  # of the variance of the estimate; what the judge cannot lower
+    price: float | None = None  # of its verdicts on one pair, in every order
+
+    def gain(self, pairs: float) -> float:
+        """Variance of the votes alone, divided by that with the judge, where so many pairs have votes."""
+        part = self.unlabelled / (self.unlabelled + pairs)
+        return ceiling(self.correlation * float(np.sqrt(part)), self.rater_share)
+
+    def cost(self, pairs: float) -> float | None:
+        """What its verdicts cost, on so many pairs with votes and on all those without; None without a price."""
+        return None if self.price is None else self.price * (pairs + self.unlabelled)
+
+
+@dataclass(frozen=True, slots=True)
+class HelpedRow:
+    """Votes for one statement, without the judge and with it."""
+
+    shows: str  # difference or margin
+    value: float
+    votes: int
+    with_judge: int
+    gain: float
+    least: float  # the correlation under which a judge costs more than it brings, at so many pairs
+    verdicts: float | None  # what the judge costs
+
+
+@dataclass(frozen=True, slots=True)
 class PlanAnswer:
     """Every number of a plan; `measured` is the number of votes that the crowd was measured on, None if assumed."""
 
@@ -141,32 +178,48 @@ def answer(
 ) -> PlanAnswer:
     """Plan for the crowd that the votes show, or for the one `assumed`; `known`: pairs.jsonl names the systems."""
     question = PlanQuestion(difference, EXAMPLE_MARGIN if margin is None else margin, size, power, alpha, price, fee)
-    crowd = measured(contrasts, clusters) if contrasts else assumed
-    cast = voters(*(one.votes for one in contrasts)) if contrasts else None
-    shared = alpha / max(len(contrasts), 1)  # the looks at all comparisons together err in alpha of studies at most
+    crowd = measure_crowd(contrasts, clusters) if contrasts else assumed
+    who_voted = voters(*(contrast.votes for contrast in contrasts)) if contrasts else None
+    alpha_each = alpha / max(len(contrasts), 1)  # the looks at all comparisons together err in alpha of studies at most
     generator = np.random.default_rng(child_seed(seed, "plan"))
-    asked = [difference * factor for factor in MULTIPLES]
+    nets = [difference * factor for factor in MULTIPLES]
     # Ties leave no room for a larger net preference.
-    differences = tuple(_difference(net, question, crowd, shared, generator) for net in asked if net < 1 - crowd.ties)
-    margins = tuple(_margin(question.margin * factor, question, crowd) for factor in MULTIPLES)
+    nets = [net for net in nets if net < 1 - crowd.ties]
+    differences = tuple(_difference_row(net, question, crowd, alpha_each, generator) for net in nets)
+    margins = tuple(_margin_row(question.margin * factor, question, crowd) for factor in MULTIPLES)
     helper = None
     if judge_correlation is not None and unlabelled is not None:
-        helper = helper_for(crowd, judge_correlation, unlabelled, rater_share, verdict_price)
+        share = crowd.rater_share if rater_share is None else rater_share
+        helper = Helper(judge_correlation, unlabelled, share, verdict_price)
+    crowd_recipe = {name: round(getattr(crowd, name), 4) for name in IN_RECIPE}
     return PlanAnswer(
-        question, crowd, sum(len(one.votes) for one in contrasts) if contrasts else None, margin is not None,
-        _study(question, crowd),
+        question,
+        crowd,
+        sum(len(contrast.votes) for contrast in contrasts) if contrasts else None,
+        margin is not None,
+        _study_power(question, crowd),
         differences,
         margins,
-        () if seed_sd is None else tuple(_seeds(factor, seed_sd, question) for factor in SEED_MULTIPLES),
+        () if seed_sd is None else tuple(_seeds_row(factor, seed_sd, question) for factor in SEED_MULTIPLES),
         helper,
-        () if helper is None else _helped(differences, margins, crowd, helper),
-        tuple(look(one, difference=difference, alpha=shared, margin=margin, clusters=clusters) for one in contrasts),
+        () if helper is None else _helped_rows(differences, margins, crowd, helper),
+        tuple(
+            look(contrast, difference=difference, alpha=alpha_each, margin=margin, clusters=clusters)
+            for contrast in contrasts
+        ),
         _unmeasured(contrasts),
-        cast,
+        who_voted,
         _cautions(contrasts, known),
-        signature(**{name: round(getattr(crowd, name), 4) for name in IN_RECIPE}, clusters=clusters, power=power,
-                  alpha=alpha, seed=seed, **_judge_in_recipe(helper), **judges_in_recipe(cast)),
-    )  # fmt: skip
+        signature(
+            **crowd_recipe,
+            clusters=clusters,
+            power=power,
+            alpha=alpha,
+            seed=seed,
+            **_judge_in_recipe(helper),
+            **judges_in_recipe(who_voted),
+        ),
+    )
 
 
 def _judge_in_recipe(helper: Helper | None) -> dict[str, str]:
@@ -176,23 +229,35 @@ def _judge_in_recipe(helper: Helper | None) -> dict[str, str]:
     return {"judge": f"{helper.correlation:g}*{helper.unlabelled}", "rater_share": f"{helper.rater_share:.4g}"}
 
 
-def _helped(
+def _helped_rows(
     differences: Sequence[DifferenceRow], margins: Sequence[MarginRow], crowd: Assumptions, helper: Helper
 ) -> tuple[HelpedRow, ...]:
-    shown = [("difference", row.difference, row.effort.votes_clustered) for row in differences]
-    alike = [("margin", row.margin, row.effort.votes_clustered) for row in margins]
-    return tuple(with_help(*each, crowd, helper) for each in (*shown, *alike))
+    aims = [("difference", row.difference, row.effort.votes_clustered) for row in differences]
+    aims += [("margin", row.margin, row.effort.votes_clustered) for row in margins]
+    return tuple(add_judge(*aim, crowd, helper) for aim in aims)
+
+
+def add_judge(shows: str, value: float, votes: int, crowd: Assumptions, helper: Helper) -> HelpedRow:
+    """The fewest votes whose error with the judge is no larger than that of `votes` without."""
+
+    def is_enough(fewer: int) -> bool:
+        return fewer * helper.gain(fewer / crowd.per_pair) >= votes
+
+    fewest = 1 + bisect_left(range(1, votes), True, key=is_enough)
+    pairs = fewest / crowd.per_pair
+    least = float(least_correlation(int(pairs)))
+    return HelpedRow(shows, value, votes, fewest, helper.gain(pairs), least, helper.cost(pairs))
 
 
 def _cautions(contrasts: Sequence[Contrast], known: bool) -> tuple[str, ...]:
     """What was left out of the votes, once for all contrasts, and whether their systems are known."""
-    left_out = dict.fromkeys(warning for one in contrasts for warning in one.votes.warnings)
-    return (*left_out, *(() if known else (UNKNOWN,)))
+    omissions = dict.fromkeys(warning for contrast in contrasts for warning in contrast.votes.warnings)
+    return (*omissions, *(() if known else (UNKNOWN,)))
 
 
 def _unmeasured(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
     """What the votes cannot show about their raters."""
-    raters = [one.votes.rater for one in contrasts]
+    raters = [contrast.votes.rater for contrast in contrasts]
     if not raters:
         return ()
     if any(rater is None for rater in raters):
@@ -200,36 +265,37 @@ def _unmeasured(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
     return () if any(rater.any() for rater in raters if rater is not None) else (ONE_RATER,)
 
 
-def _study(question: PlanQuestion, crowd: Assumptions) -> StudyPower:
-    alone, size, alpha, wanted = Assumptions(crowd.ties), question.size, question.alpha, question.power
+def _study_power(question: PlanQuestion, crowd: Assumptions) -> StudyPower:
+    independent, size = Assumptions(crowd.ties), question.size
+    alpha, power = question.alpha, question.power
     return StudyPower(
         votes=size,
         effective_votes=size / crowd.design_effect,
-        difference=sizing.smallest_difference(size, alone, alpha=alpha, power=wanted),
-        difference_clustered=sizing.smallest_difference(size, crowd, alpha=alpha, power=wanted),
-        margin=sizing.smallest_margin(size, alone, alpha=alpha, power=wanted),
-        margin_clustered=sizing.smallest_margin(size, crowd, alpha=alpha, power=wanted),
+        difference=sizing.smallest_difference(size, independent, alpha=alpha, power=power),
+        difference_clustered=sizing.smallest_difference(size, crowd, alpha=alpha, power=power),
+        margin=sizing.smallest_margin(size, independent, alpha=alpha, power=power),
+        margin_clustered=sizing.smallest_margin(size, crowd, alpha=alpha, power=power),
         chance_power=sizing.power_of_share(crowd.ties, size, alpha=alpha),
     )
 
 
-def _difference(
-    net: float, question: PlanQuestion, crowd: Assumptions, shared: float, generator: np.random.Generator
+def _difference_row(
+    net: float, question: PlanQuestion, crowd: Assumptions, alpha_each: float, generator: np.random.Generator
 ) -> DifferenceRow:
-    alpha, wanted = question.alpha, question.power
-    alone, votes = (
-        sizing.votes_for_difference(net, who, alpha=alpha, power=wanted) for who in (Assumptions(crowd.ties), crowd)
+    alpha, power = question.alpha, question.power
+    independent, votes = (
+        sizing.votes_for_difference(net, who, alpha=alpha, power=power) for who in (Assumptions(crowd.ties), crowd)
     )
-    peeking = sizing.anytime(net, crowd, generator=generator, alpha=shared, power=wanted)
-    return DifferenceRow(net, alone, _effort(votes, question, crowd), peeking)
+    peeking = sizing.anytime(net, crowd, generator=generator, alpha=alpha_each, power=power)
+    return DifferenceRow(net, independent, _effort(votes, question, crowd), peeking)
 
 
-def _margin(margin: float, question: PlanQuestion, crowd: Assumptions) -> MarginRow:
-    alone, votes = (
+def _margin_row(margin: float, question: PlanQuestion, crowd: Assumptions) -> MarginRow:
+    independent, votes = (
         sizing.votes_for_margin(margin, who, alpha=question.alpha, power=question.power)
         for who in (Assumptions(crowd.ties), crowd)
     )
-    return MarginRow(margin, alone, _effort(votes, question, crowd))
+    return MarginRow(margin, independent, _effort(votes, question, crowd))
 
 
 def _effort(votes: int, question: PlanQuestion, crowd: Assumptions) -> Effort:
@@ -237,7 +303,7 @@ def _effort(votes: int, question: PlanQuestion, crowd: Assumptions) -> Effort:
     return Effort(votes, pairs, raters, question.money(votes))
 
 
-def _seeds(factor: float, sd: float, question: PlanQuestion) -> SeedsRow:
+def _seeds_row(factor: float, sd: float, question: PlanQuestion) -> SeedsRow:
     difference = factor * sd
     seeds = seeds_for_difference(difference, sd, alpha=question.alpha, power=question.power)
     return SeedsRow(difference, factor, seeds)

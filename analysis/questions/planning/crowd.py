@@ -23,53 +23,53 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def measured(contrasts: Sequence[Contrast], clusters: str = "auto") -> Assumptions:
+def measure_crowd(contrasts: Sequence[Contrast], clusters: str = "auto") -> Assumptions:
     """Ties, cluster sizes, correlations and the design effect of these votes, averaged over their comparisons."""
-    kept = [one for one in contrasts if len(one.votes) > 1]
-    ties = float(np.mean(np.concatenate([one.votes.tie for one in contrasts])))
+    several = [contrast for contrast in contrasts if len(contrast.votes) > 1]
+    ties = float(np.mean(np.concatenate([contrast.votes.tie for contrast in contrasts])))
     if ties == 1:
         raise InputError("All votes are ties, so they show no spread to plan with; give --ties and no VOTES.")
-    if not kept:
+    if not several:
         raise InputError("One vote shows no spread to plan with; give --ties and no VOTES.")
-    by = [clusters_of(one.votes, clusters, part=True) for one in kept]
-    scores = [net_scores(one.votes.choice) for one in kept]
-    found = [mean_interval(score, by=ways) for score, ways in zip(scores, by, strict=True)]
-    weights = np.array([one.n for one in found], dtype=float)
+    by = [clusters_of(contrast.votes, clusters, part=True) for contrast in several]
+    scores = [net_scores(contrast.votes.choice) for contrast in several]
+    nets = [mean_interval(score, by=ways) for score, ways in zip(scores, by, strict=True)]
+    weights = np.array([net.n for net in nets], dtype=float)
 
     def mean(values: Sequence[float]) -> float:
         return float(np.average(values, weights=weights))
 
-    shared = [_shared(one, ways) for one, ways in zip(kept, by, strict=True)]
-    sizes = {name: mean([_size(codes[name]) for codes in shared]) for name in shared[0]}
+    shared = [_shared_codes(contrast, ways) for contrast, ways in zip(several, by, strict=True)]
+    sizes = {name: mean([_cluster_size(codes[name]) for codes in shared]) for name in shared[0]}
     per_rater = mean([len(codes["rater"]) / groups(codes["rater"]) for codes in shared])
-    alike = _correlations(scores, shared)
+    icc = _correlations(scores, shared)
     return Assumptions(
         ties,
         per_pair=sizes["pair"],
         per_rater=per_rater,
-        pair_icc=alike["dialogue"] + alike["pair"],
-        rater_icc=alike["rater"],
+        pair_icc=icc["dialogue"] + icc["pair"],
+        rater_icc=icc["rater"],
         per_dialogue=max(sizes["dialogue"] / sizes["pair"], 1.0),
-        dialogue_icc=alike["dialogue"],
+        dialogue_icc=icc["dialogue"],
         rater_cv=float(np.sqrt(max(sizes["rater"] / per_rater - 1, 0.0))),
-        effect=mean([one.n / one.effective_n for one in found]),
-        largest=mean([_largest(one, ways) for one, ways in zip(found, by, strict=True)]),
+        effect=mean([net.n / net.effective_n for net in nets]),
+        largest=mean([_largest_cluster(net, ways) for net, ways in zip(nets, by, strict=True)]),
     )
 
 
-def _largest(net: Interval, by: Mapping[str, Ints]) -> float:
+def _largest_cluster(net: Interval, by: Mapping[str, Ints]) -> float:
     """Votes in the cluster of a vote, by the way of clustering that leaves the fewest clusters."""
     return net.n / min((kish(codes) for codes in by.values()), default=float(net.n))
 
 
-def _shared(contrast: Contrast, by: Mapping[str, Ints]) -> dict[str, Ints]:
+def _shared_codes(contrast: Contrast, by: Mapping[str, Ints]) -> dict[str, Ints]:
     """The codes of pair, dialogue (or item) and rater; where these are no clusters, every vote stands alone."""
-    votes, alone = contrast.votes, np.arange(len(contrast.votes))
+    votes = contrast.votes
     wider = next((codes for name, codes in by.items() if name in ("dialogue", "item")), votes.pair)
-    return {"pair": votes.pair, "dialogue": wider, "rater": by.get("rater", alone)}
+    return {"pair": votes.pair, "dialogue": wider, "rater": by.get("rater", np.arange(len(votes)))}
 
 
-def _size(codes: Ints) -> float:
+def _cluster_size(codes: Ints) -> float:
     """Votes in the cluster of a vote, on average: sum n^2 / sum n, which is what a design effect goes by."""
     return len(codes) / kish(codes)
 
@@ -83,15 +83,15 @@ def _correlations(scores: Sequence[Floats], shared: Sequence[Mapping[str, Ints]]
     factors = {name: np.unique((contrast, codes), axis=1, return_inverse=True)[1] for name, codes in joined.items()}
     terms: list[tuple[str, ...]] = []
     for name in ("rater", "pair", "dialogue"):  # the finer of two equal groupings: a dialogue of one pair is a pair
-        told = all(groups(crossed([factors[name], factors[other]])) > groups(factors[other]) for (other,) in terms)
-        if told and 1 < groups(factors[name]) < len(centred):
+        is_new = all(groups(crossed([factors[name], factors[term]])) > groups(factors[term]) for (term,) in terms)
+        if is_new and 1 < groups(factors[name]) < len(centred):
             terms.append((name,))
-    alike = dict.fromkeys(joined, 0.0)
+    shares = dict.fromkeys(joined, 0.0)
     if not terms or not centred.any():
-        return alike
+        return shares
     try:  # the point estimates draw nothing (sets=0), so the seed of this generator is never used
-        found = components(centred, factors, terms, generator=np.random.default_rng(0), sets=0)
+        parts = components(centred, factors, terms, generator=np.random.default_rng(0), sets=0).parts
     except InputError:  # too few votes to tell the terms apart; the design effect does not need them
         return dict.fromkeys(joined, float("nan"))
-    total = sum(max(part.value, 0.0) for part in found.parts)
-    return alike | {part.name: max(part.value, 0.0) / total for part in found.parts if part.name != RESIDUAL}
+    total = sum(max(part.value, 0.0) for part in parts)
+    return shares | {part.name: max(part.value, 0.0) / total for part in parts if part.name != RESIDUAL}
