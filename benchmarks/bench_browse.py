@@ -22,8 +22,8 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from analysis.browse.answer import answer
-from analysis.browse.page import browse_page
+from analysis.questions.browse.answer import answer
+from analysis.questions.browse.page import browse_page
 from analysis.votes.votes import read_votes
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote

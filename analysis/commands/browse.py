@@ -12,9 +12,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analysis.arguments import add_clusters_argument, add_json_argument, add_vote_arguments, deliver
 from dialogue.command_line import next_command
+
+if TYPE_CHECKING:
+    from analysis.showing.result import Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,65 +43,72 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, write the page, print the slices."""
+    from analysis.questions.browse.options import has_choices
+    from analysis.questions.browse.sets import has_ratings
+
+    if has_ratings(args.votes):
+        _browse_sets(args)
+    elif has_choices(args.votes):
+        _browse_questions(args)
+    else:
+        _browse_pairs(args)
+
+
+def _browse_pairs(args: argparse.Namespace) -> None:
+    """The page of a study whose raters compared two responses."""
     from analysis.arguments import votes_from
-    from analysis.browse.answer import answer
-    from analysis.browse.page import PAGE, browse_page
-    from analysis.browse.questions import is_of_questions
-    from analysis.browse.sets import is_of_sets
-    from analysis.browse.text import document, parts
+    from analysis.questions.browse.answer import answer
+    from analysis.questions.browse.page import PAGE, browse_page
+    from analysis.questions.browse.showing import document, parts
     from analysis.showing.result import Result
     from analysis.votes.cautions import reading_of, told_of_reading
     from analysis.votes.inputs import pairs_known
     from dialogue.errors import InputError
-    from dialogue.files import atomic
 
-    if is_of_sets(args.votes) or is_of_questions(args.votes):
-        (_browse_sets if is_of_sets(args.votes) else _browse_questions)(args)
-        return
     votes = votes_from(args, also=("comment",))
     try:
         controls = votes_from(args, also=("comment",), kinds=("control",))
     except InputError:  # no control pairs
         controls = None
     pairs = pairs_known(args.votes, args.pairs)[1]
-    found = answer(votes, tuple(pairs.values()), controls, clusters=args.clusters)
+    browsed = answer(votes, tuple(pairs.values()), controls, clusters=args.clusters)
     folder, name = (args.votes, args.votes.name) if args.votes.is_dir() else (args.votes.parent, args.votes.stem)
     out = args.out or folder / (f"browse-{args.question}.html" if args.question else PAGE)
-    with atomic(out) as handle:
-        handle.write(browse_page(found, args.title or name))
-    result = Result({**document(found), "reading": reading_of(votes)}, parts(found), dict, told_of_reading(votes))
-    then = next_command("python -m webbrowser", out.resolve().as_uri())
-    deliver(args, result, more=f"\n\nWritten: {out}", then=then)
+    result = Result({**document(browsed), "reading": reading_of(votes)}, parts(browsed), dict, told_of_reading(votes))
+    _deliver_page(args, result, browse_page(browsed, args.title or name), out)
 
 
 def _browse_questions(args: argparse.Namespace) -> None:
     """The page of a study whose raters picked options."""
-    from analysis.browse.page import PAGE, questions_page
-    from analysis.browse.questions import questions_to_browse
-    from analysis.browse.text import questions_document, questions_parts
+    from analysis.questions.browse.options import answer_questions
+    from analysis.questions.browse.page import PAGE, questions_page
+    from analysis.questions.browse.showing import questions_document, questions_parts
     from analysis.showing.result import Result
-    from dialogue.files import atomic
 
-    found = questions_to_browse(args.votes, uncounted=args.uncounted)
-    out = args.out or args.votes / PAGE
-    with atomic(out) as handle:
-        handle.write(questions_page(found, args.title or args.votes.resolve().name))
+    browsed = answer_questions(args.votes, uncounted=args.uncounted)
+    page = questions_page(browsed, args.title or args.votes.resolve().name)
     then = next_command("python -m analysis choose", args.votes)
-    result = Result(questions_document(found), questions_parts(found), dict)
-    deliver(args, result, more=f"\n\nWritten: {out}", then=then)
+    result = Result(questions_document(browsed), questions_parts(browsed), dict)
+    _deliver_page(args, result, page, args.out or args.votes / PAGE, then)
 
 
 def _browse_sets(args: argparse.Namespace) -> None:
     """The page of a study whose raters ranked and rated sets of responses."""
-    from analysis.browse.page import PAGE, sets_page
-    from analysis.browse.sets import sets_to_browse
-    from analysis.browse.text import sets_document, sets_parts
+    from analysis.questions.browse.page import PAGE, sets_page
+    from analysis.questions.browse.sets import answer_sets
+    from analysis.questions.browse.showing import sets_document, sets_parts
     from analysis.showing.result import Result
+
+    browsed = answer_sets(args.votes, sets=args.pairs, question=args.question or "", uncounted=args.uncounted)
+    page = sets_page(browsed, args.title or args.votes.resolve().name)
+    result = Result(sets_document(browsed), sets_parts(browsed), dict)
+    _deliver_page(args, result, page, args.out or args.votes / PAGE)
+
+
+def _deliver_page(args: argparse.Namespace, result: Result, page: str, out: Path, then: str = "") -> None:
     from dialogue.files import atomic
 
-    found = sets_to_browse(args.votes, sets=args.pairs, question=args.question or "", uncounted=args.uncounted)
-    out = args.out or args.votes / PAGE
     with atomic(out) as handle:
-        handle.write(sets_page(found, args.title or args.votes.resolve().name))
-    then = next_command("python -m webbrowser", out.resolve().as_uri())
-    deliver(args, Result(sets_document(found), sets_parts(found), dict), more=f"\n\nWritten: {out}", then=then)
+        handle.write(page)
+    then = then or next_command("python -m webbrowser", out.resolve().as_uri())
+    deliver(args, result, more=f"\n\nWritten: {out}", then=then)

@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> None:
     """Read the study, write the files, print the findings."""
     from random import SystemRandom
 
-    from analysis.browse.answer import answer
-    from analysis.browse.page import PAGE, browse_page
+    from analysis.questions.browse.answer import answer
+    from analysis.questions.browse.page import PAGE, browse_page
     from analysis.report.assembly import as_latex, as_markdown, page, report
     from analysis.report.paper.kit import kit_folder, write_kit
     from analysis.votes.cautions import told_of_reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from analysis.browse.page import address_of
+from analysis.questions.browse.page import address_of
 from analysis.report.answers import VotesAnswers
 from analysis.showing.page import Section
 from analysis.showing.tables import MOST_ROWS

@@ -249,17 +249,6 @@ def scatter_figure(
     return figure
 
 
-@styled
-def bars_figure(rows: Sequence[ForestRow], *, title: str, xlabel: str, recipe: str) -> Figure:
-    """Bars from zero with intervals and notes, one a line from the top. For components of variance."""
-    figure, axes = _rows_frame(rows, title=title, xlabel=xlabel, recipe=recipe, step=0.36)
-    for place, row in enumerate(rows):
-        axes.barh(-place, row.value, height=0.56, color=row.colour, alpha=0.85)
-        axes.plot([row.low, row.high], [-place, -place], color=INK, linewidth=1.1)
-    axes.axvline(0, color=GREY, linewidth=0.8)
-    return figure
-
-
 def _frame(
     title: str, recipe: str, xlabel: str, ylabel: str = "", *, height: float, left: float, right: float
 ) -> tuple[Figure, Axes]:

@@ -1,7 +1,10 @@
-// Shows the pairs that the form asks for, and says what their votes sum up to. Texts are only ever read, never written
-// as markup.
+// Shows the pairs that the form asks for, page by page, and says what their votes sum up to. Texts are only ever read,
+// never written as markup.
 "use strict";
+const PER_PAGE = 20;
 const form = document.getElementById("filter"), told = document.getElementById("told");
+const pages = document.getElementById("pages"), pageList = pages.querySelector("select");
+let matches = [], page = 0;
 const shown = [...document.querySelectorAll("article")].map((element) => ({
   element, keys: JSON.parse(element.dataset.k), votes: element.dataset.v.split(" ").map(Number), text: null,
 }));
@@ -48,14 +51,40 @@ function sums(kept) {
 
 function show() {
   const asked = chosen(), words = (asked.find ?? "").toLowerCase().split(/\s+/).filter(Boolean);
-  const kept = shown.filter((one) => {
+  matches = shown.filter((one) => {
     const keep = fits(one, asked, words);
     if (one.element.hidden === keep) one.element.hidden = !keep;
     return keep;
   });
   const by = asked.winner || asked.agreement ? " Chosen by their votes, so their shares say nothing of other pairs." : "";
-  told.textContent = `${count(kept.length)} of ${count(shown.length)} ${told.dataset.what ?? "pairs"}.${sums(kept)}${by}`;
+  told.textContent = `${count(matches.length)} of ${count(shown.length)} ${told.dataset.what ?? "pairs"}.${sums(matches)}${by}`;
+  const number = Math.ceil(matches.length / PER_PAGE);
+  pageList.replaceChildren(...Array.from({ length: number }, (_, k) => new Option(`${k + 1} of ${number}`, k)));
+  pages.hidden = number < 2;
+  turnTo(0);
   return asked;
+}
+
+// The pairs of other pages are hidden on the screen alone: print has all that were chosen.
+function turnTo(number) {
+  page = Math.min(Math.max(number, 0), Math.max(pageList.length - 1, 0));
+  matches.forEach((one, k) => one.element.classList.toggle("elsewhere", Math.floor(k / PER_PAGE) !== page));
+  pageList.value = page;
+  for (const button of pages.querySelectorAll("button")) button.disabled = !pageList.options[page + Number(button.dataset.step)];
+}
+
+function keepAddress(asked) {
+  const address = new URLSearchParams(asked);
+  if (page) address.set("page", page + 1);
+  history.replaceState(null, "", "#" + address);
+}
+
+function readOn(number) {
+  turnTo(number);
+  keepAddress(chosen());
+  const list = document.getElementById("pairs");
+  list.focus({ preventScroll: true });
+  list.scrollIntoView();
 }
 
 // A bare #n12 is a place on the page; anything with a name and a value is a choice.
@@ -69,16 +98,23 @@ function readAddress() {
       else field.value = given.get(field.name) ?? "";
     }
     show();
+    turnTo((Number(given.get("page")) || 1) - 1);
     return;
   }
   const place = asked && document.getElementById(asked);
   if (place?.hidden) { form.reset(); show(); }
-  if (place) place.scrollIntoView();
+  if (place) goTo(place);
+}
+
+// To a pair, on whatever page it is.
+function goTo(element) {
+  const k = matches.findIndex((one) => one.element === element);
+  if (k >= 0) turnTo(Math.floor(k / PER_PAGE));
+  element.scrollIntoView({ block: "start" });
 }
 
 function changed() {
-  const asked = show();
-  history.replaceState(null, "", "#" + new URLSearchParams(asked));
+  keepAddress(show());
 }
 
 form.addEventListener("input", changed);
@@ -88,11 +124,19 @@ addEventListener("hashchange", readAddress);
 document.getElementById("pairs").addEventListener("keydown", (event) => {
   const step = { j: 1, k: -1 }[event.key.toLowerCase()];
   if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
-  const here = event.target.closest("article"), seen = shown.map((one) => one.element).filter((one) => !one.hidden);
-  const next = seen[here ? seen.indexOf(here) + step : 0];
-  if (next) { next.focus(); next.scrollIntoView({ block: "start" }); }
+  const here = event.target.closest("article");
+  const next = matches[here ? matches.findIndex((one) => one.element === here) + step : page * PER_PAGE];
+  if (next) { goTo(next.element); next.element.focus(); }
 });
+pages.addEventListener("click", (event) => {
+  const step = Number(event.target.dataset.step);
+  if (step) readOn(page + step);
+});
+pageList.addEventListener("change", () => readOn(Number(pageList.value)));
+if (matchMedia("(max-width: 34rem)").matches) {
+  for (const table of [...document.querySelectorAll(".tables details")].slice(1)) table.open = false;
+}
 document.getElementById("plain").hidden = true;
 form.hidden = document.getElementById("hint").hidden = false;
-readAddress();
 if (!location.hash.includes("=")) show();
+readAddress();

@@ -89,7 +89,6 @@ FIGURES = {
         xlabel="x",
         recipe="|".join(["votes:1", *(f"key{k}:value" for k in range(40))]),
     ),
-    "long names of bars": lambda: plots.bars_figure([ForestRow(LONG, 1, 0, 2, LONG)], **TEXT),
     "long names of curves": lambda: plots.curves_figure(
         [PlottedLine(LONG, X, X / k) for k in range(1, 9)], ylabel="y", **TEXT
     ),
@@ -99,7 +98,6 @@ FIGURES = {
     "ranking of sixty": lambda: ranking_figure(MANY, TEXT["recipe"]),
     "ranks of sixty": lambda: ranks_figure(MANY, TEXT["recipe"]),
     "stopping": lambda: stopping_figure(dataclasses.replace(PLAN, signature=TEXT["recipe"])),
-    "bars": lambda: plots.bars_figure(ROWS, **TEXT),
     "curves": lambda: plots.curves_figure(
         [PlottedLine("one", X, X / 100, X / 200, X / 90), PlottedLine("two", X, X / 100)],
         ylabel="y",

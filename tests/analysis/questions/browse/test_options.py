@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from analysis.browse.page import questions_page
-from analysis.browse.questions import questions_to_browse
+from analysis.questions.browse.options import answer_questions
+from analysis.questions.browse.page import questions_page
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import write_records
@@ -45,19 +45,19 @@ def study(tmp_path):
 
 
 def test_it_counts_what_choose_counts(study):
-    found = questions_to_browse(study)
+    found = answer_questions(study)
     assert [one.firsts for one in found.questions] == [(3, 0, 0), (1, 1, 1), (0, 0, 0)]
     assert [one.seconds for one in found.questions] == [(0, 3, 0), (1, 1, 1), (0, 0, 0)]
     assert [one.agreement for one in found.questions] == ["all", "split", "single"]
     assert [one.picked for one in found.questions] == ["true", "none", "none"]
     assert [one.comments for one in found.questions] == [(), (HOSTILE,), ()]
     assert found.answers == 6 and any("blocked" in note for note in found.notes)
-    more = questions_to_browse(study, uncounted=True)
+    more = answer_questions(study, uncounted=True)
     assert more.questions[2].firsts == (0, 1, 1) and more.questions[2].comments == ("Blocked.",)
 
 
 def test_the_page_holds_texts_as_texts_and_nobody(study):
-    page = questions_page(questions_to_browse(study), "study")
+    page = questions_page(answer_questions(study), "study")
     assert HOSTILE not in page and "&lt;img" in page and page.count("<article") == 3
     assert "rater-" not in page and "q3" not in page and "At the end." not in page
     assert len(re.findall("really said", page)) == 3 and "3 best, 0 second best" in page
@@ -70,7 +70,7 @@ def test_the_command_finds_the_form_by_itself(study, capsys):
     assert "every question" in (study / "browse.html").read_text("utf-8")
     (study / "questions.jsonl").unlink()
     with pytest.raises(InputError, match=r"no questions\.jsonl"):
-        questions_to_browse(study)
+        answer_questions(study)
 
 
 @pytest.mark.browser

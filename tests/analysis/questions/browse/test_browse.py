@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.browse.answer import answer
-from analysis.browse.page import address_of, browse_page
-from analysis.browse.slices import slices_of
-from analysis.browse.text import document
 from analysis.notebook import preference
+from analysis.questions.browse.answer import answer, slices_of
+from analysis.questions.browse.page import address_of, browse_page
+from analysis.questions.browse.showing import document
 from analysis.votes.votes import read_votes
 from dialogue.files import read_records, write_records
 from dialogue.records import Candidate, Pair, Utterance, Vote
@@ -235,6 +234,37 @@ def test_keys_go_through_the_list_and_a_place_is_found_behind_a_filter(opened):
     view.get_by_label("Search").focus()
     view.keyboard.press("j")
     assert view.get_by_label("Search").input_value() == "j"
+
+
+@pytest.mark.browser
+def test_the_list_is_read_page_by_page_and_print_has_all_of_it(opened, found):
+    on_screen = "[...document.querySelectorAll('article')].filter(e => e.checkVisibility()).map(e => e.id).join()"
+    first, second = (",".join(f"n{k}" for k in range(*ends)) for ends in ((1, 21), (21, 27)))
+    view = opened()
+    assert view.evaluate(on_screen) == first and view.get_by_role("button", name="Previous").is_disabled()
+    view.get_by_role("button", name="Next").click()
+    assert view.evaluate(on_screen) == second and view.url.endswith("#page=2")
+    assert view.get_by_role("button", name="Next").is_disabled()
+    view.emulate_media(media="print")
+    assert view.evaluate(on_screen) == f"{first},{second}"
+    view.emulate_media(media="screen")
+    view.evaluate("location.hash = '#n20'")
+    await_that(view, f"{on_screen} === '{first}'")
+    view.locator("#n20").focus()
+    view.keyboard.press("j")
+    assert view.evaluate("document.activeElement.id") == "n21" and view.evaluate(on_screen) == second
+    view.evaluate("location.hash = '#kind=real&page=2'")
+    await_that(view, f"{on_screen} === 'n21,n22,n23,n24,n25'")
+    view.get_by_label("Agreement").select_option("split")
+    assert kept(view) < 20 and not view.get_by_role("button", name="Next").is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_slice_and_its_net_preference_are_seen_without_scrolling_sideways(opened, found, width):
+    view = opened(viewport={"width": width, "height": 900})
+    ends = view.evaluate("[...document.querySelectorAll('[scope=row] + td')].map(e => e.getBoundingClientRect().right)")
+    assert len(ends) == len(found.nets) and 0 < max(ends) <= width
 
 
 @pytest.mark.browser

@@ -6,7 +6,7 @@ It counts and computes no share: those, with their intervals, are what `choose` 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ ANSWERS = "choices.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionShown:
+class AnsweredQuestion:
     """One question as the page shows it; the numbers stand in the order of its options."""
 
     source: Question
@@ -36,10 +36,10 @@ class QuestionShown:
     @property
     def agreement(self) -> str:
         """How far raters agree on the best: all, most (more than half), split, or single (fewer than two answers)."""
-        given, most = sum(self.firsts) + self.nothing, max((*self.firsts, self.nothing))
-        if given < 2:
+        answers, most = sum(self.firsts) + self.nothing, max((*self.firsts, self.nothing))
+        if answers < 2:
             return "single"
-        return "all" if most == given else "most" if 2 * most > given else "split"
+        return "all" if most == answers else "most" if 2 * most > answers else "split"
 
     @property
     def picked(self) -> str:
@@ -51,58 +51,61 @@ class QuestionShown:
 
 
 @dataclass(frozen=True, eq=False)
-class QuestionsToBrowse:
+class QuestionsAnswer:
     """Every question but the hidden checks, in the order of the file."""
 
-    questions: tuple[QuestionShown, ...]
+    questions: tuple[AnsweredQuestion, ...]
     answers: int
     notes: tuple[str, ...]
     signature: str
 
 
-def is_of_questions(study: Path) -> bool:
+def has_choices(study: Path) -> bool:
     """Whether a folder holds answers to questions, and no votes."""
     return study.is_dir() and (study / ANSWERS).exists() and not (study / "votes.jsonl").exists()
 
 
-def questions_to_browse(study: Path, *, uncounted: bool = False) -> QuestionsToBrowse:
+def answer_questions(study: Path, *, uncounted: bool = False) -> QuestionsAnswer:
     """Read a study folder."""
     if not (study / FILE).exists():
         raise InputError(f"{study} has {ANSWERS} and no {FILE}: put the questions beside their answers.")
     questions = read_questions(study / FILE)
     path = study / ANSWERS
-    kept, notes = answers_kept(
+    choices, notes = answers_kept(
         read_choices(path, questions, judges=judges_beside([path])), questions, uncounted=uncounted
     )
-    given, wrote = defaultdict[str, list[OptionChoice]](list), comments_of_answers(study)
-    for one in kept:
-        given[one.question].append(one)
-    shown = tuple(
-        _shown(
-            one,
-            given[one.question],
-            [wrote[key] for a in given[one.question] if (key := (a.question, a.rater)) in wrote],
-        )
-        for one in questions
-        if one.kind != "check"
+    by_question, comments = defaultdict[str, list[OptionChoice]](list), comments_of_answers(study)
+    for choice in choices:
+        by_question[choice.question].append(choice)
+    answered = tuple(
+        _answered_question(question, by_question[question.question], comments)
+        for question in questions
+        if question.kind != "check"
     )
-    recipe = signature(choices=len(kept), questions=len(shown))
-    told = told_of_sources(tuple({one.source for one in kept}))
-    return QuestionsToBrowse(shown, len(kept), (*told, *notes), recipe)
+    recipe = signature(choices=len(choices), questions=len(answered))
+    sources = told_of_sources(tuple({choice.source for choice in choices}))
+    return QuestionsAnswer(answered, len(choices), (*sources, *notes), recipe)
 
 
-def _shown(question: Question, given: Sequence[OptionChoice], comments: Sequence[str]) -> QuestionShown:
-    firsts, seconds = Counter(one.first for one in given), Counter(one.second for one in given)
+def _answered_question(
+    question: Question, choices: Sequence[OptionChoice], comments: Mapping[tuple[str, str], str]
+) -> AnsweredQuestion:
+    firsts, seconds = Counter(choice.first for choice in choices), Counter(choice.second for choice in choices)
     places = range(len(question.options))
-    return QuestionShown(
-        question, tuple(firsts[n] for n in places), tuple(seconds[n] for n in places), firsts[None], tuple(comments)
+    keys = [(choice.question, choice.rater) for choice in choices]
+    return AnsweredQuestion(
+        question,
+        tuple(firsts[n] for n in places),
+        tuple(seconds[n] for n in places),
+        firsts[None],
+        tuple(comments[key] for key in keys if key in comments),
     )
 
 
 def comments_of_answers(study: Path) -> dict[tuple[str, str], str]:
     """What each rater wrote beside each of their answers: (question or set, rater) -> text."""
     path = study / "comments.jsonl"
-    wrote = defaultdict[tuple[str, str], list[str]](list)
-    for one in read_records(path, Comment) if path.exists() else ():
-        wrote[one.pair, one.rater].append(one.text)
-    return {key: " / ".join(texts) for key, texts in wrote.items()}
+    comments = defaultdict[tuple[str, str], list[str]](list)
+    for comment in read_records(path, Comment) if path.exists() else ():
+        comments[comment.pair, comment.rater].append(comment.text)
+    return {key: " / ".join(texts) for key, texts in comments.items()}

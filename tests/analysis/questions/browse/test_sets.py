@@ -6,8 +6,8 @@ import re
 import pytest
 
 from analysis.__main__ import COMMANDS
-from analysis.browse.page import sets_page
-from analysis.browse.sets import sets_to_browse
+from analysis.questions.browse.page import sets_page
+from analysis.questions.browse.sets import answer_sets
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
@@ -36,14 +36,14 @@ def study(tmp_path_factory):
 
 
 def test_every_rank_and_rating_that_counts_stands_beside_its_response(study):
-    found = sets_to_browse(study)
+    found = answer_sets(study)
     given = [one for one in read_records(study / "ratings.jsonl", ResponseRating) if one.counted]
     assert found.answers == 36 and len(found.sets) == 12 and found.question == "order"
     for one in found.sets:
         assert one.systems == SYSTEMS and one.answers == 3
         for n, name in enumerate(SYSTEMS):
             mine = [row for row in given if row.set == one.source.set and row.system == name]
-            for question, told in one.told[n]:
+            for question, told in one.values[n]:
                 values = [row.rank if question == "order" else row.score for row in mine if row.question == question]
                 assert told == ", ".join(f"{value:g}" for value in values) and len(values) == 3
         firsts = [row.response for row in given if row.set == one.source.set and row.rank == 1]
@@ -51,18 +51,18 @@ def test_every_rank_and_rating_that_counts_stands_beside_its_response(study):
         assert one.best == tuple(sorted({n for n in firsts if firsts.count(n) == most}))
         assert one.agreement == {3: "all", 2: "most", 1: "split"}[most]
     assert any("do not count" in note for note in found.notes)
-    assert sets_to_browse(study, uncounted=True).sets[0].answers == 4
+    assert answer_sets(study, uncounted=True).sets[0].answers == 4
 
 
 def test_another_question_is_looked_at_by_its_own_scale(study):
-    found = sets_to_browse(study, question="useful")
+    found = answer_sets(study, question="useful")
     assert {one.best for one in found.sets} == {(2,)} and {one.agreement for one in found.sets} == {"all"}
     with pytest.raises(InputError, match="the questions are order, fluent, useful"):
-        sets_to_browse(study, question="polite")
+        answer_sets(study, question="polite")
 
 
 def test_a_page_of_sets_holds_texts_as_texts_and_nobody(study):
-    page = sets_page(sets_to_browse(study), "study")
+    page = sets_page(answer_sets(study), "study")
     assert HOSTILE not in page and "&lt;img" in page and page.count("<article") == 12
     assert "hidden" not in re.sub(r"(?s)<style>.*?</style>|<script>.*?</script>| hidden", "", page)
     assert not re.search(r"\br[0-5]\b|blocked|Blocked|At the end", page.split("</style>")[1])
@@ -84,7 +84,7 @@ def test_browse_finds_sets_by_itself_and_says_where_they_are_missing(study, tmp_
     one = read_records(study / "response_sets.jsonl", ResponseSet)[:1]
     write_records(tmp_path / "few.jsonl", one, signature="t", kind=ResponseSet)
     with pytest.raises(InputError, match="does not hold set"):
-        sets_to_browse(study, sets=tmp_path / "few.jsonl")
+        answer_sets(study, sets=tmp_path / "few.jsonl")
 
 
 @pytest.mark.browser
@@ -93,7 +93,7 @@ def test_the_filters_of_sets_keep_those_with_one_highest(study, tmp_path, chromi
     page = chromium.new_page()
     page.goto((tmp_path / "b.html").as_uri())
     page.get_by_label("Highest by order").select_option("best-1")
-    wanted = sum(one.best == (2,) for one in sets_to_browse(study).sets)
+    wanted = sum(one.best == (2,) for one in answer_sets(study).sets)
     assert page.locator("article:visible").count() == wanted > 0
     assert page.locator("#told").inner_text().startswith(f"{wanted} of 12 sets.")
     page.close()

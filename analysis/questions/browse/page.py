@@ -1,0 +1,207 @@
+"""The page of all pairs: one file without network, readable without script, whose texts are data and never markup.
+
+Its policy lets in the one script and the one style sheet of this file, by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import jinja2
+
+from analysis.questions.browse.answer import BrowseAnswer, CastVote, JudgedPair, SliceNet
+from analysis.questions.browse.options import AnsweredQuestion, QuestionsAnswer
+from analysis.questions.browse.sets import RatedSet, SetsAnswer
+from analysis.questions.browse.showing import AGREEMENT, net_words, slice_words
+from analysis.showing.page import hash_source
+from analysis.showing.words import percent
+from analysis.votes.voters import not_people
+from dialogue.signature import VERSION
+
+TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
+PAGE = "browse.html"
+FIXED = 5  # keys of a pair before its slices: both systems, winner, agreement, kind
+
+
+def browse_page(answer: BrowseAnswer, title: str) -> str:
+    """The whole page of pairs."""
+    places = {cut.name: k for k, cut in enumerate(answer.slices, FIXED)}
+    return _render(
+        "browse/pairs.html",
+        "pair",
+        title=title,
+        answer=answer,
+        facets=list(_facets(answer)),
+        articles=list(_articles(answer)),
+        tables=list(_slice_tables(answer)),
+        places=places,
+        not_people=not_people(answer.voters),
+    )
+
+
+def questions_page(answer: QuestionsAnswer, title: str) -> str:
+    """The whole page of questions; its script is that of pairs, whose keys of systems stay empty."""
+    kinds = dict.fromkeys(question.source.kind for question in answer.questions)
+    facets = [
+        (
+            "winner",
+            "Most picked",
+            [("true", "the true option"), ("other", "another option"), ("none", "nothing: even")],
+        ),
+        ("agreement", "Agreement", [*AGREEMENT.items()]),
+        ("kind", "Kind", [(kind, kind) for kind in kinds]),
+    ]
+    articles = [
+        _article(question, question.source.question, question.picked) | {"question": question}
+        for question in answer.questions
+    ]
+    return _render("browse/questions.html", "question", title=title, answer=answer, facets=facets, articles=articles)
+
+
+def sets_page(answer: SetsAnswer, title: str) -> str:
+    """The whole page of sets of responses."""
+    systems = sorted({name for rated in answer.sets for name in rated.systems})
+    kinds = dict.fromkeys(rated.source.kind for rated in answer.sets)
+    facets = [
+        ("winner", f"Highest by {answer.question}", [*((name, name) for name in systems), (":none", "nothing: even")]),
+        ("agreement", "Agreement on the highest", [*AGREEMENT.items()]),
+        ("kind", "Kind", [(kind, kind) for kind in kinds]),
+    ]
+    articles = [
+        _article(rated, rated.source.set, rated.systems[rated.best[0]] if len(rated.best) == 1 else ":none")
+        | {"rated": rated}
+        for rated in answer.sets
+    ]
+    return _render("browse/sets.html", "set", title=title, answer=answer, facets=facets, articles=articles)
+
+
+def _article(judged: AnsweredQuestion | RatedSet, name: str, winner: str) -> dict[str, Any]:
+    """What the frame shows of a question or a set; the keys of two systems stay empty."""
+    keys = json.dumps(["", "", winner, judged.agreement, judged.source.kind])
+    return {"name": name, "source": judged.source, "keys": keys, "counts": "0 0 0", "comments": judged.comments}
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _render(template: str, what: str, **values: object) -> str:
+    """What no text file can hold (half a character) becomes a question mark."""
+    script, style = (_read_template(name) for name in ("browse.js", "browse.css"))
+    page = (
+        _templates()
+        .get_template(template)
+        .render(
+            **{"places": {}, "not_people": [], **values},
+            what=what,
+            version=VERSION,
+            script=script,
+            style=style,
+            policy=f"default-src 'none'; script-src '{hash_source(script)}'; style-src '{hash_source(style)}'; "
+            "base-uri 'none'; form-action 'none'",
+        )
+    )
+    return page.encode("utf-8", "replace").decode()
+
+
+def address_of(facets: Mapping[str, str], page: str = "") -> str:
+    """Where the pairs stand that these choices of the form leave.
+
+    >>> address_of({"system": "lstm 0", "agreement": "split"}, "browse.html")
+    'browse.html#system=lstm+0&agreement=split'
+    """
+    return f"{page}#{urlencode(facets)}"
+
+
+def _read_template(name: str) -> str:
+    return (TEMPLATES / "browse" / name).read_text(encoding="utf-8")
+
+
+def _facets(answer: BrowseAnswer) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:
+    """Name, label and choices of every list of the form, in the order of each pair's keys."""
+    systems = [(name, name) for name in answer.systems]
+    yield "system", "System", systems
+    yield "against", "Against", systems
+    yield "winner", "Most votes for", [*systems, (":tie", "tie"), (":none", "nothing: even")]
+    yield "agreement", "Agreement", [*AGREEMENT.items()]
+    yield "kind", "Kind", [(kind, kind) for kind in dict.fromkeys(pair.kind for pair in answer.pairs)]
+    for cut in answer.slices:
+        yield cut.name, cut.title, cut.values
+
+
+def _slice_tables(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
+    """A table of slices for every two systems, each line with the address of its pairs; one table where none is cut."""
+    titles = {cut.name: cut.title for cut in answer.slices}
+    if not any(net.slice for net in answer.nets):
+        lines = [_line(net, f"{net.first} against {net.second}") for net in answer.nets]
+        table = {"summary": "What the votes say", "first": "the first system", "head": "Systems"}
+        yield from [table | {"groups": [("", lines)]}] if lines else []
+        return
+    for (first, second), nets in groupby(answer.nets, lambda net: (net.first, net.second)):
+        groups = [
+            (titles.get(name, ""), [_line(net, slice_words(answer, net)) for net in group])
+            for name, group in groupby(nets, lambda net: net.slice)
+        ]
+        summary = f"{first} against {second}, slice by slice"
+        yield {"summary": summary, "first": first, "head": "Slice", "groups": groups}
+
+
+def _line(net: SliceNet, words: str) -> dict[str, str]:
+    cut = {net.slice: net.value} if net.slice else {}
+    return {
+        "words": words,
+        "address": address_of({"system": net.first, "against": net.second, "kind": "real", **cut}),
+        "net": net_words(net),
+        "ties": percent(net.counts[2] / net.votes),
+        "votes": f"{net.votes:,}",
+        "pairs": f"{net.pairs:,}",
+    }
+
+
+def _articles(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
+    """Every pair as the template needs it; `keys` are for the script, in the order of the form."""
+    for k, pair in enumerate(answer.pairs):
+        keys = [*pair.systems, _winner(pair), pair.agreement, pair.kind]
+        keys += [cut.values[cut.codes[k]][0] if cut.codes[k] >= 0 else "" for cut in answer.slices]
+        yield {
+            "name": pair.pair,
+            "source": pair.source,
+            "keys": json.dumps(keys),
+            "counts": " ".join(map(str, pair.counts)),
+            "sides": _sides(pair),
+            "votes": "; ".join(_vote_words(vote, pair.systems) for vote in pair.votes),
+            "comments": [vote.comment for vote in pair.votes if vote.comment],
+        }
+
+
+def _winner(pair: JudgedPair) -> str:
+    side = pair.winner
+    return pair.systems[side == "b"] if side in ("a", "b") else f":{side or 'none'}"
+
+
+def _sides(pair: JudgedPair) -> list[tuple[str, int, str]]:
+    texts = ("", "") if pair.source is None else (pair.source.a.text, pair.source.b.text)
+    return [(name, number, text) for name, number, text in zip(pair.systems, pair.counts[:2], texts, strict=True)]
+
+
+def _vote_words(vote: CastVote, systems: tuple[str, str]) -> str:
+    """`lstm-0, on the left, 6.0 s`."""
+    if vote.automatic:
+        return "tie, recorded because both are the same text"
+    words = ["tie" if vote.choice == "tie" else systems[vote.choice == "b"]]
+    if vote.left and vote.choice != "tie":
+        words.append("on the left" if vote.left == vote.choice else "on the right")
+    return ", ".join([*words, *([] if vote.seconds is None else [f"{vote.seconds:.1f} s"])])

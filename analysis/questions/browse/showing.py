@@ -1,0 +1,148 @@
+"""What browsing shows in numbers, as a table, sentences and the document of `--json`; the texts are on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from analysis.questions.browse.answer import BrowseAnswer, JudgedPair, SliceNet
+from analysis.questions.browse.options import AnsweredQuestion, QuestionsAnswer
+from analysis.questions.browse.sets import RatedSet, SetsAnswer
+from analysis.showing.tables import Table
+from analysis.showing.words import count, percent, plain, signed
+from analysis.votes.voters import marked_table, not_people
+
+AGREEMENT = {
+    "all": "all raters alike",
+    "most": "more than half alike",
+    "split": "no majority",
+    "single": "fewer than two votes",
+}
+
+
+def parts(answer: BrowseAnswer) -> list[Table | str]:
+    """The table of slices, what to know, and the recipe."""
+    tables = [marked_table(slices_table(answer), answer.voters)] if answer.nets else []
+    real = [pair for pair in answer.pairs if pair.kind == "real"]
+    return [
+        *tables,
+        f"{count(len(real), 'pair')}: {_agreement_words(real)}.",
+        *answer.notes,
+        *not_people(answer.voters),
+        answer.signature,
+    ]
+
+
+def slices_table(answer: BrowseAnswer) -> Table:
+    """A line for every two systems, and one for each slice of theirs."""
+    titles = {cut.name: cut.title for cut in answer.slices}
+    rows = [
+        [
+            f"{net.first} against {net.second}",
+            f"{titles[net.slice]}: {slice_words(answer, net)}" if net.slice else "all pairs",
+            f"{net.pairs:,}",
+            f"{net.votes:,}",
+            net_words(net),
+            percent(net.counts[2] / net.votes),
+        ]
+        for net in answer.nets
+    ]
+    head = ["systems", "slice", "pairs", "votes", "net preference for the first, points (95 % interval)", "ties"]
+    return Table(head, rows, "What the votes say in each slice")
+
+
+def slice_words(answer: BrowseAnswer, net: SliceNet) -> str:
+    """The words of a slice's value, without its title; `all pairs` for the whole."""
+    values = {cut.name: dict(cut.values) for cut in answer.slices}
+    return values[net.slice][net.value] if net.slice else "all pairs"
+
+
+def net_words(net: SliceNet) -> str:
+    """`+6.1 (−2.0 to +14.2)`, or why there is no interval."""
+    if net.net is None:
+        return f"{signed(100 * (net.counts[0] - net.counts[1]) / net.votes)} ({net.reason})"
+    return f"{signed(100 * net.net.value)} ({signed(100 * net.net.low)} to {signed(100 * net.net.high)})"
+
+
+def document(answer: BrowseAnswer) -> dict[str, Any]:
+    """The stable keys of `--json`."""
+    keys = {
+        "pairs": len(answer.pairs),
+        "systems": answer.systems,
+        "slices": [{"slice": cut.name, "title": cut.title, "values": dict(cut.values)} for cut in answer.slices],
+        "nets": [_net_keys(net) for net in answer.nets],
+        "notes": answer.notes,
+        "signature": answer.signature,
+    }
+    return dict(plain(keys))
+
+
+def questions_parts(answer: QuestionsAnswer) -> list[Table | str]:
+    """How far raters agree, what to know, and the recipe."""
+    sizes = f"{count(len(answer.questions), 'question')} with {count(answer.answers, 'answer')}"
+    return [f"{sizes}: {_agreement_words(answer.questions)}.", *answer.notes, answer.signature]
+
+
+def questions_document(answer: QuestionsAnswer) -> dict[str, Any]:
+    """The stable keys of `--json` for a study of questions."""
+    keys = {
+        "questions": len(answer.questions),
+        "answers": answer.answers,
+        "agreement": _agreement_counts(answer.questions),
+        "notes": answer.notes,
+        "signature": answer.signature,
+    }
+    return dict(plain(keys))
+
+
+def sets_parts(answer: SetsAnswer) -> list[Table | str]:
+    """How far raters agree on the highest, what to know, and the recipe."""
+    sizes = f"{count(len(answer.sets), 'set')} with {count(answer.answers, 'answer')}"
+    return [
+        f"{sizes}; the highest by {answer.question}: {_agreement_words(answer.sets)}.",
+        *answer.notes,
+        answer.signature,
+    ]
+
+
+def sets_document(answer: SetsAnswer) -> dict[str, Any]:
+    """The stable keys of `--json` for a study of sets."""
+    keys = {
+        "sets": len(answer.sets),
+        "answers": answer.answers,
+        "question": answer.question,
+        "agreement": _agreement_counts(answer.sets),
+        "notes": answer.notes,
+        "signature": answer.signature,
+    }
+    return dict(plain(keys))
+
+
+def _net_keys(net: SliceNet) -> dict[str, Any]:
+    first, second, ties = net.counts
+    interval = net.net
+    return {
+        "first": net.first,
+        "second": net.second,
+        "slice": net.slice,
+        "value": net.value,
+        "pairs": net.pairs,
+        "votes": net.votes,
+        "for_first": first,
+        "for_second": second,
+        "ties": ties,
+        "net": (first - second) / net.votes if interval is None else interval.value,
+        "low": interval and interval.low,
+        "high": interval and interval.high,
+        "no_interval": net.reason,
+    }
+
+
+def _agreement_counts(judged: Sequence[JudgedPair | AnsweredQuestion | RatedSet]) -> dict[str, int]:
+    """How many there are of each kind of agreement."""
+    kinds = [item.agreement for item in judged]
+    return {key: kinds.count(key) for key in AGREEMENT}
+
+
+def _agreement_words(judged: Sequence[JudgedPair | AnsweredQuestion | RatedSet]) -> str:
+    return ", ".join(f"{AGREEMENT[key]} {number:,}" for key, number in _agreement_counts(judged).items() if number)
