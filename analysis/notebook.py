@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from analysis.questions.ratings.asking import ranks as ranks
     from analysis.questions.ratings.asking import ratings as ratings
     from analysis.questions.robustness import robustness as robustness
-    from analysis.questions.worth import worth as worth
     from analysis.questions.variance.asking import variance as variance
+    from analysis.questions.worth import worth as worth
     from analysis.votes.keeping import Unverified
     from analysis.votes.systems import Matches
     from analysis.votes.votes import Votes

@@ -69,7 +69,9 @@ class Drawing:
 def _image(figure: Figure) -> str:
     from analysis.showing.plots import png
 
-    titles = "; ".join(title for axes in figure.axes for loc in ("left", "center") if (title := axes.get_title(loc)))
+    titles = str(figure.get_label()) or "; ".join(
+        title for axes in figure.axes for loc in ("left", "center") if (title := axes.get_title(loc))
+    )
     source = b64encode(png(figure)).decode()
     width = round(100 * figure.get_figwidth())
     return f'<img alt="{escape(titles)}" width="{width}" src="data:image/png;base64,{source}">'

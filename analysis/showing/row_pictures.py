@@ -71,6 +71,7 @@ def picture(rows: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Fig
     below = 0.34 + measure_height(unit, label_size) + measure_height(caption, small) + foot
     height = above + tops[-1] + below
     figure = Figure(figsize=(wide, height))
+    figure.set_label(rows.title)  # what a notebook reads out
     axes = figure.add_axes((left, below / height, right - left, tops[-1] / height))
     figure.text(0.02, 1 - 0.1 / height, title, fontsize=size.title, fontweight="bold", va="top")
     _frame(axes, rows, head, tops[-1], size)

@@ -198,7 +198,7 @@ def test_one_call_draws_what_the_command_draws(frame, tmp_path):
         (agreement(frame), ["agreement", "agreement-raters", "agreement-spam"]),
         (preference(frame, sets=50), ["preference", "preference-ranks"]),
         (plan(frame), ["plan", "plan-stopping"]),
-        (variance(frame, score="tie", sets=20), ["variance-1"]),
+        (variance(frame, score="tie", sets=20), ["variance", "variance-1"]),
     ):
         drawn = found.plot()
         page = Page(drawn._repr_html_())
