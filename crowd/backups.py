@@ -43,9 +43,11 @@ def save_study(study: Path, database: str | None, file: Path) -> Mapping[str, in
 
 def restore_study(study: Path, database: str | None, file: Path) -> Mapping[str, int]:
     """Make the study; how many rows of each table it has."""
-    there = [name for name in (*FILES, STORE) if (study / name).exists()]
-    if there:
-        raise InputError(f"{study} has {', '.join(there)} already, which a backup does not replace. Name a new folder.")
+    present = [name for name in (*FILES, STORE) if (study / name).exists()]
+    if present:
+        raise InputError(
+            f"{study} has {', '.join(present)} already, which a backup does not replace. Name a new folder."
+        )
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / STORE
         texts = _unpacked(file, copy)

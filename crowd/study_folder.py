@@ -23,42 +23,42 @@ from dialogue.errors import InputError
 from dialogue.files import atomic
 
 
-def hit_of(study: Path, given: Path | None, questions: Path | None = None) -> Hit:
+def hit_of(study: Path, path: Path | None, questions: Path | None = None) -> Hit:
     """The study's own hit.toml, else the paper's HIT; one that is given becomes the study's own, and stays it.
 
     With questions, a study that has none yet gets one that says the form, and another form is refused.
     """
     own = study / "hit.toml"
-    if questions is not None and given is None and not own.exists():
+    if questions is not None and path is None and not own.exists():
         with atomic(own) as file:
             file.write('form = "choice"\n')
-    hit = _own_hit(own, given)
+    hit = _own_hit(own, path)
     if questions is not None and FORMS[hit.form].option != "questions":
         raise InputError(
-            f'{given or own} is of the form {hit.form}, and questions are of another. Add form = "choice" to it, or '
+            f'{path or own} is of the form {hit.form}, and questions are of another. Add form = "choice" to it, or '
             "serve the questions in a study folder of their own."
         )
     return hit
 
 
-def _own_hit(own: Path, given: Path | None) -> Hit:
-    if given is not None:
-        hit = read_hit(given)
+def _own_hit(own: Path, path: Path | None) -> Hit:
+    if path is not None:
+        hit = read_hit(path)
         if own.exists() and read_hit(own) != hit:
-            raise InputError(f"{own} differs from {given}. A study keeps one HIT: change the file in its folder.")
+            raise InputError(f"{own} differs from {path}. A study keeps one HIT: change the file in its folder.")
         if not own.exists():
             with atomic(own) as file:
-                file.write(given.read_text(encoding="utf-8-sig"))
+                file.write(path.read_text(encoding="utf-8-sig"))
     return read_hit(own if own.exists() else None)
 
 
-def pairs_file(study: Path, given: Path | None, form: FormName = "pairs") -> Path:
+def pairs_file(study: Path, typed_path: Path | None, form: FormName = "pairs") -> Path:
     """The file of pairs, or of what else the form shows, which must be there."""
-    shown = FORMS[form]
-    path = given or study / shown.file
+    form_rules = FORMS[form]
+    path = typed_path or study / form_rules.file
     if not path.exists():
-        make = f"Make {Path(shown.file).stem} ({shown.command} {study})"
-        raise InputError(f"{path} does not exist. {make} or name them: --{shown.option}.")
+        make = f"Make {Path(form_rules.file).stem} ({form_rules.command} {study})"
+        raise InputError(f"{path} does not exist. {make} or name them: --{form_rules.option}.")
     return path
 
 
@@ -125,11 +125,11 @@ def _of_another_kind(store: Store, study: Path, simulated: bool) -> str:
 
 def _too_few_checks(store: Store, hit: Hit, path: Path) -> str:
     with store.read() as connection:
-        checks, asked = rules_of(connection, hit).fewest_checks, hit.first_checks + hit.later_checks
-    if checks >= asked:
+        checks, questions_asked = rules_of(connection, hit).fewest_checks, hit.first_checks + hit.later_checks
+    if checks >= questions_asked:
         return ""
     return (
-        f"{path} holds {checks} checks, but hit.toml asks for {asked} in a first sitting: a rater meets each check "
+        f"{path} holds {checks} checks, but hit.toml asks for {questions_asked} in a first sitting: a rater meets each check "
         f"once, so a first sitting has {checks} and a later one none. Add pairs of kind check, or lower later_checks."
     )
 

@@ -30,15 +30,15 @@ def _tell(sentence: str) -> None:
 
 def from_environment() -> Flask:
     """The application as SEEDVOTE_STUDY, SEEDVOTE_DATABASE, SEEDVOTE_PREFIX, ... describe it (see docs/crowd.md)."""
-    read = os.environ.get
-    if not (folder := read("SEEDVOTE_STUDY")):
+    variable = os.environ.get
+    if not (folder := variable("SEEDVOTE_STUDY")):
         raise InputError("SEEDVOTE_STUDY is not set; it names the study folder, which holds pairs.jsonl.")
     study = Path(folder)
-    log_to_stderr(quiet=read("SEEDVOTE_QUIET", "") == "1")
-    hit, seed = hit_of(study, None), int(read("SEEDVOTE_SEED", "0"))
-    simulated = read("SEEDVOTE_SIMULATED", "") == "1"
-    url = prepare_study(study, None, hit, read("SEEDVOTE_DATABASE"), seed=seed, simulated=simulated, tell=_tell)
-    places, walk_in = doors_in_environment(read), read("SEEDVOTE_WALK_IN", "") == "1"
+    log_to_stderr(quiet=variable("SEEDVOTE_QUIET", "") == "1")
+    hit, seed = hit_of(study, None), int(variable("SEEDVOTE_SEED", "0"))
+    simulated = variable("SEEDVOTE_SIMULATED", "") == "1"
+    url = prepare_study(study, None, hit, variable("SEEDVOTE_DATABASE"), seed=seed, simulated=simulated, tell=_tell)
+    places, walk_in = doors_in_environment(variable), variable("SEEDVOTE_WALK_IN", "") == "1"
     sites = sites_at(places)
     with opened(study, url) as store:
         adopt_launches(store, study)
@@ -52,11 +52,11 @@ def from_environment() -> Flask:
             submit_to=sites[0] if sites else "",
             source="simulated" if simulated else "local",
             invited=not simulated and not walk_in,
-            prefix=read("SEEDVOTE_PREFIX", "").rstrip("/"),
-            proxies=int(read("SEEDVOTE_PROXIES", "0")),
-            https=read("SEEDVOTE_HTTPS", "") == "1",
-            frame_ancestors=(*read("SEEDVOTE_FRAME_ANCESTORS", "").split(), *sites),
-            rate=float(read("SEEDVOTE_RATE", "20")),
-            address_rate=float(limit) if (limit := read("SEEDVOTE_ADDRESS_RATE")) else None,
+            prefix=variable("SEEDVOTE_PREFIX", "").rstrip("/"),
+            proxies=int(variable("SEEDVOTE_PROXIES", "0")),
+            https=variable("SEEDVOTE_HTTPS", "") == "1",
+            frame_ancestors=(*variable("SEEDVOTE_FRAME_ANCESTORS", "").split(), *sites),
+            rate=float(variable("SEEDVOTE_RATE", "20")),
+            address_rate=float(limit) if (limit := variable("SEEDVOTE_ADDRESS_RATE")) else None,
         )
     )

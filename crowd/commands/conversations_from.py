@@ -65,19 +65,21 @@ def run(args: argparse.Namespace) -> None:
     if hit.exists() and (form := read_hit(hit).form) != "conversations":
         raise InputError(f"{hit} is of the form {form}. Write {FORM} into it, or name another study (--out).")
     how = {"stated": meanings(parse_names(args.columns, "--columns"), "--columns"), "judged": args.judge}
-    held = [one for given in args.files for one in read_conversations(*_named(given), **how)]
+    conversations = [conversation for typed in args.files for conversation in read_conversations(*_named(typed), **how)]
     if args.at_random:
-        held = [replace(one, goal="") for one in held]
-    real = pairs_of_systems(held, args.pairs, seed=args.seed)
-    controls = within_systems(held, len(real) // 10 if args.controls is None else args.controls, seed=args.seed)
-    whole = read_conversations(args.checks_from, **how) if args.checks_from else held
-    checks = conversation_checks(whole, args.checks, seed=args.seed)
+        conversations = [replace(conversation, goal="") for conversation in conversations]
+    real = pairs_of_systems(conversations, args.pairs, seed=args.seed)
+    controls = within_systems(
+        conversations, len(real) // 10 if args.controls is None else args.controls, seed=args.seed
+    )
+    check_conversations = read_conversations(args.checks_from, **how) if args.checks_from else conversations
+    checks = conversation_checks(check_conversations, args.checks, seed=args.seed)
     recipe = signature(pairs=len(real), controls=len(controls), checks=len(checks), judged=args.judge, seed=args.seed)
     write_records(path, [*real, *controls, *checks], signature=recipe, kind=Pair)
     if not hit.exists():
         with atomic(hit) as file:
             file.write(_hit())
-    _tell(path, held, real, controls, checks)
+    _tell(path, conversations, real, controls, checks)
     tell_next("python -m crowd preview", "--hit", hit, "--pairs", path)
 
 
@@ -86,26 +88,35 @@ def _hit() -> str:
     from crowd.hit.hit import usual_hit
 
     usual = usual_hit("conversations")
-    told = (f"{name} = {json.dumps(getattr(usual, name))}" for name in ("title", "question", "lease_minutes"))
-    return "\n".join([FORM, *told, ""])
+    usual_lines = (f"{name} = {json.dumps(getattr(usual, name))}" for name in ("title", "question", "lease_minutes"))
+    return "\n".join([FORM, *usual_lines, ""])
 
 
-def _named(given: str) -> tuple[Path, str]:
+def _named(text: str) -> tuple[Path, str]:
     """A file, and the system that its name before `=` says, unless a file is called that."""
-    name, sign, rest = given.partition("=")
-    return (Path(given), "") if Path(given).exists() or not sign else (Path(rest), name.strip())
+    name, sign, path_text = text.partition("=")
+    return (Path(text), "") if Path(text).exists() or not sign else (Path(path_text), name.strip())
 
 
-def _tell(path: Path, held: list[HeldConversation], real: list[Pair], controls: list[Pair], checks: list[Pair]) -> None:
-    lengths = sorted(len(one.turns) for one in held)
-    how = "on one goal" if all(one.goal for one in held) else "at random, since none has a goal"
-    systems = ", ".join(f"{number} of {name}" for name, number in sorted(Counter(one.system for one in held).items()))
-    print(f"Read: {len(held):,} conversations ({systems}), {lengths[0]} to {lengths[-1]} turns.")
+def _tell(
+    path: Path, conversations: list[HeldConversation], real: list[Pair], controls: list[Pair], checks: list[Pair]
+) -> None:
+    lengths = sorted(len(conversation.turns) for conversation in conversations)
+    how = (
+        "on one goal"
+        if all(conversation.goal for conversation in conversations)
+        else "at random, since none has a goal"
+    )
+    systems = ", ".join(
+        f"{number} of {name}"
+        for name, number in sorted(Counter(conversation.system for conversation in conversations).items())
+    )
+    print(f"Read: {len(conversations):,} conversations ({systems}), {lengths[0]} to {lengths[-1]} turns.")
     met = {side for pair in real for side in (pair.a.text, pair.b.text)}
-    if left := sum(one.as_side().text not in met for one in held):
+    if left := sum(conversation.as_side().text not in met for conversation in conversations):
         print(f"{left:,} of them stand in no real pair: no other system has a further one on their goal.")
-    alike = sum(pair.identical for pair in real)
+    identical = sum(pair.identical for pair in real)
     print(
-        f"{path}: {len(real):,} pairs, paired {how} ({alike} of two identical conversations), "
+        f"{path}: {len(real):,} pairs, paired {how} ({identical} of two identical conversations), "
         f"{len(controls):,} controls, {len(checks):,} checks."
     )

@@ -39,10 +39,10 @@ def run(args: argparse.Namespace) -> None:
     wanted = meanings(parse_names(args.columns, "--columns"), "--columns")
     if not wanted:
         raise InputError("--columns is empty; name what to keep, e.g. age=Age,sex=Sex.")
-    people, told = coarse_columns(args.table, wanted)
+    people, notes = coarse_columns(args.table, wanted)
     key = _key(args)
     out = args.out or args.study / "demographics.csv"
-    rows = sorted([rater_hash(key, person), *(told[name][person] for name in wanted)] for person in people)
+    rows = sorted([rater_hash(key, person), *(notes[name][person] for name in wanted)] for person in people)
     with atomic(out) as handle:
         table = csv.writer(handle, lineterminator="\n")
         table.writerow(["rater", *wanted])
@@ -56,8 +56,8 @@ def _key(args: argparse.Namespace) -> str:
     from crowd.store.store import settings
     from crowd.study_folder import opened
 
-    beside = args.study / "rater.key"
-    if beside.exists():
-        return str(beside.read_text(encoding="ascii").strip())
+    key_file = args.study / "rater.key"
+    if key_file.exists():
+        return str(key_file.read_text(encoding="ascii").strip())
     with opened(args.study, args.database) as store, store.read() as connection:
         return settings(connection)["rater_key"]

@@ -46,24 +46,24 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("--licence is the licence of preference data; give --preferences as well.")
     out = args.out or args.study
     with opened(args.study, args.database) as store:
-        hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
+        hit, notes = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
         if hit.exclude:
-            told.append(exclude_by_rule(store, store.now()))
+            notes.append(exclude_by_rule(store, store.now()))
         with store.read() as connection:
-            found = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
+            exported = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
             log = list(exporting.exported_events(connection)) if args.events else []
-    preferences = preference_data.preference_data(found) if args.preferences else None
-    answers = out / f"{found.name}.{args.format}"
-    exporting.write(answers, found.votes, found.kind, found.recipe)
-    exporting.write(out / f"raters.{args.format}", found.raters, Rater, found.recipe)
+    preferences = preference_data.preference_data(exported) if args.preferences else None
+    answers = out / f"{exported.name}.{args.format}"
+    exporting.write(answers, exported.votes, exported.kind, exported.recipe)
+    exporting.write(out / f"raters.{args.format}", exported.raters, Rater, exported.recipe)
     if args.events:
-        exporting.write(out / f"events.{args.format}", log, None, found.recipe)
-    gave = sum(one.votes > 0 for one in found.raters)
-    came = "" if gave == len(found.raters) else f" ({len(found.raters)} came)"
-    print(f"{found.given} {found.name} of {gave} rater{'s' * (gave != 1)}{came}: {answers}")
-    if found.comments:
-        exporting.write(out / f"comments.{args.format}", found.comments, Comment, found.recipe)
-        print(f"{len(found.comments)} comments: {out}/comments.{args.format}. Read them before you publish any.")
+        exporting.write(out / f"events.{args.format}", log, None, exported.recipe)
+    gave = sum(rater.votes > 0 for rater in exported.raters)
+    came = "" if gave == len(exported.raters) else f" ({len(exported.raters)} came)"
+    print(f"{exported.given} {exported.name} of {gave} rater{'s' * (gave != 1)}{came}: {answers}")
+    if exported.comments:
+        exporting.write(out / f"comments.{args.format}", exported.comments, Comment, exported.recipe)
+        print(f"{len(exported.comments)} comments: {out}/comments.{args.format}. Read them before you publish any.")
     if preferences:
         folder = out / preference_data.FOLDER
         preference_data.write_preferences(
@@ -75,14 +75,14 @@ def run(args: argparse.Namespace) -> None:
         )
         clear, even = len(preferences.preferences), len(preferences.ties)
         print(f"{clear} preference{'s' * (clear != 1)} and {even} pair{'s' * (even != 1)} without one: {folder}")
-        told += [f"Left out: {reason}." for reason in preferences.omitted]
+        notes += [f"Left out: {reason}." for reason in preferences.omitted]
         if not args.licence:
-            told.append("The card of the preferences says licence: unknown. State it with --licence, e.g. cc-by-4.0.")
-    if recorded := len(found.votes) - found.given:
+            notes.append("The card of the preferences says licence: unknown. State it with --licence, e.g. cc-by-4.0.")
+    if recorded := len(exported.votes) - exported.given:
         print(f"And {recorded} ties recorded for identical responses: nobody gave them, and they say so (auto).")
-    if unverified := sum(vote.extra.get("verified") is False for vote in found.votes):
-        told.append(
-            f"{unverified} {found.name} do not count: no marketplace has confirmed their visit. See crowd verify."
+    if unverified := sum(vote.extra.get("verified") is False for vote in exported.votes):
+        notes.append(
+            f"{unverified} {exported.name} do not count: no marketplace has confirmed their visit. See crowd verify."
         )
-    print("\n".join([found.recipe, *told]))
-    tell_next(*exporting.analysis_of(answers, found.votes))
+    print("\n".join([exported.recipe, *notes]))
+    tell_next(*exporting.analysis_of(answers, exported.votes))

@@ -45,9 +45,9 @@ def run(args: argparse.Namespace) -> None:
                     "Run `crowd pay` first, or add --unpaid and pay them on the marketplace's own page. Nothing was "
                     "forgotten."
                 )
-            kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=store.now())
-            if kept is not None:
-                print(f"Forgotten. {kept} answers are kept, and nothing links them to the person.")
+            votes_kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=store.now())
+            if votes_kept is not None:
+                print(f"Forgotten. {votes_kept} answers are kept, and nothing links them to the person.")
                 tell_next("python -m crowd export", args.study, *given(args, "database"))
                 return
     raise InputError(

@@ -114,8 +114,8 @@ def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> Raw
             raise InputError(f"{path} holds votes of Seedvote, which the analysis reads as they are: {ties}")
         tools[tool or ", ".join(tools_known(tables[-1].names)) or "plain"] = path
     if len(tools) > 1:
-        shown = ", ".join(f"{path} ({name})" for name, path in tools.items())
-        raise InputError(f"These files are of several tools: {shown}. Import them one by one.")
+        tool_list = ", ".join(f"{path} ({name})" for name, path in tools.items())
+        raise InputError(f"These files are of several tools: {tool_list}. Import them one by one.")
     return join_tables(tables)
 
 

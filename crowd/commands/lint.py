@@ -26,9 +26,9 @@ def run(args: argparse.Namespace) -> int:
 
     path = pairs_file(args.study, args.pairs)
     pairs = read_records(path, Pair)
-    found = list(leaks(pairs))
-    for leak in found:
+    leaks_found = list(leaks(pairs))
+    for leak in leaks_found:
         print(f"{leak.pair}: a response names its model {leak.model}: {leak.excerpt}")
-    print(f"{len(found)} of the {2 * len(pairs)} responses in {path} name the model that wrote them.")
+    print(f"{len(leaks_found)} of the {2 * len(pairs)} responses in {path} name the model that wrote them.")
     tell_next("python -m crowd serve", args.study, *given(args, "pairs"))
-    return 1 if found else 0
+    return 1 if leaks_found else 0

@@ -26,9 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns", default="", metavar="OURS=THEIRS,...", help="id, context, kind, answer, dialogue, system, text"
     )
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--together", action="store_true", help="one set a row, of all its systems, instead of pairs")
-    shown.add_argument("--alone", action="store_true", help="one set an answer, instead of pairs")
+    form_options = parser.add_mutually_exclusive_group()
+    form_options.add_argument(
+        "--together", action="store_true", help="one set a row, of all its systems, instead of pairs"
+    )
+    form_options.add_argument("--alone", action="store_true", help="one set an answer, instead of pairs")
     parser.add_argument("--good", default="", metavar="SYSTEM", help="whose answer is right in every check")
 
 
@@ -48,27 +50,28 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"{args.out} already exists. Name another file (--out), or move this one first.")
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     stated = meanings(parse_names(args.columns, "--columns"), "--columns")
-    found = answer_table(read_table(args.table), stated, systems)
+    answers = answer_table(read_table(args.table), stated, systems)
     sets = args.together or args.alone
-    pairs = sets_from_answers(found, args.good, alone=args.alone) if sets else pairs_of_answers(found, args.good)
+    pairs = sets_from_answers(answers, args.good, alone=args.alone) if sets else pairs_of_answers(answers, args.good)
     things = "sets" if sets else "pairs"
-    made = signature(**{things: len(pairs)}, source=args.table.name)
+    recipe = signature(**{things: len(pairs)}, source=args.table.name)
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    write_records(args.out, pairs, signature=made, kind=ResponseSet if sets else Pair)
+    write_records(args.out, pairs, signature=recipe, kind=ResponseSet if sets else Pair)
     rules, hit = fitted_rules(pairs, form="responses" if sets else ""), args.out.parent / "hit.toml"
     if rules and not hit.exists():
         with atomic(hit) as file:
             file.write(rules)
         print(f"{hit}: rules that so few pairs or checks can keep. Look at them before people rate.")
-    columns = ", ".join(f"{ours}={theirs}" for ours, theirs in found.columns.items())
-    print(f"Read as: answers of {', '.join(found.systems)} ({columns}).")
-    if found.unused:
-        print(f"Not used: the columns {', '.join(found.unused)}.")
+    columns = ", ".join(f"{ours}={theirs}" for ours, theirs in answers.columns.items())
+    print(f"Read as: answers of {', '.join(answers.systems)} ({columns}).")
+    if answers.unused:
+        print(f"Not used: the columns {', '.join(answers.unused)}.")
     kinds = Counter(pair.kind for pair in pairs)
-    alike = sum(pair.identical for pair in pairs)
-    told = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+    identical = sum(pair.identical for pair in pairs)
+    kind_counts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
     print(
-        f"{args.out}: {len(pairs):,} {things} from {len(found.rows):,} contexts ({told}; {alike} with the same text)."
+        f"{args.out}: {len(pairs):,} {things} from {len(answers.rows):,} contexts ({kind_counts}; {identical} with "
+        "the same text)."
     )
-    named = [] if args.out.name == ("response_sets.jsonl" if sets else "pairs.jsonl") else ["--pairs", args.out]
-    tell_next("python -m crowd serve", args.out.parent, *named)
+    options_next = [] if args.out.name == ("response_sets.jsonl" if sets else "pairs.jsonl") else ["--pairs", args.out]
+    tell_next("python -m crowd serve", args.out.parent, *options_next)

@@ -45,21 +45,23 @@ def run(args: argparse.Namespace) -> None:
 
     hit = hit_of(args.study, None) if args.study and not args.hit else read_hit(args.hit)
     rule = GateRule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
-    planned, held, tied = hit.first_checks + hit.later_checks, None, 0.0
+    planned, checks_at_hand, tied = hit.first_checks + hit.later_checks, None, 0.0
     if args.study:
-        held, tied = _checks_of(args.study)
-        rule, planned = rule_within(rule, held), min(planned, held)
+        checks_at_hand, tied = _checks_of(args.study)
+        rule, planned = rule_within(rule, checks_at_hand), min(planned, checks_at_hand)
     ties = tied if args.tie_checks is None else args.tie_checks
     if not (0 <= args.error <= 1 and 0 <= ties <= 1 and args.most >= 1 and rule.max_failures >= 1):
         raise InputError(
             "--error and --tie-checks must lie between 0 and 1; --most and --max-failures must be 1 or more."
         )
     marks = {planned: "a first sitting of this HIT"}
-    if held is not None:
-        marks[held] = " and ".join([*([marks[held]] if held in marks else []), "all checks that a rater can meet"])
+    if checks_at_hand is not None:
+        marks[checks_at_hand] = " and ".join(
+            [*([marks[checks_at_hand]] if checks_at_hand in marks else []), "all checks that a rater can meet"]
+        )
     print(f"Chance of passing if blocked at {rule.max_failures} failures in {_words(rule.count)}")
     print(f"{'checks':>8}{'random':>10}{'always tie':>13}{'careful':>10}")
-    for checks in range(1, (max(args.most, planned) if held is None else held) + 1):
+    for checks in range(1, (max(args.most, planned) if checks_at_hand is None else checks_at_hand) + 1):
         passes = [pass_probability([p] * checks, rule) for p in (2 / 3, 1 - ties, args.error)]
         mark = f"  <- {marks[checks]}" if checks in marks else ""
         print(f"{checks:>8}{passes[0]:>10.4f}{passes[1]:>13.4f}{passes[2]:>10.4f}{mark}")

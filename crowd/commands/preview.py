@@ -42,8 +42,8 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.files import atomic
 
     hit = hit_from({"form": "choice"}, "preview") if args.questions and not args.hit else read_hit(args.hit)
-    shown = _sample(args) if hit.form == "conversations" and not args.pairs else _read(args, FORMS[hit.form])
-    pages = {name: text for language in hit.languages for name, text in _pages(hit, shown, language)}
+    records = _sample(args) if hit.form == "conversations" and not args.pairs else _read(args, FORMS[hit.form])
+    pages = {name: text for language in hit.languages for name, text in _pages(hit, records, language)}
     links = "".join(f'<li><a href="{name}.html">{name}</a></li>\n' for name in pages)
     pages["index"] = f"<!doctype html><html lang=en><title>Preview</title><h1>Preview</h1>\n<ul>\n{links}</ul>\n"
     for name, text in pages.items():
@@ -70,10 +70,12 @@ def _sample(args: argparse.Namespace) -> list[Pair]:
     from dialogue.conversations.reading import read_conversations
 
     files = sorted(TALKS.glob("*.jsonl"))
-    held = [one for file in files for one in read_conversations(file, stated={}, judged="system")]
-    if not held:
+    conversations = [
+        conversation for file in files for conversation in read_conversations(file, stated={}, judged="system")
+    ]
+    if not conversations:
         raise InputError(f"{TALKS} is not here: name pairs of whole conversations with --pairs.")
-    return pairs_of_systems(held, args.number, seed=0)
+    return pairs_of_systems(conversations, args.number, seed=0)
 
 
 def _pages(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str) -> Iterator[tuple[str, str]]:
@@ -99,11 +101,11 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], langu
         yield f"example-{number}-answered", page.example_page(hit, frame, number, form.right(example))
     for number, pair in enumerate(pairs, 1):
         layout = form.layout(pair, {}, {}, seed=0, name=(), before="a" if form.is_sided else None)
-        shown = form.on_page("preview", pair, layout, number)
+        form_page = form.on_page("preview", pair, layout, number)
         progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, "last" if number > 1 else "")
         yield (
             f"{hit.form.removesuffix('s')}-{number}",
-            page.task_page(hit, frame, shown, progress, "saved" if number > 1 else ""),
+            page.task_page(hit, frame, form_page, progress, "saved" if number > 1 else ""),
         )
     for kind in page.MESSAGE_KINDS:
         code = hit.screened_out_code if kind == "no_more" else hit.completion_code if kind in page.ENDINGS else ""
@@ -122,7 +124,7 @@ def _somebody(hit: Hit) -> KnownRater:
     from crowd.rating.disclosing import KnownRater, KnownVisit
 
     begun = 1_780_000_000.0
-    told = {one.name: one.answers[0] for one in hit.about if one.answers}
+    answers = {question.name: question.answers[0] for question in hit.about if question.answers}
     return KnownRater(
         "9f86d081884c7d65",
         begun,
@@ -130,7 +132,7 @@ def _somebody(hit: Hit) -> KnownRater:
         begun + 60,
         hit.languages[0] if hit.languages[1:] else None,
         [KnownVisit("prolific", "5f1c0a7be1", "6489c2d9aa", begun, begun + 1200)],
-        told,
+        answers,
         comments=2,
         shown=28,
         answered=28,

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int | None:
     refuse_below(args, checks=0, people=0)
     answers = _answers(args)
     real = pairs_of_answers(answers.table, args.good)
-    wanted = args.checks if args.checks is not None else 0 if any(one.kind == "check" for one in real) else CHECKS
+    wanted = args.checks if args.checks is not None else 0 if any(pair.kind == "check" for pair in real) else CHECKS
     pairs = [*real, *make_checks(answers.table.rows, wanted, seed=args.seed)]
     study = args.out or Path("-".join(answers.table.systems))
     _write(study, pairs, fitted_rules(pairs))
@@ -72,20 +72,22 @@ def _answers(args: argparse.Namespace) -> JoinedAnswers:
     from dialogue.importing.naming import meanings, parse_names
     from dialogue.tables.reading import read_table
 
-    named = [_named(one) for one in args.responses]
-    if len(named) > 1:
-        if given := [name for name in ("systems", "columns", "good") if getattr(args, name)]:
-            raise InputError(f"--{given[0]} is for one table of all systems; of a file each, name it NAME=FILE.")
-        return join_answers([read_answer_file(path, name) for name, path in named])
+    named_files = [_named(response_file) for response_file in args.responses]
+    if len(named_files) > 1:
+        if options_given := [name for name in ("systems", "columns", "good") if getattr(args, name)]:
+            raise InputError(
+                f"--{options_given[0]} is for one table of all systems; of a file each, name it NAME=FILE."
+            )
+        return join_answers([read_answer_file(path, name) for name, path in named_files])
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     stated = meanings(parse_names(args.columns, "--columns"), "--columns")
-    return JoinedAnswers(answer_table(read_table(named[0][1]), stated, systems))
+    return JoinedAnswers(answer_table(read_table(named_files[0][1]), stated, systems))
 
 
 def _named(word: str) -> tuple[str, Path]:
     """`NAME=FILE` in two, where no file has that name."""
-    name, found, file = word.partition("=")
-    path = Path(file) if found and not Path(word).exists() else Path(word)
+    name, sign, file = word.partition("=")
+    path = Path(file) if sign and not Path(word).exists() else Path(word)
     if not path.exists():
         raise InputError(f"{path} does not exist.")
     return (name if path != Path(word) else "", path)

@@ -45,12 +45,14 @@ def run(args: argparse.Namespace) -> None:
         rule = replace(own, max_failures=args.max_failures or own.max_failures, count=args.count or own.count)
         before = exporting.export(connection, votes_per_pair=hit.votes_per_pair)
         log = event_log.read_events(connection)
-        other = replay(log, rule, votes_per_pair=hit.votes_per_pair, late_votes=hit.late_votes)
-        after = exporting.export(connection, votes_per_pair=hit.votes_per_pair, replayed=other)
+        replayed = replay(log, rule, votes_per_pair=hit.votes_per_pair, late_votes=hit.late_votes)
+        after = exporting.export(connection, votes_per_pair=hit.votes_per_pair, replayed=replayed)
     print(f"Blocked at {rule.max_failures} failures ({rule.count}), replayed from the event log:")
-    for name, found in (("the study's own gate", before), ("this gate", after)):
-        blocked = sum(rater.status == "blocked" for rater in found.raters)
-        print(f"  {name + ':':<22}{blocked} raters blocked, {sum(vote.counted for vote in found.votes)} votes counted")
+    for name, outcome in (("the study's own gate", before), ("this gate", after)):
+        blocked = sum(rater.status == "blocked" for rater in outcome.raters)
+        print(
+            f"  {name + ':':<22}{blocked} raters blocked, {sum(vote.counted for vote in outcome.votes)} votes counted"
+        )
     if args.out:
         answers = args.out / f"{after.name}.jsonl"
         exporting.write(answers, after.votes, after.kind, after.recipe)

@@ -120,9 +120,9 @@ def _warn_of_texts(args: argparse.Namespace, rendering: str) -> None:
     pairs = list(read_records(pairs_file(args.study, args.pairs), Pair))
     if rendering == "literal" and (marked := markup_warning(pairs)):
         print(marked, file=sys.stderr, flush=True)
-    if found := list(leaks(pairs)):
+    if leaks_found := list(leaks(pairs)):
         lint = next_command("python -m crowd lint", args.study, *given(args, "pairs"))
-        print(f"{warning(found)} See all: {lint}", file=sys.stderr, flush=True)
+        print(f"{warning(leaks_found)} See all: {lint}", file=sys.stderr, flush=True)
 
 
 def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
@@ -131,8 +131,8 @@ def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
     from crowd.web.app import study_token
 
     host = own_address() if args.host in EVERYWHERE else args.host
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{port}{args.prefix.rstrip('/')}/"
+    host_text = f"[{host}]" if ":" in host else host
+    address = f"http://{host_text}:{port}{args.prefix.rstrip('/')}/"
     walk_in = args.walk_in or args.simulated
     keep_address(args.study, address)
     print(f"Raters begin at {address}", flush=True)

@@ -32,27 +32,27 @@ def run(args: argparse.Namespace) -> None:
     from crowd.watching.overview import overview
 
     with opened(args.study, args.database) as store, store.read() as connection:
-        hit, told = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
-        found = overview(connection, hit, store.now())
+        hit, notes = hit_in_force(store, args.study), not_yet_in_force(store, args.study)
+        state = overview(connection, hit, store.now())
         if before := where_it_was(connection):
-            told.append(caution(args.study, before))
+            notes.append(caution(args.study, before))
         desk = Desk(store, hit)
-    now = found.progress
+    now = state.progress
     print(f"Study:   {now.state}")
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
     if now.waiting:
         print(f"Waiting: {now.waiting} votes have their places and count once the marketplace confirms: crowd verify")
     form = FORMS[hit.form]
     if form.marked:
-        print(f"{form.marked + ':':<8} {share_text(found, form)}")
+        print(f"{form.marked + ':':<8} {share_text(state, form)}")
     print(f"{form.things + ':':<8} {now.complete} of {now.pairs} complete, {now.held} being answered")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
-    if excluded := [line for line in found.raters if line.status == "excluded"]:
-        print(f"Out:     {found.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
+    if excluded := [line for line in state.raters if line.status == "excluded"]:
+        print(f"Out:     {state.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
     print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
-    told += [*(link.says() for link in found.shared), *found.warnings]
-    if told := [*told, *(_mend(line, args) for line in found.checks if line.looks_wrong)]:
-        print("\n".join(told))
+    notes += [*(link.says() for link in state.shared), *state.warnings]
+    if notes := [*notes, *(_mend(line, args) for line in state.checks if line.looks_wrong)]:
+        print("\n".join(notes))
     if args.token:
         print(f"Watch:   /study?token={desk.study_token()} on the server; whoever has this address can pause the study")
         print(f"Read:    /study?token={desk.reading_token()} for co-authors: the same page without switch and export")
@@ -67,17 +67,17 @@ def _mend(line: CheckLine, args: argparse.Namespace) -> str:
     return f"{line.says()}\n  Take it out:    {void}\n  Or correct it:  {fix}"
 
 
-def share_text(found: Overview, form: HitForm) -> str:
+def share_text(state: Overview, form: HitForm) -> str:
     """Of ties, as the dashboard and `python -m analysis ties` show it; of questions, of right first choices."""
-    if not found.real:
+    if not state.real:
         return "no counted vote yet"
-    chance = f"; chance {found.chance:.1%}" if form.chance is None else ""
-    share = f"{found.ties / found.real:.1%} of {found.real} votes"
-    if found.automatic:
-        share += f" ({found.automatic} of them recorded for identical responses)"
-    if found.interval is None:
+    chance = f"; chance {state.chance:.1%}" if form.chance is None else ""
+    share = f"{state.ties / state.real:.1%} of {state.real} votes"
+    if state.automatic:
+        share += f" ({state.automatic} of them recorded for identical responses)"
+    if state.interval is None:
         return f"{share}; one vote has no interval"
-    return f"{share}, 95% interval {found.interval.low:.1%} to {found.interval.high:.1%}{chance}"
+    return f"{share}, 95% interval {state.interval.low:.1%} to {state.interval.high:.1%}{chance}"
 
 
 def _next(now: Progress) -> str:

@@ -73,10 +73,10 @@ def _ask(args: argparse.Namespace) -> None:
 
     with launched_market(args) as (store, market):
         bill = bill_of(market, store, PayTerms(), time.time())
-        seen = record_look(store, bill)
+        look = record_look(store, bill)
         booked = market.book(store)
         print(
-            f"{market.title}: {seen.confirmed} visits confirmed, {seen.withdrawn} taken back, {seen.overdue} never "
+            f"{market.title}: {look.confirmed} visits confirmed, {look.withdrawn} taken back, {look.overdue} never "
             "listed."
         )
         _tell_votes(args, store, market.title)

@@ -46,12 +46,12 @@ def read_answer_file(path: Path, system: str = "") -> AnswerFile:
     rows, failed = read_answer_rows(path)
     if not rows:
         raise InputError(f"{path} holds no answers.")
-    found = AnswerFile(path, system or path.name.partition(".")[0], rows, failed)
-    if not found.asks_only and (empty := next((row for row in rows if not row.text), None)):
+    answer_file = AnswerFile(path, system or path.name.partition(".")[0], rows, failed)
+    if not answer_file.asks_only and (empty := next((row for row in rows if not row.text), None)):
         raise InputError(
             f"{empty.where}: no answer here. Leave the row out or name its field {' or '.join(TEXTS[:3])}."
         )
-    return found
+    return answer_file
 
 
 def join_answers(files: Sequence[AnswerFile]) -> JoinedAnswers:
@@ -68,7 +68,7 @@ def join_answers(files: Sequence[AnswerFile]) -> JoinedAnswers:
     texts: dict[str, dict[str, str]] = {}
     for file in files:
         for row in file.rows:
-            key = row.name if by_id else json.dumps([[one.speaker, one.text] for one in row.context])
+            key = row.name if by_id else json.dumps([[turn.speaker, turn.text] for turn in row.context])
             _keep_context(contexts, key, row)
             if row.text:
                 answers = texts.setdefault(key, {})
@@ -76,9 +76,9 @@ def join_answers(files: Sequence[AnswerFile]) -> JoinedAnswers:
                     raise InputError(f"{row.where}: a second answer of {file.system} to {row.name or 'this prompt'}.")
                 answers[file.system] = row.text
     rows = [
-        AnsweredContext(asked.where, asked.name if by_id else f"row {k}", _context(asked), found)
-        for k, (key, found) in enumerate(texts.items(), 1)
-        if len(found) > 1 and (asked := contexts[key])
+        AnsweredContext(context.where, context.name if by_id else f"row {k}", _context(context), texts_of_system)
+        for k, (key, texts_of_system) in enumerate(texts.items(), 1)
+        if len(texts_of_system) > 1 and (context := contexts[key])
     ]
     if not rows:
         what = "id" if by_id else "prompt"

@@ -71,32 +71,32 @@ def answer_table(table: RawTable, stated: Mapping[str, str], systems: Sequence[s
     else:
         left = [name for name in table.names if name not in names.values() and name not in stated.values()]
         rows = _from_wide(table, names, _systems(table, systems, left))
-    found = tuple(dict.fromkeys(system for row in rows for system in row.texts))
-    if len(found) < 2:
-        raise InputError(f"{table.path} holds answers of {len(found)} system; a comparison needs two.")
-    used = {*names.values(), *found}
-    return AnswerTable(rows, names, found, tuple(name for name in table.names if name not in used))
+    systems_found = tuple(dict.fromkeys(system for row in rows for system in row.texts))
+    if len(systems_found) < 2:
+        raise InputError(f"{table.path} holds answers of {len(systems_found)} system; a comparison needs two.")
+    used = {*names.values(), *systems_found}
+    return AnswerTable(rows, names, systems_found, tuple(name for name in table.names if name not in used))
 
 
 def _columns(table: RawTable, stated: Mapping[str, str]) -> dict[str, str]:
     plain = {plain_name(name): name for name in table.names}
-    found = {}
+    columns = {}
     for ours, words in KNOWN.items():
         if ours in stated:
             if stated[ours] not in table.names and stated[ours] != IGNORED:
                 raise InputError(f"{table.path} has no column {stated[ours]!r} (found: {', '.join(table.names)}).")
-            found[ours] = stated[ours]
+            columns[ours] = stated[ours]
         elif name := next((plain[word] for word in words if word in plain and plain[word] not in stated.values()), ""):
-            found[ours] = name
-    return {ours: name for ours, name in found.items() if name != IGNORED}
+            columns[ours] = name
+    return {ours: name for ours, name in columns.items() if name != IGNORED}
 
 
-def _systems(table: RawTable, asked: Sequence[str], left: Sequence[str]) -> Sequence[str]:
+def _systems(table: RawTable, wanted: Sequence[str], left: Sequence[str]) -> Sequence[str]:
     """The columns with the answers: as asked, or the two that are left; of more the user chooses."""
-    if missing := [name for name in asked if name not in table.names]:
+    if missing := [name for name in wanted if name not in table.names]:
         raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
-    if asked:
-        return asked
+    if wanted:
+        return wanted
     if not left:
         raise InputError(
             f"{table.path} has the answers of one system at most (its columns: {', '.join(table.names)}). Give a "
@@ -105,7 +105,7 @@ def _systems(table: RawTable, asked: Sequence[str], left: Sequence[str]) -> Sequ
     if len(left) != 2:
         raise Unclear(
             f"{table.path}: which columns hold the systems' answers? Candidates: {', '.join(left) or 'none'}.",
-            *({"--systems": f"{one},{other}"} for one, other in list(combinations(left, 2))[:3]),
+            *({"--systems": f"{first},{second}"} for first, second in list(combinations(left, 2))[:3]),
         )
     return left
 
@@ -129,13 +129,13 @@ def _from_long(table: RawTable, names: Mapping[str, str], wanted: Sequence[str])
             continue
         if not system or not text:
             raise InputError(f"{where}: {names['text' if system else 'system']} is empty.")
-        one = _answered(where, row, names, {system: text})
-        first = gathered.setdefault(one.name, one)
-        if first is not one:
+        answered = _answered(where, row, names, {system: text})
+        first = gathered.setdefault(answered.name, answered)
+        if first is not answered:
             if system in first.texts:
-                raise InputError(f"{where}: a second answer of {system} to {one.name}, after {first.where}.")
-            if first.context != one.context:
-                raise InputError(f"{where}: another context for {one.name} than at {first.where}.")
+                raise InputError(f"{where}: a second answer of {system} to {answered.name}, after {first.where}.")
+            if first.context != answered.context:
+                raise InputError(f"{where}: another context for {answered.name} than at {first.where}.")
             cast(dict[str, str], first.texts)[system] = text
     if lone := [row for row in gathered.values() if len(row.texts) < 2]:
         raise InputError(f"{lone[0].where}: only {next(iter(lone[0].texts))} answered {lone[0].name}; two are needed.")
@@ -143,28 +143,28 @@ def _from_long(table: RawTable, names: Mapping[str, str], wanted: Sequence[str])
 
 
 def _each_once(rows: Sequence[AnsweredContext]) -> list[AnsweredContext]:
-    seen: dict[str, str] = {}
+    texts_seen: dict[str, str] = {}
     for row in rows:
-        if (first := seen.setdefault(row.name, row.where)) != row.where:
+        if (first := texts_seen.setdefault(row.name, row.where)) != row.where:
             raise InputError(f"{row.where}: id {row.name!r} a second time, after {first}. Give every context its own.")
     return list(rows)
 
 
 def _answered(where: str, row: Mapping[str, Any], names: Mapping[str, str], texts: dict[str, str]) -> AnsweredContext:
-    told = {ours: cell_text(row[name]).strip() for ours, name in names.items() if ours != "context"}
-    kind = told.get("kind") or "real"
+    fields = {ours: cell_text(row[name]).strip() for ours, name in names.items() if ours != "context"}
+    kind = fields.get("kind") or "real"
     if kind not in KINDS:
         raise InputError(
             f"{where}: {names['kind']} is {kind!r}, which is not one of {', '.join(KINDS)}. If the column means "
             "something else, leave it out: --columns kind=-."
         )
-    if not told["id"]:
+    if not fields["id"]:
         raise InputError(f"{where}: {names['id']} is empty; every context needs a name.")
     context = tuple(_utterances(row[names["context"]], where))
     if not context:
         raise InputError(f"{where}: {names['context']} is empty; a rater must see what was answered.")
-    return AnsweredContext(where, told["id"], context, texts, cast(PairKind, kind), told.get("answer", ""),
-                    told.get("dialogue", ""))  # fmt: skip
+    return AnsweredContext(where, fields["id"], context, texts, cast(PairKind, kind), fields.get("answer", ""),
+                    fields.get("dialogue", ""))  # fmt: skip
 
 
 def _utterances(cell: Any, where: str) -> Iterator[Utterance]:
@@ -178,24 +178,24 @@ def _utterances(cell: Any, where: str) -> Iterator[Utterance]:
         if text := cell_text(cell).strip():
             yield Utterance("user", text)
         return
-    for one in cell:
-        told = one if isinstance(one, dict) else {}
-        speaker = str(told.get("speaker") or told.get("role") or told.get("from") or "")
-        text = str(told.get("text") or told.get("content") or told.get("value") or "")
+    for turn in cell:
+        fields = turn if isinstance(turn, dict) else {}
+        speaker = str(fields.get("speaker") or fields.get("role") or fields.get("from") or "")
+        text = str(fields.get("text") or fields.get("content") or fields.get("value") or "")
         if not speaker or not text:
-            raise InputError(f"{where}: an utterance is {str(one)[:40]!r}; speaker (or role) and text are expected.")
+            raise InputError(f"{where}: an utterance is {str(turn)[:40]!r}; speaker (or role) and text are expected.")
         yield Utterance(SPEAKERS.get(speaker.lower(), speaker), text)
 
 
-def pairs_of_answers(found: AnswerTable, good: str = "") -> list[Pair]:
+def pairs_of_answers(answers: AnswerTable, good: str = "") -> list[Pair]:
     """Every two systems of every context; of checks only the one comparison whose right answer is known."""
-    if good and good not in found.systems:
-        raise InputError(f"--good is {good!r}, which is not one of {', '.join(found.systems)}.")
+    if good and good not in answers.systems:
+        raise InputError(f"--good is {good!r}, which is not one of {', '.join(answers.systems)}.")
     pairs = []
-    for row in found.rows:
-        both = list(combinations(row.texts, 2))
-        many = len(both) > 1
-        for first, second in both if row.kind != "check" else both[:1]:
+    for row in answers.rows:
+        contrasts = list(combinations(row.texts, 2))
+        many = len(contrasts) > 1
+        for first, second in contrasts if row.kind != "check" else contrasts[:1]:
             pairs.append(_pair(row, first, second, good, many))
     return pairs
 
@@ -217,12 +217,12 @@ def _pair(row: AnsweredContext, first: str, second: str, good: str, many: bool) 
 
 def _right(row: AnsweredContext, first: str, second: str, good: str) -> Choice:
     """Of a check: which side is right, by its `answer` or by `--good`."""
-    said = row.answer or good
-    meant = {first: "a", second: "b", "a": "a", "b": "b", "tie": "tie"}.get(said)
+    right_system = row.answer or good
+    meant = {first: "a", second: "b", "a": "a", "b": "b", "tie": "tie"}.get(right_system)
     if meant is None:
         raise InputError(
-            f"{row.where}: a check needs its right answer ({first}, {second} or tie), and it is {said or 'empty'!r}. "
-            f"Fill a column for it ({typed_names([('answer', '...')])}), or say which column is right in every check: "
+            f"{row.where}: a check needs its right answer ({first}, {second} or tie), and it is "
+            f"{right_system or 'empty'!r}. Fill a column for it ({typed_names([('answer', '...')])}), or say which column is right in every check: "
             f"--good {first}"
         )
     return cast(Choice, meant)

@@ -14,18 +14,18 @@ from dialogue.validity import option_order
 SHARED = ("rater", "round", "seconds", "submitted", "source", "rater_status", "counted", "kind", "identical")
 
 
-def rows_by_response(visit: Vote, row: sa.Row[Any], one: ResponseSet) -> Iterator[ResponseRating]:
+def rows_by_response(visit: Vote, row: sa.Row[Any], response_set: ResponseSet) -> Iterator[ResponseRating]:
     """Every rating and every rank that one rater gave to one set; `visit` says what it counts."""
     shared = {name: getattr(visit, name) for name in (*SHARED, "dialogue", "extra")}
     order = option_order(row.left)
     for question, answer in json.loads(row.answers).items():
         ranks = mid_ranks(answer["ranks"]) if "ranks" in answer else None
-        for index, response in enumerate(one.responses) if "text" not in answer else ():
+        for index, response in enumerate(response_set.responses) if "text" not in answer else ():
             yield ResponseRating(
                 set=row.pair,
                 question=question,
                 system=system_of(response),
-                item=one.item,
+                item=response_set.item,
                 response=index,
                 score=None if ranks else answer["scores"][index],
                 rank=ranks[index] if ranks else None,

@@ -86,26 +86,26 @@ def export(
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
     waiting = _waiting(rows, status, votes_per_pair, hit.late_votes if hit else "keep")
-    made = _choice_of if FORMS[form].answer_record is OptionChoice else _vote_of
-    votes: list[Answer] = list(_votes(rows, pairs, status, counted, confirmed, waiting, made))
+    record_of = _choice_of if FORMS[form].answer_record is OptionChoice else _vote_of
+    votes: list[Answer] = list(_votes(rows, pairs, status, counted, confirmed, waiting, record_of))
     if auto_ties:
         votes += _auto_ties(connection, votes_per_pair)
     if replayed is None and (broke := {row.rater: _rule(row.broke) for row in raters if row.broke}):
         votes = list(_as_without_rules(connection, votes, rows, broke))
     comments: list[Comment] = []
-    asked: list[str] = []
+    question_names: list[str] = []
     if hit and hit.questions:
         judged: list[Judged] = list(zip(votes, (row for row in rows if row.failed is None), strict=True))
         comments = list(comments_of(judged))
         if FORMS[form].is_set:
-            votes = [one for visit, row in judged for one in rows_by_response(visit, row, pairs[row.pair])]
+            votes = [record for visit, row in judged for record in rows_by_response(visit, row, pairs[row.pair])]
         elif hit.lead:
             votes = [*rows_by_question(judged)]
-        asked = [one.name for one in hit.questions if one.makes_votes]
+        question_names = [record.name for record in hit.questions if record.makes_votes]
     comments += _written_at_end(raters, status)
     recipe = signature(
         **{FORMS[form].answers: len(votes)},
-        **({"questions": asked} if asked else {}),
+        **({"questions": question_names} if question_names else {}),
         counted=sum(vote.counted for vote in votes),
         simulated=sum(vote.source == "simulated" for vote in votes),
         pairs=sum(pair.kind != "check" for pair in pairs.values()),
@@ -127,7 +127,7 @@ def _votes(
     counted: Mapping[int, bool],
     confirmed: Collection[tuple[str, int]],
     waiting: Collection[int],
-    made: Callable[[sa.Row[Any], Any, Mapping[str, Any]], Answer],
+    record_of: Callable[[sa.Row[Any], Any, Mapping[str, Any]], Answer],
 ) -> Iterable[Answer]:
     """Votes on real and control pairs; `round` counts a pair's counted votes in the order in which they came."""
     rounds: dict[str, int] = defaultdict(int)
@@ -148,7 +148,7 @@ def _votes(
             "dialogue": pair.dialogue,
             "extra": {"late": bool(row.late)} | _verified(row, confirmed, waiting),
         }
-        yield made(row, pair, common)
+        yield record_of(row, pair, common)
 
 
 def _vote_of(row: sa.Row[Any], pair: Pair, common: Mapping[str, Any]) -> Vote:
@@ -176,32 +176,32 @@ def _as_without_rules(
     k, late = rules.assignment.votes_per_pair, rules.assignment.late_votes
     log = event_log.read_events(connection)
     counted = replay(log, rules.gate, votes_per_pair=k, late_votes=late, excluding=False).counted
-    given = iter([row for row in rows if row.failed is None])  # the automatic ties come after them
+    given_rows = iter([row for row in rows if row.failed is None])  # the automatic ties come after them
     rounds: dict[str, int] = defaultdict(int)
     for vote in votes:
-        row = None if vote.extra.get("auto") else next(given)
+        row = None if vote.extra.get("auto") else next(given_rows)
         would = vote.counted if row is None else counted[row.lease]
         pair = vote.question if isinstance(vote, OptionChoice) else cast(Vote, vote).pair  # of sets, one vote a visit
         rounds[pair] += would
-        said = {"counted_without_rules": would, "round_without_rules": rounds[pair] if would else 0}
-        yield replace(vote, extra={**vote.extra, **said, "excluded_by": broke.get(vote.rater, "")})
+        columns = {"counted_without_rules": would, "round_without_rules": rounds[pair] if would else 0}
+        yield replace(vote, extra={**vote.extra, **columns, "excluded_by": broke.get(vote.rater, "")})
 
 
 def _waiting(
     rows: Sequence[sa.Row[Any]], status: Mapping[str, Any], votes_per_pair: int, late_votes: LatePolicy
 ) -> set[int]:
     """The leases whose votes hold a place among their pair's k, and lack nothing but a marketplace's word."""
-    found = set()
+    waiting = set()
     real = sorted((row for row in rows if row.failed is None), key=lambda row: row.pair)  # stable: in order of time
     for _, group in groupby(real, key=lambda row: row.pair):
-        mine = list(group)
+        leases_of_pair = list(group)
         may = [
             is_eligible(status[row.rater], late=bool(row.late), aside=bool(row.aside), late_votes=late_votes)
-            for row in mine
+            for row in leases_of_pair
         ]
-        places = zip(mine, first_votes(may, votes_per_pair), strict=True)
-        found |= {row.lease for row, place in places if place and row.waits}
-    return found
+        places = zip(leases_of_pair, first_votes(may, votes_per_pair), strict=True)
+        waiting |= {row.lease for row, place in places if place and row.waits}
+    return waiting
 
 
 def _verified(row: sa.Row[Any], confirmed: Collection[tuple[str, int]], waiting: Collection[int]) -> dict[str, bool]:
@@ -215,8 +215,8 @@ def _auto_ties(connection: sa.Connection, votes_per_pair: int) -> Iterable[Vote]
 
     A pair that a person was shown is left to people.
     """
-    seen = sa.exists().where(tables.leases.c.pair == tables.pairs.c.pair)
-    unseen = sa.select(tables.pairs.c.body).where(tables.pairs.c.kind != "check", tables.pairs.c.offered == 0, ~seen)
+    leased = sa.exists().where(tables.leases.c.pair == tables.pairs.c.pair)
+    unseen = sa.select(tables.pairs.c.body).where(tables.pairs.c.kind != "check", tables.pairs.c.offered == 0, ~leased)
     for pair in map(FORMS["pairs"].record_of, connection.scalars(unseen.order_by(tables.pairs.c.pair))):
         if pair.identical:
             for number in range(1, votes_per_pair + 1):
@@ -250,39 +250,39 @@ def _raters(
     doubts: Mapping[str, Sequence[str]],
     page: Mapping[str, PageEvents] | None,
 ) -> list[Rater]:
-    mine: dict[str, list[sa.Row[Any]]] = defaultdict(list)
+    rows_of_rater: dict[str, list[sa.Row[Any]]] = defaultdict(list)
     for row in rows:
-        mine[row.rater].append(row)
+        rows_of_rater[row.rater].append(row)
     return [
-        _rater(row, mine[row.rater], status[row.rater], _signals(row.rater, doubts.get(row.rater, ()), page))
+        _rater(row, rows_of_rater[row.rater], status[row.rater], _signals(row.rater, doubts.get(row.rater, ()), page))
         for row in raters
     ]
 
 
 def _doubts(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
     """What stands out about raters; the line for programs may be followed by who has given few answers."""
-    found = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
+    doubts_of = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
     for rater in trapped_raters(connection):
-        found[rater] = (*found.get(rater, ()), FOLLOWED)
-    return found
+        doubts_of[rater] = (*doubts_of.get(rater, ()), FOLLOWED)
+    return doubts_of
 
 
 def _signals(rater: str, doubts: Sequence[str], page: Mapping[str, PageEvents] | None) -> dict[str, Any]:
     """What stands out, and how many pairs the page was left, copied from and pasted into, if the study counts that."""
-    found: dict[str, Any] = {"doubts": "; ".join(doubts)} if doubts else {}
-    return found if page is None else {**found, "page_events": asdict(page.get(rater, PageEvents()))}
+    signals: dict[str, Any] = {"doubts": "; ".join(doubts)} if doubts else {}
+    return signals if page is None else {**signals, "page_events": asdict(page.get(rater, PageEvents()))}
 
 
-def _rater(row: sa.Row[Any], mine: Sequence[sa.Row[Any]], status: Any, signals: dict[str, Any]) -> Rater:
-    checks = [vote for vote in mine if vote.failed is not None]
-    seconds = [vote.seconds for vote in mine if vote.failed is None and vote.seconds is not None]
+def _rater(row: sa.Row[Any], rows_of_rater: Sequence[sa.Row[Any]], status: Any, signals: dict[str, Any]) -> Rater:
+    checks = [vote for vote in rows_of_rater if vote.failed is not None]
+    seconds = [vote.seconds for vote in rows_of_rater if vote.failed is None and vote.seconds is not None]
     return Rater(
         rater=row.rater,
         source=row.source,
         status=status,
         checks_seen=len(checks),
         checks_failed=sum(vote.failed for vote in checks),
-        votes=len(mine) - len(checks),
+        votes=len(rows_of_rater) - len(checks),
         consented=f"{row.consent} {iso(row.consented)}" if row.consented is not None else None,
         median_seconds=round(statistics.median(seconds), 3) if seconds else None,
         profile=json.loads(row.about or "{}") | _told(row)["answers"],
@@ -328,8 +328,8 @@ def analysis_of(path: Path, votes: Sequence[Answer]) -> list[str]:
     lead = votes[0].question if votes else ""
     rounds = Counter(v.round for v in votes if v.counted and v.kind == "real" and v.question == lead)
     few = min(rounds.values(), default=0) <= VOTES_PER_SET
-    asked = ["--question", lead] if lead else []
-    return ["python analyze_ties.py", str(path), *asked, *(["--replace"] if few else [])]
+    options = ["--question", lead] if lead else []
+    return ["python analyze_ties.py", str(path), *options, *(["--replace"] if few else [])]
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:

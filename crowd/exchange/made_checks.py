@@ -28,12 +28,12 @@ def make_checks(rows: Sequence[AnsweredContext], number: int, *, seed: int) -> l
 
 
 def _other(row: AnsweredContext, rows: Sequence[AnsweredContext], rng: random.Random) -> AnsweredContext:
-    return rng.choice([other for other in rows if other is not row])
+    return rng.choice([candidate for candidate in rows if candidate is not row])
 
 
-def _check(row: AnsweredContext, other: AnsweredContext, k: int, rng: random.Random) -> Pair:
+def _check(row: AnsweredContext, stray: AnsweredContext, k: int, rng: random.Random) -> Pair:
     good = Candidate(max(row.texts.values(), key=len), "reference", None, "reference")
-    words = max(other.texts.values(), key=len).split()
+    words = max(stray.texts.values(), key=len).split()
     bad = Candidate(" ".join(rng.sample(words, len(words))), "scrambled", None, "reference")
     first, second = (good, bad) if k % 2 == 0 else (bad, good)
     return Pair(

@@ -45,17 +45,17 @@ ABOUT = Legal(
 
 def about_from(values: Sequence[object], where: str) -> tuple[AboutQuestion, ...]:
     """`[[about]]` as it was written, or as a store keeps it."""
-    found = tuple(_question(value, f"{where}: about[{place}]") for place, value in enumerate(values))
-    names = [one.name for one in found]
+    questions = tuple(_question(value, f"{where}: about[{place}]") for place, value in enumerate(values))
+    names = [question.name for question in questions]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{where}: about asks for {twice[0]} twice; give each question a name of its own.")
-    return found
+    return questions
 
 
 def _question(value: object, where: str) -> AboutQuestion:
     if not isinstance(value, Mapping) or not {"name", "ask"} <= set(value) <= set(KEYS):
-        found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
-        raise InputError(f"{where} needs name, ask and answers, and may have when and kind. Found: {found}.")
+        value_text = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
+        raise InputError(f"{where} needs name, ask and answers, and may have when and kind. Found: {value_text}.")
     name, ask, answers = value["name"], value["ask"], value.get("answers", ())
     when, kind = value.get("when", "before"), value.get("kind", "choice")
     if kind == "choice" and "answers" not in value:
@@ -105,13 +105,21 @@ def told_of_rater(
 
     Of somebody who is `leaving`, what there is: nobody is there to choose the rest.
     """
-    told = {one.name: sent.get(f"about-{one.name}") for one in about}  # apart from the other fields of the form
-    lacking = [one.name for one in about if one.kind == "choice" and told[one.name] not in (*one.answers, "")]
+    choices = {
+        question.name: sent.get(f"about-{question.name}") for question in about
+    }  # apart from the other fields of the form
+    lacking = [
+        question.name
+        for question in about
+        if question.kind == "choice" and choices[question.name] not in (*question.answers, "")
+    ]
     if lacking and not leaving:
         return None
-    told |= dict.fromkeys(lacking, "")
-    texts = {one.name: as_comment(told.pop(one.name) or "") for one in about if one.kind == "comment"}
-    return ToldOfRater(*({name: said for name, said in kept.items() if said} for kept in (told, texts)))
+    choices |= dict.fromkeys(lacking, "")
+    texts = {
+        question.name: as_comment(choices.pop(question.name) or "") for question in about if question.kind == "comment"
+    }
+    return ToldOfRater(*({name: answer for name, answer in answers.items() if answer} for answers in (choices, texts)))
 
 
 def as_comment(text: str) -> str:

@@ -189,12 +189,12 @@ class Hit:
 
     def asked_of_rater(self, when: When) -> tuple[AboutQuestion, ...]:
         """What raters are asked about themselves before the first pair, or at the end."""
-        return tuple(one for one in self.about if one.when == when)
+        return tuple(question for question in self.about if question.when == when)
 
     @cached_property
     def lead(self) -> AskedQuestion | None:
         """The first question that makes votes: what the researcher's page, signals and rules go by."""
-        return next((one for one in self.questions if one.makes_votes), None)
+        return next((question for question in self.questions if question.makes_votes), None)
 
     @property
     def shown_per_sitting(self) -> int:
@@ -284,8 +284,8 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     known["questions"] = questions_from_kept(known.get("questions", ()))
     known["languages"] = tuple(known.get("languages", (ENGLISH,)))
     known["texts"] = tuple(
-        TextsIn(**{**given, "examples": _examples(form, given["examples"], "store")})
-        for given in known.get("texts", ())
+        TextsIn(**{**texts, "examples": _examples(form, texts["examples"], "store")})
+        for texts in known.get("texts", ())
     )
     if known.get("exclude"):
         known["exclude"] = exclusion_from(known["exclude"], "store")
@@ -300,11 +300,11 @@ def _worded(values: Mapping[str, Any], name: str, value: Any, where: str) -> Any
     return _enough_examples(values, value, where) if name == "examples" else value
 
 
-def _enough_examples(values: Mapping[str, Any], given: Sequence[object], where: str) -> tuple[Any, ...]:
+def _enough_examples(values: Mapping[str, Any], examples: Sequence[object], where: str) -> tuple[Any, ...]:
     form: FormName = values.get("form", "pairs")
-    if len(given) < FORMS[form].fewest_examples and (given or "questions" not in values):
-        raise InputError(f"{where}: examples holds {len(given)}, which is not {_EXAMPLES.says}.")
-    return _examples(form, given, where)
+    if len(examples) < FORMS[form].fewest_examples and (examples or "questions" not in values):
+        raise InputError(f"{where}: examples holds {len(examples)}, which is not {_EXAMPLES.says}.")
+    return _examples(form, examples, where)
 
 
 def _check(name: str, value: object, where: str) -> None:

@@ -42,24 +42,24 @@ TEXTS = Legal(
 
 def texts_from(texts: Mapping[str, Mapping[str, Any]], check: Callable[..., Any], where: str) -> tuple[TextsIn, ...]:
     """`[texts]` as it was written; `check(name, value, where)` gives the value of one key of hit.toml."""
-    return tuple(_wording(language, given, check, where) for language, given in texts.items())
+    return tuple(_wording(language, wording, check, where) for language, wording in texts.items())
 
 
-def _wording(language: str, given: Mapping[str, Any], check: Callable[..., Any], where: str) -> TextsIn:
+def _wording(language: str, wording: Mapping[str, Any], check: Callable[..., Any], where: str) -> TextsIn:
     place = f"{where}: texts.{language}"
-    if unknown := [name for name in given if name not in (*WORDED, "words")]:
+    if unknown := [name for name in wording if name not in (*WORDED, "words")]:
         raise InputError(f"{place}.{unknown[0]} is not one of {', '.join(WORDED)}, words.")
-    words = given.get("words", {})
-    if not isinstance(words, Mapping) or not all(isinstance(one, str) and one.strip() for one in words.values()):
+    words = wording.get("words", {})
+    if not isinstance(words, Mapping) or not all(isinstance(word, str) and word.strip() for word in words.values()):
         raise InputError(f"{place}.words is not a table of texts.")
-    own = {name: check(name, value, place) for name, value in given.items() if name != "words"}
+    own = {name: check(name, value, place) for name, value in wording.items() if name != "words"}
     return TextsIn(language, **own, words=dict(words))
 
 
 def texts_asked(hit: Any) -> list[str]:
     """What `[[about]]` and `[[questions]]` say, answers and labels too."""
-    about = [text for one in hit.about for text in (one.ask, *one.answers)]
-    return about + [text for one in hit.questions for text in (one.ask, *one.strength, *one.labels)]
+    about = [text for question in hit.about for text in (question.ask, *question.answers)]
+    return about + [text for question in hit.questions for text in (question.ask, *question.strength, *question.labels)]
 
 
 def texts_by_default(hit: Any, usual: Any) -> list[str]:
@@ -73,23 +73,23 @@ def check_languages(hit: Any, usual: Any, where: str) -> None:
 
     Those of `usual`, the HIT of this form where hit.toml says nothing, are there in every language.
     """
-    first, *others = hit.languages
+    first, *translations = hit.languages
     own = [name for name in WORDED if getattr(hit, name) and getattr(hit, name) != getattr(usual, name)]
     for wording in hit.texts:
-        if wording.language not in others:
+        if wording.language not in translations:
             raise InputError(
-                f"{where}: texts.{wording.language} is for none of the further languages ({', '.join(others) or 'none'}"
-                f"). The texts of the first one, {first}, stand at the top; name the others in languages."
+                f"{where}: texts.{wording.language} is for none of the further languages ({', '.join(translations) or 'none'}). "
+                f"The texts of the first one, {first}, stand at the top; name the others in languages."
             )
     known = texts_by_default(hit, usual)
-    asked = [text for text in texts_asked(hit) if text not in known]
-    for language in others:
-        given = next((one for one in hit.texts if one.language == language), TextsIn(language))
-        if unsaid := [text for text in asked if text not in given.words]:
+    missing_texts = [text for text in texts_asked(hit) if text not in known]
+    for language in translations:
+        texts_in = next((candidate for candidate in hit.texts if candidate.language == language), TextsIn(language))
+        if unsaid := [text for text in missing_texts if text not in texts_in.words]:
             raise InputError(
                 f"{where}: {unsaid[0]!r} of [[about]] or [[questions]] is not in [texts.{language}.words]."
             )
-        if missing := [name for name in own if getattr(hit, name) and not getattr(given, name)]:
+        if missing := [name for name in own if getattr(hit, name) and not getattr(texts_in, name)]:
             raise InputError(
                 f"{where}: {missing[0]} is given in {first} and not in {language}: add it to [texts.{language}], so "
                 "that no page mixes languages."

@@ -96,45 +96,45 @@ def _is_table(value: Any) -> bool:
 
 def questions_from(values: Sequence[Mapping[str, Any]], where: str) -> tuple[AskedQuestion, ...]:
     """`[[questions]]` as it was written, checked one by one and together."""
-    found = tuple(_question_from(value, f"questions[{place}]", where) for place, value in enumerate(values))
-    names = [one.name for one in found]
+    questions = tuple(_question_from(value, f"questions[{place}]", where) for place, value in enumerate(values))
+    names = [question.name for question in questions]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{where}: two questions are called {twice[0]}; give each a name of its own.")
-    return found
+    return questions
 
 
 def questions_from_kept(values: Sequence[Mapping[str, Any]]) -> tuple[AskedQuestion, ...]:
     """The same as a store keeps it, every key of every kind with its value."""
     lists = ("strength", "labels")
-    kept: list[dict[str, Any]] = [{k: tuple(v) if k in lists else v for k, v in one.items()} for one in values]
-    return tuple(AskedQuestion(**one) for one in kept)
+    options: list[dict[str, Any]] = [{k: tuple(v) if k in lists else v for k, v in option.items()} for option in values]
+    return tuple(AskedQuestion(**option) for option in options)
 
 
 def _question_from(value: Mapping[str, Any], table: str, where: str) -> AskedQuestion:
     check_keys(table, QUESTION_KEYS, value, where)
     kind = value.get("kind", "pairwise")
     if strange := [key for key in value if kind not in OF_KIND.get(key, (kind,))]:
-        named = " or ".join(OF_KIND[strange[0]])
-        raise InputError(f"{where}: {table}.{strange[0]} is for kind {named}, and this one is {kind}.")
+        kinds = " or ".join(OF_KIND[strange[0]])
+        raise InputError(f"{where}: {table}.{strange[0]} is for kind {kinds}, and this one is {kind}.")
     if kind == "ranking" and value.get("tie") == "split":
         raise InputError(f"{where}: {table}.tie is 'split'; a ranking has equal ranks (one) or none (none).")
-    (found,) = questions_from_kept([value])
-    if found.labels and len(found.labels) not in (2, found.points):
+    (question,) = questions_from_kept([value])
+    if question.labels and len(question.labels) not in (2, question.points):
         raise InputError(
-            f"{where}: {table}.labels has {len(found.labels)} words; give the 2 ends, or one for each of the "
-            f"{found.points} points."
+            f"{where}: {table}.labels has {len(question.labels)} words; give the 2 ends, or one for each of the "
+            f"{question.points} points."
         )
-    return found
+    return question
 
 
 def check_kinds(questions: Sequence[AskedQuestion], form: FormName, where: str) -> None:
     """Refuse what this form cannot show, and comments alone where no other answer is there to be counted."""
-    shown = FORMS[form].question_kinds
-    if strange := [one for one in questions if one.kind not in shown]:
+    kinds_of_form = FORMS[form].question_kinds
+    if strange := [question for question in questions if question.kind not in kinds_of_form]:
         raise InputError(
             f"{where}: the question {strange[0].name} is of kind {strange[0].kind}, which the form {form} does not "
-            f"show. It may be {', '.join(shown)}; sets of responses are ranked (form = 'responses'), pairs compared "
-            "(form = 'pairs'), and beside the pick of an option (form = 'choice') only comments are asked for."
+            f"show. It may be {', '.join(kinds_of_form)}; sets of responses are ranked (form = 'responses'), pairs "
+            "compared (form = 'pairs'), and beside the pick of an option (form = 'choice') only comments are asked for."
         )
-    if questions and shown != ("comment",) and not any(one.makes_votes for one in questions):
+    if questions and kinds_of_form != ("comment",) and not any(question.makes_votes for question in questions):
         raise InputError(f"{where}: questions holds comments alone; ask one that is counted beside them.")

@@ -150,16 +150,16 @@ def check_keys(table: str, keys: Mapping[str, Legal], values: Mapping[str, Any],
 
 def exclusion_from(values: Mapping[str, Any], where: str) -> Exclusion:
     """`[exclude]` as it was written, or as a store keeps it."""
-    given = {name: value for name, value in values.items() if value is not None}
-    check_keys("exclude", EXCLUDE_KEYS, given, where)
-    return Exclusion(**{**given, "raters": tuple(given.get("raters", ()))})
+    stated = {name: value for name, value in values.items() if value is not None}
+    check_keys("exclude", EXCLUDE_KEYS, stated, where)
+    return Exclusion(**{**stated, "raters": tuple(stated.get("raters", ()))})
 
 
 def panel_from(values: Mapping[str, Any], where: str) -> PanelDoor:
     """`[panel]` as it was written, or as a store keeps it."""
-    given = {name: value for name, value in values.items() if value != ""}
-    check_keys("panel", PANEL_KEYS, given, where)
-    panel = PanelDoor(**{**MARKETS.get(given.pop("market", ""), {}), **given})
+    stated = {name: value for name, value in values.items() if value != ""}
+    check_keys("panel", PANEL_KEYS, stated, where)
+    panel = PanelDoor(**{**MARKETS.get(stated.pop("market", ""), {}), **stated})
     ways = (panel.complete, panel.screened_out, panel.full, panel.declined)
     if not panel.visit and any("{visit}" in way for way in ways):
         raise InputError(f"{where}: panel has {{visit}} in an address, but names no parameter for it: visit = ...")

@@ -100,19 +100,19 @@ class PageForm(HTMLParser):
     def shown(self) -> tuple[Any, ...]:
         """The context, then each text that is to be judged, from left to right or from top to bottom."""
         who = [text for kind, text in self._texts if kind == "who"]
-        said = [text for kind, text in self._texts if kind == "chat"]
+        chat_texts = [text for kind, text in self._texts if kind == "chat"]
         texts = [text for kind, text in self._texts if kind == "response"] or self._columns()
-        return [Utterance(speaker, text) for speaker, text in zip(who, said, strict=True)], *texts
+        return [Utterance(speaker, text) for speaker, text in zip(who, chat_texts, strict=True)], *texts
 
     def _columns(self) -> list[str]:
         """Of whole conversations: what was said in each, one line a turn."""
-        found: list[list[str]] = []
+        columns: list[list[str]] = []
         for kind, text in self._texts:
             if kind == "column":
-                found.append([])
+                columns.append([])
             elif kind == "said":
-                found[-1].append(text.strip())
-        return ["\n".join(lines) for lines in found]
+                columns[-1].append(text.strip())
+        return ["\n".join(lines) for lines in columns]
 
 
 @dataclass
@@ -158,9 +158,9 @@ class SimulatedVisit:
     def _tell_at_end(self) -> None:
         """Answer what the last page asks, and at times write something."""
         form = PageForm(self._send("GET", "/task").text)
-        told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
-        told |= {name: WROTE for name in form.texts if self.reader.whim(self.rater, name) < COMMENTS}
-        self._send("POST", "/last-questions", data=form.fields | told)
+        answers_told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
+        answers_told |= {name: WROTE for name in form.texts if self.reader.whim(self.rater, name) < COMMENTS}
+        self._send("POST", "/last-questions", data=form.fields | answers_told)
 
     def _look(self) -> dict[str, Any]:
         return dict(self._send("GET", "/task", headers=FETCH).json())
@@ -174,8 +174,8 @@ class SimulatedVisit:
     def _tell(self) -> None:
         """Say something about oneself."""
         form = PageForm(self._send("GET", "/about").text)
-        told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
-        self._send("POST", "/about", data=form.fields | told)
+        answers_told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
+        self._send("POST", "/about", data=form.fields | answers_told)
 
     def _work(self, place: dict[str, Any]) -> VisitEnd:
         waited = 0
@@ -226,10 +226,10 @@ class SimulatedVisit:
 
     def _regrets(self, texts: Sequence[str]) -> bool:
         """Whether the answer is taken back, once."""
-        told = "".join(texts)
-        if told in self._undone or self.reader.whim(self.rater, "regret", *texts) >= self.rater.regret:
+        text = "".join(texts)
+        if text in self._undone or self.reader.whim(self.rater, "regret", *texts) >= self.rater.regret:
             return False
-        self._undone.add(told)
+        self._undone.add(text)
         return True
 
     def _send(self, method: str, path: str, **what: Any) -> httpx.Response:

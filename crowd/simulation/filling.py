@@ -19,14 +19,14 @@ def groups_asked(radios: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def filled(
-    radios: Mapping[str, Sequence[str]], texts: Mapping[str, bool], said: Mapping[str, str], generator: Random
+    radios: Mapping[str, Sequence[str]], texts: Mapping[str, bool], votes_said: Mapping[str, str], generator: Random
 ) -> dict[str, str]:
     """Every group and text of the page, so that each question says which side is better as `said` has it."""
-    found: dict[str, str] = {}
-    for question, side in said.items():
-        mine = {group: values for group, values in radios.items() if group.split("-")[1] == question}
-        found |= _pressed(mine, side, generator) if len(mine) == 1 else _rated(mine, side, generator)
-    return found | {name: WROTE for name, must in texts.items() if must or generator.random() < COMMENTS}
+    fields: dict[str, str] = {}
+    for question, side in votes_said.items():
+        groups = {group: values for group, values in radios.items() if group.split("-")[1] == question}
+        fields |= _pressed(groups, side, generator) if len(groups) == 1 else _rated(groups, side, generator)
+    return fields | {name: WROTE for name, must in texts.items() if must or generator.random() < COMMENTS}
 
 
 def _pressed(groups: Mapping[str, Sequence[str]], side: str, generator: Random) -> dict[str, str]:

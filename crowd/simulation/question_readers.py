@@ -25,14 +25,16 @@ class QuestionReader:
 
     def __init__(self, questions: Iterable[Question], *, seed: int) -> None:
         self.seed = seed
-        self._known = {_key(one.context, [option.text for option in one.options]): one for one in questions}
+        self._known = {
+            _key(question.context, [option.text for option in question.options]): question for question in questions
+        }
         self._told: dict[int, float] = {}
 
     def tells(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
         """What the rater answers about themselves, of the page's answers; the empty one is withheld."""
         place = int(self.whim(rater, "about", name) * len(answers))
-        given = [answer for answer in answers if answer]
-        level = given.index(answers[place]) / max(1, len(given) - 1) if answers[place] else 0.5
+        legal = [answer for answer in answers if answer]
+        level = legal.index(answers[place]) / max(1, len(legal) - 1) if answers[place] else 0.5
         self._told[rater.number] = KNOWING[0] + (KNOWING[1] - KNOWING[0]) * level
         return answers[place]
 

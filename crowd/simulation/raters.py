@@ -66,8 +66,8 @@ def habits(number: int, *, seed: int, clickers: float = 0.1, leave: float = 0.0)
 def quality(candidate: Candidate, context: Sequence[Utterance], *, seed: int) -> float:
     """How relevant the response is, in units of the raters' noise."""
     words = candidate.text.split()
-    said = {word for line in context for word in line.text.split() if len(word) > 3}
-    overlap = len(said & set(words)) / (1 + len(set(words)))
+    context_words = {word for line in context for word in line.text.split() if len(word) > 3}
+    overlap = len(context_words & set(words)) / (1 + len(set(words)))
     unknown = words.count("<unk>") / max(1, len(words))
     repeated = 1 - len(set(words)) / max(1, len(words))
     unseen = child_random(seed, "quality", candidate.text).gauss(0.0, 0.7)
@@ -122,21 +122,21 @@ class Reader:
         return BUTTONS[int(self.whim(rater, "example", str(number)) * 3)]
 
     def fill(
-        self, rater: Habits, context: Sequence[Utterance], shown: Sequence[str],
+        self, rater: Habits, context: Sequence[Utterance], shown_texts: Sequence[str],
         radios: Mapping[str, Sequence[str]], texts: Mapping[str, bool],
     ) -> dict[str, str]:  # fmt: skip
         """The answers to several questions: the first as `judge` has it, further ones mostly alike."""
-        key = page_key(context, shown)
-        choice, _ = self.judge(rater, context, *shown)
+        key = page_key(context, shown_texts)
+        choice, _ = self.judge(rater, context, *shown_texts)
         pair, straight = self._known[key]
         generator = child_random(self.seed, "sheet", rater.number, *key)
-        said: dict[str, str] = {}
+        sides: dict[str, str] = {}
         for name in groups_asked(radios):
-            other = generator.random() < OTHERWISE and bool(said)
-            said[name] = generator.choice(BUTTONS) if other and pair.kind != "check" else choice
+            is_other = generator.random() < OTHERWISE and bool(sides)
+            sides[name] = generator.choice(BUTTONS) if is_other and pair.kind != "check" else choice
         if pair.kind == "check" and choice == _side(_asked(pair), straight):  # no blind click
-            said |= {name: _side(right_one, straight) for name, right_one in pair.answers.items() if name in said}
-        return filled(radios, texts, said, generator)
+            sides |= {name: _side(right_one, straight) for name, right_one in pair.answers.items() if name in sides}
+        return filled(radios, texts, sides, generator)
 
     def whim(self, rater: Habits, name: str, *key: str) -> float:
         """A uniform number for a habit such as clicking twice, the same whenever it is asked for."""

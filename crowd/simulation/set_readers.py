@@ -27,7 +27,10 @@ class SetReader:
 
     def __init__(self, sets: Iterable[ResponseSet], *, seed: int) -> None:
         self.seed = seed
-        self._known = {_key(one.context, [response.text for response in one.responses]): one for one in sets}
+        self._known = {
+            _key(response_set.context, [response.text for response in response_set.responses]): response_set
+            for response_set in sets
+        }
 
     def judge(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]:
         """No single button; the seconds that it takes."""
@@ -53,37 +56,41 @@ class SetReader:
         return child_random(self.seed, name, rater.number, *key).random()
 
     def answer_all(
-        self, rater: Habits, context: Sequence[Utterance], shown: Sequence[str], radios: Mapping[str, Sequence[str]],
+        self, rater: Habits, context: Sequence[Utterance], shown_texts: Sequence[str], radios: Mapping[str, Sequence[str]],
         texts: Mapping[str, bool], rankings: Mapping[str, bool],
     ) -> dict[str, str]:  # fmt: skip
         """Every group and text of the page; `rankings` names the groups of ranks, true where none may be shared."""
-        key = _key(context, shown)
+        key = _key(context, shown_texts)
         generator = child_random(self.seed, "set", rater.number, *key)
         blind = generator.random() < rater.lapse
         if not blind and key not in self._known:
             raise InputError(
-                f"The server shows {shown[0][:40]!r}, which is in none of these sets. Give the sets it serves: --pairs."
+                f"The server shows {shown_texts[0][:40]!r}, which is in none of these sets. Give the sets it serves: --pairs."
             )
         record = None if blind else self._known[key]
-        found: dict[str, str] = {}
+        fields: dict[str, str] = {}
         for name in groups_asked(radios):
             group = f"q-{name}"
             points = len(radios[f"{group}-0"])
-            felt = [generator.gauss(0, 2) for _ in shown] if record is None else self._felt(rater, record, shown)
+            felt = (
+                [generator.gauss(0, 2) for _ in shown_texts]
+                if record is None
+                else self._felt(rater, record, shown_texts)
+            )
             if record is not None and (claim := _claim(record, name, groups_asked(radios)[0])):
-                felt = _as_asked(felt, claim, [r.text for r in record.responses], shown)
+                felt = _as_asked(felt, claim, [r.text for r in record.responses], shown_texts)
             if group in rankings:
-                given = _ranks(felt, 0.0 if rankings[group] else rater.threshold / 2)
+                numbers = _ranks(felt, 0.0 if rankings[group] else rater.threshold / 2)
             else:
-                given = [_point(one, points) for one in felt]
-            found |= {f"{group}-{place}": str(number) for place, number in enumerate(given)}
-        return found | _comments(texts, generator)
+                numbers = [_point(value, points) for value in felt]
+            fields |= {f"{group}-{place}": str(number) for place, number in enumerate(numbers)}
+        return fields | _comments(texts, generator)
 
-    def _felt(self, rater: Habits, record: ResponseSet, shown: Sequence[str]) -> list[float]:
+    def _felt(self, rater: Habits, record: ResponseSet, shown_texts: Sequence[str]) -> list[float]:
         """By place. The noise is that of the text, wherever it stands."""
         wrote = {page_key([], [response.text]): response for response in record.responses}
         felt = []
-        for place, text in enumerate(shown):
+        for place, text in enumerate(shown_texts):
             noise = child_random(self.seed, "noise", rater.number, record.set, text).random()
             worth = quality(wrote[page_key([], [text])], record.context, seed=self.seed)
             felt.append(rater.sharpness * worth - math.log(-math.log(noise)) + (rater.bias if place == 0 else 0.0))
@@ -95,16 +102,20 @@ def _claim(record: ResponseSet, name: str, lead: str) -> str:
     return record.answers.get(name) or (record.answer or "" if name == lead else "")
 
 
-def _as_asked(felt: Sequence[float], claim: str, texts: Sequence[str], shown: Sequence[str]) -> list[float]:
+def _as_asked(felt: Sequence[float], claim: str, texts: Sequence[str], shown_texts: Sequence[str]) -> list[float]:
     """The same, so that the claim of a check holds."""
-    word, colon, one = claim.partition(":")
+    word, colon, target = claim.partition(":")
     above, _, below = claim.partition(">")
     wanted = (
-        {int(one): OUTER if word in ("best", "high") else -OUTER} if colon else {int(above): OUTER, int(below): -OUTER}
+        {int(target): OUTER if word in ("best", "high") else -OUTER}
+        if colon
+        else {int(above): OUTER, int(below): -OUTER}
     )
     known = {page_key([], [texts[index]]): value for index, value in wanted.items()}
-    rest = [max(-INNER, min(INNER, one)) for one in felt]
-    return [known.get(page_key([], [text]), kept) for text, kept in zip(shown, rest, strict=True)]
+    others_felt = [max(-INNER, min(INNER, value)) for value in felt]
+    return [
+        known.get(page_key([], [text]), felt_value) for text, felt_value in zip(shown_texts, others_felt, strict=True)
+    ]
 
 
 def _point(felt: float, points: int) -> int:
