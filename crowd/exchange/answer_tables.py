@@ -222,7 +222,7 @@ def _right(row: AnsweredContext, first: str, second: str, good: str) -> Choice:
     if meant is None:
         raise InputError(
             f"{row.where}: a check needs its right answer ({first}, {second} or tie), and it is "
-            f"{right_system or 'empty'!r}. Fill a column for it ({typed_names([('answer', '...')])}), or say which column is right in every check: "
-            f"--good {first}"
+            f"{right_system or 'empty'!r}. Fill a column for it ({typed_names([('answer', '...')])}), or say which "
+            f"column is right in every check: --good {first}"
         )
     return cast(Choice, meant)

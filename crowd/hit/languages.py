@@ -77,9 +77,9 @@ def check_languages(hit: Any, usual: Any, where: str) -> None:
     own = [name for name in WORDED if getattr(hit, name) and getattr(hit, name) != getattr(usual, name)]
     for wording in hit.texts:
         if wording.language not in translations:
+            languages = ", ".join(translations) or "none"
             raise InputError(
-                f"{where}: texts.{wording.language} is for none of the further languages ({', '.join(translations) or 'none'}). "
-                f"The texts of the first one, {first}, stand at the top; name the others in languages."
+                f"{where}: texts.{wording.language} is for none of the further languages ({languages}). The texts of the first one, {first}, stand at the top; name the others in languages."
             )
     known = texts_by_default(hit, usual)
     missing_texts = [text for text in texts_asked(hit) if text not in known]

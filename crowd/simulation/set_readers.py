@@ -56,16 +56,22 @@ class SetReader:
         return child_random(self.seed, name, rater.number, *key).random()
 
     def answer_all(
-        self, rater: Habits, context: Sequence[Utterance], shown_texts: Sequence[str], radios: Mapping[str, Sequence[str]],
-        texts: Mapping[str, bool], rankings: Mapping[str, bool],
-    ) -> dict[str, str]:  # fmt: skip
+        self,
+        rater: Habits,
+        context: Sequence[Utterance],
+        shown_texts: Sequence[str],
+        radios: Mapping[str, Sequence[str]],
+        texts: Mapping[str, bool],
+        rankings: Mapping[str, bool],
+    ) -> dict[str, str]:
         """Every group and text of the page; `rankings` names the groups of ranks, true where none may be shared."""
         key = _key(context, shown_texts)
         generator = child_random(self.seed, "set", rater.number, *key)
         blind = generator.random() < rater.lapse
         if not blind and key not in self._known:
             raise InputError(
-                f"The server shows {shown_texts[0][:40]!r}, which is in none of these sets. Give the sets it serves: --pairs."
+                f"The server shows {shown_texts[0][:40]!r}, which is in none of these sets. Give the sets it serves: "
+                "--pairs."
             )
         record = None if blind else self._known[key]
         fields: dict[str, str] = {}
