@@ -130,7 +130,8 @@ def _too_few_checks(store: Store, hit: Hit, path: Path) -> str:
         return ""
     return (
         f"{path} holds {checks} checks, but hit.toml asks for {questions_asked} in a first sitting: a rater meets "
-        f"each check once, so a first sitting has {checks} and a later one none. Add pairs of kind check, or lower later_checks."
+        f"each check once, so a first sitting has {checks} and a later one none. Add pairs of kind check, or lower "
+        "later_checks."
     )
 
 

@@ -79,7 +79,8 @@ def check_languages(hit: Any, usual: Any, where: str) -> None:
         if wording.language not in translations:
             languages = ", ".join(translations) or "none"
             raise InputError(
-                f"{where}: texts.{wording.language} is for none of the further languages ({languages}). The texts of the first one, {first}, stand at the top; name the others in languages."
+                f"{where}: texts.{wording.language} is for none of the further languages ({languages}). The texts of "
+                f"the first one, {first}, stand at the top; name the others in languages."
             )
     known = texts_by_default(hit, usual)
     missing_texts = [text for text in texts_asked(hit) if text not in known]
