@@ -198,7 +198,7 @@ def one_by_one(given: list[tuple], tasks: list[Labels]) -> list[list[logistic.Lo
 
 
 def in_one_solve(given: list[tuple], tasks: list[Labels]) -> list[list[logistic.LogisticFit]]:
-    return [logistic.fit_all([logistic.Given(*one, labels) for one in given]) for labels in tasks]
+    return [logistic.fit_all([logistic.FitTask(*one, labels) for one in given]) for labels in tasks]
 
 
 def together(checkpoints: int = 4) -> None:

@@ -68,12 +68,12 @@ def bag_of_window(fit: Sequence[Example], examples: Sequence[Example]) -> np.nda
 def newest_words(example: Example) -> list[str]:
     """The words among the newest 100 tokens, where every turn has two more for its speaker and its end."""
     # Twin of Vocabulary.context in generation/vocabulary.py: packages import the leaf alone.
-    seen: list[str] = []
+    words: list[str] = []
     for turn in reversed(example.context):
-        if len(seen) >= SEEN:
+        if len(words) >= SEEN:
             break
-        seen = ["", *tokenize(turn.text), "", *seen]
-    return tokens(" ".join(seen[-SEEN:]))
+        words = ["", *tokenize(turn.text), "", *words]
+    return tokens(" ".join(words[-SEEN:]))
 
 
 def _words(turns: Iterable[Turn]) -> list[str]:
@@ -99,7 +99,7 @@ def _bag(fit: Sequence[Example], examples: Sequence[Example], words: Callable[[E
 def _leading_axes(fit: Sequence[Example], counts: np.ndarray) -> np.ndarray:
     """log(1 + count) on the leading principal axes of the fitted examples, the leading one first: 256 at most.
 
-    There are no more than one for four of them: the classifier scales every axis alike, and those of little or no
+    There are no more than one for four of them: the classifier scales every axis the same, and those of little or no
     variance, of which few examples have many, would then be noise that drowns the words.
     """
     logs = np.log1p(counts)
@@ -142,14 +142,14 @@ def baseline_features(
 ) -> Iterator[tuple[str, np.ndarray]]:
     """The features of every baseline: the plain ones, then every bag in three forms.
 
-    As it is, with the turn index beside it, and, where states are narrower, with no more columns than the `width` of
+    As it is, with the turn index added, and, where states are narrower, with no more columns than the `width` of
     the widest: fewer columns overfit less, so neither form is always the stronger.
     """
-    for name, made in PLAIN.items():
-        yield name, made(fit, examples)
+    for name, builder in PLAIN.items():
+        yield name, builder(fit, examples)
     position = turn_index(fit, examples)
-    for name, made in BAGS.items():
-        bag = made(fit, examples)
+    for name, builder in BAGS.items():
+        bag = builder(fit, examples)
         yield name, bag
         yield name + POSITION, np.hstack([bag, position])
         if width < bag.shape[1]:

@@ -40,22 +40,25 @@ class Codelength:
 
 def online(features: Tensor, axes: Features, labels: Labels, blocks: Sequence[np.ndarray], *, c: float) -> Codelength:
     """Send the labels of `blocks` (rows of `features`) one after the other."""
-    each = len(labels.classes) if labels.many else float(np.log2(len(labels.classes)))
-    bits, before = [each * len(blocks[0])], [np.concatenate(blocks[:number]) for number in range(1, len(blocks))]
-    given = [logistic.Given(features[known], axes, labels.take(known)) for known in before]
-    fits = logistic.fit_all(given, c=c, passes=CODE_PASSES, double=False)
+    uniform_bits = len(labels.classes) if labels.many else float(np.log2(len(labels.classes)))
+    bits, before = (
+        [uniform_bits * len(blocks[0])],
+        [np.concatenate(blocks[:number]) for number in range(1, len(blocks))],
+    )
+    tasks = [logistic.FitTask(features[known], axes, labels.take(known)) for known in before]
+    fits = logistic.fit_all(tasks, c=c, passes=CODE_PASSES, double=False)
     for known, block, fit in zip(before, blocks[1:], fits, strict=True):
-        bits.append(_price(fit.logits(features[block]), labels.take(block).dense(), labels.many, len(known)))
-    return Codelength(tuple(map(len, blocks)), tuple(bits), each * sum(map(len, blocks)))
+        bits.append(_count_bits(fit.logits(features[block]), labels.take(block).dense(), labels.many, len(known)))
+    return Codelength(tuple(map(len, blocks)), tuple(bits), uniform_bits * sum(map(len, blocks)))
 
 
-def _price(logits: Tensor, truth: np.ndarray, many: bool, known: int) -> float:
+def _count_bits(logits: Tensor, truth: np.ndarray, many: bool, known: int) -> float:
     """Bits of a block; the probe counts for `known` examples, and one more that is spread over all the classes."""
-    here = torch.from_numpy(truth).to(logits.device)
+    mask = torch.from_numpy(truth).to(logits.device)
     if many:
-        probability, classes = torch.sigmoid(torch.where(here, logits, -logits).double()), 2
+        probability, classes = torch.sigmoid(torch.where(mask, logits, -logits).double()), 2
     else:
-        probability, classes = torch.softmax(logits.double(), 1)[here], logits.shape[1]
+        probability, classes = torch.softmax(logits.double(), 1)[mask], logits.shape[1]
     return float(-torch.log2((known * probability + 1 / classes) / (known + 1)).sum())
 
 
@@ -66,10 +69,10 @@ def blocks(clusters: Sequence[str], *, seed: int) -> list[np.ndarray]:
         rows.setdefault(cluster, []).append(row)
     order = list(rows)
     child_random(seed, "online code").shuffle(order)
-    return list(_cut([rows[cluster] for cluster in order], len(clusters)))
+    return list(_cut_blocks([rows[cluster] for cluster in order], len(clusters)))
 
 
-def _cut(dialogues: Sequence[Sequence[int]], total: int) -> Iterator[np.ndarray]:
+def _cut_blocks(dialogues: Sequence[Sequence[int]], total: int) -> Iterator[np.ndarray]:
     """A block ends with the dialogue that reaches its portion; portions that one dialogue skips make one block."""
     block: list[int] = []
     sent = portion = 0

@@ -40,8 +40,8 @@ class CodePart:
 
     def read(self) -> Codelength:
         """What is there."""
-        found = read_json(self.path)
-        return Codelength(tuple(found["examples"]), tuple(found["bits"]), found["uniform"])
+        record = read_json(self.path)
+        return Codelength(tuple(record["examples"]), tuple(record["bits"]), record["uniform"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,14 @@ def code_parts(folder: Path, representations: Iterable[Representation], plan: Pl
     """All the work there is."""
     return [
         CodePart(
-            who, labelled, folder / f"{who.evaluator}-{who.name}" / f"{labelled.task}.codelength.json",
+            who,
+            labelled,
+            folder / f"{who.evaluator}-{who.name}" / f"{labelled.task}.codelength.json",
             content_key(who.digest, labelled.digest, recipe),
         )
         for who in representations
         for labelled in plan.labelled_tasks
-    ]  # fmt: skip
+    ]
 
 
 def code(coding: Coding, todo: Sequence[CodePart]) -> int:
@@ -71,11 +73,13 @@ def code(coding: Coding, todo: Sequence[CodePart]) -> int:
     with threads(JOB_THREADS):
         material = Material(todo[0].representation, coding.plan)
         for part in todo:
-            found = codelength.online(material.features, material.axes, part.labelled.fit, coding.blocks, c=coding.c)
-            write_json(part.path, dataclasses.asdict(found) | {"key": part.key})
+            code_length = codelength.online(
+                material.features, material.axes, part.labelled.fit, coding.blocks, c=coding.c
+            )
+            write_json(part.path, dataclasses.asdict(code_length) | {"key": part.key})
     return len(todo)
 
 
-def code_again(first: CodePart, other: CodePart) -> None:
+def code_again(first: CodePart, twin: CodePart) -> None:
     """File the code length of `first` under the name of `other`, whose states are the same."""
-    write_json(other.path, read_json(first.path))
+    write_json(twin.path, read_json(first.path))

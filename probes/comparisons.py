@@ -1,4 +1,4 @@
-"""What the pictures show: scores over epochs, by difficulty, by selection metric, beside a token metric.
+"""What the pictures show: scores over epochs, by difficulty, by selection metric, against a token metric.
 
 Scores come in and go out in points (0-100); nothing is drawn here, and no file is written.
 """
@@ -43,12 +43,12 @@ def epoch_of(checkpoint: str) -> int | None:
 
 def courses(scores: Iterable[TaskScore]) -> list[Course]:
     """The course of every model and task, over the epochs that all its seeds have."""
-    found: dict[tuple[str, str], dict[int, dict[int | None, float]]] = defaultdict(lambda: defaultdict(dict))
+    by_course: dict[tuple[str, str], dict[int, dict[int | None, float]]] = defaultdict(lambda: defaultdict(dict))
     for score in scores:
         epoch = epoch_of(score.checkpoint)
         if score.evaluator == "probe" and epoch is not None:
-            found[score.task, score.model][epoch][score.seed] = score.f1
-    return [_course(task, model, by_epoch) for (task, model), by_epoch in sorted(found.items())]
+            by_course[score.task, score.model][epoch][score.seed] = score.f1
+    return [_course(task, model, by_epoch) for (task, model), by_epoch in sorted(by_course.items())]
 
 
 def _course(task: str, model: str, by_epoch: Mapping[int, Mapping[int | None, float]]) -> Course:
@@ -86,11 +86,11 @@ def task_difficulty(means: Means) -> dict[str, str]:
 
 def difficulty_by(means: Means, words: Mapping[str, float]) -> tuple[dict[str, str], str]:
     """The level of each task, and whose scores it is by: untrained recurrent models, else any untrained, else words."""
-    if found := task_difficulty(means):
-        return found, "untrained recurrent models"
+    if levels := task_difficulty(means):
+        return levels, "untrained recurrent models"
     untrained = {(task, RECURRENT[0], at): f1 for (task, _, at), f1 in means.items() if at == "untrained"}
-    if found := task_difficulty(untrained):
-        return found, "untrained models"
+    if levels := task_difficulty(untrained):
+        return levels, "untrained models"
     return task_difficulty({(task, RECURRENT[0], "untrained"): f1 for task, f1 in words.items()}), "bag of words"
 
 
@@ -99,7 +99,7 @@ def means_by_difficulty(means: Means, checkpoint: str, level: Mapping[str, str] 
     level = task_difficulty(means) if level is None else level
     models = dict.fromkeys(model for (task, model, at) in means if at == checkpoint and task in level)
     return [
-        found for model in models for name in DIFFICULTIES if (found := _group(means, level, model, checkpoint, name))
+        group for model in models for name in DIFFICULTIES if (group := _group(means, level, model, checkpoint, name))
     ]
 
 
@@ -114,8 +114,8 @@ def _group(means: Means, level: Mapping[str, str], model: str, checkpoint: str, 
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """Probe scores beside a token metric: one point a model, seed and checkpoint; Spearman's rank correlation."""
+class MetricComparison:
+    """Probe scores against a token metric: one point a model, seed and checkpoint; Spearman's rank correlation."""
 
     task: str
     models: tuple[str, ...]
@@ -126,11 +126,13 @@ class Beside:
     p: float
 
 
-def beside(scores: Sequence[TaskScore], metric: Mapping[tuple[str, int | None, str], float]) -> list[Beside]:
-    """For every task with three points or more that are not all alike."""
+def compare_metric(
+    scores: Sequence[TaskScore], metric: Mapping[tuple[str, int | None, str], float]
+) -> list[MetricComparison]:
+    """For every task with three points or more that are not all equal."""
     from scipy.stats import spearmanr  # a second to load, and for this alone
 
-    found = []
+    comparisons = []
     for task in dict.fromkeys(score.task for score in scores):
         points = [
             (s.model, s.checkpoint, metric[s.model, s.seed, s.checkpoint], s.f1)
@@ -141,8 +143,10 @@ def beside(scores: Sequence[TaskScore], metric: Mapping[tuple[str, int | None, s
         if len(points) >= 3 and np.ptp(x) and np.ptp(y):
             rank = spearmanr(x, y)
             models, checkpoints = tuple(p[0] for p in points), tuple(p[1] for p in points)
-            found.append(Beside(task, models, checkpoints, x, y, float(rank.statistic), float(rank.pvalue)))
-    return found
+            comparisons.append(
+                MetricComparison(task, models, checkpoints, x, y, float(rank.statistic), float(rank.pvalue))
+            )
+    return comparisons
 
 
 def read_metric(path: Path, name: str) -> dict[tuple[str, int | None, str], float]:
@@ -166,18 +170,18 @@ class Axes:
     shift: float
 
 
-def common_axes(fit: Sequence[np.ndarray], shown: Sequence[np.ndarray]) -> Axes:
+def common_axes(fit: Sequence[np.ndarray], plotted: Sequence[np.ndarray]) -> Axes:
     """Axes from the training states of all checkpoints together, applied to the states shown of each."""
     # Around one mean of all, the first axis would be the line between the checkpoints' means and little else.
     means = [np.asarray(states, np.float64).mean(0) for states in fit]
     around = np.concatenate([states - mean for states, mean in zip(fit, means, strict=True)])
     variance, axes = np.linalg.eigh(around.T @ around / len(around))
     # eigh sorts upwards: the last two columns, the largest first.
-    clouds = tuple((states - mean) @ axes[:, :-3:-1] for states, mean in zip(shown, means, strict=True))
-    apart = np.repeat(means, [len(states) for states in fit], axis=0).var(0).sum()
+    clouds = tuple((states - mean) @ axes[:, :-3:-1] for states, mean in zip(plotted, means, strict=True))
+    between = np.repeat(means, [len(states) for states in fit], axis=0).var(0).sum()
     within = float(variance.sum())
     share = float(variance[-2:].sum()) / within if within > 0 else np.nan
-    return Axes(clouds, share, float(apart) / (float(apart) + within) if apart + within > 0 else np.nan)
+    return Axes(clouds, share, float(between) / (float(between) + within) if between + within > 0 else np.nan)
 
 
 def by_selector(scores: Iterable[TaskScore]) -> dict[tuple[str, str], list[float]]:
@@ -188,8 +192,8 @@ def by_selector(scores: Iterable[TaskScore]) -> dict[tuple[str, str], list[float
 
 def by_checkpoint(scores: Iterable[TaskScore]) -> dict[tuple[str, str], list[float]]:
     """(model, checkpoint) -> for each training seed the mean over tasks."""
-    found: dict[tuple[str, str], dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
+    by_seed: dict[tuple[str, str], dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
     for score in scores:
         if score.evaluator == "probe":
-            found[score.model, score.checkpoint][score.seed].append(score.f1)
-    return {key: [float(np.mean(values)) for values in seeds.values()] for key, seeds in sorted(found.items())}
+            by_seed[score.model, score.checkpoint][score.seed].append(score.f1)
+    return {key: [float(np.mean(values)) for values in seeds.values()] for key, seeds in sorted(by_seed.items())}

@@ -1,4 +1,4 @@
-"""Labels that say nothing of what was asked, fitted beside the true ones, to tell reading from remembering.
+"""Labels that say nothing of the text, fitted as the true ones are, to tell reading from remembering.
 
 `shuffled`: the true labels of the fitted examples in another order, scored on the true labels: what is left when states
 and labels have nothing to do with each other, which is roughly the constant answer.
@@ -39,6 +39,6 @@ def control_task(labelled: LabelledTask, *, seed: int) -> LabelledTask:
     """Labels by word type, of the same kind and as frequent as the true ones."""
     generator = np.random.default_rng(child_seed(seed, "control task", labelled.task))
     types = labelled.word_types
-    drawn = generator.integers(len(labelled.fit.unseen), size=1 + max(int(side.max(initial=0)) for side in types))
-    fit, choose, report = (labelled.fit.take(drawn[side]) for side in types)
+    draws = generator.integers(len(labelled.fit.unseen), size=1 + max(int(side.max(initial=0)) for side in types))
+    fit, choose, report = (labelled.fit.take(draws[side]) for side in types)
     return replace(labelled, fit=fit, choose=choose, report=report)

@@ -33,10 +33,10 @@ FIT_SCHEMA = pa.schema(
 
 def endings(parts: Iterable[ScorePart]) -> pa.Table:
     """One row for each label of a many-label task, and for each one-label task."""
-    return pa.concat_tables([FIT_SCHEMA.empty_table(), *(table for part in parts for table in _of(part))])
+    return pa.concat_tables([FIT_SCHEMA.empty_table(), *(table for part in parts for table in _read_endings(part))])
 
 
-def _of(part: ScorePart) -> Iterator[pa.Table]:
+def _read_endings(part: ScorePart) -> Iterator[pa.Table]:
     for fit in json.loads(pq.read_schema(part.path).metadata[b"fits"]):
         n = len(fit["problems"])
         same = {
@@ -58,18 +58,18 @@ def write_endings(path: Path, table: pa.Table) -> None:
         pq.write_table(table, handle, compression="zstd")
 
 
-def warnings(table: pa.Table, shown: int = 3) -> list[str]:
+def warnings(table: pa.Table, limit: int = 3) -> list[str]:
     """One sentence for each task of each representation that has problems short of their optimum."""
     short: dict[tuple[str, str, str], dict[str, float]] = {}
     for row in table.filter(pc.invert(table["converged"])).to_pylist():
         if not row["control"]:
             short.setdefault((row["representation"], row["task"], row["rater"]), {})[row["problem"]] = row["gap"]
-    return [_sentence(*key, problems, shown) for key, problems in short.items()]
+    return [_phrase_warning(*key, problems, limit) for key, problems in short.items()]
 
 
-def _sentence(who: str, task: str, rater: str, gaps: Mapping[str, float], shown: int) -> str:
+def _phrase_warning(who: str, task: str, rater: str, gaps: Mapping[str, float], limit: int) -> str:
     worst = sorted(gaps, key=lambda problem: gaps[problem], reverse=True)
-    names = ", ".join(worst[:shown]) + (", ..." if len(worst) > shown else "")
+    names = ", ".join(worst[:limit]) + (", ..." if len(worst) > limit else "")
     known = [gap for gap in gaps.values() if not math.isnan(gap)]
     far = f", up to {100 * max(known):.2g} % of its value above its optimum" if known else ""
     return f"Not converged: {len(gaps):,} problems of {task} on {who}, fitted by {rater} ({names}){far}."

@@ -63,38 +63,38 @@ def by_distance(clean: Floats, report: Floats) -> ForeignCalls:
 
     # A number that never varies tells nothing, and has no scale.
     varied = clean.std(0) > 1e-9 * np.maximum(1.0, np.abs(clean.mean(0)))
-    found = LedoitWolf().fit(clean[:, varied])
-    scores = np.sqrt(found.mahalanobis(report[:, varied]))
-    return ForeignCalls(scores, scores > np.quantile(np.sqrt(found.mahalanobis(clean[:, varied])), CALLED))
+    covariance = LedoitWolf().fit(clean[:, varied])
+    scores = np.sqrt(covariance.mahalanobis(report[:, varied]))
+    return ForeignCalls(scores, scores > np.quantile(np.sqrt(covariance.mahalanobis(clean[:, varied])), CALLED))
 
 
 def detection_rates(
-    found: Sequence[ForeignCalls], truth: Bools, clusters: Sequence[str], *, generator: np.random.Generator
+    detectors: Sequence[ForeignCalls], truth: Bools, clusters: Sequence[str], *, generator: np.random.Generator
 ) -> DetectionRates:
     """Means over detectors (training seeds); dialogues are drawn anew, the same for all of them."""
     names, place = np.unique(np.asarray(clusters), return_inverse=True)
-    drawn = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), size=DRAWS)
-    weights = np.vstack([np.ones(len(truth)), drawn[:, place]]).astype(np.float64)
-    rates = np.mean([_rates(one, truth, weights) for one in found], axis=0)
-    return DetectionRates(*(_with_interval(float(row[0]), row[1:]) for row in rates))
+    counts = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), size=DRAWS)
+    weights = np.vstack([np.ones(len(truth)), counts[:, place]]).astype(np.float64)
+    rates = np.mean([_weigh_rates(detector, truth, weights) for detector in detectors], axis=0)
+    return DetectionRates(*(_add_interval(float(row[0]), row[1:]) for row in rates))
 
 
-def _with_interval(value: float, draws: Floats) -> tuple[float, float, float]:
+def _add_interval(value: float, draws: Floats) -> tuple[float, float, float]:
     """A value with the middle 95 % of its draws; draws in which it is not defined do not count."""
-    kept = draws[np.isfinite(draws)]
-    low, high = np.quantile(kept, (0.025, 0.975)) if len(kept) else (np.nan, np.nan)
+    finite_draws = draws[np.isfinite(draws)]
+    low, high = np.quantile(finite_draws, (0.025, 0.975)) if len(finite_draws) else (np.nan, np.nan)
     return value, float(low), float(high)
 
 
-def _rates(found: ForeignCalls, truth: Bools, weights: Floats) -> Floats:
+def _weigh_rates(calls: ForeignCalls, truth: Bools, weights: Floats) -> Floats:
     """F1, precision, recall and AUROC (4, weights): F1 is 0 where nothing is called and nothing foreign."""
-    tp = weights @ (found.called & truth)
-    called, positive = weights @ found.called, weights @ truth
+    tp = weights @ (calls.called & truth)
+    called, positive = weights @ calls.called, weights @ truth
     with np.errstate(invalid="ignore", divide="ignore"):
         f1 = np.where(called + positive > 0, 2 * tp / (called + positive), 0.0)
         precision = np.where(called > 0, tp / called, np.nan)
         recall = np.where(positive > 0, tp / positive, np.nan)
-    return np.stack([f1, precision, recall, auroc(found.scores, truth, weights)])
+    return np.stack([f1, precision, recall, auroc(calls.scores, truth, weights)])
 
 
 def auroc(scores: Floats, truth: Bools, weights: Floats) -> Floats:
@@ -103,10 +103,10 @@ def auroc(scores: Floats, truth: Bools, weights: Floats) -> Floats:
     NaN where there are not both.
     """
     levels, level = np.unique(scores, return_inverse=True)
-    positive, other = (np.zeros((len(weights), len(levels))) for _ in range(2))
-    for matrix, mask in ((positive, truth), (other, ~truth)):
+    positive, negative = (np.zeros((len(weights), len(levels))) for _ in range(2))
+    for matrix, mask in ((positive, truth), (negative, ~truth)):
         np.add.at(matrix.T, level[mask], weights[:, mask].T)
-    below = np.cumsum(other, axis=1) - other / 2
-    pairs = positive.sum(1) * other.sum(1)
+    below = np.cumsum(negative, axis=1) - negative / 2
+    pairs = positive.sum(1) * negative.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(pairs > 0, (positive * below).sum(1) / pairs, np.nan))

@@ -68,30 +68,34 @@ class EraserFolder:
     @property
     def done(self) -> bool:
         """Erasers with this very key are there."""
-        told = self.path / "erasers.json"
-        return told.exists() and read_json(told).get("key") == self.key
+        record = self.path / "erasers.json"
+        return record.exists() and read_json(record).get("key") == self.key
 
 
 def find_decoder_states(study: Path, checkpoints: str) -> list[Representation]:
     """What `generation encode --pooling decoder` wrote of these checkpoints."""
-    found = [read_states(path) for path in sorted((study / "decoder_states").glob("*.npy"))]
+    representations = [read_states(path) for path in sorted((study / "decoder_states").glob("*.npy"))]
     wanted = set(checkpoints.split(","))
-    if kept := [one for one in found if checkpoints == "all" or one.checkpoint in wanted]:
-        return kept
-    there = ", ".join(sorted({one.checkpoint for one in found})) or "none"
+    if matches := [
+        representation
+        for representation in representations
+        if checkpoints == "all" or representation.checkpoint in wanted
+    ]:
+        return matches
+    names = ", ".join(sorted({representation.checkpoint for representation in representations})) or "none"
     raise InputError(
-        f"{study / 'decoder_states'} has no states of {checkpoints}; it has: {there}. "
+        f"{study / 'decoder_states'} has no states of {checkpoints}; it has: {names}. "
         f"Make them: python -m generation encode {study} --pooling decoder --checkpoints {checkpoints}"
     )
 
 
 def eraser_folders(
-    study: Path, found: Iterable[Representation], plan: Plan, options: ErasingOptions
+    study: Path, representations: Iterable[Representation], plan: Plan, options: ErasingOptions
 ) -> list[EraserFolder]:
     """All the work there is."""
-    labels = [one.digest for one in plan.labelled_tasks]
+    labels = [labelled.digest for labelled in plan.labelled_tasks]
     folders = []
-    for who in found:
+    for who in representations:
         sidecar = read_json(who.path.with_suffix(".json"))
         if not isinstance(sidecar.get("views"), dict):
             raise InputError(f"{who.path} says nothing of views: encode it again with --pooling decoder.")
@@ -105,21 +109,28 @@ def make_erasers(shared: tuple[Plan, ErasingOptions], folder: EraserFolder) -> i
     plan, options = shared
     (old := folder.path / "erasers.json").unlink(missing_ok=True)  # its files are no longer what it says
     fit, report = (_views(folder, side.items) for side in (plan.fit, plan.report))
-    told: list[dict[str, Any]] = []
+    erasers: list[dict[str, Any]] = []
     with threads(JOB_THREADS):
         for labelled in plan.labelled_tasks:
-            told += _of_task(folder.path, labelled, fit, report, options)
-        told += _of_random(folder.path, fit, told, options)
-        told.append(_write(folder.path, "everything", _each(fit, everything), fit, {"kind": "everything"}))
+            erasers += _erase_task(folder.path, labelled, fit, report, options)
+        erasers += _erase_randomly(folder.path, fit, erasers, options)
+        erasers.append(
+            _write_erasure(folder.path, "everything", _erase_each_site(fit, everything), fit, {"kind": "everything"})
+        )
     recipe = signature(
-        erasers=len(told), model=folder.representation.name, fit=plan.condition, methods=list(options.methods),
-        draws=options.draws, seed=options.seed, threads=JOB_THREADS,
-    )  # fmt: skip
+        erasers=len(erasers),
+        model=folder.representation.name,
+        fit=plan.condition,
+        methods=list(options.methods),
+        draws=options.draws,
+        seed=options.seed,
+        threads=JOB_THREADS,
+    )
     about = {name: folder.sidecar.get(name) for name in ("model", "seed", "checkpoint", "weights")}
     fitted_on, reported_on = (part.partition("=")[2] for part in plan.condition.split(","))
     sides = {"fit": fitted_on, "report": reported_on, "width": folder.sidecar["views"]}
-    write_json(old, about | sides | {"key": folder.key, "signature": recipe, "erasers": told})
-    return len(told)
+    write_json(old, about | sides | {"key": folder.key, "signature": recipe, "erasers": erasers})
+    return len(erasers)
 
 
 def _views(folder: EraserFolder, items: Sequence[str]) -> dict[str, Floats]:
@@ -128,23 +139,25 @@ def _views(folder: EraserFolder, items: Sequence[str]) -> dict[str, Floats]:
     return dict(zip(folder.sidecar["views"], np.split(states, edges, axis=1), strict=True))
 
 
-def _of_task(
+def _erase_task(
     folder: Path, labelled: LabelledTask, fit: Views, report: Views, options: ErasingOptions
 ) -> list[dict[str, Any]]:
-    same = {"kind": "task", "task": labelled.task, "constant": _constant(labelled)}
+    same = {"kind": "task", "task": labelled.task, "constant": _constant_f1(labelled)}
     if too_wide := _too_wide(labelled, fit):
         return [same | {"left_out": too_wide}]
-    same["before"] = _read(labelled, _shown(fit), _shown(report))
-    found = []
+    same["before"] = _probe_f1(labelled, _probed_views(fit), _probed_views(report))
+    erasers = []
     for method in options.methods:
         sites = {
-            site: leace(views, labelled.fit.dense().astype(np.float64), also) if method == "leace"
-            else inlp(views, labelled.fit, also) for site, (views, also) in by_map(fit).items()
-        }  # fmt: skip
-        after = _read(labelled, _erased(fit, sites), _erased(report, sites))
+            site: leace(views, labelled.fit.dense().astype(np.float64), also)
+            if method == "leace"
+            else inlp(views, labelled.fit, also)
+            for site, (views, also) in by_map(fit).items()
+        }
+        after = _probe_f1(labelled, _erase_views(fit, sites), _erase_views(report, sites))
         name = f"{labelled.task}.{method}"
-        found.append(_write(folder, name, sites, fit, same | {"method": method, "after": after}))
-    return found
+        erasers.append(_write_erasure(folder, name, sites, fit, same | {"method": method, "after": after}))
+    return erasers
 
 
 def _too_wide(labelled: LabelledTask, fit: Views) -> str:
@@ -157,60 +170,66 @@ def _too_wide(labelled: LabelledTask, fit: Views) -> str:
     return ""
 
 
-def _of_random(
+def _erase_randomly(
     folder: Path, fit: Views, tasks: Sequence[Mapping[str, Any]], options: ErasingOptions
 ) -> list[dict[str, Any]]:
     """So many random ones for each rank that a task has; tasks of one rank share them."""
-    views, found = _met(fit), []
-    for ranks in dict.fromkeys(tuple(one["ranks"].items()) for one in tasks if "ranks" in one):
+    views, erasers = _gather_views(fit), []
+    for ranks in dict.fromkeys(tuple(eraser["ranks"].items()) for eraser in tasks if "ranks" in eraser):
         name = "-".join(["random", *(str(rank) for _, rank in ranks)])
         for draw in range(options.draws):
             generator = np.random.default_rng(child_seed(options.seed, "erase", folder.name, name, draw))
             sites = {site: random_erasure(views[site], rank, generator) for site, rank in ranks}
-            found.append(_write(folder, f"{name}.{draw}", sites, fit, {"kind": "random", "draw": draw}))
-    return found
+            erasers.append(_write_erasure(folder, f"{name}.{draw}", sites, fit, {"kind": "random", "draw": draw}))
+    return erasers
 
 
-def _each(fit: Views, how: Any) -> dict[str, Erasure]:
-    return {site: how(views) for site, views in _met(fit).items()}
+def _erase_each_site(fit: Views, how: Any) -> dict[str, Erasure]:
+    return {site: how(views) for site, views in _gather_views(fit).items()}
 
 
-def _met(views: Views) -> dict[str, list[Floats]]:
+def _gather_views(views: Views) -> dict[str, list[Floats]]:
     """All vectors that each map meets."""
     return {site: [*fitted, *also] for site, (fitted, also) in by_map(views).items()}
 
 
-def _write(folder: Path, name: str, sites: Sites, fit: Views, told: Mapping[str, Any]) -> dict[str, Any]:
+def _write_erasure(folder: Path, name: str, sites: Sites, fit: Views, about: Mapping[str, Any]) -> dict[str, Any]:
     path = folder / f"{name}.npz"
     clear_halves(path)
     with atomic(path, "wb") as handle:
-        np.savez(handle, **{f"{site}.{part}": getattr(one, part) for site, one in sites.items() for part in PARTS})
-    views = _met(fit)
+        np.savez(
+            handle, **{f"{site}.{part}": getattr(erasure, part) for site, erasure in sites.items() for part in PARTS}
+        )
+    views = _gather_views(fit)
     return {
-        "file": path.name, **told, "ranks": {site: one.rank for site, one in sites.items()},
-        "flat": {site: one.flats for site, one in sites.items()},
-        "variance": {site: variance_erased(views[site], one) for site, one in sites.items()},
-    }  # fmt: skip
+        "file": path.name,
+        **about,
+        "ranks": {site: erasure.rank for site, erasure in sites.items()},
+        "flat": {site: erasure.flats for site, erasure in sites.items()},
+        "variance": {site: variance_erased(views[site], erasure) for site, erasure in sites.items()},
+    }
 
 
-def _erased(views: Views, sites: Sites) -> dict[str, Floats]:
+def _erase_views(views: Views, sites: Sites) -> dict[str, Floats]:
     """What a probe is shown: the views that the maps are fitted on, erased."""
-    return {name: sites["state" if name == "state" else "memory"].apply(view) for name, view in _shown(views).items()}
+    return {
+        name: sites["state" if name == "state" else "memory"].apply(view) for name, view in _probed_views(views).items()
+    }
 
 
-def _shown(views: Views) -> dict[str, Floats]:
+def _probed_views(views: Views) -> dict[str, Floats]:
     return {name: view for name, view in views.items() if name in ("state", *FITTED)}
 
 
-def _read(labelled: LabelledTask, fit: Views, report: Views) -> float:
+def _probe_f1(labelled: LabelledTask, fit: Views, report: Views) -> float:
     """Micro-F1 in points of a probe on all that the decoder sees."""
     fitted, reported = (np.hstack(list(views.values())).astype(np.float32) for views in (fit, report))
     axes = fit_features(fitted)
-    found = fit_logistic(axes.apply(fitted), axes, labelled.fit)
-    return 100 * count_hits(found.predict(axes.apply(reported)), labelled.report).micro_f1
+    classifier = fit_logistic(axes.apply(fitted), axes, labelled.fit)
+    return 100 * count_hits(classifier.predict(axes.apply(reported)), labelled.report).micro_f1
 
 
-def _constant(labelled: LabelledTask) -> float:
+def _constant_f1(labelled: LabelledTask) -> float:
     """The same of an answer that is always the most frequent one."""
     rows = len(labelled.report.unseen)
     return 100 * count_hits(always_the_most_frequent(labelled.fit, rows), labelled.report).micro_f1

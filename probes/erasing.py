@@ -61,9 +61,9 @@ class Erasure:
         return int(self.flat.shape[1])
 
     def apply(self, vectors: Floats) -> Floats:
-        """The vectors (n x width) without both; the flat last, lest rounding brings back what was erased."""
-        left = vectors - (vectors - self.mean) @ self.read.T @ self.write.T
-        return np.asarray(left - (left - self.mean) @ self.flat @ self.flat.T)
+        """The vectors (n x width) without both; the flat last, because rounding could bring back what was erased."""
+        remainder = vectors - (vectors - self.mean) @ self.read.T @ self.write.T
+        return np.asarray(remainder - (remainder - self.mean) @ self.flat @ self.flat.T)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,33 +87,33 @@ class Whitening:
 
 def leace(views: Sequence[Floats], labels: Floats, also: Sequence[Floats] = ()) -> Erasure:
     """Erase labels (n x k, of numbers) from views (each n x width): the label's covariance with each becomes zero."""
-    white = _whitening([*views, *also])
+    white = _fit_whitening([*views, *also])
     centred = labels - labels.mean(0)
     shared = np.hstack([white.whiten @ (view - view.mean(0)).T @ centred for view in views]) / len(labels)
     axes, sizes, _ = np.linalg.svd(shared, full_matrices=False)
-    kept = axes[:, sizes > SMALLEST * max(float(sizes.max(initial=0.0)), 1e-300)]
-    return white.erasure(kept)
+    directions = axes[:, sizes > SMALLEST * max(float(sizes.max(initial=0.0)), 1e-300)]
+    return white.erasure(directions)
 
 
 def random_erasure(views: Sequence[Floats], rank: int, generator: np.random.Generator) -> Erasure:
     """What would be erased for labels that have nothing to do with the vectors."""
-    white = _whitening(views)
+    white = _fit_whitening(views)
     basis, _, _ = np.linalg.svd(white.whiten, hermitian=True)
     space = basis[:, : white.varying]  # the inverse of what is flat is zero, so it comes last
-    drawn, _ = np.linalg.qr(generator.standard_normal((space.shape[1], min(rank, space.shape[1]))))
-    return white.erasure(space @ drawn)
+    directions, _ = np.linalg.qr(generator.standard_normal((space.shape[1], min(rank, space.shape[1]))))
+    return white.erasure(space @ directions)
 
 
-def _whitening(views: Sequence[Floats]) -> Whitening:
+def _fit_whitening(views: Sequence[Floats]) -> Whitening:
     # Eigenvalues of a covariance are right to some 1e-15 of the largest, far below the 1e-12 at which a direction is
     # flat. Singular values of the vectors would tell flat directions apart, which all meet the same end.
     mean = np.mean([view.mean(0) for view in views], axis=0)
     pooled = np.concatenate(views) - mean
     variance, axes = np.linalg.eigh(pooled.T @ pooled / len(pooled))
-    there = variance > SMALLEST**2 * variance.max()  # squares: a direction may vary a millionth as much as another
-    root = np.sqrt(np.where(there, variance, 0.0))
-    inverse = np.where(there, 1 / np.where(there, root, 1.0), 0.0)
-    return Whitening(mean, (axes * inverse) @ axes.T, (axes * root) @ axes.T, axes[:, ~there])
+    varies = variance > SMALLEST**2 * variance.max()  # squares: a direction may vary a millionth as much as another
+    root = np.sqrt(np.where(varies, variance, 0.0))
+    inverse = np.where(varies, 1 / np.where(varies, root, 1.0), 0.0)
+    return Whitening(mean, (axes * inverse) @ axes.T, (axes * root) @ axes.T, axes[:, ~varies])
 
 
 def inlp(views: Sequence[Floats], labels: Labels, also: Sequence[Floats] = (), *, rounds: int = ROUNDS) -> Erasure:
@@ -121,35 +121,37 @@ def inlp(views: Sequence[Floats], labels: Labels, also: Sequence[Floats] = (), *
 
     Each view has a classifier of its own. Examples of one dialogue must stand together: the last are not seen.
     """
-    white = _whitening([*views, *also])
+    white = _fit_whitening([*views, *also])
     even = [(view - white.mean) @ white.whiten for view in views]
     basis = np.zeros((len(white.mean), 0))
     for _ in range(rounds):
-        found = np.hstack([_directions((view - view @ basis @ basis.T).astype(np.float32), labels) for view in even])
-        axes, sizes, _ = np.linalg.svd(found - basis @ (basis.T @ found), full_matrices=False)
-        kept = axes[:, sizes > LEAST_TURN * sizes.max(initial=1e-300)]
-        if not kept.shape[1] or basis.shape[1] + kept.shape[1] >= white.varying:
+        directions = np.hstack(
+            [_find_directions((view - view @ basis @ basis.T).astype(np.float32), labels) for view in even]
+        )
+        axes, sizes, _ = np.linalg.svd(directions - basis @ (basis.T @ directions), full_matrices=False)
+        new_directions = axes[:, sizes > LEAST_TURN * sizes.max(initial=1e-300)]
+        if not new_directions.shape[1] or basis.shape[1] + new_directions.shape[1] >= white.varying:
             break
-        basis, _ = np.linalg.qr(np.hstack([basis, kept]))
+        basis, _ = np.linalg.qr(np.hstack([basis, new_directions]))
     return white.erasure(basis)
 
 
-def _directions(vectors: NDArray[np.float32], labels: Labels) -> Floats:
+def _find_directions(vectors: NDArray[np.float32], labels: Labels) -> Floats:
     """The directions (width x labels) by which a classifier tells the labels apart; none where it cannot."""
     n = len(vectors)
     fitted, judged = np.arange(n - n // JUDGED), np.arange(n - n // JUDGED, n)
     axes, truth = fit_features(vectors[fitted]), labels.take(judged)
     fit = fit_logistic(axes.apply(vectors[fitted]), axes, labels.take(fitted))
-    found = count_hits(fit.predict(axes.apply(vectors[judged])), truth).micro_f1
+    f1 = count_hits(fit.predict(axes.apply(vectors[judged])), truth).micro_f1
     constant = count_hits(always_the_most_frequent(labels, len(judged)), truth).micro_f1
-    if found - constant < 1 / np.sqrt(len(judged)):  # two standard errors of a share, at most: chance does as much
+    if f1 - constant < 1 / np.sqrt(len(judged)):  # two standard errors of a share, at most: chance does as much
         return np.zeros((vectors.shape[1], 0))
     return np.asarray((axes.rotation @ fit.weights[:-1]).double().numpy())
 
 
 def count_varying(views: Sequence[Floats]) -> int:
     """How many directions are not flat: no eraser's rank is higher."""
-    return _whitening(views).varying
+    return _fit_whitening(views).varying
 
 
 def everything(views: Sequence[Floats]) -> Erasure:
@@ -170,10 +172,10 @@ def by_map(views: Mapping[str, Floats]) -> dict[str, tuple[list[Floats], list[Fl
 
     One is for the state that a decoder starts from, the other for the memory that it attends to.
     """
-    found: dict[str, tuple[list[Floats], list[Floats]]] = {}
+    maps: dict[str, tuple[list[Floats], list[Floats]]] = {}
     if "state" in views:
-        found["state"] = ([views["state"]], [])
+        maps["state"] = ([views["state"]], [])
     if "mean" in views:
         besides = [view for name, view in views.items() if name not in ("state", *FITTED)]
-        found["memory"] = ([views[name] for name in FITTED], besides)
-    return found
+        maps["memory"] = ([views[name] for name in FITTED], besides)
+    return maps

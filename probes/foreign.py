@@ -17,7 +17,7 @@ from dialogue.seeds import child_seed
 from dialogue.signature import signature
 from probes.baselines import bag_of_words
 from probes.detecting import DRAWS, Bools, ForeignCalls, by_distance, by_probe, detection_rates, foreign_turns
-from probes.states import Representation, check_covers, find
+from probes.states import Representation, check_covers, find_states
 
 TASK_SCORES = "task.parquet"
 
@@ -48,48 +48,52 @@ class ForeignTalk:
 
 def read_foreign(folders: Sequence[Path], split: str) -> list[ForeignTalk]:
     """The conditions that hold dialogues of this split, with foreign talk in some of them."""
-    found = []
+    talks = []
     for folder in folders:
         chosen = list(examples(read_corpus(folder / "corpus").split(split)))
         truth = foreign_turns(chosen)
         if truth.any() and not truth.all():
-            found.append(ForeignTalk(folder, chosen, truth))
-    return found
+            talks.append(ForeignTalk(folder, chosen, truth))
+    return talks
 
 
 def detections(
-    study: Path, taught: Sequence[ForeignTalk], told: ForeignTalk, checkpoints: str, *, seed: int
+    study: Path, taught: Sequence[ForeignTalk], talk: ForeignTalk, checkpoints: str, *, seed: int
 ) -> list[dict[str, Any]]:
     """One row for every model, checkpoint and way of detecting, over its seeds; then a bag of words."""
     clean = list(examples(read_corpus(study / "corpus").split("train")))
     groups: dict[tuple[str, str], list[Representation]] = {}
-    for who in find(told.folder, None, checkpoints):
-        check_covers(who, told.items)
+    for who in find_states(talk.folder, None, checkpoints):
+        check_covers(who, talk.items)
         groups.setdefault((who.model, who.checkpoint), []).append(who)
     rows = []
     for (model, checkpoint), seeds in groups.items():
-        joint = joint_accuracies(study, told.folder, model, checkpoint)
-        for by, share, found in _of_states(study, taught, told, seeds, [one.item for one in clean]):
-            rows.append(_row(told, model, checkpoint, len(seeds), by, share, found, joint, seed))
+        joint = joint_accuracies(study, talk.folder, model, checkpoint)
+        for method, share, calls in _detect_by_states(study, taught, talk, seeds, [example.item for example in clean]):
+            rows.append(_make_row(talk, model, checkpoint, len(seeds), method, share, calls, joint, seed))
     for lesson in taught:
-        features = bag_of_words(lesson.examples, [*lesson.examples, *told.examples]).astype(np.float64)
+        features = bag_of_words(lesson.examples, [*lesson.examples, *talk.examples]).astype(np.float64)
         words = by_probe(features[: len(lesson.examples)], lesson.truth, features[len(lesson.examples) :])
-        rows.append(_row(told, "bag_of_words", "", 0, "probe", lesson.dose, [words], None, seed))
+        rows.append(_make_row(talk, "bag_of_words", "", 0, "probe", lesson.dose, [words], None, seed))
     return rows
 
 
-def _of_states(
-    study: Path, taught: Sequence[ForeignTalk], told: ForeignTalk, seeds: Sequence[Representation], clean: Sequence[str]
+def _detect_by_states(
+    study: Path, taught: Sequence[ForeignTalk], talk: ForeignTalk, seeds: Sequence[Representation], clean: Sequence[str]
 ) -> Iterator[tuple[str, str, list[ForeignCalls]]]:
-    reports = [who.rows(told.items).astype(np.float64) for who in seeds]
-    normal = [_states(study, who, clean) for who in seeds]
+    reports = [who.rows(talk.items).astype(np.float64) for who in seeds]
+    normal = [_read_states(study, who, clean) for who in seeds]
     yield "distance", "0", [by_distance(*pair) for pair in zip(normal, reports, strict=True)]
     for lesson in taught:
-        fits = [_states(lesson.folder, who, lesson.items) for who in seeds]
-        yield "probe", lesson.dose, [by_probe(fit, lesson.truth, one) for fit, one in zip(fits, reports, strict=True)]
+        fits = [_read_states(lesson.folder, who, lesson.items) for who in seeds]
+        yield (
+            "probe",
+            lesson.dose,
+            [by_probe(fit, lesson.truth, report) for fit, report in zip(fits, reports, strict=True)],
+        )
 
 
-def _states(folder: Path, who: Representation, items: Sequence[str]) -> np.ndarray:
+def _read_states(folder: Path, who: Representation, items: Sequence[str]) -> np.ndarray:
     """The same model's states of other contexts."""
     path = folder / "states" / who.path.name
     if not path.exists():
@@ -97,24 +101,38 @@ def _states(folder: Path, who: Representation, items: Sequence[str]) -> np.ndarr
             f"{path} is not there. Encode the clean corpus and every condition of kind outside: python -m generation "
             "encode STUDY --splits train,test, and the same with --condition NAMES."
         )
-    (found,) = find(folder, [path], "")
-    check_covers(found, items)
-    return found.rows(items).astype(np.float64)
+    (representation,) = find_states(folder, [path], "")
+    check_covers(representation, items)
+    return representation.rows(items).astype(np.float64)
 
 
-def _row(
-    told: ForeignTalk, model: str, checkpoint: str, seeds: int, by: str, share: str, found: Sequence[ForeignCalls],
-    joint: tuple[float, float] | None, seed: int,
-) -> dict[str, Any]:  # fmt: skip
-    clusters = [example.dialogue.dialogue for example in told.examples]
-    generator = np.random.default_rng(child_seed(seed, "outside", told.name))
-    rates = detection_rates(found, told.truth, clusters, generator=generator)
-    recipe = signature(report=told.name, contexts=len(told.truth), unit="dialogue", draws=DRAWS, level=0.95, seed=seed)
+def _make_row(
+    talk: ForeignTalk,
+    model: str,
+    checkpoint: str,
+    seeds: int,
+    method: str,
+    share: str,
+    calls: Sequence[ForeignCalls],
+    joint: tuple[float, float] | None,
+    seed: int,
+) -> dict[str, Any]:
+    clusters = [example.dialogue.dialogue for example in talk.examples]
+    generator = np.random.default_rng(child_seed(seed, "outside", talk.name))
+    rates = detection_rates(calls, talk.truth, clusters, generator=generator)
+    recipe = signature(report=talk.name, contexts=len(talk.truth), unit="dialogue", draws=DRAWS, level=0.95, seed=seed)
     spans = {name: [end if end == end else None for end in span] for name, span in asdict(rates).items()}
     return {
-        "report": told.name, "model": model, "checkpoint": checkpoint, "seeds": seeds, "by": by, "taught": share,
-        **spans, "jga": joint, "signature": recipe,
-    }  # fmt: skip
+        "report": talk.name,
+        "model": model,
+        "checkpoint": checkpoint,
+        "seeds": seeds,
+        "by": method,
+        "taught": share,
+        **spans,
+        "jga": joint,
+        "signature": recipe,
+    }
 
 
 def joint_accuracies(study: Path, folder: Path, model: str, checkpoint: str) -> tuple[float, float] | None:
@@ -122,7 +140,7 @@ def joint_accuracies(study: Path, folder: Path, model: str, checkpoint: str) -> 
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    found = []
+    accuracies = []
     for path in (study / TASK_SCORES, folder / TASK_SCORES):
         if not path.exists():
             return None
@@ -130,5 +148,5 @@ def joint_accuracies(study: Path, folder: Path, model: str, checkpoint: str) -> 
         scores = pq.read_table(path, columns=["score"], filters=wanted)["score"]
         if not len(scores):
             return None
-        found.append(100 * float(pc.mean(scores).as_py()))
-    return found[0], found[1]
+        accuracies.append(100 * float(pc.mean(scores).as_py()))
+    return accuracies[0], accuracies[1]

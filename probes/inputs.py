@@ -39,8 +39,14 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     add("--states", nargs="+", type=Path, metavar="FILE", help="these arrays (default: those in STUDY/states)")
     add("--subset", action="store_true", help="use only the examples that have a state in every array")
     add("--tasks", help="task names, comma-separated, or all of the corpus (default: all, or with --labels none)")
-    add("--labels", nargs="+", type=Path, default=[], metavar="FILE",
-        help="tasks of your own: tables with the columns item and label, each named like its file")  # fmt: skip
+    add(
+        "--labels",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="tasks of your own: tables with the columns item and label, each named like its file",
+    )
     add("--checkpoints", default="", metavar="NAMES", help="comma-separated, or all (default: all but epoch-N)")
 
 
@@ -55,14 +61,14 @@ def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     members = list(examples(corpus.dialogues))
-    own = read_own_labels(args.labels, [task.name for task in TASKS], [one.item for one in members])
+    own = read_own_labels(args.labels, [task.name for task in TASKS], [example.item for example in members])
     tasks = args.tasks or ("" if own else "all")
     sides = splits.plan_splits(corpus, report, own, annotated=bool(tasks))
-    found = states.find(args.study, args.states, args.checkpoints)
+    representations = states.find_states(args.study, args.states, args.checkpoints)
     if args.subset:
-        sides = sides.only(set.intersection(*(set(who.ids) for who in found)))
+        sides = sides.only(set.intersection(*(set(who.ids) for who in representations)))
     plan, folder = lay_out(corpus, tasks, sides, own), args.study / "probes"
-    for who in found:
+    for who in representations:
         states.check_covers(who, plan.items)
-    baselines = suite.write_baselines(folder / "baselines", sides, max(who.width for who in found))
-    return Inputs(corpus.name, sides, plan, found + baselines, folder, [one.recipe for one in own])
+    baselines = suite.write_baselines(folder / "baselines", sides, max(who.width for who in representations))
+    return Inputs(corpus.name, sides, plan, representations + baselines, folder, [labels.recipe for labels in own])

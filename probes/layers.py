@@ -40,29 +40,30 @@ def layer_curves(scores: Iterable[TaskScore]) -> list[LayerCurve]:
     `trained` is the one checkpoint that stands for the model: last, or else the first by name. A model without layers
     has one place.
     """
-    found: dict[tuple[str, str, str], dict[int, dict[object, list[float]]]] = {}
+    by_curve: dict[tuple[str, str, str], dict[int, dict[object, list[float]]]] = {}
     every = [score for score in scores if score.evaluator in ("probe", "control")]
-    chosen = _chosen(every)
+    chosen = _choose_checkpoints(every)
     for score in every:
         model, layer = layer_of(score.model)
-        kind = _kind(score, chosen[model])
+        kind = _kind_of_curve(score, chosen[model])
         if kind:
-            of_layer = found.setdefault((score.task, model, kind), defaultdict(lambda: defaultdict(list)))
+            of_layer = by_curve.setdefault((score.task, model, kind), defaultdict(lambda: defaultdict(list)))
             of_layer[-1 if layer is None else layer][score.seed].append(score.f1)
-    return [_curve(*key, by_layer) for key, by_layer in found.items()]
+    return [_make_curve(*key, by_layer) for key, by_layer in by_curve.items()]
 
 
-def _chosen(scores: Sequence[TaskScore]) -> dict[str, str]:
+def _choose_checkpoints(scores: Sequence[TaskScore]) -> dict[str, str]:
     """The checkpoint of each model that stands for it trained."""
-    there: dict[str, set[str]] = defaultdict(set)
+    checkpoints: dict[str, set[str]] = defaultdict(set)
     for score in scores:
-        there[layer_of(score.model)[0]].add(score.checkpoint)
+        checkpoints[layer_of(score.model)[0]].add(score.checkpoint)
     return {
-        model: "last" if "last" in names else min(names - {"untrained"}, default="") for model, names in there.items()
+        model: "last" if "last" in names else min(names - {"untrained"}, default="")
+        for model, names in checkpoints.items()
     }
 
 
-def _kind(score: TaskScore, chosen: str) -> str:
+def _kind_of_curve(score: TaskScore, chosen: str) -> str:
     if score.checkpoint == "untrained":
         return "untrained" if score.labels == TRUE else ""
     if score.checkpoint != chosen:
@@ -70,9 +71,9 @@ def _kind(score: TaskScore, chosen: str) -> str:
     return {TRUE: "trained", CONTROL_TASK: "control"}.get(score.labels, "")
 
 
-def _curve(
+def _make_curve(
     task: str, model: str, kind: str, by_layer: Mapping[int, Mapping[object, Sequence[float]]]
-) -> LayerCurve:  # fmt: skip
+) -> LayerCurve:
     layers = sorted(by_layer)
     seeds = sorted(set.intersection(*(set(by_layer[layer]) for layer in layers)), key=str)
     values = [[float(np.mean(by_layer[layer][seed])) for layer in layers] for seed in seeds]

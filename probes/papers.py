@@ -1,7 +1,7 @@
 """The tables of the two probe papers, in their layout, from the files of one study.
 
 Each is the papers' table with our numbers: what stands behind "±" there (100 times the sample variance of F1 over
-seeds) is printed under that sign, and the SD in points beside it. What a study does not have is said, with the command
+seeds) is printed under that sign, and the SD in points next to it. What a study does not have is said, with the command
 that makes it.
 """
 
@@ -54,17 +54,22 @@ class PaperTable:
 
 def sizes(study: Path) -> PaperTable:
     """Parameters of every model, counted in its weights."""
-    found = {}
+    parameters = {}
     for path in sorted((study / "models").glob("*/untrained.safetensors")):
-        found[path.parent.name.rpartition("-")[0]] = _parameters(path)
-    rows = tuple((model, f"{count:,}", f"{count / 1e6:.1f}M") for model, count in found.items())
+        parameters[path.parent.name.rpartition("-")[0]] = _count_parameters(path)
+    rows = tuple((model, f"{count:,}", f"{count / 1e6:.1f}M") for model, count in parameters.items())
     return PaperTable(
-        "sizes", "Sizes of the models", "the sizes that they print", "generation train",
-        ("model", "parameters", "in millions"), rows, "" if rows else "no model has untrained weights",
-    )  # fmt: skip
+        "sizes",
+        "Sizes of the models",
+        "the sizes that they print",
+        "generation train",
+        ("model", "parameters", "in millions"),
+        rows,
+        "" if rows else "no model has untrained weights",
+    )
 
 
-def _parameters(path: Path) -> int:
+def _count_parameters(path: Path) -> int:
     """Numbers in a safetensors file, by its header: eight bytes of length, then JSON."""
     with path.open("rb") as handle:
         header = json.loads(handle.read(int.from_bytes(handle.read(8), "little")))
@@ -85,17 +90,17 @@ def bleu_by_seed(study: Path) -> PaperTable:
     table = table.filter(pc.is_in(table["task"], pa.array(list(SMOOTHED))))
     counted = [f"stats.{name}" for name in BLEU_COUNTS if f"stats.{name}" in table.column_names]
     sums = table.group_by(keys).aggregate([("score", "mean"), *((name, "sum") for name in counted)])
-    by: dict[tuple[str, ...], dict[int, float]] = defaultdict(dict)
+    scores: dict[tuple[str, ...], dict[int, float]] = defaultdict(dict)
     for row in (row for row in sums.to_pylist() if row["seed"] is not None):
         name = (row["model"], row["checkpoint"], row["task"], row["condition"])
-        by[*name, "mean of responses"][row["seed"]] = row["score_mean"]
+        scores[*name, "mean of responses"][row["seed"]] = row["score_mean"]
         if len(counted) == len(BLEU_COUNTS):
             counts = {count: row[f"stats.{count}_sum"] for count in BLEU_COUNTS}
-            by[*name, "corpus"][row["seed"]] = corpus_bleu2(counts, smooth=SMOOTHED[row["task"]])
-    seeds = sorted({seed for values in by.values() for seed in values})
+            scores[*name, "corpus"][row["seed"]] = corpus_bleu2(counts, smooth=SMOOTHED[row["task"]])
+    seeds = sorted({seed for values in scores.values() for seed in values})
     rows = tuple(
         (*key, *(f"{values[s]:.2f}" if s in values else "-" for s in seeds), *_mean_and_sd(list(values.values())))
-        for key, values in sorted(by.items())
+        for key, values in sorted(scores.items())
     )
     head = ("model", "checkpoint", "metric", "decoding", "over", *(f"seed {seed}" for seed in seeds), "mean", "SD")
     return PaperTable(*what, head, rows, "" if rows else f"{path.name} has no BLEU-2")
@@ -117,15 +122,21 @@ def _probe_table(cells: Sequence[Cell], tasks: Sequence[str], corpus: str, class
         (c.model, c.checkpoint, c.task): c.seeds for c in cells if (c.evaluator, c.classifier) == ("probe", classifier)
     }
     systems = dict.fromkeys((model, at) for model, at, _ in ours if at in CHECKPOINTS)
-    order = sorted(systems, key=lambda one: (one[0], CHECKPOINTS.index(one[1])))
-    rows = tuple((*one, *(_as_printed(ours.get((*one, task))) for task in tasks)) for one in order)
-    stands = {
-        "mlp": "[B] Table 5, which shows the MLP", "paper": "the same by their own classifier"
-    }.get(classifier, "[A] Tables 6 and 7: probe tasks")  # fmt: skip
+    order = sorted(systems, key=lambda system: (system[0], CHECKPOINTS.index(system[1])))
+    rows = tuple((*system, *(_as_printed(ours.get((*system, task))) for task in tasks)) for system in order)
+    stands = {"mlp": "[B] Table 5, which shows the MLP", "paper": "the same by their own classifier"}.get(
+        classifier, "[A] Tables 6 and 7: probe tasks"
+    )
     return PaperTable(
-        f"probes-{corpus}-{classifier}", f"Probe tasks on {corpus}, {classifier}", stands, "probes run",
-        ("model", "checkpoint", *tasks), rows, "" if rows else "it did not run", classifier,
-    )  # fmt: skip
+        f"probes-{corpus}-{classifier}",
+        f"Probe tasks on {corpus}, {classifier}",
+        stands,
+        "probes run",
+        ("model", "checkpoint", *tasks),
+        rows,
+        "" if rows else "it did not run",
+        classifier,
+    )
 
 
 def _as_printed(over: Spread | None) -> str:
@@ -148,90 +159,134 @@ def difficulty(cells: Sequence[Cell]) -> PaperTable:
     """Means over easy, medium and hard tasks with the SD across tasks, and which is which, by one classifier."""
     means = {(c.task, c.model, c.checkpoint): c.seeds.mean for c in cells if c.evaluator == "probe"}
     rows = [
-        (group.model, checkpoint, group.difficulty, f"{group.mean:.2f}",
-         "-" if math.isnan(group.sd) else f"{group.sd:.2f}", str(len(group.tasks)), " ".join(group.tasks))
-        for checkpoint in CHECKPOINTS for group in means_by_difficulty(means, checkpoint)
-    ]  # fmt: skip
+        (
+            group.model,
+            checkpoint,
+            group.difficulty,
+            f"{group.mean:.2f}",
+            "-" if math.isnan(group.sd) else f"{group.sd:.2f}",
+            str(len(group.tasks)),
+            " ".join(group.tasks),
+        )
+        for checkpoint in CHECKPOINTS
+        for group in means_by_difficulty(means, checkpoint)
+    ]
     why = "" if task_difficulty(means) else f"no recurrent model ({', '.join(RECURRENT)}) is untrained"
     return PaperTable(
-        "difficulty", f"Means over {', '.join(DIFFICULTIES)} tasks", "[B] Table 6", "probes run",
-        ("model", "checkpoint", "tasks are", "mean", "SD across tasks", "tasks", "named"), tuple(rows), why,
-    )  # fmt: skip
+        "difficulty",
+        f"Means over {', '.join(DIFFICULTIES)} tasks",
+        "[B] Table 6",
+        "probes run",
+        ("model", "checkpoint", "tasks are", "mean", "SD across tasks", "tasks", "named"),
+        tuple(rows),
+        why,
+    )
 
 
 def selection(scores: Sequence[TaskScore]) -> PaperTable:
     """The mean over tasks, and every task, at the checkpoint that each metric selected; of one classifier's scores."""
-    found, tasks = by_selector(scores), list(dict.fromkeys(s.task for s in scores if s.evaluator == "probe"))
+    means, tasks = by_selector(scores), list(dict.fromkeys(s.task for s in scores if s.evaluator == "probe"))
     of_task = {task: by_selector([s for s in scores if s.task == task]) for task in tasks}
     rows = tuple(
-        (*key, *_mean_and_sd(values), str(len(values)), *(_as_printed(_seeds(of_task[task], key)) for task in tasks))
-        for key, values in found.items()
+        (
+            *key,
+            *_mean_and_sd(values),
+            str(len(values)),
+            *(_as_printed(_spread_of_seeds(of_task[task], key)) for task in tasks),
+        )
+        for key, values in means.items()
     )
-    metrics = {metric for _, metric in found}
+    metrics = {metric for _, metric in means}
     missing = "" if len(metrics) > 1 else "fewer than two best_... checkpoints were probed"
     lacks = (
         "" if missing or "encoder" in metrics else " (generation train --encoder FOLDER adds one by a sentence encoder)"
     )
     return PaperTable(
-        "selection", f"Probe scores by the metric that selected the checkpoint{lacks}",
+        "selection",
+        f"Probe scores by the metric that selected the checkpoint{lacks}",
         "selection by BLEU, ROUGE-F1, METEOR and a vector-based metric",
         "probes run",
-        ("model", "selected by", "mean over tasks", "SD over seeds", "seeds", *tasks), rows, missing,
-    )  # fmt: skip
+        ("model", "selected by", "mean over tasks", "SD over seeds", "seeds", *tasks),
+        rows,
+        missing,
+    )
 
 
-def _seeds(found: Mapping[tuple[str, str], Sequence[float]], key: tuple[str, str]) -> Spread | None:
-    return spread(found[key]) if key in found else None
+def _spread_of_seeds(means: Mapping[tuple[str, str], Sequence[float]], key: tuple[str, str]) -> Spread | None:
+    return spread(means[key]) if key in means else None
 
 
 def course_table(scores: Sequence[TaskScore]) -> PaperTable:
     """The mean over seeds, and their SD, of every model and task after each epoch; of one classifier's scores."""
-    found = [course for course in courses(scores) if len(course.epochs) > 2 and len(course.values)]
-    epochs = sorted({int(epoch) for course in found for epoch in course.epochs})
+    long_courses = [course for course in courses(scores) if len(course.epochs) > 2 and len(course.values)]
+    epochs = sorted({int(epoch) for course in long_courses for epoch in course.epochs})
     rows = []
-    for course in found:
+    for course in long_courses:
         at = {int(epoch): spread(values) for epoch, values in zip(course.epochs, course.values.T.tolist(), strict=True)}
         cells = ((f"{at[n].mean:.1f}", at[n].sd) if n in at else ("-", math.nan) for n in epochs)
         rows.append((course.task, course.model, *(f"{m}" if math.isnan(sd) else f"{m} ({sd:.1f})" for m, sd in cells)))
     head = ("task", "model", *("untrained" if n == 0 else f"epoch {n}" for n in epochs))
     return PaperTable(
-        "courses", "Probe scores after every epoch (SD over seeds)", "the figures of scores over epochs, with numbers",
-        "probes run", head, tuple(rows),
+        "courses",
+        "Probe scores after every epoch (SD over seeds)",
+        "the figures of scores over epochs, with numbers",
+        "probes run",
+        head,
+        tuple(rows),
         "" if rows else "fewer than three epochs in order were probed",
-    )  # fmt: skip
+    )
 
 
-def states_table(found: Sequence[CloudSpread], missing: str) -> PaperTable:
+def states_table(spreads: Sequence[CloudSpread], missing: str) -> PaperTable:
     """The spread of the states of every checkpoint on its own two axes, and its shift as a number of its own."""
     rows = tuple(
-        (one.model, one.checkpoint, f"{one.first:.3g}", f"{one.second:.3g}", f"{100 * one.share:.1f}",
-         "-" if math.isnan(one.shift) else f"{100 * one.shift:.1f}")
-        for one in found
-    )  # fmt: skip
+        (
+            cloud.model,
+            cloud.checkpoint,
+            f"{cloud.first:.3g}",
+            f"{cloud.second:.3g}",
+            f"{100 * cloud.share:.1f}",
+            "-" if math.isnan(cloud.shift) else f"{100 * cloud.shift:.1f}",
+        )
+        for cloud in spreads
+    )
     return PaperTable(
-        "states", "PCA of the encoder states of every checkpoint, each around its own mean",
-        "the PCA pictures, with numbers", "generation encode",
-        ("model", "checkpoint", "SD on axis 1", "SD on axis 2", "% of its variance on both",
-         "shift from untrained, % of the variance of both"), rows, "" if rows else missing or "no states are there",
-    )  # fmt: skip
+        "states",
+        "PCA of the encoder states of every checkpoint, each around its own mean",
+        "the PCA pictures, with numbers",
+        "generation encode",
+        (
+            "model",
+            "checkpoint",
+            "SD on axis 1",
+            "SD on axis 2",
+            "% of its variance on both",
+            "shift from untrained, % of the variance of both",
+        ),
+        rows,
+        "" if rows else missing or "no states are there",
+    )
 
 
 def labels(plan: Plan) -> PaperTable:
     """How often each task has which label, on the side that is fitted and the one that is reported."""
     rows = []
-    for one in plan.labelled_tasks:
-        fitted, reported = one.fit.counts(), one.report.counts()
+    for labelled in plan.labelled_tasks:
+        fitted, reported = labelled.fit.counts(), labelled.report.counts()
         for place in np.argsort(-fitted, kind="stable")[:SHOWN_LABELS]:
             shares = (
                 f"{100 * part[place] / max(len(side.unseen), 1):.1f}"
-                for part, side in ((fitted, one.fit), (reported, one.report))
+                for part, side in ((fitted, labelled.fit), (reported, labelled.report))
             )
-            rows.append((one.task, str(len(fitted)), one.fit.classes[place], *shares))
+            rows.append((labelled.task, str(len(fitted)), labelled.fit.classes[place], *shares))
     return PaperTable(
-        "labels", f"Label distributions (the {SHOWN_LABELS} most frequent labels of each task)",
-        "label distributions", "probes list",
-        ("task", "labels", "label", "% of fitted examples", "% of reported examples"), tuple(rows),
-    )  # fmt: skip
+        "labels",
+        f"Label distributions (the {SHOWN_LABELS} most frequent labels of each task)",
+        "label distributions",
+        "probes list",
+        ("task", "labels", "label", "% of fitted examples", "% of reported examples"),
+        tuple(rows),
+    )
 
 
 FIGURES: Mapping[str, tuple[str, str]] = {
@@ -245,8 +300,10 @@ FIGURES: Mapping[str, tuple[str, str]] = {
 def trained_on(study: Path) -> list[str]:
     """What the models were trained on, as their config.json says; plainly, where it is not train."""
     data = dict.fromkeys(str(read_json(path).get("data")) for path in sorted((study / "models").glob("*/config.json")))
-    told = [f"The models were trained on: {one}." for one in data]
-    return told + ["NOT THE OFFICIAL TRAINING SPLIT: valid was trained on."] * any(", of valid," in one for one in data)
+    sentences = [f"The models were trained on: {splits}." for splits in data]
+    return sentences + ["NOT THE OFFICIAL TRAINING SPLIT: valid was trained on."] * any(
+        ", of valid," in splits for splits in data
+    )
 
 
 TIES = "share of ties in sets of 200 votes (HumanExp-k): people, not probes"
@@ -254,20 +311,26 @@ TIES = "share of ties in sets of 200 votes (HumanExp-k): people, not probes"
 
 def index(tables: Sequence[PaperTable], figures: Mapping[str, str], how: Remaking, recipe: str) -> str:
     """A page that names every table and figure, what it stands for, and the command that makes its numbers."""
-    lines = [f"# The tables and figures of the papers, from {how.study.name}", "",
-             "[A] arXiv 2008.10427, [B] arXiv 2106.10622. ± is what the papers print: 100 times the sample variance of "
-             "F1 in [0, 1]; the SD beside it is in points.", "", *(f"{line}\n" for line in trained_on(how.study)),
-             "| file | what | in the papers | made by |", "|---|---|---|---|"]  # fmt: skip
-    for one in tables:
-        what = f"{one.title}: **not here**, {one.missing}" if one.missing else one.title
-        file = "-" if one.missing else f"[{one.name}.md]({one.name}.md), [.csv]({one.name}.csv)"
-        command = how.made_by(one.command, one.classifier, missing=one.missing)
-        lines.append(f"| {file} | {what} | {one.stands_for} | `{command}` |")
-    for name, said in figures.items():
+    lines = [
+        f"# The tables and figures of the papers, from {how.study.name}",
+        "",
+        "[A] arXiv 2008.10427, [B] arXiv 2106.10622. ± is what the papers print: 100 times the sample variance of "
+        "F1 in [0, 1]; the SD in brackets is in points.",
+        "",
+        *(f"{line}\n" for line in trained_on(how.study)),
+        "| file | what | in the papers | made by |",
+        "|---|---|---|---|",
+    ]
+    for table in tables:
+        what = f"{table.title}: **not here**, {table.missing}" if table.missing else table.title
+        file = "-" if table.missing else f"[{table.name}.md]({table.name}.md), [.csv]({table.name}.csv)"
+        command = how.made_by(table.command, table.classifier, missing=table.missing)
+        lines.append(f"| {file} | {what} | {table.stands_for} | `{command}` |")
+    for name, reason in figures.items():
         stands, command = FIGURES[name]
-        file = "-" if said else f"[{name}.png](../probes/{name}.png)"
-        what = f"{stands}: **not here**, {said}" if said else stands
-        lines.append(f"| {file} | {what} | figure | `{how.made_by(command, missing=said)} && {how.plot()}` |")
+        file = "-" if reason else f"[{name}.png](../probes/{name}.png)"
+        what = f"{stands}: **not here**, {reason}" if reason else stands
+        lines.append(f"| {file} | {what} | figure | `{how.made_by(command, missing=reason)} && {how.plot()}` |")
     lines.append(f"| - | {TIES} | figure | `{next_command('python -m analysis ties', how.study)}`, after votes |")
     return "\n".join([*lines, "", recipe, ""])
 

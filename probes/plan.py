@@ -85,21 +85,21 @@ class Plan:
 def lay_out(corpus: Corpus, tasks: str, splits: Splits, own: Sequence[OwnLabels] = ()) -> Plan:
     """Label the examples of every side for the tasks wanted, and by the labels that the user brought."""
     sides = splits.fit, splits.choose, splits.report
-    fitted, chosen, reported = map(_side, sides)
+    fitted, chosen, reported = map(_list_items, sides)
     words, types = _word_types(sides)
     items = "\n".join((*fitted.items, *chosen.items, *reported.items, *words))
     labelled_tasks = []
     for brought in own:
         refuse_constant(brought, splits.fit, splits.names[0])
-    asked = tasks_of(kind_of_corpus(corpus), tasks) if tasks else []
-    for task in [*asked, *(brought.task() for brought in own)]:
+    chosen_tasks = tasks_of(kind_of_corpus(corpus), tasks) if tasks else []
+    for task in [*chosen_tasks, *(brought.task() for brought in own)]:
         fit, choose, report = label(task, splits.fit, sides)
         digest = _digest((fit, choose, report), items)
         labelled_tasks.append(LabelledTask(task.name, fit, choose, report, types, digest))
     return Plan(splits.condition, fitted, chosen, reported, tuple(labelled_tasks))
 
 
-def _side(examples: Sequence[Example]) -> SideItems:
+def _list_items(examples: Sequence[Example]) -> SideItems:
     return SideItems(tuple(e.item for e in examples), tuple(e.dialogue.dialogue for e in examples))
 
 

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 
 from dialogue.files import atomic
 from dialogue.lettering import FONT, break_recipe, break_text, measure_height, measure_line
-from probes.comparisons import DIFFICULTIES, Axes, Beside, Course, DifficultyGroup
+from probes.comparisons import DIFFICULTIES, Axes, Course, DifficultyGroup, MetricComparison
 from probes.layers import LayerCurve
 
 LOOK: dict[Any, Any] = {
@@ -48,11 +48,17 @@ NOTE = 6  # points
 POINTS = "micro-F1, points"
 KIND_LINES: dict[str, Any] = {"trained": "-", "untrained": (0, (4, 2)), "control": ":"}
 BASELINE_LINES: dict[str, Any] = {
-    "majority": (0, (1, 3)), "turn_index": (0, (4, 3)), "bag_of_words": "-", "bag_of_last_turn": "-.",
-}  # fmt: skip
+    "majority": (0, (1, 3)),
+    "turn_index": (0, (4, 3)),
+    "bag_of_words": "-",
+    "bag_of_last_turn": "-.",
+}
 BASELINE_WORDS = (
-    "dotted majority", "dashed turn index", "solid bag of words", "dash and dot the same of the last turn"
-)  # fmt: skip
+    "dotted majority",
+    "dashed turn index",
+    "solid bag of words",
+    "dash and dot the same of the last turn",
+)
 
 
 def with_look(draw: Callable[..., Figure]) -> Callable[..., Figure]:
@@ -76,10 +82,10 @@ def save_figure(figure: Figure, stem: Path) -> None:
 @with_look
 def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe: str) -> Figure:
     """A panel a task, a line a model: mean over seeds, the band from the lowest to the highest seed."""
-    models = _colours(course.model for course in courses)
+    models = _assign_colours(course.model for course in courses)
     tasks = {course.task: course.task for course in courses}
     below = "epoch (0: untrained); band: lowest to highest seed; dashed: best baseline without text"
-    figure, panels = _panels(tasks, "Probe scores over training", recipe, models, (below, POINTS))
+    figure, panels = _make_panels(tasks, "Probe scores over training", recipe, models, (below, POINTS))
     for course in courses:
         panel, colour = panels[course.task], models[course.model]
         panel.fill_between(course.epochs, course.values.min(0), course.values.max(0), color=colour, alpha=0.15, lw=0)
@@ -92,15 +98,17 @@ def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe:
 
 
 @with_look
-def scatter(found: Sequence[Beside], metric: str, recipe: str) -> Figure:
+def scatter(comparisons: Sequence[MetricComparison], metric: str, recipe: str) -> Figure:
     """A panel a task: a point for each model, seed and checkpoint, hollow where the model is untrained."""
-    models = _colours(name for one in found for name in one.models)
-    heads = {one.task: f"{one.task}\nrank correlation {one.correlation:+z.2f}, n = {len(one.models)}" for one in found}
+    models = _assign_colours(name for comparison in comparisons for name in comparison.models)
+    heads = {c.task: f"{c.task}\nrank correlation {c.correlation:+z.2f}, n = {len(c.models)}" for c in comparisons}
     axes = (f"mean {metric} per item; hollow: untrained", POINTS)
-    figure, panels = _panels(heads, f"Probe scores and {metric}", recipe, models, axes, alike=False, size=7.5)
-    for one in found:
-        panel = panels[one.task]
-        for x, y, model, checkpoint in zip(one.metric, one.probe, one.models, one.checkpoints, strict=True):
+    figure, panels = _make_panels(heads, f"Probe scores and {metric}", recipe, models, axes, share_axes=False, size=7.5)
+    for comparison in comparisons:
+        panel = panels[comparison.task]
+        for x, y, model, checkpoint in zip(
+            comparison.metric, comparison.probe, comparison.models, comparison.checkpoints, strict=True
+        ):
             fill = "white" if checkpoint == "untrained" else models[model]
             panel.plot(x, y, "o", mfc=fill, mec=models[model], ms=4, alpha=0.85)
     return figure
@@ -114,7 +122,7 @@ def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
     counts = {name: len(members[0].tasks) for name, members in levels.items() if members}
     labels = {name: f"{name} ({count} task{'s' * (count > 1)})" for name, count in counts.items()}
     ylabel = f"{POINTS}; whisker: SD across tasks"
-    figure, panel = _single("Scores by task difficulty", ylabel, models, list(labels.values()), recipe)
+    figure, panel = _make_panel("Scores by task difficulty", ylabel, models, list(labels.values()), recipe)
     for place, (name, members) in enumerate(levels.items()):
         if not members:
             continue
@@ -128,10 +136,10 @@ def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
 
 
 @with_look
-def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str, *, by: str) -> Figure:
+def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str, *, criterion: str) -> Figure:
     """For each model the mean over tasks at each checkpoint, or at the one that each metric chose; a point a seed."""
     models, metrics = (list(dict.fromkeys(key[part] for key in means)) for part in (0, 1))
-    figure, panel = _single(f"Scores by {by}", "micro-F1, mean over tasks, points", models, metrics, recipe)
+    figure, panel = _make_panel(f"Scores by {criterion}", "micro-F1, mean over tasks, points", models, metrics, recipe)
     for (model, metric), values in means.items():
         step = metrics.index(metric) - (len(metrics) - 1) / 2
         at = models.index(model) + 0.8 * step / len(metrics)
@@ -150,12 +158,14 @@ def clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> F
     legend = dict(zip(names, PALETTE, strict=False))
     heads = {}
     for model, axes in models.items():
-        each = [states.std(0, ddof=1) for states in axes.clouds]
-        spread = "SD " + " then ".join(f"{first:.2g}, {second:.2g}" for first, second in each)
+        deviations = [states.std(0, ddof=1) for states in axes.clouds]
+        spread = "SD " + " then ".join(f"{first:.2g}, {second:.2g}" for first, second in deviations)
         shift = f"\nshift, taken away: {axes.shift:.0%} of all" if len(axes.clouds) > 1 else ""
         heads[model] = f"{model}: {axes.share:.0%} of variance\n{spread}{shift}"
     below = ("first axis, around each checkpoint's mean", "second axis")
-    figure, panels = _panels(heads, "Encoder states on common axes", recipe, legend, below, alike=False, size=7)
+    figure, panels = _make_panels(
+        heads, "Encoder states on common axes", recipe, legend, below, share_axes=False, size=7
+    )
     for model, axes in models.items():
         for states, colour in zip(axes.clouds, (BLUE, VERMILION)[-len(axes.clouds) :], strict=True):
             panels[model].plot(*states.T, "o", color=colour, ms=1.6, alpha=0.35, mec="none")
@@ -163,34 +173,36 @@ def clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> F
 
 
 @with_look
-def by_layer(found: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, float]], recipe: str) -> Figure:
+def by_layer(curves: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, float]], recipe: str) -> Figure:
     """A panel a task: each model's scores over its layers, its control and untrained twin; at the right those without.
 
     `baselines`: task -> name -> points, for the names of BASELINE_LINES.
     """
-    models = _colours(sorted({one.model for one in found}, key=lambda name: (not _layered(found, name), name)))
-    flat = [name for name in models if not _layered(found, name)]
+    models = _assign_colours(
+        sorted({curve.model for curve in curves}, key=lambda name: (not _has_layers(curves, name), name))
+    )
+    flat = [name for name in models if not _has_layers(curves, name)]
     layered = len(flat) < len(models)
-    title = "Probe scores by layer" if layered else "Probe scores beside their control and baselines"
+    title = "Probe scores by layer" if layered else "Probe scores with their controls and baselines"
     below = "layer as a share of the highest one probed; solid: trained, dashed: random weights, dotted: control task"
     if not layered:
         below = "one place a model; filled: trained, hollow: untrained, dash: control task"
-    beside = "; right: models without layers, hollow untrained" if flat and layered else ""
-    below = f"{below}{beside}\ngrey: {', '.join(BASELINE_WORDS)}"
-    figure, panels = _panels({one.task: one.task for one in found}, title, recipe, models, (below, POINTS))
-    highest = {name: max(1, *(int(one.layers.max()) for one in found if one.model == name)) for name in models}
-    for one in found:
-        panel, colour, style = panels[one.task], models[one.model], KIND_LINES[one.kind]
-        if one.model in flat:
-            at = 1.08 + 0.05 * flat.index(one.model)
-            fill = {"trained": colour, "untrained": "white", "control": "none"}[one.kind]
-            marker = "_" if one.kind == "control" else "o"
-            panel.plot([at], [one.values.mean()], marker, color=colour, mfc=fill, ms=3.5, mew=0.9)
+    note = "; right: models without layers, hollow untrained" if flat and layered else ""
+    below = f"{below}{note}\ngrey: {', '.join(BASELINE_WORDS)}"
+    figure, panels = _make_panels({curve.task: curve.task for curve in curves}, title, recipe, models, (below, POINTS))
+    highest = {name: max(1, *(int(curve.layers.max()) for curve in curves if curve.model == name)) for name in models}
+    for curve in curves:
+        panel, colour, style = panels[curve.task], models[curve.model], KIND_LINES[curve.kind]
+        if curve.model in flat:
+            at = 1.08 + 0.05 * flat.index(curve.model)
+            fill = {"trained": colour, "untrained": "white", "control": "none"}[curve.kind]
+            marker = "_" if curve.kind == "control" else "o"
+            panel.plot([at], [curve.values.mean()], marker, color=colour, mfc=fill, ms=3.5, mew=0.9)
             continue
-        at_layers = one.layers / highest[one.model]
-        if len(one.values) > 1:
-            panel.fill_between(at_layers, one.values.min(0), one.values.max(0), color=colour, alpha=0.15, lw=0)
-        panel.plot(at_layers, one.values.mean(0), color=colour, lw=1.4, ls=style, marker="o", ms=2)
+        at_layers = curve.layers / highest[curve.model]
+        if len(curve.values) > 1:
+            panel.fill_between(at_layers, curve.values.min(0), curve.values.max(0), color=colour, alpha=0.15, lw=0)
+        panel.plot(at_layers, curve.values.mean(0), color=colour, lw=1.4, ls=style, marker="o", ms=2)
     for task, panel in panels.items():
         for name, style in BASELINE_LINES.items():
             if name in baselines.get(task, {}):
@@ -202,52 +214,58 @@ def by_layer(found: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, f
     return figure
 
 
-def _layered(found: Sequence[LayerCurve], model: str) -> bool:
-    return any(one.model == model and one.layers.max() >= 0 for one in found)
+def _has_layers(curves: Sequence[LayerCurve], model: str) -> bool:
+    return any(curve.model == model and curve.layers.max() >= 0 for curve in curves)
 
 
-def _colours(names: Iterable[str]) -> dict[str, str]:
+def _assign_colours(names: Iterable[str]) -> dict[str, str]:
     return {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(dict.fromkeys(names))}
 
 
-def _single(title: str, ylabel: str, names: Sequence[str], key: Sequence[str], recipe: str) -> tuple[Figure, Panel]:
+def _make_panel(title: str, ylabel: str, names: Sequence[str], key: Sequence[str], recipe: str) -> tuple[Figure, Panel]:
     """One panel with a place for each name; above it room for the key, which `_add_key` writes."""
     ylabel, note = break_text(ylabel, 2.3, 8.5), break_recipe(recipe, 0.97 * FIGURE_WIDTH, NOTE)
-    left = 0.1 + (measure_height(ylabel, 8.5) - measure_height("line", 8.5)) / FIGURE_WIDTH
-    room = (0.97 - left) * FIGURE_WIDTH / max(len(names), 1)
+    margin = 0.1 + (measure_height(ylabel, 8.5) - measure_height("line", 8.5)) / FIGURE_WIDTH
+    room = (0.97 - margin) * FIGURE_WIDTH / max(len(names), 1)
     ticks = [break_text(name, 0.95 * room, 7.5) for name in names]
     foot = 0.3 + max(measure_height(tick, 7.5) for tick in ticks) + measure_height(note, NOTE)
-    columns = _columns(key, (0.97 - left) * FIGURE_WIDTH)
+    columns = _count_columns(key, (0.97 - margin) * FIGURE_WIDTH)
     height = 0.5 + -(-len(key) // columns) * 1.3 * measure_height("key", 8) + 2.4 + foot
     figure = Figure(figsize=(FIGURE_WIDTH, height))
-    panel = figure.add_axes((left, foot / height, 0.97 - left, 2.4 / height))
-    _plain(panel)
+    panel = figure.add_axes((margin, foot / height, 0.97 - margin, 2.4 / height))
+    _style_panel(panel)
     panel.set_xticks(range(len(names)), ticks)
     panel.set_ylabel(ylabel)
-    _sign(figure, title, note)
+    _write_title_and_recipe(figure, title, note)
     return figure, panel
 
 
 def _add_key(panel: Panel) -> None:
-    columns = _columns(panel.get_legend_handles_labels()[1], panel.get_position().width * FIGURE_WIDTH)
+    columns = _count_columns(panel.get_legend_handles_labels()[1], panel.get_position().width * FIGURE_WIDTH)
     panel.legend(fontsize=8, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0), borderaxespad=0.2)
 
 
-def _columns(labels: Sequence[str], room: float) -> int:
+def _count_columns(labels: Sequence[str], room: float) -> int:
     widest = max((measure_line(label, 8) for label in labels), default=1.0)
     return max(1, min(len(labels), int(room / (widest + 0.45))))
 
 
-def _panels(
-    heads: Mapping[str, str], title: str, recipe: str, legend: Mapping[str, str], axes: tuple[str, str],
-    *, alike: bool = True, size: float = 8,
-) -> tuple[Figure, dict[str, Panel]]:  # fmt: skip
-    """A panel for each name under its head, four side by side; `axes` names all of them, `alike` panels share them."""
+def _make_panels(
+    heads: Mapping[str, str],
+    title: str,
+    recipe: str,
+    legend: Mapping[str, str],
+    axes: tuple[str, str],
+    *,
+    share_axes: bool = True,
+    size: float = 8,
+) -> tuple[Figure, dict[str, Panel]]:
+    """A panel for each name under its head, four side by side; `axes` names the two axes of all of them."""
     width, down = FIGURE_WIDTH * 1.25, -(-len(heads) // ACROSS)
     room = 0.9 * width / ACROSS
     broken = [break_text(head, 0.92 * room, size) for head in heads.values()]
     head = max(measure_height(text, size) for text in broken)
-    columns = _columns(list(legend), 0.92 * width)
+    columns = _count_columns(list(legend), 0.92 * width)
     key = -(-len(legend) // columns) * 1.3 * measure_height("key", 8)
     below = break_text(axes[0], 0.9 * width, 8)
     note = break_recipe(recipe, 0.97 * width, NOTE)
@@ -255,10 +273,10 @@ def _panels(
     foot = 0.4 + measure_height(below, 8) + measure_height(note, NOTE)
     height = top + down * panel_height + (down - 1) * gap + foot
     figure = Figure(figsize=(width, height))
-    grid = figure.subplots(down, ACROSS, squeeze=False, sharex=alike, sharey=alike)
+    grid = figure.subplots(down, ACROSS, squeeze=False, sharex=share_axes, sharey=share_axes)
     figure.subplots_adjust(0.08, foot / height, 0.98, 1 - top / height, 0.28, gap / panel_height)
     for place, panel in enumerate(grid.flat):
-        _plain(panel)
+        _style_panel(panel)
         panel.set_visible(place < len(heads))
         panel.tick_params(labelbottom=True)
     panels = dict(zip(heads, grid.flat, strict=False))
@@ -269,16 +287,16 @@ def _panels(
     at = (0.08 + measure_height(note, NOTE)) / height
     figure.text(0.53, at, below, fontsize=8, color="#333333", ha="center", va="bottom")
     figure.supylabel(break_text(axes[1], 0.9 * height, 8), fontsize=8, color="#333333", x=0.01)
-    _sign(figure, title, note)
+    _write_title_and_recipe(figure, title, note)
     return figure, panels
 
 
-def _plain(panel: Panel) -> None:
+def _style_panel(panel: Panel) -> None:
     panel.tick_params(labelsize=7.5)
     panel.grid(axis="y")
 
 
-def _sign(figure: Figure, title: str, note: str) -> None:
+def _write_title_and_recipe(figure: Figure, title: str, note: str) -> None:
     """The title above, the recipe at the foot."""
     title = break_text(title, 0.97 * figure.get_figwidth(), 10, "bold")
     figure.text(0.012, 1 - 0.06 / figure.get_figheight(), title, fontsize=10, fontweight="bold", color=INK, va="top")

@@ -1,4 +1,4 @@
-"""One task and several representations: fit, choose, report; and beside each probe its two controls.
+"""One task and several representations: fit, choose, report; each probe is fitted with its two controls too.
 
 The reported examples touch neither the fit nor the choice of a strength or an epoch.
 """
@@ -49,22 +49,29 @@ def fit_and_score(
     """
     kinds = labels_of_every_kind(labelled, seed=options.shuffle_seed)
     places = [
-        (number, kind) for number, one in enumerate(materials) for kind in kinds if kind == TRUE or not one.baseline
+        (number, kind)
+        for number, material in enumerate(materials)
+        for kind in kinds
+        if kind == TRUE or not material.baseline
     ]
-    asked = [FitRequest(materials[number], kinds[kind].fit, kinds[kind].choose) for number, kind in places]
-    found: list[list[ScoredPrediction]] = [[] for _ in materials]
-    for (number, kind), answers in zip(places, _predictions(asked, options), strict=True):
+    requests = [FitRequest(materials[number], kinds[kind].fit, kinds[kind].choose) for number, kind in places]
+    predictions: list[list[ScoredPrediction]] = [[] for _ in materials]
+    for (number, kind), answers in zip(places, _predict(requests, options), strict=True):
         gold = kinds[kind].report
-        found[number] += [ScoredPrediction(kind, count_hits(answer.predicted, gold), answer) for answer in answers]
-    return found
+        predictions[number] += [
+            ScoredPrediction(kind, count_hits(answer.predicted, gold), answer) for answer in answers
+        ]
+    return predictions
 
 
-def _predictions(asked: Sequence[FitRequest], options: Options) -> list[list[Prediction]]:
+def _predict(requests: Sequence[FitRequest], options: Options) -> list[list[Prediction]]:
     """The majority baseline fits nothing; all other requests go to the classifier together, which may share a solve."""
-    to_fit = [one for one in asked if not one.states.majority]
+    to_fit = [request for request in requests if not request.states.majority]
     fitted = iter(CLASSIFIERS[options.method].fit(to_fit, options.settings) if to_fit else ())
-    return [[_majority(one)] if one.states.majority else next(fitted) for one in asked]
+    return [[_predict_majority(request)] if request.states.majority else next(fitted) for request in requests]
 
 
-def _majority(asked: FitRequest) -> Prediction:
-    return Prediction("majority", always_the_most_frequent(asked.fit, len(asked.states.report)), None, nothing_fitted())
+def _predict_majority(request: FitRequest) -> Prediction:
+    return Prediction(
+        "majority", always_the_most_frequent(request.fit, len(request.states.report)), None, nothing_fitted()
+    )

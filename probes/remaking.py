@@ -24,7 +24,7 @@ SPLITS = "train,valid,test"  # what `generation encode` reads if nothing is said
 
 @dataclass(frozen=True, slots=True)
 class Remaking:
-    """The study with what its commands must be told; paths are None where they are the study's own.
+    """The study, and what its commands need to know; paths are None where they are the study's own.
 
     `splits` and `limit`: what was encoded. `partial`: whether some examples of the corpus have no state. `classifiers`:
     those that ran.
@@ -69,12 +69,12 @@ class Remaking:
 
     def run(self, classifier: str = "") -> str:
         """Probe every checkpoint by this classifier, and by those that ran, whose scores would be lost otherwise."""
-        asked = dict.fromkeys(name for name in (*self.classifiers, classifier) if name)
-        named = [name for name in asked if name in CLASSIFIERS and CLASSIFIERS[name].by_name]
+        names = dict.fromkeys(name for name in (*self.classifiers, classifier) if name)
+        option_names = [name for name in names if name in CLASSIFIERS and CLASSIFIERS[name].by_name]
         words = ["--checkpoints", "all"]
-        words += ["--classifier", ",".join(named)] if named not in ([], ["logistic"]) else []
-        words += ["--protocol", "paper"] if "paper" in asked else []
-        words += ["--solver", "sklearn"] if "logistic-sklearn" in asked and classifier != "logistic" else []
+        words += ["--classifier", ",".join(option_names)] if option_names not in ([], ["logistic"]) else []
+        words += ["--protocol", "paper"] if "paper" in names else []
+        words += ["--solver", "sklearn"] if "logistic-sklearn" in names and classifier != "logistic" else []
         words += ["--subset"] if self.partial else []
         return self.typed("probes run", *words, *self._reported(), *self._given(out=self.scores))
 
@@ -103,19 +103,26 @@ class Remaking:
     def _encoded(self) -> list[str]:
         checkpoints = (self.study / "models").glob("*/*.safetensors")
         names = {f"{path.parent.name}-{path.stem}" for path in checkpoints if path.stem != "resume"}
-        there = {path.stem for path in (self.study / "states").glob("*.npy")}
-        return [*self._train(), self.encode()] if self._own() and (not there or names - there) else []
+        encoded = {path.stem for path in (self.study / "states").glob("*.npy")}
+        return [*self._train(), self.encode()] if self._own() and (not encoded or names - encoded) else []
 
 
 def remaking(
-    study: Path, corpus: Corpus, found: Sequence[Representation], sides: Splits, *, corpus_path: Path | None,
-    scores: Path | None, report: str, classifiers: Sequence[str],
-) -> Remaking:  # fmt: skip
-    """What the commands must be told, by the states that are there and the classifiers that ran."""
-    common = set.intersection(*(set(who.ids) for who in found)) if found else set()
-    partial = bool(found) and not all(example.item in common for example in sides.members)
-    told = [read_json(who.path.with_suffix(".json")).get("splits") for who in found]
-    splits = next((names for names in told if names), SPLITS.split(","))
+    study: Path,
+    corpus: Corpus,
+    representations: Sequence[Representation],
+    sides: Splits,
+    *,
+    corpus_path: Path | None,
+    scores: Path | None,
+    report: str,
+    classifiers: Sequence[str],
+) -> Remaking:
+    """What the commands need to know, from the states that are there and the classifiers that ran."""
+    common = set.intersection(*(set(who.ids) for who in representations)) if representations else set()
+    partial = bool(representations) and not all(example.item in common for example in sides.members)
+    recorded_splits = [read_json(who.path.with_suffix(".json")).get("splits") for who in representations]
+    splits = next((names for names in recorded_splits if names), SPLITS.split(","))
     limits = []
     for split in splits:
         items = [example.item for example in examples(corpus.split(split))]

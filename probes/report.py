@@ -10,9 +10,20 @@ from collections.abc import Iterator, Sequence
 from probes.summary import Cell
 
 CSV_HEADER = (
-    "task", "evaluator", "model", "checkpoint", "classifier", "seeds", "f1", "seed_sd", "seed_sd_low",
-    "seed_sd_high", "rater_sd", "above_shuffled", "selectivity",
-)  # fmt: skip
+    "task",
+    "evaluator",
+    "model",
+    "checkpoint",
+    "classifier",
+    "seeds",
+    "f1",
+    "seed_sd",
+    "seed_sd_low",
+    "seed_sd_high",
+    "rater_sd",
+    "above_shuffled",
+    "selectivity",
+)
 
 
 def csv_table(cells: Sequence[Cell], signature: str) -> str:
@@ -31,11 +42,11 @@ def csv_table(cells: Sequence[Cell], signature: str) -> str:
 
 def table_rows(cells: Sequence[Cell]) -> dict[tuple[str, str], dict[str, Cell]]:
     """One row for each model and checkpoint, trained models first and baselines last, with its cell of each task."""
-    found: dict[tuple[str, str], dict[str, Cell]] = {}
+    rows: dict[tuple[str, str], dict[str, Cell]] = {}
     for cell in sorted(cells, key=lambda cell: (cell.evaluator == "baseline", cell.model, _age(cell.checkpoint))):
         name = f"{cell.model} ({cell.classifier})" if cell.classifier not in ("logistic", "majority") else cell.model
-        found.setdefault((name, cell.checkpoint), {})[cell.task] = cell
-    return found
+        rows.setdefault((name, cell.checkpoint), {})[cell.task] = cell
+    return rows
 
 
 def _age(checkpoint: str) -> tuple[int, int, str]:
@@ -54,12 +65,12 @@ def terminal_table(cells: Sequence[Cell], tasks: Sequence[str], *, digits: int =
         yield f"{'':<{width}}" + "".join(f"{task:>16}" for task in block)
         for (model, checkpoint), row in table.items():
             yield f"{f'{model} {checkpoint}':<{width}}" + "".join(
-                f"{_plain(row.get(task), digits):>16}" for task in block
+                f"{_show_cell(row.get(task), digits):>16}" for task in block
             )
         yield ""
 
 
-def _plain(cell: Cell | None, digits: int) -> str:
+def _show_cell(cell: Cell | None, digits: int) -> str:
     if cell is None:
         return "-"
     sd = "" if math.isnan(cell.seeds.sd) else f" (sd {cell.seeds.sd:.{digits}f})"
@@ -69,14 +80,17 @@ def _plain(cell: Cell | None, digits: int) -> str:
 def latex_table(cells: Sequence[Cell], tasks: Sequence[str], signature: str) -> str:
     """A table in the papers' form; the SD over seeds stands in brackets with its 95 % interval, in points."""
     lines = [f"% {signature}", "\\begin{tabular}{ll" + "r" * len(tasks) + "}", "\\hline"]
-    lines.append(" & ".join(["Model", "Checkpoint", *map(_escaped, tasks)]) + " \\\\")
+    lines.append(" & ".join(["Model", "Checkpoint", *map(_escape_latex, tasks)]) + " \\\\")
     lines.append("\\hline")
     for (model, checkpoint), row in table_rows(cells).items():
-        lines.append(" & ".join([_escaped(model), _escaped(checkpoint), *(_tex(row.get(t)) for t in tasks)]) + " \\\\")
+        lines.append(
+            " & ".join([_escape_latex(model), _escape_latex(checkpoint), *(_show_in_latex(row.get(t)) for t in tasks)])
+            + " \\\\"
+        )
     return "\n".join([*lines, "\\hline", "\\end{tabular}", ""])
 
 
-def _tex(cell: Cell | None) -> str:
+def _show_in_latex(cell: Cell | None) -> str:
     if cell is None:
         return "--"
     over = cell.seeds
@@ -84,7 +98,7 @@ def _tex(cell: Cell | None) -> str:
     return f"{over.mean:.1f}{brackets}"
 
 
-def _escaped(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return text.replace("_", "\\_").replace("%", "\\%").replace("&", "\\&")
 
 
@@ -92,10 +106,10 @@ def departures(cells: Sequence[Cell], least: float = 1.0) -> list[str]:
     """Where the papers' protocol gives another number than ours, largest first."""
     ours = {(c.task, c.model, c.checkpoint): c for c in cells if c.classifier.startswith("logistic")}
     pairs = [(c, ours[c.task, c.model, c.checkpoint]) for c in cells if c.classifier == "paper"]
-    apart = sorted(pairs, key=lambda pair: -abs(pair[0].seeds.mean - pair[1].seeds.mean))
+    ordered_pairs = sorted(pairs, key=lambda pair: -abs(pair[0].seeds.mean - pair[1].seeds.mean))
     return [
         f"The papers' protocol gives {paper.seeds.mean:.1f} instead of {our.seeds.mean:.1f} "
         f"for {paper.task} on {f'{paper.model} {paper.checkpoint}'.strip()}."
-        for paper, our in apart
+        for paper, our in ordered_pairs
         if abs(paper.seeds.mean - our.seeds.mean) >= least
     ]

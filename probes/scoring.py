@@ -23,7 +23,7 @@ class Counts:
     fn: np.ndarray
 
     @property
-    def each(self) -> np.ndarray:
+    def example_f1(self) -> np.ndarray:
         """F1 of each example on its own (0 or 1 where there is one label)."""
         return np.asarray(2 * self.tp / np.maximum(2 * self.tp + self.fp + self.fn, 1))
 

@@ -40,9 +40,9 @@ class Splits:
         sides = [[e for e in side if e.item in items] for side in (self.fit, self.choose, self.report)]
         if not sides[0] or not sides[2]:
             raise InputError(f"No example of {self.names[0]} or of {self.names[2]} has a state in every array.")
-        kept = replace(self, fit=sides[0], choose=sides[1], report=sides[2])
-        left = f"A SUBSET: {len(kept.members):,} of {len(self.members):,} examples have a state in every array."
-        return replace(kept, banner=f"{self.banner}\n{left}".strip())
+        subset = replace(self, fit=sides[0], choose=sides[1], report=sides[2])
+        sentence = f"A SUBSET: {len(subset.members):,} of {len(self.members):,} examples have a state in every array."
+        return replace(subset, banner=f"{self.banner}\n{sentence}".strip())
 
     @property
     def condition(self) -> str:
@@ -57,31 +57,33 @@ def plan_splits(corpus: Corpus, report: str, own: Sequence[OwnLabels] = (), *, a
     labels of the user's `own`, the examples that all of them label; not `annotated` where nothing else is asked.
     """
     kind = kind_of_corpus(corpus) if annotated else "labels"
-    found = {name: _asked(corpus, name, kind, own) for name in ("train", "valid", "test")}
+    by_split = {name: _select_examples(corpus, name, kind, own) for name in ("train", "valid", "test")}
     what = {"text": "example", "labels": "labelled example"}.get(kind, "annotated example")
-    if not found[report]:
+    if not by_split[report]:
         raise InputError(f"The {report} split of this corpus has no {what}, so nothing can be reported on it.")
-    fit, banner = "train", "\n".join(one.told(list(examples(corpus.dialogues))) for one in own)
+    fit, banner = "train", "\n".join(labels.describe(list(examples(corpus.dialogues))) for labels in own)
     if kind == "text":
         free = ", ".join(task.name for task in tasks_of(kind))
-        told = f"This corpus has no annotations: asked is what needs none ({free}); the other tasks are left out."
-        banner = f"{banner}\n{told}".strip()
-    if not found["train"]:
+        sentence = f"This corpus has no annotations: asked is what needs none ({free}); the other tasks are left out."
+        banner = f"{banner}\n{sentence}".strip()
+    if not by_split["train"]:
         fit = "valid" if report == "test" else "test"
         lacks = "label" if kind == "labels" else "annotation"
-        told = f"NOT THE OFFICIAL SPLIT: train has no {lacks} here, so probes are fitted on {fit}."
-        banner = f"{banner}\n{told}".strip()
+        sentence = f"NOT THE OFFICIAL SPLIT: train has no {lacks} here, so probes are fitted on {fit}."
+        banner = f"{banner}\n{sentence}".strip()
     elif report == "valid":
-        told = "Reported on valid, the split that also chose the checkpoints: comparable with the papers, optimistic."
-        banner = f"{banner}\n{told}".strip()
-    if not found[fit]:
-        raise InputError(
-            f"Neither train nor {fit} has {what}s: there is nothing to fit on. {report} has {len(found[report]):,}."
+        sentence = (
+            "Reported on valid, the split that also chose the checkpoints: comparable with the papers, optimistic."
         )
-    choose = "valid" if fit == "train" and found["valid"] else ""
+        banner = f"{banner}\n{sentence}".strip()
+    if not by_split[fit]:
+        raise InputError(
+            f"Neither train nor {fit} has {what}s: there is nothing to fit on. {report} has {len(by_split[report]):,}."
+        )
+    choose = "valid" if fit == "train" and by_split["valid"] else ""
     # A dialogue on two sides would let a probe recall instead of read.
-    _check_apart(found)
-    return Splits((fit, choose, report), found[fit], found.get(choose, []), found[report], banner)
+    _refuse_shared_dialogues(by_split)
+    return Splits((fit, choose, report), by_split[fit], by_split.get(choose, []), by_split[report], banner)
 
 
 def kind_of_corpus(corpus: Corpus) -> str:
@@ -90,16 +92,18 @@ def kind_of_corpus(corpus: Corpus) -> str:
     return "text" if corpus.name == "multiwoz" and not any(marked) else corpus.name
 
 
-def _asked(corpus: Corpus, split: str, kind: str, own: Sequence[OwnLabels]) -> list[Example]:
-    every = (example for example in examples(corpus.split(split)) if all(example.item in one.labels for one in own))
+def _select_examples(corpus: Corpus, split: str, kind: str, own: Sequence[OwnLabels]) -> list[Example]:
+    every = (
+        example for example in examples(corpus.split(split)) if all(example.item in labels.labels for labels in own)
+    )
     return [example for example in every if kind != "multiwoz" or example.context[-1].belief is not None]
 
 
-def _check_apart(found: dict[str, list[Example]]) -> None:
-    seen: dict[str, str] = {}
-    for split, members in found.items():
+def _refuse_shared_dialogues(by_split: dict[str, list[Example]]) -> None:
+    homes: dict[str, str] = {}
+    for split, members in by_split.items():
         for name in {example.dialogue.dialogue for example in members}:
-            if seen.setdefault(name, split) != split:
+            if homes.setdefault(name, split) != split:
                 raise InputError(
-                    f"Dialogue {name} is in both {seen[name]} and {split}; splits must not share dialogues."
+                    f"Dialogue {name} is in both {homes[name]} and {split}; splits must not share dialogues."
                 )

@@ -1,8 +1,8 @@
 """Reads representations: a NumPy array with one row an example, and a JSON sidecar that names the rows.
 
-Ours are `states/<model>-<seed>-<checkpoint>.npy` with a `States` record beside them. A file of the user's own needs no
-more than `ids` in its sidecar; with `layer`, a number, it is that layer of its model. An array with a hole is refused,
-by name and count.
+Ours are `states/<model>-<seed>-<checkpoint>.npy` with a `States` record in the sidecar. A file of the user's own needs
+no more than `ids` there; with `layer`, a number, it is that layer of its model. An array with a hole is refused, by
+name and count.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def layer_of(name: str) -> tuple[str, int | None]:
     >>> layer_of("bert.layer-06"), layer_of("seq2seq")
     (('bert', 6), ('seq2seq', None))
     """
-    found = LAYER.fullmatch(name)
-    return (found[1], int(found[2])) if found else (name, None)
+    match = LAYER.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,33 +73,37 @@ class Representation:
         return np.asarray(states[[row[item] for item in items]], np.float32)
 
 
-def find(study: Path, files: Sequence[Path] | None, checkpoints: str) -> list[Representation]:
+def find_states(study: Path, files: Sequence[Path] | None, checkpoints: str) -> list[Representation]:
     """The arrays of a study at the checkpoints wanted (comma-separated, or all; without a word all but epoch-N).
 
     Where `files` are given, it is these and no other.
     """
-    found = [read_states(path) for path in files or sorted((study / "states").glob("*.npy"))]
-    if not found:
+    representations = [read_states(path) for path in files or sorted((study / "states").glob("*.npy"))]
+    if not representations:
         raise InputError(f"{study / 'states'} holds no .npy file. Make them: python -m generation encode {study}.")
-    for name, count in Counter(who.name for who in found).items():
+    for name, count in Counter(who.name for who in representations).items():
         if count > 1:
             raise InputError(f"{count} arrays are called {name}; give each a different model, seed or checkpoint.")
-    wanted = checkpoints.split(",") if checkpoints else [w.checkpoint for w in found if "epoch-" not in w.checkpoint]
-    if kept := [who for who in found if files or checkpoints == "all" or who.checkpoint in wanted]:
+    wanted = (
+        checkpoints.split(",")
+        if checkpoints
+        else [w.checkpoint for w in representations if "epoch-" not in w.checkpoint]
+    )
+    if matches := [who for who in representations if files or checkpoints == "all" or who.checkpoint in wanted]:
         if not files:
-            _refuse_stale(study, kept)
-        return kept
-    there = ", ".join(sorted({who.checkpoint for who in found}))
-    raise InputError(f"No states of checkpoint {checkpoints or 'other than epoch-N'}. It has: {there}.")
+            _refuse_stale(study, matches)
+        return matches
+    names = ", ".join(sorted({who.checkpoint for who in representations}))
+    raise InputError(f"No states of checkpoint {checkpoints or 'other than epoch-N'}. It has: {names}.")
 
 
-def _refuse_stale(study: Path, found: Iterable[Representation]) -> None:
+def _refuse_stale(study: Path, representations: Iterable[Representation]) -> None:
     """Refuse states of weights that the model no longer has: a training that is killed may leave some behind."""
-    for who in found:
-        told = read_json(who.path.with_suffix(".json")).get("weights")
+    for who in representations:
+        recorded = read_json(who.path.with_suffix(".json")).get("weights")
         model = who.path.stem.removesuffix(f"-{who.checkpoint}")
         weights = study / "models" / model / f"{who.checkpoint}.safetensors"
-        if told and weights.exists() and digest(weights) != told:
+        if recorded and weights.exists() and digest(weights) != recorded:
             raise InputError(
                 f"{who.path} was made with other weights than {weights} holds now. Make it anew: "
                 f"python -m generation encode {study}, with the --splits and --checkpoints of before."
@@ -140,7 +144,7 @@ def _array(path: Path) -> np.ndarray:
 def _sidecar(path: Path) -> dict[str, Any]:
     sidecar = read_json(path) if path.exists() else None
     if not isinstance(sidecar, dict) or not isinstance(sidecar.get("ids"), list):
-        raise InputError(f'{path} needs at least {{"ids": [...]}}, the item id of every row of the array beside it.')
+        raise InputError(f'{path} needs at least {{"ids": [...]}}, the item id of every row of its array.')
     if not isinstance(sidecar.get("seed"), int | None):
         raise InputError(f"{path}: seed is {sidecar['seed']!r}, which is not a whole number or null.")
     layer = sidecar.get("layer")

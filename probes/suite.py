@@ -69,14 +69,14 @@ def _part(folder: Path, who: Representation, labelled: LabelledTask, options: Op
 
 def write_baselines(folder: Path, splits: Splits, width: int) -> list[Representation]:
     """Write the baselines' features as representations like any other; `width` is that of the widest states."""
-    examples, found = splits.members, []
+    examples, baselines = splits.members, []
     for name, features in baseline_features(splits.fit, examples, width=width):
         path = folder / f"{name}.npy"
         with atomic(path, "wb") as handle:
             np.save(handle, features)
         write_json(path.with_suffix(".json"), {"model": name, "ids": [example.item for example in examples]})
-        found.append(read_states(path, evaluator="baseline"))
-    return found
+        baselines.append(read_states(path, evaluator="baseline"))
+    return baselines
 
 
 class Piece(Protocol):
@@ -112,22 +112,22 @@ def once_each(parts: Sequence[P]) -> tuple[list[P], list[tuple[P, P]]]:
     return todo, again
 
 
-def as_jobs(todo: Sequence[Piece], *, each: int = 1) -> list[Job]:
+def as_jobs(todo: Sequence[Piece], *, per_job: int = 1) -> list[Job]:
     """So many representations are one job, with all their pieces."""
     groups: dict[str, list[Piece]] = {}
     for part in todo:
         groups.setdefault(part.path.parent.name, []).append(part)
     names = list(groups)
-    found = []
-    for start in range(0, len(names), each):
-        first, *others = names[start : start + each]
-        pieces = [part for name in (first, *others) for part in groups[name]]
-        name = f"{first}+{len(others)}" if others else first
-        found.append(Job(name, content_key(*[part.key for part in pieces]), pieces))
-    return found
+    batches = []
+    for start in range(0, len(names), per_job):
+        first, *later_names = names[start : start + per_job]
+        pieces = [part for name in (first, *later_names) for part in groups[name]]
+        name = f"{first}+{len(later_names)}" if later_names else first
+        batches.append(Job(name, content_key(*[part.key for part in pieces]), pieces))
+    return batches
 
 
-def in_a_job(todo: Sequence[Piece], at_once: int | None) -> int:
+def count_per_job(todo: Sequence[Piece], at_once: int | None) -> int:
     """How many representations share a job, hence a solve: up to TOGETHER while every process has a job."""
     representations = len({part.path.parent for part in todo})
     return max(1, min(SHARE_A_SOLVE, representations // (at_once or representations or 1)))
@@ -143,14 +143,14 @@ def probe_parts(shared: tuple[Plan, str], todo: Sequence[ScorePart]) -> int:
     with threads(JOB_THREADS):
         device = pick_device(device)
         materials = {folder: Material(who, plan, device) for folder, who in representations.items()}
-        for (_, options), asked in by_task.items():
-            answers = fit_and_score([materials[part.path.parent] for part in asked], asked[0].labelled, options)
-            for part, outcomes in zip(asked, answers, strict=True):
+        for (_, options), group in by_task.items():
+            answers = fit_and_score([materials[part.path.parent] for part in group], group[0].labelled, options)
+            for part, outcomes in zip(group, answers, strict=True):
                 tables = [scores(part.representation, part.labelled, plan, outcome) for outcome in outcomes]
                 write_part(part.path, tables, part.key, convergence(outcomes))
     return len(todo)
 
 
-def score_again(first: ScorePart, other: ScorePart) -> None:
+def score_again(first: ScorePart, twin: ScorePart) -> None:
     """File the scores of `first` under the name of `other`, whose states are the same."""
-    write_again(first.path, other.path, other.representation, other.key)
+    write_again(first.path, twin.path, twin.representation, twin.key)

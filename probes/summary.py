@@ -110,8 +110,13 @@ def _cell(group: Sequence[TaskScore]) -> Cell:
     sds = [float(np.std(values, ddof=1)) for values in by_seed.values() if len(values) > 1]
     first = true[0]
     return Cell(
-        first.evaluator, first.task, first.model, first.checkpoint, first.classifier, over,
+        first.evaluator,
+        first.task,
+        first.model,
+        first.checkpoint,
+        first.classifier,
+        over,
         rater_sd=float(np.mean(sds)) if sds else math.nan,
         above_shuffled=over.mean - float(np.mean(shuffled)) if shuffled else math.nan,
         selectivity=over.mean - float(np.mean(control_task)) if control_task else math.nan,
-    )  # fmt: skip
+    )

@@ -54,7 +54,7 @@ def scores(who: Representation, labelled: LabelledTask, plan: Plan, outcome: Sco
     columns = {name: pa.repeat(pa.scalar(value, SCORE_SCHEMA.field(name).type), n) for name, value in same.items()}
     columns |= {
         "item": pa.array(plan.report.items),
-        "score": pa.array(counts.each),
+        "score": pa.array(counts.example_f1),
         "stats": pa.StructArray.from_arrays(stats, names=["tp", "fp", "fn"]),
         "cluster": pa.array(plan.report.clusters),
     }
@@ -70,15 +70,15 @@ def convergence(outcomes: Iterable[ScoredPrediction]) -> list[dict[str, object]]
             "c": outcome.answer.c,
             "problems": outcome.answer.convergence.problems,
             "passes": outcome.answer.convergence.passes.tolist(),
-            "gradient": _plain(outcome.answer.convergence.gradient),
-            "gap": _plain(outcome.answer.convergence.gap),
+            "gradient": _list_finite(outcome.answer.convergence.gradient),
+            "gap": _list_finite(outcome.answer.convergence.gap),
             "converged": outcome.answer.convergence.converged.tolist(),
         }
         for outcome in outcomes
     ]
 
 
-def _plain(numbers: np.ndarray) -> list[float | None]:
+def _list_finite(numbers: np.ndarray) -> list[float | None]:
     return [float(number) if np.isfinite(number) else None for number in numbers]
 
 

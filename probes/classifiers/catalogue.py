@@ -81,65 +81,63 @@ class Classifier(NamedTuple):
     by_name: bool  # --classifier takes its name; the others have options of their own
 
 
-def _logistic(asked: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
+def _fit_logistic(requests: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
     """All of them in one solve for each strength."""
     from probes.classifiers import logistic
     from probes.scoring import count_hits
 
-    given = [logistic.Given(one.states.features, one.states.axes, one.fit) for one in asked]
-    fits = {c: logistic.fit_all(given, c=c) for c in settings.c}
+    tasks = [logistic.FitTask(request.states.features, request.states.axes, request.fit) for request in requests]
+    fits = {c: logistic.fit_all(tasks, c=c) for c in settings.c}
     answers = []
-    for number, (states, _, choose) in enumerate(asked):
+    for number, (states, _, choose) in enumerate(requests):
         best = settings.c[0]
         if len(settings.c) > 1:
             chosen = {c: fits[c][number].predict(states.choose_features) for c in settings.c}
             best = max(settings.c, key=lambda c: count_hits(chosen[c], choose).micro_f1)
-        found = fits[best][number]
-        convergence = Convergence(found.problems, found.passes, found.gradient, found.gap, found.converged)
-        answers.append([Prediction("logistic", found.predict(states.report_features), best, convergence)])
+        fit = fits[best][number]
+        convergence = Convergence(fit.problems, fit.passes, fit.gradient, fit.gap, fit.converged)
+        answers.append([Prediction("logistic", fit.predict(states.report_features), best, convergence)])
     return answers
 
 
-def _mlp(asked: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
+def _fit_mlp(requests: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
     """One prediction for each seed; the epoch is chosen on valid where there is one."""
     from probes.classifiers import mlp
 
-    def fitted(states: SplitStates, fit: Labels, choose: Labels, seed: int) -> Prediction:
+    def fit_net(states: SplitStates, fit: Labels, choose: Labels, seed: int) -> Prediction:
         valid = (states.choose_features, choose) if len(choose.unseen) else None
         net = mlp.fit_mlp(states.features, fit, valid, seed=seed)
         return Prediction(f"mlp:{seed}", net.predict(states.report_features), None, nothing_fitted())
 
-    return [[fitted(*one, seed) for seed in settings.mlp_seeds] for one in asked]
+    return [[fit_net(*request, seed) for seed in settings.mlp_seeds] for request in requests]
 
 
-def _sklearn(asked: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
+def _fit_with_sklearn(requests: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
     """scikit-learn's solver on the raw states: the yardstick of the batched one."""
     from probes.classifiers.reference import fit_exactly
 
     c = settings.c[0]
-    found = [fit_exactly(one.states.fit, one.fit, one.states.report, c=c) for one in asked]
-    return [[_of_reference("logistic-sklearn", one, c)] for one in found]
+    fits = [fit_exactly(request.states.fit, request.fit, request.states.report, c=c) for request in requests]
+    return [[_wrap_reference_fit("logistic-sklearn", fit, c)] for fit in fits]
 
 
-def _paper(asked: Sequence[FitRequest], _: FitSettings) -> list[list[Prediction]]:
+def _fit_as_papers(requests: Sequence[FitRequest], _: FitSettings) -> list[list[Prediction]]:
     """As the papers fitted: scikit-learn's defaults, which stop early."""
     from probes.classifiers.reference import fit_as_the_papers
 
-    found = [fit_as_the_papers(one.states.fit, one.fit, one.states.report) for one in asked]
-    return [[_of_reference("paper", one, 1.0)] for one in found]
+    fits = [fit_as_the_papers(request.states.fit, request.fit, request.states.report) for request in requests]
+    return [[_wrap_reference_fit("paper", fit, 1.0)] for fit in fits]
 
 
-def _of_reference(rater: str, found: ReferenceFit, c: float) -> Prediction:
+def _wrap_reference_fit(rater: str, fit: ReferenceFit, c: float) -> Prediction:
     import numpy as np
 
-    unknown = np.full(len(found.passes), np.nan)
-    return Prediction(
-        rater, found.predicted, c, Convergence(found.problems, found.passes, unknown, unknown, found.converged)
-    )
+    unknown = np.full(len(fit.passes), np.nan)
+    return Prediction(rater, fit.predicted, c, Convergence(fit.problems, fit.passes, unknown, unknown, fit.converged))
 
 
 def nothing_fitted() -> Convergence:
-    """Of a prediction without an optimiser whose end could be told."""
+    """Of a prediction without an optimiser, so that there is no end to report."""
     import numpy as np
 
     empty = np.zeros(0)
@@ -147,8 +145,10 @@ def nothing_fitted() -> Convergence:
 
 
 CLASSIFIERS: Mapping[str, Classifier] = {
-    "logistic": Classifier(_logistic, lambda settings: {"c": settings.c}, by_name=True),
-    "mlp": Classifier(_mlp, lambda settings: {"seeds": settings.mlp_seeds}, by_name=True),
-    "logistic-sklearn": Classifier(_sklearn, lambda settings: {"c": settings.c}, by_name=False),  # --solver sklearn
-    "paper": Classifier(_paper, lambda _: {}, by_name=False),  # --protocol paper
+    "logistic": Classifier(_fit_logistic, lambda settings: {"c": settings.c}, by_name=True),
+    "mlp": Classifier(_fit_mlp, lambda settings: {"seeds": settings.mlp_seeds}, by_name=True),
+    "logistic-sklearn": Classifier(
+        _fit_with_sklearn, lambda settings: {"c": settings.c}, by_name=False
+    ),  # --solver sklearn
+    "paper": Classifier(_fit_as_papers, lambda _: {}, by_name=False),  # --protocol paper
 }

@@ -94,100 +94,110 @@ def minimise(problems: Problems, start: Start, *, until: Until, passes: int, mem
     |g|^2 is what a function with the penalty |w|^2 / 2 can fall at most. Values only fall, so an old value serves until
     it would close a row; only then is it computed anew.
     """
-    count, one = len(start.points), torch.ones_like(start.points[:, 0])
-    found = Minimum(start.points.clone(), torch.full((count,), passes))
+    count, ones = len(start.points), torch.ones_like(start.points[:, 0])
+    minimum = Minimum(start.points.clone(), torch.full((count,), passes))
     if not count:
-        return found
-    everyone = torch.arange(count, device=one.device)
+        return minimum
+    everyone = torch.arange(count, device=ones.device)
     direction = -problems.precondition(start.gradients, everyone)
-    here = _Open(
-        everyone, start.values, start.points, start.gradients, direction, (start.gradients * direction).sum(1),
-        one, one, one, [], [], [],
-    )  # fmt: skip
-    _aim(here, problems)
+    state = _Open(
+        everyone,
+        start.values,
+        start.points,
+        start.gradients,
+        direction,
+        (start.gradients * direction).sum(1),
+        ones,
+        ones,
+        ones,
+        [],
+        [],
+        [],
+    )
+    _guess_length(state, problems)
     for done in range(1, passes + 1):
-        _close(here, found, problems, done, until)
-        if not len(here.problem):
-            return found
-        _advance(here, problems, memory)
-    found.points[here.problem] = here.point
-    return found
+        _close_finished(state, minimum, problems, done, until)
+        if not len(state.problem):
+            return minimum
+        _take_step(state, problems, memory)
+    minimum.points[state.problem] = state.point
+    return minimum
 
 
-def _close(here: _Open, found: Minimum, problems: Problems, done: int, until: Until) -> None:
+def _close_finished(state: _Open, minimum: Minimum, problems: Problems, done: int, until: Until) -> None:
     """Drop the problems that are near their minimum, and those that cannot go down, noting where they stand."""
-    fall, bound = -here.slope / 2, here.gradient.square().sum(1) / 2
-    stuck = ~(fall >= 0) | (here.share < SHORTEST_STEP)
+    fall, bound = -state.slope / 2, state.gradient.square().sum(1) / 2
+    stuck = ~(fall >= 0) | (state.share < SHORTEST_STEP)
 
     def ended() -> Tensor:
-        small = (fall <= until.fall * here.value) & (bound <= until.bound * here.value)
-        return stuck | (small & (here.share == 1))
+        small = (fall <= until.fall * state.value) & (bound <= until.bound * state.value)
+        return stuck | (small & (state.share == 1))
 
     near = torch.nonzero(ended())[:, 0]
     if not len(near):
         return
     # A value costs a pass over the data, so it is computed only for problems that it might close.
-    here.value[near] = problems.values(here.point[near], here.problem[near])
+    state.value[near] = problems.values(state.point[near], state.problem[near])
     finished = ended()
-    found.passes[here.problem[finished].cpu()] = done
-    found.points[here.problem] = here.point
-    here.keep(torch.nonzero(~finished)[:, 0])
+    minimum.passes[state.problem[finished].cpu()] = done
+    minimum.points[state.problem] = state.point
+    state.keep(torch.nonzero(~finished)[:, 0])
 
 
-def _advance(here: _Open, problems: Problems, memory: int) -> None:
+def _take_step(state: _Open, problems: Problems, memory: int) -> None:
     """Take the trial step where the slope allows it, cut it where not; then turn to the next direction."""
-    trial = (here.share * here.length)[:, None] * here.direction
-    gradient = problems.gradients(here.point + trial, here.problem)
-    slope = (gradient * here.direction).sum(1)
-    taken = slope <= -here.slope / 2
+    trial = (state.share * state.length)[:, None] * state.direction
+    gradient = problems.gradients(state.point + trial, state.problem)
+    slope = (gradient * state.direction).sum(1)
+    taken = slope <= -state.slope / 2
     step = torch.where(taken[:, None], trial, 0.0)
-    change = torch.where(taken[:, None], gradient - here.gradient, 0.0)
-    here.point, here.gradient = here.point + step, here.gradient + change
-    _remember(here, problems, step, change, memory)
+    change = torch.where(taken[:, None], gradient - state.gradient, 0.0)
+    state.point, state.gradient = state.point + step, state.gradient + change
+    _remember_step(state, problems, step, change, memory)
     # Bounded, because the line through two slopes may point at almost nothing or almost the whole step.
-    cut = (here.slope / (here.slope - slope)).clamp(0.1, 0.7)
-    here.share = torch.where(taken, 1.0, here.share * cut)
-    here.direction = torch.where(taken[:, None], _direction(here, problems), here.direction)
-    here.slope = (here.gradient * here.direction).sum(1)
-    _aim(here, problems)
+    cut = (state.slope / (state.slope - slope)).clamp(0.1, 0.7)
+    state.share = torch.where(taken, 1.0, state.share * cut)
+    state.direction = torch.where(taken[:, None], _find_direction(state, problems), state.direction)
+    state.slope = (state.gradient * state.direction).sum(1)
+    _guess_length(state, problems)
 
 
-def _remember(here: _Open, problems: Problems, step: Tensor, change: Tensor, memory: int) -> None:
+def _remember_step(state: _Open, problems: Problems, step: Tensor, change: Tensor, memory: int) -> None:
     """Keep a step and the change of the gradient over it; zeros (a step not taken) leave their row as it is."""
     curvature = (step * change).sum(1)
     # Rounding can turn the curvature of a convex function negative; such a pair would spoil the direction.
     useful = curvature > 0
     # Clamped, because in single precision the length may underflow to zero where the curvature does not.
-    length = (change * problems.precondition(change, here.problem)).sum(1).clamp_min(1e-30)
-    here.stretch = torch.where(useful, curvature / length, here.stretch)
-    here.steps, here.changes = [*here.steps, step][-memory:], [*here.changes, change][-memory:]
-    here.inverse = [*here.inverse, torch.where(useful, 1 / curvature, 0.0)][-memory:]
+    length = (change * problems.precondition(change, state.problem)).sum(1).clamp_min(1e-30)
+    state.stretch = torch.where(useful, curvature / length, state.stretch)
+    state.steps, state.changes = [*state.steps, step][-memory:], [*state.changes, change][-memory:]
+    state.inverse = [*state.inverse, torch.where(useful, 1 / curvature, 0.0)][-memory:]
 
 
-def _direction(here: _Open, problems: Problems) -> Tensor:
+def _find_direction(state: _Open, problems: Problems) -> Tensor:
     """The two-loop recursion; `stretch` is the inverse Hessian over the guess of it along the newest step."""
-    heading = -here.gradient
+    heading = -state.gradient
     weights = []
-    for step, change, rho in zip(reversed(here.steps), reversed(here.changes), reversed(here.inverse), strict=True):
+    for step, change, rho in zip(reversed(state.steps), reversed(state.changes), reversed(state.inverse), strict=True):
         weight = rho * (step * heading).sum(1)
         heading = heading - weight[:, None] * change
         weights.append(weight)
-    heading = problems.precondition(heading, here.problem) * here.stretch[:, None]
-    for step, change, rho, weight in zip(here.steps, here.changes, here.inverse, reversed(weights), strict=True):
+    heading = problems.precondition(heading, state.problem) * state.stretch[:, None]
+    for step, change, rho, weight in zip(state.steps, state.changes, state.inverse, reversed(weights), strict=True):
         heading = heading + (weight - rho * (change * heading).sum(1))[:, None] * step
     return heading
 
 
-def _aim(here: _Open, problems: Problems) -> None:
+def _guess_length(state: _Open, problems: Problems) -> None:
     """For a new direction, guess the length at which the sample's slope is zero: false position, from 1 upwards."""
-    bend = problems.bend(here.point, here.direction, here.problem)
-    low, high = torch.zeros_like(here.slope), torch.ones_like(here.slope)
-    below, above = here.slope, here.slope + bend(high)
+    bend = problems.bend(state.point, state.direction, state.problem)
+    low, high = torch.zeros_like(state.slope), torch.ones_like(state.slope)
+    below, above = state.slope, state.slope + bend(high)
     middle = high
     for _ in range(TRIALS):
         inside = above > 0
         middle = torch.where(inside, (low * above - high * below) / (above - below), 3 * high)
-        at = here.slope + bend(middle)
+        at = state.slope + bend(middle)
         upper = at > 0
         low, below, high, above = (
             torch.where(inside, torch.where(upper, low, middle), high),
@@ -195,4 +205,4 @@ def _aim(here: _Open, problems: Problems) -> None:
             torch.where(inside & ~upper, high, middle),
             torch.where(inside & ~upper, above / 2, at),
         )
-    here.length = torch.where(here.share == 1, middle, here.length)
+    state.length = torch.where(state.share == 1, middle, state.length)

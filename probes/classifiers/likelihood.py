@@ -88,26 +88,26 @@ class Likelihood:
         # In double: single precision would lose the digits that the stopping rule compares.
         return self.c * torch.stack(blocks).sum(0, dtype=torch.float64)
 
-    def _rest(self, weights: Tensor, attained: Tensor) -> Tensor:
+    def _finish_objective(self, weights: Tensor, attained: Tensor) -> Tensor:
         """The rest of each label's objective: what the labels give back, and the penalty."""
         exact = weights.double()
         return (exact.square() * self.penalty / 2 - self.c * exact * attained).sum(1)
 
-    def _bend(
+    def _bend_sample(
         self, weights: Tensor, along: Tensor, activate: Callable[[Tensor], Tensor], together: int
     ) -> Callable[[Tensor], Tensor]:
         """How each label's slope along its direction changes with the length of the step, on the sample."""
         ratio = self.c * len(self.features) / len(self.sample)
         ridge = (along.square() * self.penalty).sum(1)
         groups = _slices(len(weights), together)
-        here = [weights[rows] @ self.sample.T for rows in groups]
+        start_logits = [weights[rows] @ self.sample.T for rows in groups]
         rise = [along[rows] @ self.sample.T for rows in groups]
-        before = [activate(logits) for logits in here]
+        before = [activate(logits) for logits in start_logits]
 
         def bend(length: Tensor) -> Tensor:
             change = [
                 ((activate(torch.addcmul(z, length[rows, None], dz)) - old) * dz).sum(1)
-                for rows, z, dz, old in zip(groups, here, rise, before, strict=True)
+                for rows, z, dz, old in zip(groups, start_logits, rise, before, strict=True)
             ]
             return ratio * torch.cat(change) + length * ridge
 
@@ -135,12 +135,14 @@ class ManyLabels(Likelihood):
 
     def values(self, points: Tensor, which: Tensor) -> Tensor:
         """The objective of these problems, summed in double precision."""
-        return self._loss(points, lambda logits: softplus(logits).sum(1)) + self._rest(points, self.attained[which])
+        return self._loss(points, lambda logits: softplus(logits).sum(1)) + self._finish_objective(
+            points, self.attained[which]
+        )
 
     def bend(self, points: Tensor, directions: Tensor, which: Tensor) -> Callable[[Tensor], Tensor]:
         """The change of slope of these problems."""
         del which
-        return self._bend(points, directions, torch.sigmoid, SAMPLED_TOGETHER)
+        return self._bend_sample(points, directions, torch.sigmoid, SAMPLED_TOGETHER)
 
     def weights(self, points: Tensor) -> Tensor:
         """Points as weights (L x (d + 1))."""
@@ -184,14 +186,14 @@ class OneLabel(Likelihood):
         del which
         weights = self.weights(points)
         loss = self._loss(weights, lambda logits: logits.logsumexp(0).sum())
-        return (loss + self._rest(weights, self.attained).sum())[None]
+        return (loss + self._finish_objective(weights, self.attained).sum())[None]
 
     def bend(self, points: Tensor, directions: Tensor, which: Tensor) -> Callable[[Tensor], Tensor]:
         """The change of slope."""
         del which
         labels = len(self.attained)
-        each = self._bend(self.weights(points), self.weights(directions), _softmax, labels)
-        return lambda length: each(length.expand(labels)).sum()[None]
+        slope_change = self._bend_sample(self.weights(points), self.weights(directions), _softmax, labels)
+        return lambda length: slope_change(length.expand(labels)).sum()[None]
 
     def weights(self, points: Tensor) -> Tensor:
         """The point as weights (L x (d + 1))."""
@@ -201,9 +203,9 @@ class OneLabel(Likelihood):
         """How near its minimum the problem is."""
         weights, problem = self.weights(points).clone(), torch.zeros(1, dtype=torch.long, device=points.device)
         sums = self._loss(weights, _joint_moments)
-        expected, both = sums[:, 0], sums[:, 1:]
+        expected, joint = sums[:, 0], sums[:, 1:]
         # Without the last intercept: a shift of all of them changes nothing.
-        inverse = torch.linalg.pinv((expected.diag() - both)[:-1, :-1], hermitian=True)
+        inverse = torch.linalg.pinv((expected.diag() - joint)[:-1, :-1], hermitian=True)
         step = inverse @ (expected - self.c * self.attained[:, -1])[:-1]
         weights[:-1, -1] -= step.clamp(-1, 1).to(points)
         points = weights.reshape(1, -1)

@@ -69,7 +69,7 @@ def decide(logits: np.ndarray, *, many: bool) -> np.ndarray:
     return logits > 0 if many else np.arange(logits.shape[1]) == logits.argmax(1)[:, None]
 
 
-class Given(NamedTuple):
+class FitTask(NamedTuple):
     """Training features, the axes that made them, and the labels."""
 
     features: Tensor
@@ -86,40 +86,40 @@ def fit_logistic(
     features: Tensor, axes: Features, labels: Labels, *, c: float = 1.0, passes: int = FIT_PASSES
 ) -> LogisticFit:
     """Fit one task on training features and labels."""
-    return fit_all([Given(features, axes, labels)], c=c, passes=passes)[0]
+    return fit_all([FitTask(features, axes, labels)], c=c, passes=passes)[0]
 
 
 def fit_all(
-    tasks: Sequence[Given], *, c: float = 1.0, passes: int = FIT_PASSES, double: bool = True
+    tasks: Sequence[FitTask], *, c: float = 1.0, passes: int = FIT_PASSES, double: bool = True
 ) -> list[LogisticFit]:
     """Fit each as if alone; those whose problems are of one length share a solve.
 
     `double` ends in double precision what single precision did not bring to its optimum.
     """
     fits: dict[int, LogisticFit] = {}
-    for group in _solves(tasks):
-        given = [tasks[number] for number in group]
-        parts = [_likelihood(one, one.varied(), c) for one in given]
-        found = minimise_all(parts, until=NEAR, passes=min(passes, SINGLE_PASSES))
-        for number, part, minimum in zip(group, parts, found, strict=True):
+    for group in _group_tasks(tasks):
+        group_tasks = [tasks[number] for number in group]
+        parts = [_make_likelihood(task, task.varied(), c) for task in group_tasks]
+        minima = minimise_all(parts, until=NEAR, passes=min(passes, SINGLE_PASSES))
+        for number, part, minimum in zip(group, parts, minima, strict=True):
             task, points = tasks[number], minimum.points
             # Rounding errors of a gradient grow with C: above 1 they could pass for a proof.
-            end = part.certify(points) if c <= 1 else _exact(task, task.varied(), c).certify(points.double())
-            end, taken = _in_double(task, end, c, passes) if double else (end, 0)
-            fits[number] = _fit(task, part.weights(end.points), end, minimum.passes + taken)
+            end = part.certify(points) if c <= 1 else _make_exact(task, task.varied(), c).certify(points.double())
+            end, taken = _finish_in_double(task, end, c, passes) if double else (end, 0)
+            fits[number] = _make_fit(task, part.weights(end.points), end, minimum.passes + taken)
     return [fits[number] for number in range(len(tasks))]
 
 
-def _likelihood(one: Given, columns: np.ndarray, c: float) -> AnyLikelihood:
-    kind = ManyLabels if one.labels.many else OneLabel
-    return kind(one.features, one.axes.variance, one.labels.sparse()[:, columns], c)
+def _make_likelihood(task: FitTask, columns: np.ndarray, c: float) -> AnyLikelihood:
+    kind = ManyLabels if task.labels.many else OneLabel
+    return kind(task.features, task.axes.variance, task.labels.sparse()[:, columns], c)
 
 
-def _exact(one: Given, columns: np.ndarray, c: float) -> AnyLikelihood:
-    return _likelihood(one._replace(features=one.features.double()), columns, c)
+def _make_exact(task: FitTask, columns: np.ndarray, c: float) -> AnyLikelihood:
+    return _make_likelihood(task._replace(features=task.features.double()), columns, c)
 
 
-def _in_double(task: Given, end: Certificate, c: float, passes: int) -> tuple[Certificate, Tensor]:
+def _finish_in_double(task: FitTask, end: Certificate, c: float, passes: int) -> tuple[Certificate, Tensor]:
     """Minimise further, in double precision, what is not proven to have converged; the passes that it took."""
     short, taken = (
         torch.nonzero(end.bound > CONVERGED * end.values)[:, 0],
@@ -128,25 +128,25 @@ def _in_double(task: Given, end: Certificate, c: float, passes: int) -> tuple[Ce
     if not len(short):
         return end, taken
     columns = task.varied()[short.cpu().numpy()] if task.labels.many else task.varied()
-    exact = _exact(task, columns, c)
+    exact = _make_exact(task, columns, c)
     points, everyone = end.points[short].double(), torch.arange(len(short), device=short.device)
     start = Start(points, exact.gradients(points, everyone), exact.values(points, everyone))
-    found = minimise(exact, start, until=NEARER, passes=passes)
-    taken[short.cpu()] = found.passes.int()
-    better = exact.certify(found.points)
-    both = ((getattr(end, field.name), getattr(better, field.name)) for field in fields(Certificate))
+    minimum = minimise(exact, start, until=NEARER, passes=passes)
+    taken[short.cpu()] = minimum.passes.int()
+    better = exact.certify(minimum.points)
+    pairs = ((getattr(end, field.name), getattr(better, field.name)) for field in fields(Certificate))
     # Double from here on: where C is large, weights rounded to single lie further from the optimum than is allowed.
-    return Certificate(*(old.double().index_copy(0, short, new) for old, new in both)), taken
+    return Certificate(*(old.double().index_copy(0, short, new) for old, new in pairs)), taken
 
 
-def _solves(tasks: Sequence[Given]) -> list[list[int]]:
+def _group_tasks(tasks: Sequence[FitTask]) -> list[list[int]]:
     """Which tasks go together: their points have one length, and LARGEST weights in all unless one alone has more."""
     solves: list[list[int]] = []
     newest: dict[int, list[int]] = {}
     room: dict[int, int] = {}
-    for number, one in enumerate(tasks):
-        width, labels = one.features.shape[1], len(one.varied())
-        length, weights = width if one.labels.many else width * labels, width * labels
+    for number, task in enumerate(tasks):
+        width, labels = task.features.shape[1], len(task.varied())
+        length, weights = width if task.labels.many else width * labels, width * labels
         if weights > room.get(length, -1):
             newest[length], room[length] = [], LARGEST
             solves.append(newest[length])
@@ -155,11 +155,11 @@ def _solves(tasks: Sequence[Given]) -> list[list[int]]:
     return solves
 
 
-def _fit(task: Given, solution: Tensor, end: Certificate, passes: Tensor) -> LogisticFit:
+def _make_fit(task: FitTask, solution: Tensor, end: Certificate, passes: Tensor) -> LogisticFit:
     features, _, labels = task
-    varied, seen = task.varied(), labels.counts() > 0
-    weights = solution.new_zeros(features.shape[1], len(seen))
-    weights[-1] = torch.from_numpy(np.where(seen, CERTAIN_LOGIT, -CERTAIN_LOGIT)).to(weights)
+    varied, present = task.varied(), labels.counts() > 0
+    weights = solution.new_zeros(features.shape[1], len(present))
+    weights[-1] = torch.from_numpy(np.where(present, CERTAIN_LOGIT, -CERTAIN_LOGIT)).to(weights)
     weights[:, torch.from_numpy(varied).to(features.device)] = solution.T
     return LogisticFit(
         labels.many,

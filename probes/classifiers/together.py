@@ -25,9 +25,9 @@ def minimise_all(parts: Sequence[AnyLikelihood], *, until: Until, passes: int) -
     starts = [part.start() for part in parts]
     counts = [len(start.points) for start in starts]
     begin = Start(*(torch.cat([getattr(start, field.name) for start in starts]) for field in fields(Start)))
-    found = minimise(Together(parts, counts), begin, until=until, passes=passes)
-    each = (getattr(found, field.name).split(counts) for field in fields(Minimum))
-    return [Minimum(*rows) for rows in zip(*each, strict=True)]
+    minimum = minimise(Together(parts, counts), begin, until=until, passes=passes)
+    splits = (getattr(minimum, field.name).split(counts) for field in fields(Minimum))
+    return [Minimum(*rows) for rows in zip(*splits, strict=True)]
 
 
 class Together:
@@ -38,7 +38,7 @@ class Together:
         self.ends = torch.tensor(counts, device=parts[0].features.device).cumsum(0)
         self.starts = [0, *self.ends.tolist()[:-1]]
 
-    def _each(self, which: Tensor) -> Iterator[tuple[AnyLikelihood, slice, Tensor]]:
+    def _iterate_parts(self, which: Tensor) -> Iterator[tuple[AnyLikelihood, slice, Tensor]]:
         """Every part that is asked for: its rows of what is given, and their numbers within the part."""
         bounds = pairwise([0, *torch.searchsorted(which, self.ends).tolist()])
         for part, start, (first, end) in zip(self.parts, self.starts, bounds, strict=True):
@@ -47,20 +47,26 @@ class Together:
 
     def gradients(self, points: Tensor, which: Tensor) -> Tensor:
         """The gradients at these points."""
-        return torch.cat([part.gradients(points[rows].clone(), of) for part, rows, of in self._each(which)])
+        return torch.cat(
+            [part.gradients(points[rows].clone(), numbers) for part, rows, numbers in self._iterate_parts(which)]
+        )
 
     def values(self, points: Tensor, which: Tensor) -> Tensor:
         """The objectives at these points."""
-        return torch.cat([part.values(points[rows].clone(), of) for part, rows, of in self._each(which)])
+        return torch.cat(
+            [part.values(points[rows].clone(), numbers) for part, rows, numbers in self._iterate_parts(which)]
+        )
 
     def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
         """These vectors times a guess of the inverse Hessian."""
-        return torch.cat([part.precondition(vectors[rows], of) for part, rows, of in self._each(which)])
+        return torch.cat(
+            [part.precondition(vectors[rows], numbers) for part, rows, numbers in self._iterate_parts(which)]
+        )
 
     def bend(self, points: Tensor, directions: Tensor, which: Tensor) -> Callable[[Tensor], Tensor]:
         """How the slopes change."""
-        each = [
-            (rows, part.bend(points[rows].clone(), directions[rows].clone(), of))
-            for part, rows, of in self._each(which)
+        bends = [
+            (rows, part.bend(points[rows].clone(), directions[rows].clone(), numbers))
+            for part, rows, numbers in self._iterate_parts(which)
         ]
-        return lambda length: torch.cat([bend(length[rows]) for rows, bend in each])
+        return lambda length: torch.cat([bend(length[rows]) for rows, bend in bends])

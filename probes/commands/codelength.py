@@ -46,29 +46,29 @@ def run(args: argparse.Namespace) -> None:
 
     if not args.c > 0:
         raise InputError(f"--c is {args.c}; it must be above zero.")
-    place, read = running.place_of(args), inputs.read_inputs(args, "test")
-    blocks = codelength.blocks(read.plan.fit.clusters, seed=args.seed)
+    place, study_inputs = running.place_of(args), inputs.read_inputs(args, "test")
+    blocks = codelength.blocks(study_inputs.plan.fit.clusters, seed=args.seed)
     recipe = signature(
         code="online",
         c=args.c,
         blocks=len(blocks),
         seed=args.seed,
-        fit=read.sides.names[0],
+        fit=study_inputs.sides.names[0],
         threads=jobs.JOB_THREADS,
     )
-    telling = [who for who in read.representations if who.model != "majority"]
-    parts = coding.code_parts(read.folder, telling, read.plan, recipe)
+    telling = [who for who in study_inputs.representations if who.model != "majority"]
+    parts = coding.code_parts(study_inputs.folder, telling, study_inputs.plan, recipe)
     todo, again = suite.once_each(parts)
     done = len(parts) - len(todo) - len(again)
-    work = jobs.Work(coding.code, coding.Coding(read.plan, blocks, args.c), args.study / "logs" / "codelength")
+    work = jobs.Work(coding.code, coding.Coding(study_inputs.plan, blocks, args.c), args.study / "logs" / "codelength")
     with tqdm(total=len(parts), initial=done, unit="code", disable=None) as bar:
         for coded in running.run_jobs(work, suite.as_jobs(todo), place):
             bar.update(coded)
         for pair in again:
             coding.code_again(*pair)
             bar.update()
-    print(read.sides.banner + "\n" if read.sides.banner else "", end="")
-    _report(read.folder / f"codelength-{read.corpus}.csv", parts, recipe)
+    print(study_inputs.sides.banner + "\n" if study_inputs.sides.banner else "", end="")
+    _report(study_inputs.folder / f"codelength-{study_inputs.corpus}.csv", parts, recipe)
     if again:
         print(
             f"{len(again)} of {len(parts)} code lengths are of states that another checkpoint has too: not coded again."

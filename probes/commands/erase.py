@@ -46,46 +46,48 @@ def run(args: argparse.Namespace) -> None:
     methods = tuple(args.method.split(","))
     if not set(methods) <= set(erasers.METHODS) or len(set(methods)) < len(methods):
         raise InputError(f"--method is {args.method!r}; it takes {' and '.join(erasers.METHODS)}, or one of them.")
-    found = erasers.find_decoder_states(args.study, args.checkpoints)
+    representations = erasers.find_decoder_states(args.study, args.checkpoints)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     sides = splits.plan_splits(corpus, "test")
     plan = lay_out(corpus, args.tasks, sides)
-    for who in found:
+    for who in representations:
         check_covers(who, (*plan.fit.items, *plan.report.items))
     options = erasers.ErasingOptions(methods, args.draws, args.seed)
-    folders = erasers.eraser_folders(args.study, found, plan, options)
-    todo = [jobs.Job(one.path.name, one.key, one) for one in folders if not one.done]
+    folders = erasers.eraser_folders(args.study, representations, plan, options)
+    todo = [jobs.Job(folder.path.name, folder.key, folder) for folder in folders if not folder.done]
     work = jobs.Work(erasers.make_erasers, (plan, options), args.study / "logs" / "erase")
     with tqdm(total=len(folders), initial=len(folders) - len(todo), unit="checkpoint", disable=None) as bar:
         for _ in running.run_jobs(work, todo, running.place_of(args)):
             bar.update()
     print(sides.banner + "\n" if sides.banner else "", end="")
-    _tell([read_json(one.path / "erasers.json") for one in folders])
+    _print_table([read_json(folder.path / "erasers.json") for folder in folders])
     print(
         f"{len(folders) - len(todo)} of {len(folders)} checkpoints were already done. Erasers: {args.study / 'erasers'}"
     )
     tell_next("python -m generation erased", args.study, *given(args, "corpus"))
 
 
-def _tell(every: list[dict[str, Any]]) -> None:
+def _print_table(every: list[dict[str, Any]]) -> None:
     """A line a task and method: means over training seeds."""
     groups: dict[tuple[str, str, str, str], list[dict[str, Any]]] = {}
     for about in every:
-        for one in about["erasers"]:
-            if one["kind"] == "task":
-                key = (str(about["model"]), str(about["checkpoint"]), one["task"], one.get("method", ""))
-                groups.setdefault(key, []).append(one)
+        for eraser in about["erasers"]:
+            if eraser["kind"] == "task":
+                key = (str(about["model"]), str(about["checkpoint"]), eraser["task"], eraser.get("method", ""))
+                groups.setdefault(key, []).append(eraser)
     print("What a probe reads from all that the decoder sees (micro-F1, points; means over training seeds):\n")
     print(f"{'model':<28}{'task':<16}{'method':<8}{'rank':>10}{'flat':>10}{'before':>9}{'after':>9}{'constant':>10}")
-    for (model, checkpoint, task, method), of in groups.items():
+    for (model, checkpoint, task, method), group in groups.items():
         name = f"{model} {checkpoint}"
-        if "left_out" in of[0]:
+        if "left_out" in group[0]:
             seeds = sum((str(about["model"]), str(about["checkpoint"])) == (model, checkpoint) for about in every)
-            many = "" if len(of) == seeds else f" for {len(of)} of {seeds} seeds"
-            print(f"{name:<28}{task:<16}left out{many}: {of[0]['left_out']}")
+            many = "" if len(group) == seeds else f" for {len(group)} of {seeds} seeds"
+            print(f"{name:<28}{task:<16}left out{many}: {group[0]['left_out']}")
             continue
-        before, after, constant = (sum(one[key] for one in of) / len(of) for key in ("before", "after", "constant"))
-        ranks, flat = ("+".join(str(many) for many in of[0][key].values()) for key in ("ranks", "flat"))
+        before, after, constant = (
+            sum(eraser[key] for eraser in group) / len(group) for key in ("before", "after", "constant")
+        )
+        ranks, flat = ("+".join(str(many) for many in group[0][key].values()) for key in ("ranks", "flat"))
         print(f"{name:<28}{task:<16}{method:<8}{ranks:>10}{flat:>10}{before:>9.1f}{after:>9.1f}{constant:>10.1f}")
     print(
         "\nrank: directions of the decoder's first state + of every vector that it attends to.\n"

@@ -28,8 +28,10 @@ def run(args: argparse.Namespace) -> None:
     if splits.banner:
         print(splits.banner + "\n")
     fit, _, report = splits.names
-    print(f"{corpus.name} {corpus.version}: {len(splits.fit):,} examples of {fit} to fit on, "
-          f"{len(splits.choose):,} to choose on, {len(splits.report):,} of {report} to report on.\n")  # fmt: skip
+    print(
+        f"{corpus.name} {corpus.version}: {len(splits.fit):,} examples of {fit} to fit on, "
+        f"{len(splits.choose):,} to choose on, {len(splits.report):,} of {report} to report on.\n"
+    )
     print(f"{'task':<14} {'labels':>6}  {'kind':<4} {'most frequent':<28} {'share':>6}  unseen in {report}")
     for labelled in plan.labelled_tasks:
         counts = labelled.report.counts()

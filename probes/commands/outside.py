@@ -2,7 +2,7 @@
 
 Reads the conditions of kind `outside` (evaluators perturb): those with training dialogues teach the probe, those with
 test dialogues are reported on. Prints F1, precision, recall and AUROC, with a bag of words and the share of foreign
-turns beside them, and joint goal accuracy where agents were scored there. Writes STUDY/outside.json.
+turns next to them, and joint goal accuracy where agents were scored there. Writes STUDY/outside.json.
 
   python -m probes outside runs/agents
 """
@@ -34,7 +34,9 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.files import write_json
     from probes.foreign import detections, read_foreign
 
-    folders = [one for one in condition_folders(args.study) if (condition_parts(one.name) or ("",))[0] == "outside"]
+    folders = [
+        folder for folder in condition_folders(args.study) if (condition_parts(folder.name) or ("",))[0] == "outside"
+    ]
     taught, reported = read_foreign(folders, "train"), read_foreign(folders, "test")
     if not reported:
         raise InputError(
@@ -43,18 +45,18 @@ def run(args: argparse.Namespace) -> None:
             "--split train --seed 1)."
         )
     rows: list[dict[str, Any]] = []
-    for told in reported:
-        rows += detections(args.study, taught, told, args.checkpoints, seed=args.seed)
-        _print(told, [row for row in rows if row["report"] == told.name])
+    for talk in reported:
+        rows += detections(args.study, taught, talk, args.checkpoints, seed=args.seed)
+        _print_table(talk, [row for row in rows if row["report"] == talk.name])
     write_json(args.study / "outside.json", {"detectors": rows})
     print(f"{args.study / 'outside.json'} has every number.")
     tell_next("python -m analysis robustness", args.study, "--kinds", "outside")
 
 
-def _print(told: ForeignTalk, rows: Sequence[dict[str, Any]]) -> None:
-    share = told.truth.mean()
+def _print_table(talk: ForeignTalk, rows: Sequence[dict[str, Any]]) -> None:
+    share = talk.truth.mean()
     print(
-        f"{told.name}: {int(told.truth.sum()):,} of {len(told.truth):,} user turns have foreign talk. Who always calls "
+        f"{talk.name}: {int(talk.truth.sum()):,} of {len(talk.truth):,} user turns have foreign talk. Who always calls "
         f"foreign has F1 {200 * share / (1 + share):.1f}; who guesses has AUROC 50.\n"
     )
     head = [
@@ -80,15 +82,23 @@ def _print(told: ForeignTalk, rows: Sequence[dict[str, Any]]) -> None:
 def _cells(row: dict[str, Any]) -> list[str]:
     joint = "" if row["jga"] is None else f"{row['jga'][0]:.1f} to {row['jga'][1]:.1f}"
     return [
-        row["model"], row["checkpoint"], str(row["seeds"] or ""), row["by"], row["taught"], _span(row["f1"]),
-        _points(row["precision"][0]), _points(row["recall"][0]), _span(row["auroc"]), joint,
-    ]  # fmt: skip
+        row["model"],
+        row["checkpoint"],
+        str(row["seeds"] or ""),
+        row["by"],
+        row["taught"],
+        _show_interval(row["f1"]),
+        _show_points(row["precision"][0]),
+        _show_points(row["recall"][0]),
+        _show_interval(row["auroc"]),
+        joint,
+    ]
 
 
-def _span(found: Sequence[float | None]) -> str:
-    value, low, high = map(_points, found)
+def _show_interval(interval: Sequence[float | None]) -> str:
+    value, low, high = map(_show_points, interval)
     return f"{value} ({low}-{high})"
 
 
-def _points(share: float | None) -> str:
+def _show_points(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"

@@ -46,26 +46,42 @@ def run(args: argparse.Namespace) -> None:
 
     path, corpus = args.scores or args.study / "scores.parquet", read_corpus(args.corpus or args.study / "corpus")
     scores = summary.read_task_scores(path) if args.scores or path.exists() else []
-    sides, (found, no_states) = splits.plan_splits(corpus, args.report), _states(args.study)
+    sides, (representations, no_states) = splits.plan_splits(corpus, args.report), _find_states(args.study)
     how = remaking(
-        args.study, corpus, found, sides, corpus_path=args.corpus, scores=args.scores, report=args.report,
+        args.study,
+        corpus,
+        representations,
+        sides,
+        corpus_path=args.corpus,
+        scores=args.scores,
+        report=args.report,
         classifiers=list(dict.fromkeys(s.classifier for s in scores if s.evaluator == "probe")),
-    )  # fmt: skip
+    )
     if how.partial:
-        sides = sides.only(set.intersection(*(set(who.ids) for who in found)))
-    plan, of = lay_out(corpus, "all", sides), [s for s in scores if s.classifier == args.classifier]
-    tasks, items = [one.task for one in plan.labelled_tasks], [[e.item for e in side] for side in sides.fit_and_report]
+        sides = sides.only(set.intersection(*(set(who.ids) for who in representations)))
+    plan, chosen_scores = lay_out(corpus, "all", sides), [s for s in scores if s.classifier == args.classifier]
+    tasks, items = (
+        [labelled.task for labelled in plan.labelled_tasks],
+        [[e.item for e in side] for side in sides.fit_and_report],
+    )
     tables = [
-        papers.sizes(args.study), papers.bleu_by_seed(args.study),
-        *papers.probe_tables(summary.cells(scores), tasks, corpus.name), papers.difficulty(summary.cells(of)),
-        papers.selection(of), papers.course_table(of),
-        papers.states_table(list(clouds.cloud_spreads(found, items)), no_states), papers.labels(plan),
-    ]  # fmt: skip
+        papers.sizes(args.study),
+        papers.bleu_by_seed(args.study),
+        *papers.probe_tables(summary.cells(scores), tasks, corpus.name),
+        papers.difficulty(summary.cells(chosen_scores)),
+        papers.selection(chosen_scores),
+        papers.course_table(chosen_scores),
+        papers.states_table(list(clouds.cloud_spreads(representations, items)), no_states),
+        papers.labels(plan),
+    ]
     if not scores:
-        tables = [replace(one, missing=f"there is no {path}") if one.command == "probes run" else one for one in tables]
+        tables = [
+            replace(table, missing=f"there is no {path}") if table.command == "probes run" else table
+            for table in tables
+        ]
     recipe = signature(corpus=corpus.name, tables=len(tables), split=sides.condition)
-    reasons = save_figures(_figures(args, path if scores else None, recipe), args.study / "probes")
-    drawn, folder = {name: reasons[name] for name in papers.FIGURES}, args.study / "papers"
+    reasons = save_figures(_draw_figures(args, path if scores else None, recipe), args.study / "probes")
+    figures, folder = {name: reasons[name] for name in papers.FIGURES}, args.study / "papers"
     print(sides.banner + "\n" if sides.banner else "", end="")
     for table in tables:
         if table.missing:
@@ -77,27 +93,29 @@ def run(args: argparse.Namespace) -> None:
         with atomic(folder / f"{table.name}.csv") as handle:
             csv.writer(handle, lineterminator="\n").writerows([table.head, *table.rows])
     with atomic(folder / "index.md") as handle:
-        handle.write(papers.index(tables, drawn, how, f"{sides.banner}\n\n{recipe}".strip()))
-    print(f"{folder / 'index.md'}: {sum(not one.missing for one in tables)} of {len(tables)} tables, "
-          f"{sum(not said for said in drawn.values())} of {len(drawn)} figures\n{recipe}")  # fmt: skip
+        handle.write(papers.index(tables, figures, how, f"{sides.banner}\n\n{recipe}".strip()))
+    print(
+        f"{folder / 'index.md'}: {sum(not table.missing for table in tables)} of {len(tables)} tables, "
+        f"{sum(not reason for reason in figures.values())} of {len(figures)} figures\n{recipe}"
+    )
     tell_next("python -m probes plot", args.study, *given(args, "corpus"))
 
 
-def _figures(args: argparse.Namespace, scores: Path | None, recipe: str) -> dict[str, Figure | str]:
-    from probes.drawing import FiguresAsked, figures_of, figures_without_scores
+def _draw_figures(args: argparse.Namespace, scores: Path | None, recipe: str) -> dict[str, Figure | str]:
+    from probes.drawing import FigureRequest, figures_of, figures_without_scores
 
-    asked = FiguresAsked(args.study, args.corpus, None, scores, args.classifier)
+    request = FigureRequest(args.study, args.corpus, None, scores, args.classifier)
     if scores:
-        return figures_of(asked)
-    return figures_without_scores(asked, f"there is no {args.study / 'scores.parquet'}", recipe)
+        return figures_of(request)
+    return figures_without_scores(request, f"there is no {args.study / 'scores.parquet'}", recipe)
 
 
-def _states(study: Path) -> tuple[list[Representation], str]:
+def _find_states(study: Path) -> tuple[list[Representation], str]:
     """The states of the study, or why there are none."""
     from dialogue.errors import InputError
     from probes import states
 
     try:
-        return states.find(study, None, "all"), ""
+        return states.find_states(study, None, "all"), ""
     except InputError as error:
         return [], str(error)

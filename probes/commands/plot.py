@@ -31,10 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Draw what can be drawn; say what cannot and why."""
-    from probes.drawing import FiguresAsked, figures_of, save_figures
+    from probes.drawing import FigureRequest, figures_of, save_figures
 
-    asked = FiguresAsked(args.study, args.corpus, args.states, args.scores, args.classifier, args.metric)
+    request = FigureRequest(args.study, args.corpus, args.states, args.scores, args.classifier, args.metric)
     folder = args.study / "probes"
-    for name, reason in save_figures(figures_of(asked), folder).items():
+    for name, reason in save_figures(figures_of(request), folder).items():
         print(f"{name}: not drawn, {reason}" if reason else f"{name}: {folder / name}.png and .pdf")
     tell_next("python -m analysis compare", args.study)

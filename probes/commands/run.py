@@ -56,28 +56,32 @@ def run(args: argparse.Namespace) -> None:
     from probes import suite
 
     methods, place = _methods(args), running.place_of(args, device=args.device)
-    read = inputs.read_inputs(args, args.report)
-    sides, plan, folder = read.sides, read.plan, read.folder
+    study_inputs = inputs.read_inputs(args, args.report)
+    sides, plan, folder = study_inputs.sides, study_inputs.plan, study_inputs.folder
     if len(methods[0].settings.c) > 1 and not sides.choose:
         raise InputError("Several values of --c need a split to choose on, and none is left here. Give one value.")
-    parts = suite.score_parts(folder, read.representations, plan, methods)
+    parts = suite.score_parts(folder, study_inputs.representations, plan, methods)
     todo, again = suite.once_each(parts)
     done = len(parts) - len(todo) - len(again)
     work = jobs.Work(suite.probe_parts, (plan, args.device), args.study / "logs" / "probes")
     with tqdm(total=len(parts), initial=done, unit="probe", disable=None) as bar:
-        pieces = suite.as_jobs(todo, each=suite.in_a_job(todo, jobs.at_once(place)))
+        pieces = suite.as_jobs(todo, per_job=suite.count_per_job(todo, jobs.at_once(place)))
         for answered in running.run_jobs(work, pieces, place):
             bar.update(answered)
         for pair in again:
             suite.score_again(*pair)
             bar.update()
     recipe = signature(
-        probes=len(parts), corpus=read.corpus, methods=[options.recipe.rsplit("|", 1)[0] for options in methods],
-        fit=sides.names[0], choose=sides.names[1] or None, report=sides.names[2],
-        **({"labels": read.own_labels} if read.own_labels else {}),
-    )  # fmt: skip
+        probes=len(parts),
+        corpus=study_inputs.corpus,
+        methods=[options.recipe.rsplit("|", 1)[0] for options in methods],
+        fit=sides.names[0],
+        choose=sides.names[1] or None,
+        report=sides.names[2],
+        **({"labels": study_inputs.own_labels} if study_inputs.own_labels else {}),
+    )
     print(sides.banner + "\n" if sides.banner else "", end="")
-    _report(args.out or args.study / "scores.parquet", folder, read.corpus, parts, recipe)
+    _report(args.out or args.study / "scores.parquet", folder, study_inputs.corpus, parts, recipe)
     if again:
         print(f"{len(again)} of {len(parts)} probes are on states that another checkpoint has too: not fitted again.")
     print(f"{done} of {len(parts)} probes were already done.")

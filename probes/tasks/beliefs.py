@@ -22,10 +22,10 @@ def state(example: Example) -> Mapping[str, str]:
 
 def news(example: Example) -> Iterator[dict[str, str]]:
     """After each user turn, the slots that no earlier state had filled, in the annotation's order."""
-    seen: set[str] = set()
+    past: set[str] = set()
     for filled in states(example):
-        yield {path: value for path, value in filled.items() if path not in seen}
-        seen.update(filled)
+        yield {path: value for path, value in filled.items() if path not in past}
+        past.update(filled)
 
 
 def recent(example: Example) -> dict[str, str]:

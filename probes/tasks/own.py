@@ -36,7 +36,7 @@ class OwnLabels:
     @property
     def many(self) -> bool:
         """Whether any item has several labels, or none."""
-        return any(len(found) != 1 for found in self.labels.values())
+        return any(len(labels) != 1 for labels in self.labels.values())
 
     @property
     def recipe(self) -> str:
@@ -47,9 +47,9 @@ class OwnLabels:
         """What is asked of a state."""
         return ProbeTask(self.name, self.many, fixed(lambda example: or_none(self.labels[example.item])), "your labels")
 
-    def told(self, members: Sequence[Example]) -> str:
+    def describe(self, members: Sequence[Example]) -> str:
         """How many of these examples have a label, and which."""
-        known = [tuple(or_none(self.labels[one.item])) for one in members if one.item in self.labels]
+        known = [tuple(or_none(self.labels[example.item])) for example in members if example.item in self.labels]
         counts = Counter(name for names in known for name in names)
         (first, most), kind = counts.most_common(1)[0], "several labels" if self.many else "one label"
         several = sum(len(names) > 1 for names in known)
@@ -64,17 +64,17 @@ class OwnLabels:
 
 def read_own_labels(paths: Sequence[Path], taken: Sequence[str], known: Sequence[str]) -> list[OwnLabels]:
     """The labels of every file; `taken` are names of tasks, `known` the items of the corpus."""
-    found = [_read(path) for path in paths]
-    names = Counter([*taken, *(one.name for one in found)])
-    for one in found:
-        if names[one.name] > 1:
-            raise InputError(f"{one.path}: another task is called {one.name}. Give the file another name.")
-        _refuse_strange(one, known)
-        _refuse_twins(one)
-    return found
+    brought = [_read_labels(path) for path in paths]
+    names = Counter([*taken, *(own.name for own in brought)])
+    for own in brought:
+        if names[own.name] > 1:
+            raise InputError(f"{own.path}: another task is called {own.name}. Give the file another name.")
+        _refuse_strange(own, known)
+        _refuse_twins(own)
+    return brought
 
 
-def _read(path: Path) -> OwnLabels:
+def _read_labels(path: Path) -> OwnLabels:
     table = read_table(path)
     if absent := [name for name in ("item", "label") if name not in table.columns]:
         raise InputError(
@@ -84,7 +84,7 @@ def _read(path: Path) -> OwnLabels:
     labels: dict[str, dict[str, None]] = {}
     empty = 0
     for where, row in table.rows():
-        item, names = cell_text(row["item"]).strip(), _names(row["label"], where)
+        item, names = cell_text(row["item"]).strip(), _read_names(row["label"], where)
         if not item:
             raise InputError(f"{where}: no item here.")
         if names is None:
@@ -96,20 +96,20 @@ def _read(path: Path) -> OwnLabels:
     return OwnLabels(path, {item: tuple(names) for item, names in labels.items()}, empty)
 
 
-def _names(value: Any, where: str) -> list[str] | None:
+def _read_names(value: Any, where: str) -> list[str] | None:
     """The labels of a cell; None where it is empty. An empty list says that the item has none of the labels."""
     if isinstance(value, dict):
         raise InputError(f"{where}: label is an object, where a word or a list of words is expected.")
     if isinstance(value, list):
-        return [text for one in value if (text := cell_text(one).strip())]
+        return [text for part in value if (text := cell_text(part).strip())]
     text = cell_text(value).strip()
     return [text] if text else None
 
 
 def _refuse_strange(own: OwnLabels, known: Sequence[str]) -> None:
     """A label of another corpus, or of another numbering, would be left out without a word."""
-    held = set(known)
-    if strange := [item for item in own.labels if item not in held]:
+    corpus_items = set(known)
+    if strange := [item for item in own.labels if item not in corpus_items]:
         raise InputError(
             f"{own.path}: {len(strange):,} of its {len(own.labels):,} items are no contexts of this corpus, e.g. "
             f"{', '.join(map(repr, strange[:3]))}. The corpus has {', '.join(map(repr, known[:3]))} (dialogue:n, n = "
@@ -118,20 +118,20 @@ def _refuse_strange(own: OwnLabels, known: Sequence[str]) -> None:
 
 
 def _refuse_twins(own: OwnLabels) -> None:
-    """`Yes` beside `yes` would be two answers."""
+    """`Yes` and `yes` would be two labels."""
     spelt: dict[str, str] = {}
     for name in (name for names in own.labels.values() for name in names):
         if (first := spelt.setdefault(name.casefold(), name)) != name:
             raise InputError(
-                f"{own.path}: the labels {first!r} and {name!r} differ in capitals alone. Write them alike."
+                f"{own.path}: the labels {first!r} and {name!r} differ only in capitals. Spell them the same way."
             )
 
 
 def refuse_constant(own: OwnLabels, fitted: Sequence[Example], split: str) -> None:
-    """Where all fitted examples are labelled alike there is nothing to learn."""
-    if len(kinds := {frozenset(own.labels[one.item]) for one in fitted}) < 2:
-        shown = ", ".join(sorted(next(iter(kinds), ()))) or "none"
+    """Where all fitted examples have the same label there is nothing to learn."""
+    if len(kinds := {frozenset(own.labels[example.item]) for example in fitted}) < 2:
+        label = ", ".join(sorted(next(iter(kinds), ()))) or "none"
         raise InputError(
-            f"{own.path}: all {len(fitted):,} labelled examples of {split} have the label {shown}, so there is nothing "
+            f"{own.path}: all {len(fitted):,} labelled examples of {split} have the label {label}, so there is nothing "
             "to tell apart. Label examples of both kinds there."
         )

@@ -34,8 +34,8 @@ def mid_frequency_words(train: Sequence[Example]) -> list[str]:
     counts: Counter[str] = Counter()
     for dialogue in dialogues:
         for n, turn in enumerate(dialogue.turns):
-            shown = len(dialogue.turns) - max(n, 1)
-            counts.update({word: shown * times for word, times in Counter(tokens(turn.text)).items()})
+            appearances = len(dialogue.turns) - max(n, 1)
+            counts.update({word: appearances * times for word, times in Counter(tokens(turn.text)).items()})
     utterances = sum(len(dialogue.turns) for dialogue in dialogues)
     low, high = (bound * utterances / BAND_UTTERANCES for bound in BAND)
     band = [(-count, word) for word, count in counts.items() if max(low, 2) <= count <= high]

@@ -57,7 +57,7 @@ def test_the_prices_of_all_labels_are_those_of_a_code(many):
     else:
         truths = list(np.eye(3, dtype=bool)[:, None])
     for row in logits:
-        prices = [codelength._price(row[None], truth, many, known=9) for truth in truths]
+        prices = [codelength._count_bits(row[None], truth, many, known=9) for truth in truths]
         assert sum(2.0**-price for price in prices) == pytest.approx(1, rel=1e-9)
 
 

@@ -11,9 +11,9 @@ import pytest
 from dialogue.errors import InputError
 from probes import comparisons
 from probes.comparisons import (
-    beside,
     by_selector,
     common_axes,
+    compare_metric,
     courses,
     difficulty_by,
     means_by_difficulty,
@@ -59,9 +59,9 @@ def test_the_course_of_a_model_has_the_seeds_that_every_epoch_has():
 def test_rank_correlation_needs_three_points_and_is_that_of_the_ranks():
     rows = [score(seed=seed, f1=value) for seed, value in enumerate((10.0, 20.0, 90.0))]
     metric = {("m", 0, "last"): 1.0, ("m", 1, "last"): 5.0, ("m", 2, "last"): 6.0}
-    (found,) = beside(rows, metric)
+    (found,) = compare_metric(rows, metric)
     assert found.correlation == pytest.approx(1)
-    assert beside(rows[:2], metric) == []
+    assert compare_metric(rows[:2], metric) == []
 
 
 def test_a_token_metric_is_averaged_over_items(tmp_path):

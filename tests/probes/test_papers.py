@@ -17,7 +17,7 @@ from probes.__main__ import COMMANDS
 from probes.clouds import cloud_spreads
 from probes.remaking import Remaking
 from probes.scoring import spread
-from probes.states import find
+from probes.states import find_states
 from probes.summary import TaskScore, cells
 
 TASKS = ("IsMultiTopic", "RecentTopic")
@@ -93,7 +93,7 @@ def test_states_have_axes_of_their_own_and_the_shift_beside_them(tmp_path):
         path.with_suffix(".json").write_text(
             json.dumps({"ids": ids, "model": "hred", "seed": 0, "checkpoint": checkpoint})
         )
-    found = list(cloud_spreads(find(tmp_path, None, "all"), [ids[:300], ids[300:]]))
+    found = list(cloud_spreads(find_states(tmp_path, None, "all"), [ids[:300], ids[300:]]))
     assert [one.checkpoint for one in found] == ["untrained", "epoch-1", "epoch-2", "epoch-10"]
     for one, wide in zip(found, (1, 1, 1, 10), strict=True):
         assert (one.first / wide, one.second / wide) == pytest.approx(cloud[300:].std(0)[:2], rel=0.02)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from probes import plots
-from probes.comparisons import Beside, Course, DifficultyGroup
+from probes.comparisons import Course, DifficultyGroup, MetricComparison
 from probes.plots import difficulty_bars
 from tests.house.pictures import FAMILIES, cut_texts
 
@@ -40,7 +40,7 @@ FIGURES = {
     "selection": lambda: plots.selectors(
         {(f"{LONG}-{k}", f"checkpoint by a metric of number {n}"): [50.0, 60.0] for k in range(3) for n in range(7)},
         RECIPE,
-        by=LONG,
+        criterion=LONG,
     ),
     "evolution": lambda: plots.evolution(
         [
@@ -53,7 +53,9 @@ FIGURES = {
     ),
     "scatter": lambda: plots.scatter(
         [
-            Beside(f"{LONG}-{k}", (LONG, f"{LONG}-2"), ("last", "untrained"), np.ones(2), np.ones(2), 0.5, 0.5)
+            MetricComparison(
+                f"{LONG}-{k}", (LONG, f"{LONG}-2"), ("last", "untrained"), np.ones(2), np.ones(2), 0.5, 0.5
+            )
             for k in range(5)
         ],
         "bleu2",

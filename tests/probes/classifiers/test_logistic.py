@@ -320,10 +320,10 @@ def test_several_checkpoints_and_shuffled_labels_in_one_solve_end_where_each_doe
         labels = long_tail_labels(x, 9, many)
         axes = fit_features(x)
         orders = np.arange(n), np.random.default_rng(seed).permutation(n)
-        given += [logistic.Given(axes.apply(x), axes, labels.take(order)) for order in orders]
+        given += [logistic.FitTask(axes.apply(x), axes, labels.take(order)) for order in orders]
     rare = given[0].labels.dense()[:, -1].nonzero()[0]
     kept = np.setdiff1d(np.arange(900), rare)
-    given.append(logistic.Given(given[0].features[kept], given[0].axes, given[0].labels.take(kept)))
+    given.append(logistic.FitTask(given[0].features[kept], given[0].axes, given[0].labels.take(kept)))
     together = logistic.fit_all(given)
     assert len({len(fit.problems) for fit in together}) == (2 if many else 1)
     for one, fit in zip(given, together, strict=True):
@@ -340,7 +340,7 @@ def test_a_solve_holds_no_more_than_fits_unless_one_task_alone_does(monkeypatch)
     monkeypatch.setattr(logistic, "LARGEST", 25 * 20)
     solve = logistic.minimise_all
     monkeypatch.setattr(logistic, "minimise_all", lambda parts, **how: sizes.append(len(parts)) or solve(parts, **how))
-    tasks = [logistic.Given(features, axes, long_tail_labels(x, number, True)) for number in (15, 8, 12, 7, 1)]
+    tasks = [logistic.FitTask(features, axes, long_tail_labels(x, number, True)) for number in (15, 8, 12, 7, 1)]
     assert [len(fit.problems) for fit in logistic.fit_all([*tasks, *tasks[:1]])] == [15, 8, 12, 7, 1, 15]
     assert sizes == [1, 2, 2, 1]
 

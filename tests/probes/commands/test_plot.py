@@ -141,4 +141,4 @@ def test_no_recipe_runs_off_its_picture_and_what_has_no_layers_needs_no_axis_of_
         (foot,) = (text for text in figure.texts if text.get_text().startswith("part 0"))
         assert foot.get_window_extent(drawn).x1 < figure.bbox.width and foot.get_text().replace("\n", "") == recipe
     assert not any(panel.get_xticks().size for panel in panels.axes if panel.get_visible())
-    assert {text.get_text() for text in panels.texts} >= {"Probe scores beside their control and baselines"}
+    assert {text.get_text() for text in panels.texts} >= {"Probe scores with their controls and baselines"}

@@ -181,9 +181,9 @@ def test_baselines_with_the_same_features_are_not_taken_for_one_another(small, t
 
 def test_representations_share_a_job_while_every_process_has_one():
     todo = [SimpleNamespace(path=Path(f"seq2seq-{n}/{task}"), key=f"{n}{task}") for n in range(11) for task in "ab"]
-    assert [suite.in_a_job(todo, n) for n in (1, 2, 3, 7, 11, 100, None)] == [4, 4, 3, 1, 1, 1, 1]
-    assert suite.in_a_job([], 2) == 1
-    jobs = suite.as_jobs(todo, each=4)
+    assert [suite.count_per_job(todo, n) for n in (1, 2, 3, 7, 11, 100, None)] == [4, 4, 3, 1, 1, 1, 1]
+    assert suite.count_per_job([], 2) == 1
+    jobs = suite.as_jobs(todo, per_job=4)
     assert [job.name.partition("+")[2] for job in jobs] == ["3", "3", "2"]
     assert [part for job in jobs for part in job.piece] == todo
 

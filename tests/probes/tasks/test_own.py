@@ -91,7 +91,7 @@ def test_rows_of_one_item_add_up_and_words_are_trimmed(tmp_path):
     ("item,label\nd1:1,yes\nx:1,no\ny:2,no\n", r"2 of its 3 items are no contexts of this corpus, e\.g\. 'x:1', 'y:2'"),
     ("item,answer\nd1:1,yes\n", "has no column label; it has item, answer"),
     ("id,gold\nd1:1,yes\n", "has no column item and none label"),
-    ("item,label\nd1:1,Yes\nd2:1,yes\n", "'Yes' and 'yes' differ in capitals alone"),
+    ("item,label\nd1:1,Yes\nd2:1,yes\n", "'Yes' and 'yes' differ only in capitals"),
     ("item,label\nd1:1,\n", "holds no label"),
     ("item,label\n,yes\n", "no item here"),
     ('[{"item": "d1:1", "label": {"a": 1}}]', "label is an object"),
