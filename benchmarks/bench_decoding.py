@@ -41,7 +41,7 @@ def contexts():
 
 def alone(model, context):
     """The same function on a batch of one."""
-    written = decoding._write(model, [context], GREEDY, 0, ["0"], CPU)
+    written = decoding._write_batch(model, [context], GREEDY, 0, ["0"], CPU)
     return tuple(written.tokens[0].tolist())
 
 

@@ -37,7 +37,7 @@ class Contexts:
 class Batch:
     """Contexts with the decoder's inputs (<bos> first) and targets (<eos> last), both batch x time, PAD behind.
 
-    Targets are PAD too where the model is told what stands there.
+    Targets are PAD too where the model is given what stands there.
     """
 
     contexts: Contexts
@@ -87,6 +87,6 @@ def stack(examples: Sequence[Numbered], device: torch.device) -> Batch:
 
 
 def _spoken(example: Numbered) -> Sequence[int]:
-    """The target, blank where it is told."""
-    start, stop = example.given
+    """The target, blank where it is given to the model."""
+    start, stop = example.unscored
     return [*example.target[:start], *[PAD] * (stop - start), *example.target[stop:]] if stop else example.target

@@ -43,7 +43,9 @@ class TrainedModel:
         """The weights file of a checkpoint that is there."""
         path = self.folder / f"{checkpoint}.safetensors"
         if not path.exists():
-            names = sorted(other.stem for other in self.folder.glob("*.safetensors") if other.stem != "resume")
+            names = sorted(
+                weights_file.stem for weights_file in self.folder.glob("*.safetensors") if weights_file.stem != "resume"
+            )
             pruned = " Its weights were removed (--keep-epochs)." if checkpoint in pruned_hashes(self.folder) else ""
             has = ", ".join(names) or "none"
             raise InputError(f"{self.folder} has no checkpoint {checkpoint!r}.{pruned} It has: {has}.")
@@ -88,10 +90,11 @@ def prune_epochs(folder: Path, every: int | None) -> int:
         return 0
     picked = epoch_of(folder / "best_encoder.safetensors")
     paths = [
-        path for path in sorted(folder.glob("epoch-*.safetensors"))
+        path
+        for path in sorted(folder.glob("epoch-*.safetensors"))
         if (epoch := int(path.stem.removeprefix("epoch-"))) != picked and (every == 0 or epoch % every)
-    ]  # fmt: skip
-    if paths:  # first: states of weights that are gone are told from stale ones by this hash alone
+    ]
+    if paths:  # first: states of weights that are gone differ from stale ones only by this hash
         write_json(folder / PRUNED, pruned_hashes(folder) | {path.stem: digest(path) for path in paths})
     for path in paths:
         path.unlink(missing_ok=True)
@@ -121,38 +124,38 @@ def read_notes(path: Path) -> dict[str, str]:
 
 def find_trained(study: str | Path) -> list[TrainedModel]:
     """All model folders of a study, in order of name and seed."""
-    found = []
+    models = []
     for config in Path(study, "models").glob("*/config.json"):
         model, _, seed = config.parent.name.rpartition("-")
-        found.append(TrainedModel(config.parent, model, int(seed)))
-    if not found:
+        models.append(TrainedModel(config.parent, model, int(seed)))
+    if not models:
         raise InputError(f"{study}/models holds no trained model. Train some: python -m generation train {study}")
-    return sorted(found, key=lambda trained: (trained.model, trained.seed))
+    return sorted(models, key=lambda trained: (trained.model, trained.seed))
 
 
 def named_checkpoints(models: Sequence[TrainedModel], names: str) -> list[str]:
     """The checkpoints of a comma-separated list; `all`: whatever every one of these models has."""
     if names != "all":
         return names.split(",")
-    each = [{path.stem for path in trained.folder.glob("*.safetensors")} - {"resume"} for trained in models]
-    return sorted(set.intersection(*each))
+    by_model = [{path.stem for path in trained.folder.glob("*.safetensors")} - {"resume"} for trained in models]
+    return sorted(set.intersection(*by_model))
 
 
 def kind_of(models: Sequence[TrainedModel]) -> str:
     """The one thing that all these models speak."""
     kinds = {trained.speaks: trained.folder for trained in models}
     if len(kinds) > 1:
-        told = ", ".join(f"{folder} speaks {kind}" for kind, folder in sorted(kinds.items()))
-        raise InputError(f"{told}. A study holds models that speak alike: put the others into another study folder.")
+        speakers = ", ".join(f"{folder} speaks {kind}" for kind, folder in sorted(kinds.items()))
+        raise InputError(f"{speakers}. A study holds models of one kind: put the others into another study folder.")
     return next(iter(kinds))
 
 
-def repliers(study: str | Path) -> list[TrainedModel]:
+def find_repliers(study: str | Path) -> list[TrainedModel]:
     """All models of a study, which must speak replies: an agent's words are no answers to be weighed."""
-    found = find_trained(study)
-    if (kind := kind_of(found)) != "reply":
+    models = find_trained(study)
+    if (kind := kind_of(models)) != "reply":
         raise InputError(f"The models of {study} speak {kind}, no replies. Use a study trained without --speak.")
-    return found
+    return models
 
 
 def load_model(trained: TrainedModel, checkpoint: str, vocabulary: Vocabulary) -> DialogueModel:

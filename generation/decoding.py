@@ -1,7 +1,7 @@
 """Free-running responses: greedy, beam, temperature, top-k, nucleus; batched, rows leave the batch as they finish.
 
 To add a decoding: a field of `Decoding`, its word in `parse_decoding`, and its rule in `keep_likely` (where it samples)
-or beside `run_beam`; `generation/imports/hugging_face.py` takes it from there for imported models.
+or next to `run_beam`; `generation/imports/hugging_face.py` takes it from there for imported models.
 
 The response to a context is the same whatever the batch, its order or size. Rows share nothing but matrix products,
 whose last bits depend on the number of rows; decoding therefore computes in double precision, where rounding (about
@@ -36,7 +36,7 @@ LONGEST_RESPONSE = 60
 KEEP_ROWS = 0.75  # finished rows leave the batch when this share or less is still writing
 # How far ahead the best token must be, as a share of the range of a row's logits. Rounding moves logits by about 1e-6.
 NEAR = {torch.float32: 3e-5, torch.float64: 0.0}
-PROBED = 20  # tokens behind which rounding is measured
+PROBED = 20  # tokens behind which measure_rounding is measured
 NEVER_WRITTEN = [number for number in range(len(SPECIAL)) if number != EOS]
 
 
@@ -97,8 +97,8 @@ def parse_decoding(text: str) -> Decoding:
     top_k, beam = values.get("top_k", 0), values.get("beam", 0)
     sampled = {"temperature": values.get("temperature", 1.0), "nucleus": values.get("nucleus", 1.0)}
     legal = text == "greedy" or set(values) == {"beam"} or set(values) <= {"temperature", "nucleus", "top_k"}
-    whole = all(n == int(n) and (n >= 1 or name not in values) for name, n in (("top_k", top_k), ("beam", beam)))
-    if not legal or not whole or sampled["temperature"] <= 0 or not 0 < sampled["nucleus"] <= 1:
+    are_whole = all(n == int(n) and (n >= 1 or name not in values) for name, n in (("top_k", top_k), ("beam", beam)))
+    if not legal or not are_whole or sampled["temperature"] <= 0 or not 0 < sampled["nucleus"] <= 1:
         raise InputError(
             f"Decoding {text!r} is not understood. Legal: greedy, beam:5, or one or more of temperature:0.7, "
             "top_k:40, nucleus:0.9, joined by +."
@@ -116,11 +116,11 @@ def respond(
     batch_size: int = 128,
     device: torch.device | None = None,
     part: Part = RESPONSE,
-    told: Sequence[Sequence[int]] = (),
+    beginnings: Sequence[Sequence[int]] = (),
 ) -> list[Decoded]:
     """The responses to contexts, in their order; `items` name the contexts and, when sampling, pick the numbers.
 
-    `told`: for each context the tokens that stand before what is written, as if the model had written them.
+    `beginnings`: for each context the tokens that stand before what is written, as if the model had written them.
     """
     keep_freed_memory()
     device = device or torch.device("cpu")
@@ -129,15 +129,16 @@ def respond(
     order = sorted(range(len(contexts)), key=lambda row: len(contexts[row]))
     greedy = not how.sampled and not how.beam and device.type == "cpu"
     single = (
-        greedy and rounding(model, [contexts[row] for row in order[:: len(order) // 8 + 1]]) < NEAR[torch.float32] / 10
+        greedy
+        and measure_rounding(model, [contexts[row] for row in order[:: len(order) // 8 + 1]]) < NEAR[torch.float32] / 10
     )
     # Two rounds at most: every row in single precision where that is safe, then the doubtful ones in double.
     for precision in (torch.float32, torch.float64)[0 if single else 1 :]:
         ready, doubtful = _in_precision(model, device, precision), []
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            beginnings = [told[row] for row in rows] if told else None
-            written = _write(
+            batch_beginnings = [beginnings[row] for row in rows] if beginnings else None
+            written = _write_batch(
                 ready,
                 [contexts[row] for row in rows],
                 how,
@@ -145,9 +146,9 @@ def respond(
                 [items[row] for row in rows],
                 device,
                 part,
-                beginnings,
+                batch_beginnings,
             )
-            for row, line, total, lead in zip(rows, *(found.tolist() for found in written), strict=True):
+            for row, line, total, lead in zip(rows, *(column.tolist() for column in written), strict=True):
                 length = line.index(part.end) if part.end in line else len(line)
                 answers[row] = Decoded(tuple(line[:length]), total)
                 if not lead >= NEAR[precision]:  # also where it is no number
@@ -160,12 +161,12 @@ def respond(
 
 def _in_precision(model: DialogueModel, device: torch.device, precision: torch.dtype) -> DialogueModel:
     """The model itself where it is so already, else a copy: the caller's keeps its precision and its mode."""
-    here = all(part.device == device and part.dtype == precision for part in model.parameters())
-    return model if here and not model.training else copy.deepcopy(model).to(device, precision).eval()
+    is_ready = all(part.device == device and part.dtype == precision for part in model.parameters())
+    return model if is_ready and not model.training else copy.deepcopy(model).to(device, precision).eval()
 
 
 @torch.inference_mode()
-def rounding(model: DialogueModel, contexts: Sequence[Sequence[int]]) -> float:
+def measure_rounding(model: DialogueModel, contexts: Sequence[Sequence[int]]) -> float:
     """How far single precision moves the logits after these contexts, as a share of their range.
 
     Each context's own last tokens stand for the response.
@@ -176,30 +177,41 @@ def rounding(model: DialogueModel, contexts: Sequence[Sequence[int]]) -> float:
     for row, context in enumerate(contexts):
         inputs[row, 1:] = torch.tensor([context[-1 - time % len(context)] for time in range(PROBED)])
     single, double = (_in_precision(model, cpu, precision) for precision in (torch.float32, torch.float64))
-    one, two = (m.output(m.forced(m.encode(stack_contexts(contexts, cpu)), inputs)).double() for m in (single, double))
-    moved = (one - two).abs().amax(2) / (two.amax(2) - two.amin(2))
+    single_logits, double_logits = (
+        m.output(m.forced(m.encode(stack_contexts(contexts, cpu)), inputs)).double() for m in (single, double)
+    )
+    moved = (single_logits - double_logits).abs().amax(2) / (double_logits.amax(2) - double_logits.amin(2))
     return float(moved.max())
 
 
 @torch.inference_mode()
-def _write(
-    model: DialogueModel, contexts: Sequence[Sequence[int]], how: Decoding, seed: int, items: Sequence[str],
-    device: torch.device, part: Part, told: Sequence[Sequence[int]] | None,
-) -> Written:  # fmt: skip
+def _write_batch(
+    model: DialogueModel,
+    contexts: Sequence[Sequence[int]],
+    how: Decoding,
+    seed: int,
+    items: Sequence[str],
+    device: torch.device,
+    part: Part,
+    beginnings: Sequence[Sequence[int]] | None,
+) -> Written:
     encoded = model.encode(stack_contexts(contexts, device))
     if how.beam:
-        if told or part != RESPONSE:
+        if beginnings or part != RESPONSE:
             raise InputError("Agents write their beliefs and replies word by word: beam search is for responses alone.")
         return run_beam(model, encoded, how.beam)
     choose = Sampler(how, items, seed, device, part.longest).choose if how.sampled else most_likely
-    return run_free(model, encoded, choose, part, told)
+    return run_free(model, encoded, choose, part, beginnings)
 
 
 def run_free(
-    model: DialogueModel, encoded: Encoded, choose: Chooser, part: Part = RESPONSE,
-    told: Sequence[Sequence[int]] | None = None,
-) -> Written:  # fmt: skip
-    """Each row written one choice at a time, behind what it is told."""
+    model: DialogueModel,
+    encoded: Encoded,
+    choose: Chooser,
+    part: Part = RESPONSE,
+    beginnings: Sequence[Sequence[int]] | None = None,
+) -> Written:
+    """Each row written one choice at a time, after its beginning."""
     size, device = len(encoded.mask), encoded.mask.device
     written = torch.full((size, part.longest), part.end, device=device)
     # In double precision also where the model is single: the sum of 60 terms is written to four places.
@@ -208,11 +220,11 @@ def run_free(
     rows, state = torch.arange(size, device=device), model.start(encoded)
     latest = torch.full((size,), BOS, device=device)
     alive = torch.ones(size, dtype=torch.bool, device=device)
-    beginnings = pad(told or [[]] * size, device)
-    lengths = torch.tensor([len(row) for row in told or [[]] * size], device=device)
-    for time in range(beginnings.shape[1] + part.longest):
+    prefixes = pad(beginnings or [[]] * size, device)
+    lengths = torch.tensor([len(row) for row in beginnings or [[]] * size], device=device)
+    for time in range(prefixes.shape[1] + part.longest):
         hidden, state = model.step(encoded, state, latest)
-        place = time - lengths[rows]  # the token that a row writes now; below 0 it is still told
+        place = time - lengths[rows]  # the token that a row writes now; below 0 it is still given
         logits = mask_special(model.output(hidden), first=place <= 0, part=part)
         latest, gain, lead = choose(logits, rows, place.clamp(0, part.longest - 1))
         writers = (alive & (place >= 0) & (place < part.longest)).nonzero()[:, 0]
@@ -221,15 +233,15 @@ def run_free(
         logprob[their] += gain[writers]
         least[their] = torch.minimum(least[their], lead[writers])
         alive &= (place < 0) | ((latest != part.end) & (place < part.longest - 1))
-        if time < beginnings.shape[1]:
-            latest = torch.where(place < 0, beginnings[rows, time], latest)
-        left = int(alive.sum())
-        if not left:
+        if time < prefixes.shape[1]:
+            latest = torch.where(place < 0, prefixes[rows, time], latest)
+        number_alive = int(alive.sum())
+        if not number_alive:
             break
-        if left <= KEEP_ROWS * len(rows):
+        if number_alive <= KEEP_ROWS * len(rows):
             stay = alive.nonzero()[:, 0]
             rows, latest, encoded, alive = rows[stay], latest[stay], encoded.rows(stay), alive[stay]
-            state = tuple(kept[stay] for kept in state)
+            state = tuple(part_state[stay] for part_state in state)
     return Written(written, logprob, least)
 
 
@@ -242,7 +254,7 @@ def run_beam(model: DialogueModel, encoded: Encoded, width: int) -> Written:
     encoded = encoded.rows(torch.arange(size, device=device).repeat_interleave(width))
     state, latest = model.start(encoded), torch.full((size * width,), BOS, device=device)
     scores = torch.full((size, width), -torch.inf, dtype=torch.float64, device=device)
-    # The prefixes of a row begin alike: all but one are ruled out, else the beam would hold copies of one response.
+    # The prefixes of a row begin as copies: all but one are ruled out, else the beam would hold copies of one response.
     scores[:, 0] = 0.0
     written = torch.full((size, width, LONGEST_RESPONSE), EOS, device=device)
     best = _Best(torch.full((size, LONGEST_RESPONSE), EOS, device=device), scores[:, -1] - torch.inf, scores[:, 0] * 0)
@@ -304,8 +316,8 @@ def most_likely(logits: Tensor, rows: Tensor, place: Tensor) -> tuple[Tensor, Te
     best = logits.gather(1, tokens[:, None])
     least = logits[:, len(SPECIAL) :].amin(1, keepdim=True)
     second = logits.scatter_(1, tokens[:, None], -torch.inf).amax(1, keepdim=True)
-    others = logits.sub_(best).exp_().sum(1)
-    return tokens, -others.log1p(), ((best - second) / (best - least))[:, 0]
+    mass = logits.sub_(best).exp_().sum(1)
+    return tokens, -mass.log1p(), ((best - second) / (best - least))[:, 0]
 
 
 class Sampler:
@@ -343,8 +355,8 @@ def keep_likely(scaled: Tensor, how: Decoding) -> tuple[Tensor, Tensor]:
     while True:
         best, numbers = scaled.topk(look)
         masses = (best - norm).exp()
-        whole = masses.sum(1, keepdim=True) if how.top_k else 1.0
-        keep = masses.cumsum(1) - masses < how.nucleus * whole
+        total = masses.sum(1, keepdim=True) if how.top_k else 1.0
+        keep = masses.cumsum(1) - masses < how.nucleus * total
         if how.top_k or look == words or not bool(keep[:, -1].any()):
             return masses * keep, numbers
         look = min(words, 4 * look)

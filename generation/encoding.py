@@ -1,4 +1,4 @@
-"""Encoder states of contexts: one row per item in a `.npy` file that probes can map, with a JSON sidecar beside it.
+"""Encoder states of contexts: one row per item in a `.npy` file that probes can map, with a JSON sidecar.
 
 The rows stand in the order given, whatever the batches; where the sidecar is, the matrix is whole. Memory does not grow
 with the number of contexts.
@@ -46,9 +46,19 @@ class Form:
 
 
 def write_states(
-    path: Path, model: DialogueModel, examples: Sequence[Numbered], form: Form, *, name: str, seed: int,
-    checkpoint: str, weights: str, key: str, splits: Sequence[str], device: torch.device,
-) -> None:  # fmt: skip
+    path: Path,
+    model: DialogueModel,
+    examples: Sequence[Numbered],
+    form: Form,
+    *,
+    name: str,
+    seed: int,
+    checkpoint: str,
+    weights: str,
+    key: str,
+    splits: Sequence[str],
+    device: torch.device,
+) -> None:
     """Write `path` (.npy) and its sidecar; the sidecar comes last, so that where it is, the matrix is whole."""
     with atomic(path, "wb") as handle:
         width = _stream(handle, path.name, model, examples, form, device)
@@ -56,16 +66,25 @@ def write_states(
     if form.pooling == "decoder":
         views = {"views": view_widths(model, examples[0].context, device)}
     sidecar = States(
-        name, seed, checkpoint, [e.item for e in examples], pooling, width, form.dtype, torch.get_num_threads(),
-        weights, "", {"splits": list(splits), "key": key, **views},
-    )  # fmt: skip
+        name,
+        seed,
+        checkpoint,
+        [e.item for e in examples],
+        pooling,
+        width,
+        form.dtype,
+        torch.get_num_threads(),
+        weights,
+        "",
+        {"splits": list(splits), "key": key, **views},
+    )
     write_json(path.with_suffix(".json"), as_json(replace(sidecar, signature=_recipe(sidecar))))
 
 
 def write_states_again(source: Path, path: Path, checkpoint: str) -> None:
     """Give a matrix and its sidecar a second name: the same weights are known as another checkpoint, too."""
-    beside = source.with_suffix(".json")
-    sidecar = replace(from_json(States, read_json(beside), str(beside)), checkpoint=checkpoint)
+    sidecar_path = source.with_suffix(".json")
+    sidecar = replace(from_json(States, read_json(sidecar_path), str(sidecar_path)), checkpoint=checkpoint)
     path.with_suffix(".json").unlink(missing_ok=True)  # where a sidecar is, the matrix is its own
     name_again(source, path)
     write_json(path.with_suffix(".json"), as_json(replace(sidecar, signature=_recipe(sidecar))))
@@ -73,9 +92,15 @@ def write_states_again(source: Path, path: Path, checkpoint: str) -> None:
 
 def _recipe(sidecar: States) -> str:
     return signature(
-        model=sidecar.model, seed=sidecar.seed, checkpoint=sidecar.checkpoint, pooling=sidecar.pooling,
-        splits=sidecar.extra["splits"], states=len(sidecar.ids), threads=sidecar.threads, weights=sidecar.weights[:12],
-    )  # fmt: skip
+        model=sidecar.model,
+        seed=sidecar.seed,
+        checkpoint=sidecar.checkpoint,
+        pooling=sidecar.pooling,
+        splits=sidecar.extra["splits"],
+        states=len(sidecar.ids),
+        threads=sidecar.threads,
+        weights=sidecar.weights[:12],
+    )
 
 
 def pooling_name(model: DialogueModel, form: Form) -> str:

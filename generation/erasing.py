@@ -34,7 +34,7 @@ def seen_by_decoder(model: DialogueModel, encoded: Encoded) -> dict[str, Tensor]
         real = encoded.mask[:, :, None].to(encoded.memory.dtype)
         views["mean"] = (encoded.memory * real).sum(1) / real.sum(1)
         last, rows = encoded.mask.sum(1) - 1, torch.arange(len(encoded.mask), device=encoded.mask.device)
-        views |= {name: encoded.memory[rows, last * part // of] for name, (part, of) in PLACES.items()}
+        views |= {name: encoded.memory[rows, last * part // parts] for name, (part, parts) in PLACES.items()}
     return views
 
 
@@ -51,17 +51,17 @@ class LinearEraser(nn.Module):
     In double precision, whatever that of the model: `read` multiplies what hardly varies by up to a million.
     """
 
-    def __init__(self, mean: Tensor, read: Tensor, write: Tensor, flat: Tensor) -> None:
+    def __init__(self, mean: Tensor, reading: Tensor, writing: Tensor, flat: Tensor) -> None:
         super().__init__()
         # No buffers: those would follow the model to single precision.
-        self.mean, self.read, self.write, self.flat = (part.double() for part in (mean, read, write, flat))
+        self.mean, self.read, self.write, self.flat = (part.double() for part in (mean, reading, writing, flat))
 
     def forward(self, x: Tensor) -> Tensor:
         """Vectors (... x width)."""
-        mean, read, write, flat = (part.to(x.device) for part in (self.mean, self.read, self.write, self.flat))
-        left = x.double()
-        left = left - (left - mean) @ read.T @ write.T
-        return (left - (left - mean) @ flat @ flat.T).to(x.dtype)
+        mean, reading, writing, flat = (part.to(x.device) for part in (self.mean, self.read, self.write, self.flat))
+        vectors = x.double()
+        vectors = vectors - (vectors - mean) @ reading.T @ writing.T
+        return (vectors - (vectors - mean) @ flat @ flat.T).to(x.dtype)
 
 
 class ErasedModel(DialogueModel):
@@ -106,7 +106,7 @@ def read_eraser(path: Path) -> dict[str, LinearEraser]:
             parts = {site: [file[f"{site}.{part}"] for part in PARTS] for site in sites}
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise InputError(f"{path} is not a whole eraser ({error}). Make it again: python -m probes erase.") from error
-    return {site: LinearEraser(*(torch.from_numpy(part) for part in found)) for site, found in parts.items()}
+    return {site: LinearEraser(*(torch.from_numpy(part) for part in arrays)) for site, arrays in parts.items()}
 
 
 def with_eraser(model: DialogueModel, erasers: Mapping[str, LinearEraser], name: str) -> ErasedModel:
@@ -114,7 +114,7 @@ def with_eraser(model: DialogueModel, erasers: Mapping[str, LinearEraser], name:
     widths = view_widths(model, [1], next(model.parameters()).device)
     needed = {"state": widths.get("state"), "memory": widths.get("mean")}
     wanted = {site: width for site, width in needed.items() if width is not None}
-    given = {site: len(eraser.mean) for site, eraser in erasers.items()}
-    if given != wanted:
-        raise InputError(f"{name} is for vectors of {given}; this model's decoder sees {wanted}. Make erasers again.")
+    erased = {site: len(eraser.mean) for site, eraser in erasers.items()}
+    if erased != wanted:
+        raise InputError(f"{name} is for vectors of {erased}; this model's decoder sees {wanted}. Make erasers again.")
     return ErasedModel(model, erasers)

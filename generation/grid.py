@@ -68,13 +68,13 @@ def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
     # An encoder reads every epoch, so none goes before it has picked one.
     train(folder, settings, grid.data, device, bar_row=row, keep=None if grid.encoder else grid.keep)
     last = read_log(folder)[-1]
-    shown = [f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "joint", "bleu2") if name in last]
+    results = [f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "joint", "bleu2") if name in last]
     if grid.encoder:
         with threads(settings.threads):
             best = select_epoch(folder, settings, grid.data, device, grid.encoder)
-        shown.append(f"{grid.encoder.name} picks epoch {best}")
+        results.append(f"{grid.encoder.name} picks epoch {best}")
         grid.prune(settings)
-    line = f"{folder.name}: {last['epoch']} epochs, {', '.join(shown)}"
+    line = f"{folder.name}: {last['epoch']} epochs, {', '.join(results)}"
     if removed := remove_stale(grid.study, TrainedModel(folder, settings.model, settings.seed)):
         names = ", ".join(str(path.relative_to(grid.study)) for path in removed)
         line += f"\n{folder.name}: states of earlier weights removed (make them anew by generation encode): {names}"

@@ -48,15 +48,15 @@ class Encoding:
     device: str
 
 
-def matrices(folder: Path, models: list[TrainedModel], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:
+def list_matrices(folder: Path, models: list[TrainedModel], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:
     """One for every model and checkpoint."""
     same = examples_hash(encoding.contexts), encoding.splits, encoding.form, encoding.vocabulary.hash, jobs.JOB_THREADS
-    found = []
+    matrices = []
     for trained, checkpoint in ((trained, checkpoint) for trained in models for checkpoint in checkpoints):
         weights = weights_hash(trained, checkpoint)
         path, key = folder / f"{trained.folder.name}-{checkpoint}.npy", jobs.content_key(weights, *same)
-        found.append(Matrix(trained, checkpoint, weights, path, key))
-    return found
+        matrices.append(Matrix(trained, checkpoint, weights, path, key))
+    return matrices
 
 
 def encode_matrix(encoding: Encoding, matrix: Matrix) -> None:
@@ -66,9 +66,18 @@ def encode_matrix(encoding: Encoding, matrix: Matrix) -> None:
     clear_halves(matrix.path)
     with threads(jobs.JOB_THREADS):
         write_states(
-            matrix.path, model, encoding.contexts, encoding.form, name=trained.model, seed=trained.seed,
-            checkpoint=matrix.checkpoint, weights=matrix.weights, key=matrix.key, splits=encoding.splits, device=device,
-        )  # fmt: skip
+            matrix.path,
+            model,
+            encoding.contexts,
+            encoding.form,
+            name=trained.model,
+            seed=trained.seed,
+            checkpoint=matrix.checkpoint,
+            weights=matrix.weights,
+            key=matrix.key,
+            splits=encoding.splits,
+            device=device,
+        )
 
 
 def to_encode(every: Sequence[Matrix]) -> tuple[list[Matrix], list[tuple[Matrix, Matrix]]]:
@@ -82,16 +91,16 @@ def to_encode(every: Sequence[Matrix]) -> tuple[list[Matrix], list[tuple[Matrix,
     todo, again = [], []
     for group in groups.values():
         done = [matrix for matrix in group if matrix.done]
-        first, others = (done or group)[0], [matrix for matrix in group if matrix not in done]
+        first, twins = (done or group)[0], [matrix for matrix in group if matrix not in done]
         todo += [] if done else [first]
-        again += [(first, other) for other in others if other is not first]
+        again += [(first, twin) for twin in twins if twin is not first]
     return todo, again
 
 
-def encode_again(first: Matrix, other: Matrix) -> None:
+def encode_again(first: Matrix, twin: Matrix) -> None:
     """File the states of `first` under the name of `other`, whose weights are the same."""
-    clear_halves(other.path)
-    write_states_again(first.path, other.path, other.checkpoint)
+    clear_halves(twin.path)
+    write_states_again(first.path, twin.path, twin.checkpoint)
 
 
 def remove_stale(study: Path, trained: TrainedModel) -> list[Path]:
@@ -102,11 +111,11 @@ def remove_stale(study: Path, trained: TrainedModel) -> list[Path]:
     removed = []
     for folder in (place / name for place in (study, *condition_folders(study)) for name in STATES_FOLDERS):
         for path in sorted(folder.glob(f"{trained.folder.name}-*.json")):
-            told, checkpoint = read_json(path), path.stem.removeprefix(f"{trained.folder.name}-")
+            sidecar, checkpoint = read_json(path), path.stem.removeprefix(f"{trained.folder.name}-")
             weights = trained.folder / f"{checkpoint}.safetensors"
-            ours = "weights" in told and told.get("checkpoint") == checkpoint  # not a user's own array
+            ours = "weights" in sidecar and sidecar.get("checkpoint") == checkpoint  # not a user's own array
             now = digest(weights) if weights.exists() else pruned_hashes(trained.folder).get(checkpoint)
-            if ours and now != told["weights"]:
+            if ours and now != sidecar["weights"]:
                 path.unlink()  # first: where a sidecar is, the matrix is whole
                 path.with_suffix(".npy").unlink(missing_ok=True)
                 removed.append(path.with_suffix(".npy"))

@@ -25,12 +25,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """One example as token numbers; `given`: from where to where the target is told, and no part of the loss."""
+    """One example as token numbers; `unscored`: the span of the target that the model is given, no part of the loss."""
 
     item: str
     context: Sequence[int]
     target: Sequence[int]
-    given: tuple[int, int] = (0, 0)
+    unscored: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -50,36 +50,41 @@ def number_examples(chosen: Iterable[Example], vocabulary: Vocabulary, speech: S
 
 
 def training_data(
-    corpus: Corpus, vocabulary: Vocabulary, *, dialogues: int | None, valid: int, speech: Speech = REPLY,
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    *,
+    dialogues: int | None,
+    valid: int,
+    speech: Speech = REPLY,
     split: str = "train",
-) -> Data:  # fmt: skip
+) -> Data:
     """Training data: all training dialogues or so many of them, and so many validation contexts.
 
     Both choices are the same for every training seed, so that models differ in nothing else.
     """
-    kept, validating = _parted(corpus, split)
-    if dialogues is not None and dialogues < len(kept):
-        kept = child_random(0, "training dialogues").sample(kept, dialogues)
-    train = number_examples(examples(kept), vocabulary, speech)
+    chosen, validating = _split_validation(corpus, split)
+    if dialogues is not None and dialogues < len(chosen):
+        chosen = child_random(0, "training dialogues").sample(chosen, dialogues)
+    train = number_examples(examples(chosen), vocabulary, speech)
     if not train:
         raise InputError("The training split holds no example (an utterance that answers another). Check the corpus.")
     held_out = evenly_spread(list(examples(validating)), valid)
     valid_rows = number_examples(held_out, vocabulary, speech)
     where = "" if split == "train" else f"of {split}, "
     recipe = (
-        f"{corpus.name} {corpus.version}, {where}{len(kept)} dialogues, {len(train)} examples, {len(held_out)} valid, "
-        f"hash {examples_hash([*train, *valid_rows])}"
+        f"{corpus.name} {corpus.version}, {where}{len(chosen)} dialogues, {len(train)} examples, {len(held_out)} "
+        f"valid, hash {examples_hash([*train, *valid_rows])}"
     )
     return Data(train, valid_rows, vocabulary, recipe, speech)
 
 
 def examples_hash(rows: Iterable[Numbered]) -> str:
     """The first 12 digits of a SHA-256 over numbered examples, to tell two sets of data apart."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for row in rows:
-        given = f" {row.given}" if any(row.given) else ""
-        found.update(f"{row.item} {row.context} {row.target}{given}\n".encode())
-    return found.hexdigest()[:12]
+        span = f" {row.unscored}" if any(row.unscored) else ""
+        hasher.update(f"{row.item} {row.context} {row.target}{span}\n".encode())
+    return hasher.hexdigest()[:12]
 
 
 def evenly_spread(chosen: Sequence[T], limit: int | None) -> list[T]:
@@ -91,18 +96,20 @@ def evenly_spread(chosen: Sequence[T], limit: int | None) -> list[T]:
 
 def spread_over(corpus: Corpus, splits: Sequence[str], limit: int | None) -> list[Example]:
     """All examples of these splits, or so many of each."""
-    if found := [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), limit)]:
-        return found
+    if contexts := [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), limit)]:
+        return contexts
     raise InputError(f"The splits {','.join(splits)} hold no context. Name others: --splits train,valid,test")
 
 
 def contexts_of(corpus: Corpus, split: str, limit: int | None) -> list[Example]:
     """At most `limit` contexts of a split, evenly spread; a split without any is refused."""
-    if found := evenly_spread(list(examples(corpus.split(split))), limit):
-        return found
-    held = {name: len(corpus.split(name)) for name in ("train", "valid", "test")}
-    told = ", ".join(f"{name} {number}" for name, number in held.items() if number)
-    raise InputError(f"The corpus has no contexts in its split {split} (dialogues: {told}). Name another one: --split.")
+    if contexts := evenly_spread(list(examples(corpus.split(split))), limit):
+        return contexts
+    sizes = {name: len(corpus.split(name)) for name in ("train", "valid", "test")}
+    listing = ", ".join(f"{name} {number}" for name, number in sizes.items() if number)
+    raise InputError(
+        f"The corpus has no contexts in its split {split} (dialogues: {listing}). Name another one: --split."
+    )
 
 
 def study_vocabulary(
@@ -114,25 +121,25 @@ def study_vocabulary(
         vocabulary = read_vocabulary(path)
         check_speaks(vocabulary, speech, path)
         return vocabulary
-    words = speech.words_of(_parted(corpus, split)[0])
+    words = speech.words_of(_split_validation(corpus, split)[0])
     vocabulary = vocabulary_of(words, largest=largest, at_least=at_least, own=speech.own_words())
     write_vocabulary(path, vocabulary)
     return vocabulary
 
 
-def _parted(corpus: Corpus, split: str) -> tuple[list[Dialogue], list[Dialogue]]:
+def _split_validation(corpus: Corpus, split: str) -> tuple[list[Dialogue], list[Dialogue]]:
     """Dialogues to train on, and those to validate on.
 
     Where training is on a split that was meant for something else, every tenth dialogue of it validates.
     """
-    found = list(corpus.split(split))
-    if not found:
-        there = ", ".join(f"{len(corpus.split(name)):,} of {name}" for name in SPLITS if name != split)
+    dialogues = list(corpus.split(split))
+    if not dialogues:
+        elsewhere = ", ".join(f"{len(corpus.split(name)):,} of {name}" for name in SPLITS if name != split)
         what = "training" if split == "train" else split
         raise InputError(
-            f"This corpus has no {what} dialogues, only {there}. Give --corpus one that has, or name a split that is "
-            "not reported on: --train-on valid"
+            f"This corpus has no {what} dialogues, only {elsewhere}. Give --corpus one that has, or name a split that "
+            "is not reported on: --train-on valid"
         )
     if split == "train":
-        return found, list(corpus.split("valid"))
-    return [one for n, one in enumerate(found) if n % 10], found[::10]
+        return dialogues, list(corpus.split("valid"))
+    return [dialogue for n, dialogue in enumerate(dialogues) if n % 10], dialogues[::10]

@@ -38,24 +38,26 @@ def question_rows(
         chosen = evenly_spread(list(examples(corpus.split(split))), most)
         if not chosen:
             raise InputError(f"The {split} split holds no example, and a head is fitted on train and valid.")
-        rows += _pairs(split, chosen, vocabulary)
-    for one in questions:
-        speaker = answering_speaker(one)
-        turns = [Turn(turn.speaker, turn.text) for turn in one.context]
-        rows.append(Numbered(f"question/context/{one.question}", vocabulary.context(turns, speaker), ()))
+        rows += _number_pairs(split, chosen, vocabulary)
+    for question in questions:
+        speaker = answering_speaker(question)
+        turns = [Turn(turn.speaker, turn.text) for turn in question.context]
+        rows.append(Numbered(f"question/context/{question.question}", vocabulary.context(turns, speaker), ()))
         rows += [
-            Numbered(f"question/option/{one.question}/{k}", _utterance(option.text, speaker, vocabulary), ())
-            for k, option in enumerate(one.options)
+            Numbered(
+                f"question/option/{question.question}/{k}", _number_utterance(option.text, speaker, vocabulary), ()
+            )
+            for k, option in enumerate(question.options)
         ]
     return rows
 
 
-def _pairs(split: str, chosen: Sequence[Example], vocabulary: Vocabulary) -> Iterator[Numbered]:
-    for one in chosen:
-        speaker = one.target.speaker
-        yield Numbered(f"{split}/context/{one.item}", vocabulary.context(one.context, speaker), ())
-        yield Numbered(f"{split}/reply/{one.item}", _utterance(one.target.text, speaker, vocabulary), ())
+def _number_pairs(split: str, chosen: Sequence[Example], vocabulary: Vocabulary) -> Iterator[Numbered]:
+    for example in chosen:
+        speaker = example.target.speaker
+        yield Numbered(f"{split}/context/{example.item}", vocabulary.context(example.context, speaker), ())
+        yield Numbered(f"{split}/reply/{example.item}", _number_utterance(example.target.text, speaker, vocabulary), ())
 
 
-def _utterance(text: str, speaker: str, vocabulary: Vocabulary) -> list[int]:
+def _number_utterance(text: str, speaker: str, vocabulary: Vocabulary) -> list[int]:
     return vocabulary.context([Turn(speaker, text)], speaker)

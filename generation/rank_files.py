@@ -32,15 +32,21 @@ SCHEMA = pa.schema(
 
 
 def write_ranks(
-    path: Path, found: Iterable[RankedOption], model: str, seed: int | None, checkpoint: str, *, texts: str, key: str
+    path: Path, options: Iterable[RankedOption], model: str, seed: int | None, checkpoint: str, *, texts: str, key: str
 ) -> None:
     """The ranks of one checkpoint, with the hash of the questions and the key of all that they follow from."""
-    rows = sorted(found, key=lambda one: (one.question, one.option))
+    rows = sorted(options, key=lambda ranked: (ranked.question, ranked.option))
     columns = [
-        [one.question for one in rows], [one.option for one in rows], [model] * len(rows), [seed] * len(rows),
-        [checkpoint] * len(rows), [one.logprob for one in rows], [one.tokens for one in rows],
-        [one.alone for one in rows], [one.unknown for one in rows],
-    ]  # fmt: skip
+        [ranked.question for ranked in rows],
+        [ranked.option for ranked in rows],
+        [model] * len(rows),
+        [seed] * len(rows),
+        [checkpoint] * len(rows),
+        [ranked.logprob for ranked in rows],
+        [ranked.tokens for ranked in rows],
+        [ranked.alone for ranked in rows],
+        [ranked.unknown for ranked in rows],
+    ]
     schema = SCHEMA.with_metadata({"texts": texts, "key": key})
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,13 +56,13 @@ def write_ranks(
 
 def is_ranked(path: Path, key: str) -> bool:
     """Whether the ranks with this very key are there."""
-    return path.exists() and _told(path).get(b"key", b"").decode() == key
+    return path.exists() and _describe(path).get(b"key", b"").decode() == key
 
 
 def gather(study: Path, texts: str) -> tuple[Path, int, int]:
     """Write ranks.parquet from all checkpoints ranked on these texts; its path, checkpoints and rows."""
     parts = [
-        path for path in sorted((study / "ranks").glob("*.parquet")) if _told(path).get(b"texts") == texts.encode()
+        path for path in sorted((study / "ranks").glob("*.parquet")) if _describe(path).get(b"texts") == texts.encode()
     ]
     path, rows = study / "ranks.parquet", 0
     recipe = signature(checkpoints=len(parts), texts=texts)
@@ -69,5 +75,5 @@ def gather(study: Path, texts: str) -> tuple[Path, int, int]:
     return path, len(parts), rows
 
 
-def _told(path: Path) -> dict[bytes, bytes]:
+def _describe(path: Path) -> dict[bytes, bytes]:
     return dict(pq.read_schema(path).metadata or {})

@@ -51,13 +51,13 @@ class NumberedQuestion:
 
 def number_questions(questions: Sequence[Question], vocabulary: Vocabulary) -> list[NumberedQuestion]:
     """Questions as a model reads them."""
-    found = []
-    for one in questions:
-        speaker = answering_speaker(one)
-        context = vocabulary.context([Turn(turn.speaker, turn.text) for turn in one.context], speaker)
-        options = tuple(tuple(vocabulary.target(Turn(speaker, option.text))) for option in one.options)
-        found.append(NumberedQuestion(one.question, tuple(context), options))
-    return found
+    numbered = []
+    for question in questions:
+        speaker = answering_speaker(question)
+        context = vocabulary.context([Turn(turn.speaker, turn.text) for turn in question.context], speaker)
+        options = tuple(tuple(vocabulary.target(Turn(speaker, option.text))) for option in question.options)
+        numbered.append(NumberedQuestion(question.question, tuple(context), options))
+    return numbered
 
 
 @torch.inference_mode()
@@ -67,18 +67,25 @@ def rank_options(
     """Every option of every question, questions of like length first."""
     model = model.double().eval()
     different = sorted(
-        {option for one in questions for option in one.options}, key=lambda option: (len(option), option)
+        {option for question in questions for option in question.options}, key=lambda option: (len(option), option)
     )
-    alone = dict(zip(different, _likelihoods(model, [SAYS_NOTHING], [(0, o) for o in different], device), strict=True))
-    order = sorted(questions, key=lambda one: (len(one.context), one.name))
+    unconditional = dict(
+        zip(different, _likelihoods(model, [SAYS_NOTHING], [(0, o) for o in different], device), strict=True)
+    )
+    order = sorted(questions, key=lambda question: (len(question.context), question.name))
     for start in range(0, len(order), QUESTIONS_AT_ONCE):
         part = order[start : start + QUESTIONS_AT_ONCE]
-        rows = [(k, option) for k, one in enumerate(part) for option in one.options]
-        found = iter(_likelihoods(model, [one.context for one in part], rows, device))
-        for one in part:
-            for place, option in enumerate(one.options):
+        rows = [(k, option) for k, question in enumerate(part) for option in question.options]
+        logprobs = iter(_likelihoods(model, [question.context for question in part], rows, device))
+        for question in part:
+            for place, option in enumerate(question.options):
                 yield RankedOption(
-                    one.name, place, next(found), len(option), alone[option], sum(token == UNK for token in option)
+                    question.name,
+                    place,
+                    next(logprobs),
+                    len(option),
+                    unconditional[option],
+                    sum(token == UNK for token in option),
                 )
 
 
@@ -88,14 +95,14 @@ def _likelihoods(
     """Log-probability of each (place of its context, tokens), in the order given."""
     encoded = model.encode(stack_contexts(contexts, device))
     order = sorted(range(len(rows)), key=lambda row: len(rows[row][1]))
-    found = [0.0] * len(rows)
+    logprobs = [0.0] * len(rows)
     for start in range(0, len(order), ROWS_AT_ONCE):
         chosen = order[start : start + ROWS_AT_ONCE]
-        of = torch.tensor([rows[row][0] for row in chosen], device=device)
-        sums = target_likelihood(model, encoded.rows(of), [rows[row][1] for row in chosen], device)
+        context_rows = torch.tensor([rows[row][0] for row in chosen], device=device)
+        sums = target_likelihood(model, encoded.rows(context_rows), [rows[row][1] for row in chosen], device)
         for row, value in zip(chosen, sums.tolist(), strict=True):
-            found[row] = value
-    return found
+            logprobs[row] = value
+    return logprobs
 
 
 def target_likelihood(

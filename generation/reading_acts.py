@@ -1,7 +1,7 @@
-"""What a reply does, read from its words: the dialogue acts of the most alike training reply.
+"""What a reply does, read from its words: the dialogue acts of the most similar training reply.
 
-Alike is the cosine of word counts (log(1 + count) times the inverse document frequency), and of equals the first. It
-is no understanding: `accuracy` on references says how far it may be trusted.
+Similarity is the cosine of word counts (log(1 + count) times the inverse document frequency); of equals, the first
+counts. It is no understanding: `accuracy` on references says how far it may be trusted.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ class ActReader:
         self._acts = list(known.values())
         self._column = {word: n for n, word in enumerate(dict.fromkeys(word for text in texts for word in text))}
         self._rarity = np.ones(len(self._column))
-        seen = np.maximum(np.bincount(self._counts(texts).indices, minlength=len(self._column)), 1)
-        self._rarity = np.log1p(len(texts) / seen)
+        frequency = np.maximum(np.bincount(self._counts(texts).indices, minlength=len(self._column)), 1)
+        self._rarity = np.log1p(len(texts) / frequency)
         self._known = self._counts(texts)
 
     def read(self, texts: Sequence[str]) -> list[str]:
         """The acts of each text, by name and comma-separated."""
-        found: list[str] = []
+        acts: list[str] = []
         for start in range(0, len(texts), ROWS_AT_ONCE):
-            asked = self._counts([tokenize(text) for text in texts[start : start + ROWS_AT_ONCE]])
-            found += [self._acts[place] for place in (asked @ self._known.T).toarray().argmax(1)]
-        return found
+            counts = self._counts([tokenize(text) for text in texts[start : start + ROWS_AT_ONCE]])
+            acts += [self._acts[place] for place in (counts @ self._known.T).toarray().argmax(1)]
+        return acts
 
     def accuracy(self, held_out: Sequence[Example]) -> float:
-        """The share of other replies of which it reads exactly the annotated acts."""
-        read = self.read([example.target.text for example in held_out])
-        return float(np.mean([one == acts_named(example) for one, example in zip(read, held_out, strict=True)]))
+        """The share of other replies where it reads exactly the annotated acts."""
+        acts = self.read([example.target.text for example in held_out])
+        return float(np.mean([act == acts_named(example) for act, example in zip(acts, held_out, strict=True)]))
 
     def _counts(self, texts: Sequence[Sequence[str]]) -> csr_array:
         """One row a text, of length one."""

@@ -1,6 +1,6 @@
 """Replies and likelihoods of one model while something is erased from all that its decoder sees.
 
-One file an eraser, `none` where nothing is erased; a row a context: the reply, how alike it is to the reply without
+One file an eraser, `none` where nothing is erased; a row a context: the reply, how similar it is to the reply without
 erasure, its acts as read from its words, and what the reference costs. The same uniform numbers stand behind both
 replies where they are drawn.
 """
@@ -82,32 +82,37 @@ class ErasedPart:
 def erased_parts(study: Path, models: Sequence[TrainedModel], shared: Redecoding) -> list[ErasedPart]:
     """Every eraser of every checkpoint, the one without erasure first."""
     same = (
-        examples_hash(shared.contexts), shared.how.name, shared.seed if shared.how.sampled else None,
-        shared.vocabulary.hash, JOB_THREADS,
-    )  # fmt: skip
+        examples_hash(shared.contexts),
+        shared.how.name,
+        shared.seed if shared.how.sampled else None,
+        shared.vocabulary.hash,
+        JOB_THREADS,
+    )
     by_name = {trained.folder.name: trained for trained in models}
-    found = []
-    for told in sorted((study / "erasers").glob("*/erasers.json")):
-        about = read_json(told)
+    parts = []
+    for summary in sorted((study / "erasers").glob("*/erasers.json")):
+        about = read_json(summary)
         name, checkpoint = f"{about['model']}-{about['seed']}", str(about["checkpoint"])
         if name in by_name:
-            weights = _checked(told, about, by_name[name], shared.split)
-            for file in (None, *(told.parent / one["file"] for one in about["erasers"] if "file" in one)):
+            weights = _check_weights(summary, about, by_name[name], shared.split)
+            for file in (None, *(summary.parent / eraser["file"] for eraser in about["erasers"] if "file" in eraser)):
                 key = content_key(weights, *same, digest(file) if file else None)
-                path = study / "erased" / told.parent.name / f"{file.stem if file else NONE}.parquet"
-                found.append(ErasedPart(by_name[name], checkpoint, file, path, key))
-    if not found:
+                path = study / "erased" / summary.parent.name / f"{file.stem if file else NONE}.parquet"
+                parts.append(ErasedPart(by_name[name], checkpoint, file, path, key))
+    if not parts:
         raise InputError(f"{study}/erasers holds no eraser of these models. Make some: python -m probes erase {study}")
-    return found
+    return parts
 
 
-def _checked(told: Path, about: Mapping[str, Any], trained: TrainedModel, split: str) -> str:
+def _check_weights(summary: Path, about: Mapping[str, Any], trained: TrainedModel, split: str) -> str:
     weights = weights_hash(trained, about["checkpoint"])
     if about["weights"] != weights:
-        raise InputError(f"{told.parent} was made for other weights than {trained.folder} has now. Make erasers again.")
+        raise InputError(
+            f"{summary.parent} was made for other weights than {trained.folder} has now. Make erasers again."
+        )
     if about["fit"] == split:
         raise InputError(
-            f"{told.parent} was fitted on {split}, so nothing may be reported on it. Name another split: --split."
+            f"{summary.parent} was fitted on {split}, so nothing may be reported on it. Name another split: --split."
         )
     return weights
 
@@ -157,12 +162,18 @@ def _rows(
 def _write_part(part: ErasedPart, columns: Mapping[str, list[Any]], shared: Redecoding) -> None:
     clear_halves(part.path)
     recipe = signature(
-        model=part.trained.model, seed=part.trained.seed, checkpoint=part.checkpoint, contexts=len(shared.contexts),
-        split=shared.split, decoding=shared.how.name, eraser=part.path.stem, threads=JOB_THREADS,
-    )  # fmt: skip
-    told = {"format": "erased", "key": part.key, "signature": recipe}
+        model=part.trained.model,
+        seed=part.trained.seed,
+        checkpoint=part.checkpoint,
+        contexts=len(shared.contexts),
+        split=shared.split,
+        decoding=shared.how.name,
+        eraser=part.path.stem,
+        threads=JOB_THREADS,
+    )
+    metadata = {"format": "erased", "key": part.key, "signature": recipe}
     if part.eraser:
-        told["eraser"] = digest(part.eraser)
+        metadata["eraser"] = digest(part.eraser)
     with atomic(part.path, "wb") as handle:
-        table = pa.table(dict(columns), schema=ERASED_SCHEMA.with_metadata(told))
+        table = pa.table(dict(columns), schema=ERASED_SCHEMA.with_metadata(metadata))
         pq.write_table(table, handle, compression="zstd")

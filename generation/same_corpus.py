@@ -13,7 +13,7 @@ from dialogue.files import read_header
 from dialogue.records import Response
 
 
-def answered(responses: Path) -> dict[str, str]:
+def read_answered_corpus(responses: Path) -> dict[str, str]:
     """The parts of the header that name the corpus, and what was spoken where that is no plain reply."""
     signature = str(read_header(responses).get("signature", "")) if responses.exists() else ""
     parts = dict(part.partition(":")[::2] for part in signature.split("|"))
@@ -22,7 +22,7 @@ def answered(responses: Path) -> dict[str, str]:
 
 def refuse_another(responses: Path, corpus: Corpus) -> None:
     """Two corpora may call different contexts by one name; imported responses do not say what they answer."""
-    if answered(responses).get("corpus", corpus.digest) != corpus.digest:
+    if read_answered_corpus(responses).get("corpus", corpus.digest) != corpus.digest:
         raise InputError(
             f"{responses} answers another corpus than the one given. "
             "Name the one that it was sampled from (--corpus), or use another study folder."
@@ -32,7 +32,7 @@ def refuse_another(responses: Path, corpus: Corpus) -> None:
 def check_utterances(responses: Path, corpus: Corpus) -> None:
     """Refuse another corpus, and agents' replies: a placeholder is no word that a person would have said."""
     refuse_another(responses, corpus)
-    if kind := answered(responses).get("speak"):
+    if kind := read_answered_corpus(responses).get("speak"):
         raise InputError(
             f"{responses} holds replies with placeholders, of models that speak {kind}. Score them with: "
             f"python -m evaluators task {responses.parent}"

@@ -54,20 +54,29 @@ class Round:
     path: Path
 
 
-def rounds(out: Path, models: Iterable[TrainedModel], sampling: Sampling, vocabulary: Vocabulary) -> list[Round]:
+def plan_rounds(out: Path, models: Iterable[TrainedModel], sampling: Sampling, vocabulary: Vocabulary) -> list[Round]:
     """All the rounds there are, in order; `out` is the study's folder, or that of a condition."""
     contexts = examples_hash(sampling.contexts)
-    found = []
+    rounds = []
     for trained in models:
         weights = weights_hash(trained, sampling.checkpoint)
         for how, draw in sampling.draws_of_each():
             key = content_key(
-                trained.model, trained.seed, sampling.checkpoint, weights, vocabulary.hash, contexts, how.name, draw,
-                sampling.seed if how.sampled else None, JOB_THREADS, *sampling.speech.recipe,
-            )  # fmt: skip
+                trained.model,
+                trained.seed,
+                sampling.checkpoint,
+                weights,
+                vocabulary.hash,
+                contexts,
+                how.name,
+                draw,
+                sampling.seed if how.sampled else None,
+                JOB_THREADS,
+                *sampling.speech.recipe,
+            )
             path = out / "responses" / f"{trained.folder.name}-{sampling.checkpoint}-{key[:16]}.jsonl"
-            found.append(Round(trained, how, draw, weights, path))
-    return found
+            rounds.append(Round(trained, how, draw, weights, path))
+    return rounds
 
 
 def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Round], device: torch.device) -> None:
@@ -76,30 +85,43 @@ def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Rou
     model = load_model(trained, sampling.checkpoint, vocabulary).to(device)
     items = [e.item for e in sampling.contexts]
     speaks = {"speak": sampling.speech.kind} if sampling.speech.is_agent else {}
-    for one in todo:
-        clear_halves(one.path)
+    for part in todo:
+        clear_halves(part.path)
         # The model is part of the name: with the same numbers, two models' responses to an item would be correlated.
-        seed = child_seed(sampling.seed, "sample", trained.model, trained.seed, one.draw)
+        seed = child_seed(sampling.seed, "sample", trained.model, trained.seed, part.draw)
         with threads(JOB_THREADS):
-            said = _said(Speaker(model, sampling.speech, vocabulary, device), sampling, one.how, seed)
+            spoken = _speak(Speaker(model, sampling.speech, vocabulary, device), sampling, part.how, seed)
         responses = [
             Response(
-                item, trained.model, trained.seed, sampling.checkpoint, vocabulary.decode(said[item].tokens),
-                round(said[item].logprob, 4), one.how.name, said[item].state,
-                extra={"draw": one.draw, "weights": one.weights[:12], **speaks},
+                item,
+                trained.model,
+                trained.seed,
+                sampling.checkpoint,
+                vocabulary.decode(spoken[item].tokens),
+                round(spoken[item].logprob, 4),
+                part.how.name,
+                spoken[item].state,
+                extra={"draw": part.draw, "weights": part.weights[:12], **speaks},
             )
             for item in items
-        ]  # fmt: skip
+        ]
         recipe = signature(
-            model=trained.model, seed=trained.seed, checkpoint=sampling.checkpoint, weights=one.weights[:12],
-            decoding=one.how.name, draw=one.draw, seed_of_draws=sampling.seed,
-            contexts=len(items), threads=JOB_THREADS, **speaks,
-        )  # fmt: skip
-        write_records(one.path, responses, signature=recipe, kind=Response)
+            model=trained.model,
+            seed=trained.seed,
+            checkpoint=sampling.checkpoint,
+            weights=part.weights[:12],
+            decoding=part.how.name,
+            draw=part.draw,
+            seed_of_draws=sampling.seed,
+            contexts=len(items),
+            threads=JOB_THREADS,
+            **speaks,
+        )
+        write_records(part.path, responses, signature=recipe, kind=Response)
 
 
-def _said(speaker: Speaker, sampling: Sampling, how: Decoding, seed: int) -> dict[str, Spoken]:
+def _speak(speaker: Speaker, sampling: Sampling, how: Decoding, seed: int) -> dict[str, Spoken]:
     """Item -> what is said: dialogue by dialogue where beliefs are carried along, else context by context."""
     if sampling.speech.is_agent:
-        return speaker.whole(sampling.dialogues, how, seed)
-    return speaker.alone(sampling.contexts, how, seed)
+        return speaker.answer_dialogues(sampling.dialogues, how, seed)
+    return speaker.answer_alone(sampling.contexts, how, seed)

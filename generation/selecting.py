@@ -1,4 +1,4 @@
-"""Picks the epoch by an encoder from elsewhere: `best_encoder`, beside the checkpoints that training names itself.
+"""Picks the epoch by an encoder from elsewhere: `best_encoder`, next to the checkpoints that training names itself.
 
 It reads epochs that are saved and changes no weights, so it may be asked for later, or with another encoder. Replies
 to the validation contexts are those that training scored (greedy); the score is the cosine of the encoder's vectors of
@@ -32,23 +32,23 @@ class Encoder:
 
     @property
     def name(self) -> str:
-        """As it is called where it is told of."""
+        """Its name in messages."""
         return self.folder.resolve().name
 
 
 def encoder_of(folder: Path) -> Encoder:
     """The encoder in this folder; one that cannot be read is refused before anything is trained."""
     local_encoder(folder)
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        found.update(f"{path.relative_to(folder).as_posix()} {digest(path)}\n".encode())
-    return Encoder(folder, found.hexdigest()[:12])
+        hasher.update(f"{path.relative_to(folder).as_posix()} {digest(path)}\n".encode())
+    return Encoder(folder, hasher.hexdigest()[:12])
 
 
 def is_selected(folder: Path, encoder: Encoder, epochs: int) -> bool:
     """Whether every epoch was scored by this very encoder, and the best one named."""
-    named = (folder / f"{BY_ENCODER}.safetensors").exists()
-    return named and set(range(1, max(epochs, epochs_done(folder)) + 1)) <= set(_scores(folder, encoder))
+    is_named = (folder / f"{BY_ENCODER}.safetensors").exists()
+    return is_named and set(range(1, max(epochs, epochs_done(folder)) + 1)) <= set(_read_scores(folder, encoder))
 
 
 def forget_selection(folder: Path) -> None:
@@ -58,19 +58,19 @@ def forget_selection(folder: Path) -> None:
 
 def select_epoch(folder: Path, settings: Settings, data: Data, device: torch.device, encoder: Encoder) -> int:
     """Score what is not scored yet, name the best epoch (the first of equals), and say which it is."""
-    scores, embed = _scores(folder, encoder), None
+    scores, embed = _read_scores(folder, encoder), None
     for epoch in [epoch for epoch in range(1, epochs_done(folder) + 1) if epoch not in scores]:
         embed = embed or local_encoder(encoder.folder)
-        scores[epoch] = _score(folder, f"epoch-{epoch}", settings, data, device, embed)
-        told = {"encoder": encoder.name, "key": encoder.key, "scores": {str(n): scores[n] for n in sorted(scores)}}
-        write_json(folder / SCORED, told)
+        scores[epoch] = _score_epoch(folder, f"epoch-{epoch}", settings, data, device, embed)
+        record = {"encoder": encoder.name, "key": encoder.key, "scores": {str(n): scores[n] for n in sorted(scores)}}
+        write_json(folder / SCORED, record)
     best = max(scores, key=lambda epoch: (scores[epoch], -epoch))
-    if checkpoints.epoch_of(named := folder / f"{BY_ENCODER}.safetensors") != best:
-        checkpoints.name_again(folder / f"epoch-{best}.safetensors", named)
+    if checkpoints.epoch_of(chosen := folder / f"{BY_ENCODER}.safetensors") != best:
+        checkpoints.name_again(folder / f"epoch-{best}.safetensors", chosen)
     return best
 
 
-def _score(
+def _score_epoch(
     folder: Path, checkpoint: str, settings: Settings, data: Data, device: torch.device, embed: Yardstick
 ) -> float:
     """Mean cosine of reply and reference over the validation contexts, 0-100."""
@@ -81,7 +81,7 @@ def _score(
     return float(cosines(ours, theirs).mean())
 
 
-def _scores(folder: Path, encoder: Encoder) -> dict[int, float]:
+def _read_scores(folder: Path, encoder: Encoder) -> dict[int, float]:
     path = folder / SCORED
-    told = read_json(path) if path.exists() else {}
-    return {int(n): float(value) for n, value in told["scores"].items()} if told.get("key") == encoder.key else {}
+    record = read_json(path) if path.exists() else {}
+    return {int(n): float(value) for n, value in record["scores"].items()} if record.get("key") == encoder.key else {}

@@ -104,11 +104,11 @@ def recipe_of(settings: Settings, data: Data, device: str = "") -> dict[str, Any
     # More epochs continue from the same weights, so their number is no part of what determines them.
     del values["epochs"]
     sizes = ",".join(f"{name}={size}" for name, size in settings.sizes.items())
-    named = ("batch_size", "learning_rate", "clip", "threads", "precision", "speak", "data")
-    shown = {name: values[name] for name in named}
+    names = ("batch_size", "learning_rate", "clip", "threads", "precision", "speak", "data")
+    parts = {name: values[name] for name in names}
     if device:
-        values["device"] = shown["device"] = device
-    return {"signature": signature(model=settings.model, seed=settings.seed, sizes=sizes, **shown), **values}
+        values["device"] = parts["device"] = device
+    return {"signature": signature(model=settings.model, seed=settings.seed, sizes=sizes, **parts), **values}
 
 
 def is_trained(folder: Path, settings: Settings, data: Data) -> bool:
@@ -218,9 +218,9 @@ class _Run:
             handle.writelines(json.dumps(entry) + "\n" for entry in log)
         for name, measure in SELECTORS.items() if self.data.valid else ():
             best = max(log, key=lambda entry: (entry[measure], -entry["epoch"]))["epoch"]
-            named = self.folder / f"{name}.safetensors"
-            if checkpoints.epoch_of(named) != best:  # else its own file may be pruned
-                checkpoints.name_again(self.folder / f"epoch-{best}.safetensors", named)
+            selection = self.folder / f"{name}.safetensors"
+            if checkpoints.epoch_of(selection) != best:  # else its own file may be pruned
+                checkpoints.name_again(self.folder / f"epoch-{best}.safetensors", selection)
         self.done = _Progress(epoch=epoch + 1, updates=done.updates)
         self._save_resume()
         checkpoints.name_again(path, self.folder / "last.safetensors")
@@ -283,9 +283,9 @@ def validation_texts(
     model: DialogueModel, data: Data, device: torch.device
 ) -> tuple[list[Spoken], list[tuple[list[str], list[str]]]]:
     """What a model answers to every validation context, greedily, and the words of each answer and its reference."""
-    answers, words = speaker_of(model, data, device).validated(data.valid), data.vocabulary.words
+    answers, words = speaker_of(model, data, device).answer_validation(data.valid), data.vocabulary.words
     texts = [
-        ([words[n] for n in answer.tokens], [words[n] for n in row.target[row.given[1] : -1]])
+        ([words[n] for n in answer.tokens], [words[n] for n in row.target[row.unscored[1] : -1]])
         for answer, row in zip(answers, data.valid, strict=True)
     ]
     return answers, texts

@@ -3,7 +3,7 @@
 python -m generation encode runs/demo --splits train,valid,test --checkpoints untrained,last
 
 Of a model from elsewhere each layer is a representation, states/<model>.layer-NN-<checkpoint>.npy; one of the same
-architecture with random weights stands beside it as the untrained control:
+architecture with random weights is its untrained control:
 
 python -m generation encode runs/mine --hugging-face path/to/model --layers each --random-init 0-2
 """
@@ -35,29 +35,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--splits", default="train,valid,test", help="separated by commas (default: all three)")
     add("--checkpoints", help="separated by commas, or all (default untrained,last)")
     add("--limit", type=int, help="number of contexts of each split, evenly spread (default: all)")
-    add("--questions", action="store_true", help="states for next-utterance choice, in STUDY/question_states: the "
-        "questions with their options, and training pairs to fit a head on (default 4000)")  # fmt: skip
-    add("--pooling", choices=["own", "last", "mean", "first", "padded", "decoder"], default="own",
-        help="states to one vector (default: as the model does it itself); decoder: for probes erase")  # fmt: skip
+    add(
+        "--questions",
+        action="store_true",
+        help="states for next-utterance choice, in STUDY/question_states: the "
+        "questions with their options, and training pairs to fit a head on (default 4000)",
+    )
+    add(
+        "--pooling",
+        choices=["own", "last", "mean", "first", "padded", "decoder"],
+        default="own",
+        help="states to one vector (default: as the model does it itself); decoder: for probes erase",
+    )
     add("--layers", default="top", help="top (default), or all side by side; of --hugging-face each, or 0,6,12")
     add("--float16", action="store_true", help="store 16-bit numbers, in half the space")
     add("--out", help="folder inside STUDY (default states, question_states or decoder_states)")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
-    other = parser.add_argument_group("a model from elsewhere").add_argument
-    other("--hugging-face", metavar="MODEL", help="folder, .gguf file or smollm2; a name on the hub with --fetch")
-    other("--fetch", action="store_true", help="allow the model to be fetched from the hub")
-    other("--random-init", metavar="SEEDS", help="also states of its architecture with random weights, e.g. 0-2")
-    other("--batch", type=int, default=16, help="contexts that go through it together, at most (default 16)")
-    other("--precision", default="float32", help="float32 (default), bfloat16, float16 or float64")
-    other("--model", help="its name in the study (default: the folder's or file's)")
-    other("--seed", type=int, help="its training seed, if it is one of several (default: none)")
+    add_elsewhere = parser.add_argument_group("a model from elsewhere").add_argument
+    add_elsewhere(
+        "--hugging-face", metavar="MODEL", help="folder, .gguf file or smollm2; a name on the hub with --fetch"
+    )
+    add_elsewhere("--fetch", action="store_true", help="allow the model to be fetched from the hub")
+    add_elsewhere(
+        "--random-init", metavar="SEEDS", help="also states of its architecture with random weights, e.g. 0-2"
+    )
+    add_elsewhere("--batch", type=int, default=16, help="contexts that go through it together, at most (default 16)")
+    add_elsewhere("--precision", default="float32", help="float32 (default), bfloat16, float16 or float64")
+    add_elsewhere("--model", help="its name in the study (default: the folder's or file's)")
+    add_elsewhere("--seed", type=int, help="its training seed, if it is one of several (default: none)")
     running.add_job_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Encode what is not there yet; for every condition that is named, or for the study."""
     from dialogue.conditions import conditions_named
-    from generation.checkpoints import find_trained, repliers
+    from generation.checkpoints import find_repliers, find_trained
 
     refuse_below(args, limit=1, batch=1)
     if args.condition and (args.corpus or args.db):
@@ -74,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
             "The study's own models have --layers top or all, and --pooling own, mean, padded or decoder; other words "
             "are for a model from elsewhere: --hugging-face."
         )
-    models = (repliers if args.questions else find_trained)(args.study)
+    models = (find_repliers if args.questions else find_trained)(args.study)
     for folder in folders:
         _encode_corpus(args, models, folder)
     then = "evaluators choose" if args.questions else THEN.get(args.pooling, "generation pair")
@@ -88,7 +100,7 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     from generation.checkpoints import kind_of, named_checkpoints
     from generation.encoding import Form
     from generation.erasing import FOLDERS
-    from generation.matrices import Encoding, encode_again, encode_matrix, matrices, to_encode
+    from generation.matrices import Encoding, encode_again, encode_matrix, list_matrices, to_encode
     from generation.numbering import number_examples, spread_over
     from generation.question_rows import QUESTION_STATES, rows_of_study
     from generation.speaking.speech import speech_of, with_databases
@@ -105,18 +117,23 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
         rows = number_examples(chosen, vocabulary, speech_of(kind_of(models), corpus))
     form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
     encoding = Encoding(rows, splits, form, vocabulary, args.device)
-    every = matrices(folder / name, models, named_checkpoints(models, args.checkpoints or "untrained,last"), encoding)
+    every = list_matrices(
+        folder / name, models, named_checkpoints(models, args.checkpoints or "untrained,last"), encoding
+    )
     todo, again = to_encode(every)
-    there, pieces = len(every) - len(todo) - len(again), [jobs.Job(one.path.stem, one.key, one) for one in todo]
+    done, pieces = (
+        len(every) - len(todo) - len(again),
+        [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in todo],
+    )
     work = jobs.Work(encode_matrix, encoding, args.study / "logs" / "encode")
-    with tqdm(total=len(every), initial=there, disable=None, unit="checkpoint") as bar:
+    with tqdm(total=len(every), initial=done, disable=None, unit="checkpoint") as bar:
         for _ in running.run_jobs(work, pieces, place):
             bar.update()
         for pair in again:
             encode_again(*pair)
             bar.update()
     print(f"{folder / name}: {len(every)} matrices of {len(rows)} {'rows' if args.questions else 'contexts'}")
-    print(f"{there} of {len(every)} matrices were already there.")
+    print(f"{done} of {len(every)} matrices were already there.")
 
 
 def _check_elsewhere(args: argparse.Namespace) -> None:
@@ -137,12 +154,22 @@ def _encode_elsewhere(args: argparse.Namespace, folder: Path) -> None:
 
     splits, corpus = list(dict.fromkeys(args.splits.split(","))), read_corpus(args.corpus or folder / "corpus")
     chosen = spread_over(corpus, splits, args.limit)
-    asked = elsewhere.StatesAsked(
-        args.hugging_face, args.fetch, args.device, args.precision, args.batch, args.layers, args.pooling,
-        args.model, args.seed, args.checkpoints or "last", "float16" if args.float16 else "float32", splits,
-    )  # fmt: skip
+    options = elsewhere.StatesAsked(
+        args.hugging_face,
+        args.fetch,
+        args.device,
+        args.precision,
+        args.batch,
+        args.layers,
+        args.pooling,
+        args.model,
+        args.seed,
+        args.checkpoints or "last",
+        "float16" if args.float16 else "float32",
+        splits,
+    )
     out = folder / (args.out or "states")
     for seed in [None, *elsewhere.random_seeds(args.random_init)]:
         with tqdm(total=len(chosen), disable=None, unit="context") as bar:
-            for sentence in elsewhere.encode_elsewhere(asked, chosen, out, seed, bar.update):
+            for sentence in elsewhere.encode_elsewhere(options, chosen, out, seed, bar.update):
                 print(sentence)

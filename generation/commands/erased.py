@@ -1,7 +1,7 @@
 """Decode again while something is erased from all that the decoder sees: STUDY/erased/.
 
-Reads the erasers of `probes erase`. For each of them, and once without: the reply to every context, how alike it is to
-the reply without erasure, its dialogue acts as read from its words, and the likelihood of the reference.
+Reads the erasers of `probes erase`. For each of them, and once without: the reply to every context, how similar it is
+to the reply without erasure, its dialogue acts as read from its words, and the likelihood of the reference.
 
   python -m generation erased runs/demo --limit 200
 """
@@ -38,12 +38,12 @@ def run(args: argparse.Namespace) -> None:
     """Decode what is not there yet."""
     from tqdm import tqdm
 
-    from generation.checkpoints import repliers
+    from generation.checkpoints import find_repliers
     from generation.redecoding import erased_parts
 
     refuse_below(args, limit=1)
-    shared = _shared(args)
-    every = erased_parts(args.study, repliers(args.study), shared)
+    shared = _read_shared(args)
+    every = erased_parts(args.study, find_repliers(args.study), shared)
     todo = [
         jobs.Job(name, jobs.content_key(*[part.key for part in parts]), parts)
         for name, parts in ((name, list(group)) for name, group in groupby(every, lambda part: part.path.parent.name))
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m analysis erasure", args.study)
 
 
-def _shared(args: argparse.Namespace) -> Redecoding:
+def _read_shared(args: argparse.Namespace) -> Redecoding:
     from dialogue.corpora.examples import examples
     from dialogue.corpora.reading import read_corpus
     from generation.decoding import parse_decoding
@@ -70,12 +70,16 @@ def _shared(args: argparse.Namespace) -> Redecoding:
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     vocabulary, chosen = read_vocabulary(args.study / "vocabulary.json"), contexts_of(corpus, args.split, args.limit)
-    others = [example for split in ("train", "valid", "test") if split != args.split
-              for example in examples(corpus.split(split))]  # fmt: skip
-    if acts := act_reader(others):
-        held = [example for example in chosen if example.target.acts is not None]
-        told = f" (of {len(held)} references: {acts.accuracy(held):.0%} right)" if held else ""
-        print(f"Acts are read from the most alike annotated reply of the other splits{told}.")
+    other_splits = [
+        example
+        for split in ("train", "valid", "test")
+        if split != args.split
+        for example in examples(corpus.split(split))
+    ]
+    if acts := act_reader(other_splits):
+        held_out = [example for example in chosen if example.target.acts is not None]
+        accuracy = f" (of {len(held_out)} references: {acts.accuracy(held_out):.0%} right)" if held_out else ""
+        print(f"Acts are read from the most similar annotated reply of the other splits{accuracy}.")
     return Redecoding(
         number_examples(chosen, vocabulary), parse_decoding(args.decoding), args.seed, vocabulary, acts, args.split
     )

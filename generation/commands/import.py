@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Get the responses and put them beside those that are there."""
+    """Get the responses and add them to those that are there."""
     from generation.imports import bringing
 
     refuse_below(args, limit=1, temperature=0, concurrency=1, longest=1, batch=1)
@@ -72,13 +72,13 @@ def run(args: argparse.Namespace) -> None:
         return
     place = bringing.StudyToFill(args.study, args.corpus or args.study / "corpus", replace=args.replace)
     if args.table:
-        new, remarks = _table(args, place)
+        new, remarks = _read_table_rows(args, place)
     else:
-        new, remarks = bringing.from_model(place, _source(args), args.split, args.limit, keep_cut=args.keep_cut)
+        new, remarks = bringing.from_model(place, _choose_source(args), args.split, args.limit, keep_cut=args.keep_cut)
     for sentence in remarks:
         print(sentence)
-    whole, recipe = place.join(new, sources[0])
-    print(f"{place.responses}: {len(new)} responses imported, {whole} in all")
+    number, recipe = place.join(new, sources[0])
+    print(f"{place.responses}: {len(new)} responses imported, {number} in all")
     if empty := sum(not response.text.strip() for response in new):
         print(f"{empty} of them have no text: raters will see an empty box")
     print(recipe)
@@ -90,42 +90,56 @@ def _answer_prompts(args: argparse.Namespace) -> None:
 
     if args.table or args.corpus:
         raise InputError("--prompts is answered by a model: name --endpoint URL or --hugging-face MODEL, and no table.")
-    source = _source(args)
+    source = _choose_source(args)
     out = args.study / f"{source.name.replace('/', '-')}.jsonl"
     number, remarks = bringing.answer_prompts(args.prompts, source, out, keep_cut=args.keep_cut, replace=args.replace)
     for sentence in remarks:
         print(sentence)
     print(f"{out}: {number} answers")
     known = {out, args.prompts}
-    if others := [file for file in sorted(args.study.glob("*.jsonl")) if file not in known]:
-        tell_next("python -m crowd rate", out, *others)
+    if other_files := [file for file in sorted(args.study.glob("*.jsonl")) if file not in known]:
+        tell_next("python -m crowd rate", out, *other_files)
     else:
         print("Let a second system answer the same prompts; python -m seedvote rate then shows both to people.")
 
 
-def _table(args: argparse.Namespace, place: StudyToFill) -> tuple[list[Response], list[str]]:
+def _read_table_rows(args: argparse.Namespace, place: StudyToFill) -> tuple[list[Response], list[str]]:
     from generation.imports.tables import parse_columns, read_responses, settle_missing_words
 
     rows = read_responses(args.table, parse_columns(args.columns), {"model": args.model, "seed": args.seed})
     responses, remarks = settle_missing_words(rows, args.table, args.missing_words)
-    place.check_table(responses, args.table, asked=args.corpus is not None)
+    place.check_table(responses, args.table, has_corpus=args.corpus is not None)
     return responses, remarks
 
 
-def _source(args: argparse.Namespace) -> Source:
+def _choose_source(args: argparse.Namespace) -> Source:
     from generation.imports import sources
 
     if args.endpoint:
         return sources.ChatEndpoint(
-            args.model or args.remote_model, args.seed, args.longest, args.system,
-            url=args.endpoint, remote=args.remote_model, key=os.environ.get("SEEDVOTE_API_KEY", ""),
-            temperature=args.temperature, concurrency=args.concurrency, price=args.price,
-        )  # fmt: skip
+            args.model or args.remote_model,
+            args.seed,
+            args.longest,
+            args.system,
+            url=args.endpoint,
+            remote=args.remote_model,
+            key=os.environ.get("SEEDVOTE_API_KEY", ""),
+            temperature=args.temperature,
+            concurrency=args.concurrency,
+            price=args.price,
+        )
     from generation.decoding import parse_decoding
     from generation.imports.loading import model_place
 
     return sources.LoadedModel(
-        args.model or model_place(args.hugging_face).name, args.seed, args.longest, args.system,
-        folder=args.hugging_face, fetch=args.fetch, how=parse_decoding(args.decoding), device=args.device,
-        precision=args.precision, batch=args.batch,
-    )  # fmt: skip
+        args.model or model_place(args.hugging_face).name,
+        args.seed,
+        args.longest,
+        args.system,
+        folder=args.hugging_face,
+        fetch=args.fetch,
+        how=parse_decoding(args.decoding),
+        device=args.device,
+        precision=args.precision,
+        batch=args.batch,
+    )

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
     check_utterances(args.study / "responses.jsonl", corpus)
     known = {e.item: e for e in examples(corpus.dialogues)}
     responses = of_checkpoint(args.checkpoint, read_records(args.study / "responses.jsonl", Response))
-    names = _two(args.models, responses) if args.models else [_choose_model(args.model, responses, known)]
+    names = _pair_two_systems(args.models, responses) if args.models else [_choose_model(args.model, responses, known)]
     decodings = [chosen_decoding(args.decoding, responses, name) for name in names]
     answers = [answers_of(responses, name, how) for name, how in zip(names, decodings, strict=True)]
     if args.models:
@@ -79,12 +79,17 @@ def run(args: argparse.Namespace) -> None:
             pairs += against_reference(own, known, share, seed=seed, stray=stray)
     pairs += _reviewed_checks(args, corpus)
     recipe = signature(
-        model=names, rule="smallest BLEU-2 spread" if args.model == "auto" and not args.models else "named",
-        checkpoint=args.checkpoint, decoding=sorted(set(decodings)),
-        pairs=sum(pair.kind == "real" for pair in pairs), controls=controls, checks=args.checks, seed=args.seed,
-    )  # fmt: skip
+        model=names,
+        rule="smallest BLEU-2 spread" if args.model == "auto" and not args.models else "named",
+        checkpoint=args.checkpoint,
+        decoding=sorted(set(decodings)),
+        pairs=sum(pair.kind == "real" for pair in pairs),
+        controls=controls,
+        checks=args.checks,
+        seed=args.seed,
+    )
     write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
-    _tell(args.study / "pairs.jsonl", pairs, recipe)
+    _print_pairs(args.study / "pairs.jsonl", pairs, recipe)
     if args.preview:
         from generation.pairs.preview import write_page
 
@@ -93,7 +98,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m crowd serve", args.study, "--open")
 
 
-def _two(text: str, responses: list[Response]) -> list[str]:
+def _pair_two_systems(text: str, responses: list[Response]) -> list[str]:
     names, legal = text.split(","), sorted({response.model for response in responses})
     if len(set(names)) != 2 or not set(names) <= set(legal):
         raise InputError(f"--models is {text!r}; two names joined by a comma are expected, of: {', '.join(legal)}.")
@@ -107,11 +112,11 @@ def _choose_model(name: str, responses: list[Response], known: dict[str, Example
         if name not in (legal := sorted({response.model for response in responses})):
             raise InputError(f"responses.jsonl holds no responses of {name}. It has: {', '.join(legal)}.")
         return name
-    found = seed_bleus(responses, known)
-    for spread in found:
-        shown = ", ".join(f"{value:.2f}" for value in spread.bleu.values())
-        print(f"{spread.model}: BLEU-2 {shown} (SD over {len(spread.bleu)} seeds {spread.sd:.2f})")
-    return found[0].model
+    spreads = seed_bleus(responses, known)
+    for spread in spreads:
+        values = ", ".join(f"{value:.2f}" for value in spread.bleu.values())
+        print(f"{spread.model}: BLEU-2 {values} (SD over {len(spread.bleu)} seeds {spread.sd:.2f})")
+    return spreads[0].model
 
 
 def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
@@ -130,7 +135,7 @@ def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
     return checks
 
 
-def _tell(path: Path, pairs: list[Pair], recipe: str) -> None:
+def _print_pairs(path: Path, pairs: list[Pair], recipe: str) -> None:
     counts = Counter(pair.contrast for pair in pairs)
     print(f"{path}: " + ", ".join(f"{n} {name}" for name, n in counts.items()))
     if "within-seed" not in counts:

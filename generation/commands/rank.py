@@ -78,27 +78,31 @@ def run(args: argparse.Namespace) -> None:
 def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: str) -> None:
     from tqdm import tqdm
 
-    from generation.checkpoints import repliers, weights_hash
+    from generation.checkpoints import find_repliers, weights_hash
     from generation.rank_files import is_ranked
     from generation.ranking import number_questions
     from generation.vocabulary import read_vocabulary
 
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
-    asked = AskedOptions(number_questions(questions, vocabulary), vocabulary, texts, args.device)
+    options = AskedOptions(number_questions(questions, vocabulary), vocabulary, texts, args.device)
     every = []
-    for trained in repliers(args.study):
+    for trained in find_repliers(args.study):
         for checkpoint in args.checkpoints.split(","):
             key = jobs.content_key(texts, weights_hash(trained, checkpoint), vocabulary.hash, jobs.JOB_THREADS)
             path = args.study / "ranks" / f"{trained.folder.name}-{checkpoint}.parquet"
             every.append(RankJob(trained, checkpoint, path, key))
-    todo = [jobs.Job(one.path.stem, one.key, one) for one in every if not is_ranked(one.path, one.key)]
-    work = jobs.Work(_rank, asked, args.study / "logs" / "rank")
+    todo = [
+        jobs.Job(rank_job.path.stem, rank_job.key, rank_job)
+        for rank_job in every
+        if not is_ranked(rank_job.path, rank_job.key)
+    ]
+    work = jobs.Work(_rank_options, options, args.study / "logs" / "rank")
     with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
         for _ in running.run_jobs(work, todo, running.place_of(args, device=args.device)):
             bar.update()
 
 
-def _rank(asked: AskedOptions, job: RankJob) -> None:
+def _rank_options(asked: AskedOptions, job: RankJob) -> None:
     from dialogue.files import clear_halves
     from generation.checkpoints import load_model
     from generation.devices import pick_device, threads
@@ -109,8 +113,8 @@ def _rank(asked: AskedOptions, job: RankJob) -> None:
     model = load_model(trained, job.checkpoint, asked.vocabulary).to(device)
     clear_halves(job.path)
     with threads(jobs.JOB_THREADS):
-        found = list(rank_options(model, asked.questions, device))
-    write_ranks(job.path, found, trained.model, trained.seed, job.checkpoint, texts=asked.texts, key=job.key)
+        ranks = list(rank_options(model, asked.questions, device))
+    write_ranks(job.path, ranks, trained.model, trained.seed, job.checkpoint, texts=asked.texts, key=job.key)
 
 
 def _rank_hugging_face(args: argparse.Namespace, questions: list[Question], texts: str) -> None:
@@ -128,5 +132,5 @@ def _rank_hugging_face(args: argparse.Namespace, questions: list[Question], text
     path = args.study / "ranks" / f"hf-{name.replace('/', '_')}{seed}.parquet"
     clear_halves(path)
     with tqdm(total=len(questions), disable=None, unit="question") as bar:
-        found = list(rank_by(model, questions, bar.update))
-    write_ranks(path, found, name, args.seed, "last", texts=texts, key=texts)
+        ranks = list(rank_by(model, questions, bar.update))
+    write_ranks(path, ranks, name, args.seed, "last", texts=texts, key=texts)

@@ -40,9 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--whole", type=int, metavar="N", help="all turns of so many dialogues, evenly spread (agents: default all)")
     add("--checkpoint", default="last", help="untrained, epoch-N, last, best_bleu, ... (default last)")
     add(
-        "--decoding", help="one or more, separated by commas, e.g. greedy, beam:5, temperature:0.7, top_k:40, "
+        "--decoding",
+        help="one or more, separated by commas, e.g. greedy, beam:5, temperature:0.7, top_k:40, "
         "nucleus:0.9, top_k:40+temperature:0.7 (default greedy,nucleus:0.9; agents: greedy)",
-    )  # fmt: skip
+    )
     add("--draws", type=int, default=2, help="responses per context for sampled decodings (default 2)")
     add("--seed", type=int, default=0, help="seed of the draws (default 0)")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
     kind = kind_of(models)
     _refuse_unfit(args, kind)
     for folder in conditions_named(args.study, args.condition) if args.condition else [args.study]:
-        _sample(args, models, kind, folder)
+        _sample_folder(args, models, kind, folder)
     then = "generation score" if kind == "reply" else "evaluators task"
     tell_next(f"python -m {then}", args.study, *given(args, "corpus", "condition"))
 
@@ -75,7 +76,7 @@ def _refuse_unfit(args: argparse.Namespace, kind: str) -> None:
         raise InputError("An agent answers a dialogue once: give one --decoding, such as greedy or nucleus:0.9.")
 
 
-def _sample(args: argparse.Namespace, models: list[TrainedModel], kind: str, folder: Path) -> None:
+def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: str, folder: Path) -> None:
     from tqdm import tqdm
 
     from dialogue.corpora.reading import read_corpus
@@ -83,39 +84,46 @@ def _sample(args: argparse.Namespace, models: list[TrainedModel], kind: str, fol
     from dialogue.records import Response
     from dialogue.signature import signature
     from generation.same_corpus import refuse_another, response_key
-    from generation.sampling import rounds
+    from generation.sampling import plan_rounds
     from generation.speaking.speech import with_databases
     from generation.vocabulary import read_vocabulary
 
     vocabulary, path = read_vocabulary(args.study / "vocabulary.json"), folder / "responses.jsonl"
     corpus = with_databases(read_corpus(args.corpus or folder / "corpus"), args.db)
     refuse_another(path, corpus)
-    sampling, place = _sampling(args, kind, corpus, vocabulary), running.place_of(args, device=args.device)
+    sampling, place = _plan_sampling(args, kind, corpus, vocabulary), running.place_of(args, device=args.device)
     if not sampling.contexts:
         print(f"{folder} has no {args.split} dialogues: nothing to answer.")
         return
-    every = rounds(folder, models, sampling, vocabulary)
-    todo = _by_model([one for one in every if not one.path.exists()])
-    work = jobs.Work(_answer, (sampling, vocabulary, args.device), args.study / "logs" / "sample")
+    every = plan_rounds(folder, models, sampling, vocabulary)
+    todo = _group_by_model([part for part in every if not part.path.exists()])
+    work = jobs.Work(_answer_rounds, (sampling, vocabulary, args.device), args.study / "logs" / "sample")
     with tqdm(total=len(models), initial=len(models) - len(todo), disable=None, unit="model") as bar:
         for _ in running.run_jobs(work, todo, place):
             bar.update()
     earlier = read_records(path, Response) if path.exists() else []
-    made = [response for one in every for response in read_records(one.path, Response)]
-    responses = list({response_key(one): one for one in [*earlier, *made]}.values())
+    new_responses = [response for part in every for response in read_records(part.path, Response)]
+    responses = list({response_key(part): part for part in [*earlier, *new_responses]}.values())
     of_agents = {"speak": kind, "dialogues": len(sampling.dialogues)} if sampling.speech.is_agent else {}
     recipe = signature(
-        split=args.split, contexts=len(sampling.contexts), checkpoint=args.checkpoint,
-        decoding=[how.name for how in sampling.decodings], draws=sampling.draws, seed=args.seed,
-        vocabulary=vocabulary.hash[:12], corpus=corpus.digest, threads=jobs.JOB_THREADS, **of_agents,
-    )  # fmt: skip
+        split=args.split,
+        contexts=len(sampling.contexts),
+        checkpoint=args.checkpoint,
+        decoding=[how.name for how in sampling.decodings],
+        draws=sampling.draws,
+        seed=args.seed,
+        vocabulary=vocabulary.hash[:12],
+        corpus=corpus.digest,
+        threads=jobs.JOB_THREADS,
+        **of_agents,
+    )
     if responses != earlier:
         write_records(path, responses, signature=recipe, kind=Response)
     print(f"{path}: {len(responses)} responses of {len(models)} models to {len(sampling.contexts)} contexts")
     print(f"{len(models) - len(todo)} of {len(models)} models had already answered.\n{recipe}")
 
 
-def _sampling(args: argparse.Namespace, kind: str, corpus: Corpus, vocabulary: Vocabulary) -> Sampling:
+def _plan_sampling(args: argparse.Namespace, kind: str, corpus: Corpus, vocabulary: Vocabulary) -> Sampling:
     from dialogue.corpora.examples import examples
     from generation.decoding import parse_decoding
     from generation.numbering import contexts_of, evenly_spread, number_examples
@@ -129,20 +137,25 @@ def _sampling(args: argparse.Namespace, kind: str, corpus: Corpus, vocabulary: V
     chosen = number_examples(evenly_spread(list(examples(dialogues)), args.limit), vocabulary, speech)
     decodings = args.decoding or ("greedy" if speech.is_agent else "greedy,nucleus:0.9")
     return Sampling(
-        chosen, [parse_decoding(text) for text in decodings.split(",")], 1 if speech.is_agent else args.draws,
-        args.checkpoint, args.seed, speech, dialogues if speech.is_agent else (),
-    )  # fmt: skip
+        chosen,
+        [parse_decoding(text) for text in decodings.split(",")],
+        1 if speech.is_agent else args.draws,
+        args.checkpoint,
+        args.seed,
+        speech,
+        dialogues if speech.is_agent else (),
+    )
 
 
-def _by_model(todo: list[Round]) -> list[jobs.Job]:
-    groups = [list(group) for _, group in groupby(todo, key=lambda one: one.trained)]
+def _group_by_model(todo: list[Round]) -> list[jobs.Job]:
+    groups = [list(group) for _, group in groupby(todo, key=lambda part: part.trained)]
     return [
-        jobs.Job(group[0].trained.folder.name, jobs.content_key(*[one.path.name for one in group]), group)
+        jobs.Job(group[0].trained.folder.name, jobs.content_key(*[part.path.name for part in group]), group)
         for group in groups
     ]
 
 
-def _answer(shared: tuple[Sampling, Vocabulary, str], todo: list[Round]) -> None:
+def _answer_rounds(shared: tuple[Sampling, Vocabulary, str], todo: list[Round]) -> None:
     from generation.devices import pick_device
     from generation.sampling import answer_rounds
 

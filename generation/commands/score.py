@@ -60,36 +60,40 @@ def run(args: argparse.Namespace) -> None:
     references = {e.item: e for e in examples(corpus.dialogues)}
     responses = read_records(args.study / "responses.jsonl", Response)
     known = [response for response in responses if response.item in references]
-    found = len(known)
-    if not found:
+    number = len(known)
+    if not number:
         raise InputError("No response belongs to a context of this corpus. Name the right one: --corpus PATH")
     if train := list(examples(corpus.split("train"))):
         known += most_frequent(train, sorted({response.item for response in known}))
-    yardstick, named = _yardstick(args)
+    yardstick, yardstick_name = _choose_yardstick(args)
     wordnet = args.wordnet or find_wordnet()
     synonyms = WordNet(wordnet).synonyms if wordnet else None
     rows = itertools.chain(
         overlap_rows(known, references, synonyms),
-        _forced(args.study, known, references),
+        _forced_rows(args.study, known, references),
         embedding_rows(known, references, yardstick) if yardstick else (),
     )
     recipe = signature(
-        responses=found, without_reference=len(responses) - found, tokens="lower-case words, numbers, marks",
-        bleu2="smooth exp", embedding=named, wordnet=wordnet.name if wordnet else "none",
-    )  # fmt: skip
+        responses=number,
+        without_reference=len(responses) - number,
+        tokens="lower-case words, numbers, marks",
+        bleu2="smooth exp",
+        embedding=yardstick_name,
+        wordnet=wordnet.name if wordnet else "none",
+    )
     corpus_scores: dict[_Group, OverlapCounts] = {}
     with threads(JOB_THREADS):
         written = write_scores(args.study / "metrics.parquet", _added_up(rows, corpus_scores), signature=recipe)
-    print(f"{args.study / 'metrics.parquet'}: {written} scores of {found} responses")
-    _tell(corpus_scores)
-    if found < len(responses):
-        print(f"{len(responses) - found} responses have no context in this corpus and get no score")
+    print(f"{args.study / 'metrics.parquet'}: {written} scores of {number} responses")
+    _print_scores(corpus_scores)
+    if number < len(responses):
+        print(f"{len(responses) - number} responses have no context in this corpus and get no score")
     print(recipe)
     trained = (args.study / "models").is_dir()
     tell_next(f"python -m generation {'encode' if trained else 'pair'}", args.study, *given(args, "corpus"))
 
 
-def _yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
+def _choose_yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
     from generation.checkpoints import find_trained, load_model
     from generation.metrics.embedding import learned_words, local_encoder
     from generation.vocabulary import read_vocabulary
@@ -106,7 +110,7 @@ def _yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
     return learned_words(load_model(models[name], "last", vocabulary), vocabulary), f"words of {name}"
 
 
-def _forced(study: Path, responses: Sequence[Response], references: Mapping[str, Example]) -> Iterator[Score]:
+def _forced_rows(study: Path, responses: Sequence[Response], references: Mapping[str, Example]) -> Iterator[Score]:
     from generation.checkpoints import find_trained, load_model
     from generation.metrics.scoring import forced_rows
     from generation.numbering import number_examples
@@ -121,9 +125,13 @@ def _forced(study: Path, responses: Sequence[Response], references: Mapping[str,
             items = {r.item: references[r.item] for r in ours if r.checkpoint == checkpoint}
             model = load_model(trained, checkpoint, vocabulary)
             yield from forced_rows(
-                model, number_examples(items.values(), vocabulary), vocabulary, name=trained.model, seed=trained.seed,
+                model,
+                number_examples(items.values(), vocabulary),
+                vocabulary,
+                name=trained.model,
+                seed=trained.seed,
                 checkpoint=checkpoint,
-            )  # fmt: skip
+            )
 
 
 def _added_up(rows: Iterable[Score], totals: dict[_Group, OverlapCounts]) -> Iterator[Score]:
@@ -137,7 +145,7 @@ def _added_up(rows: Iterable[Score], totals: dict[_Group, OverlapCounts]) -> Ite
         yield row
 
 
-def _tell(totals: Mapping[_Group, OverlapCounts]) -> None:
+def _print_scores(totals: Mapping[_Group, OverlapCounts]) -> None:
     from generation.metrics.overlap import bleu2
 
     for (model, seed, checkpoint, condition), counts in sorted(totals.items()):

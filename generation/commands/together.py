@@ -52,17 +52,26 @@ def run(args: argparse.Namespace) -> None:
     names = args.models.split(",") if args.models else sorted({response.model for response in responses})
     how = {name: chosen_decoding(args.decoding, responses, name) for name in names}
     systems = systems_of({name: answers_of(responses, name, how[name]) for name in names})
-    size = _size(args.size, len(systems))
+    size = _check_size(args.size, len(systems))
     sets = response_sets(systems, known, args.contexts, size, seed=args.seed, distinct=args.distinct)
     held_out = corpus.split("valid") or corpus.split("test")
     checks = sets_of_checks(sanity_checks(list(examples(held_out)), args.checks, seed=args.seed), size, seed=args.seed)
     recipe = signature(
-        systems=list(systems), size=size, checkpoint=args.checkpoint, decoding=sorted(set(how.values())),
-        sets=len(sets), checks=len(checks), distinct=args.distinct or None, seed=args.seed,
-    )  # fmt: skip
+        systems=list(systems),
+        size=size,
+        checkpoint=args.checkpoint,
+        decoding=sorted(set(how.values())),
+        sets=len(sets),
+        checks=len(checks),
+        distinct=args.distinct or None,
+        seed=args.seed,
+    )
     path = args.study / "response_sets.jsonl"
     write_records(path, [*sets, *checks], signature=recipe, kind=ResponseSet)
-    contexts, same = len({one.item for one in sets}), sum(one.identical for one in sets)
+    contexts, same = (
+        len({response_set.item for response_set in sets}),
+        sum(response_set.identical for response_set in sets),
+    )
     print(f"{path}: {len(sets)} sets of {size} of {len(systems)} systems to {contexts} contexts, {len(checks)} checks")
     print(f"{same} sets hold one text alone (flagged)\n{recipe}")
     if not (args.study / "hit.toml").exists():
@@ -70,10 +79,10 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m crowd serve", args.study, "--open")
 
 
-def _size(asked: int | None, systems: int) -> int:
+def _check_size(size: int | None, systems: int) -> int:
     most = min(systems, MOST)
-    if asked is None and systems <= MOST:
+    if size is None and systems <= MOST:
         return systems
-    if asked is None or not 1 <= asked <= most:
-        raise InputError(f"--size is {asked}; of {systems} systems 1 to {most} can stand in a set.")
-    return asked
+    if size is None or not 1 <= size <= most:
+        raise InputError(f"--size is {size}; of {systems} systems 1 to {most} can stand in a set.")
+    return size

@@ -29,9 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     add("--models", default="all", help="names separated by commas, or all (default: all)")
     add(
-        "--speak", choices=("reply", "task", "policy"), default="reply",
-        help="replies, an agent's turns (belief, database, reply), or its replies with beliefs told (default reply)",
-    )  # fmt: skip
+        "--speak",
+        choices=("reply", "task", "policy"),
+        default="reply",
+        help="replies, an agent's turns (belief, database, reply), or its replies with beliefs given (default reply)",
+    )
     add("--db", type=Path, metavar="FOLDER", help="folder of the *_db.json files (default: those of the corpus)")
     add("--train-on", choices=("train", "valid"), default="train", help="split to learn from (default train)")
     add("--seeds", default="0-2", help="training seeds, e.g. 0-2 or 0,5,7 (default 0-2)")
@@ -47,15 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--at-least", type=int, default=1, help="minimum count of a word in a new vocabulary (default 1)")
     add(
-        "--keep-epochs", metavar="WHICH", default="all",
+        "--keep-epochs",
+        metavar="WHICH",
+        default="all",
         help="epochs whose weights stay, aside from untrained, last and best: all (default), none, or every Nth (5)",
-    )  # fmt: skip
+    )
     add("--encoder", type=Path, metavar="FOLDER", help="local Hugging Face encoder that picks best_encoder")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     add(
-        "--precision", choices=["auto", "float32", "bf16"], default="auto",
+        "--precision",
+        choices=["auto", "float32", "bf16"],
+        default="auto",
         help="precision of matrix products (default auto: bf16 for the transformer on CUDA, else float32)",
-    )  # fmt: skip
+    )
     running.add_job_arguments(parser, one=True)
 
 
@@ -113,11 +119,18 @@ def _settings(args: argparse.Namespace) -> list[Settings]:
     precision, device = _precision(args)
     return [
         Settings(
-            model, seed, sizes_of(model, args.preset), args.epochs, batch_size, rate, clip,
+            model,
+            seed,
+            sizes_of(model, args.preset),
+            args.epochs,
+            batch_size,
+            rate,
+            clip,
             precision=precision_for(model, precision, device),
         )
-        for model in models for seed in seeds
-    ]  # fmt: skip
+        for model in models
+        for seed in seeds
+    ]
 
 
 def _kept_epochs(text: str) -> int | None:

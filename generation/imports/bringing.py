@@ -1,9 +1,14 @@
-"""Brings imported responses into a study: held against its corpus, under names that stand for one system each."""
+"""Brings imported responses into a study: held against its corpus, under names that stand for one system each.
+
+A name joins responses to votes and scores. With another prompt, model or corpus behind it, raters would compare two
+systems as one, and nothing in responses.jsonl would show it. So every name has a card in `imports/` that says what it
+stands for.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,17 +17,20 @@ from tqdm import tqdm
 
 from dialogue.corpora.examples import Example
 from dialogue.corpora.reading import Corpus, read_corpus
+from dialogue.engines.chat import Reply
 from dialogue.errors import InputError
 from dialogue.files import atomic, read_records, write_records
 from dialogue.importing.answer_rows import AnswerRow, read_answer_rows
 from dialogue.records import Dialogue, Response, Turn
 from dialogue.signature import signature
-from generation.imports.refusing import usable
 from generation.imports.sources import Source
-from generation.imports.system_cards import place_in, refuse_another_system, write_card
 from generation.imports.tables import merge, messages_of, refuse_other_responses, refuse_strange_items
 from generation.numbering import contexts_of
-from generation.same_corpus import answered, refuse_another
+from generation.same_corpus import read_answered_corpus, refuse_another
+
+CUT = {"length", "max_tokens", "content_filter"}  # how a reply that was cut off says that it ended
+CALLS = {"tool_calls", "function_call"}
+SHOWN = 60  # characters of a fact in a sentence
 
 
 @dataclass
@@ -42,9 +50,9 @@ class StudyToFill:
     @cached_property
     def corpus(self) -> Corpus:
         """The corpus, unless the study's responses answer another one."""
-        found = read_corpus(self.corpus_folder)
-        refuse_another(self.responses, found)
-        return found
+        corpus = read_corpus(self.corpus_folder)
+        refuse_another(self.responses, corpus)
+        return corpus
 
     def earlier(self) -> list[Response]:
         """What the study holds already."""
@@ -52,13 +60,13 @@ class StudyToFill:
 
     def contexts(self, split: str, limit: int | None) -> list[Example]:
         """The contexts to answer."""
-        found = contexts_of(self.corpus, split, limit)
+        contexts = contexts_of(self.corpus, split, limit)
         self.answers = self.corpus
-        return found
+        return contexts
 
-    def check_table(self, responses: Sequence[Response], table: Path, *, asked: bool) -> None:
+    def check_table(self, responses: Sequence[Response], table: Path, *, has_corpus: bool) -> None:
         """Refuse rows of contexts that the corpus, where there is one, does not hold, and names that are taken."""
-        if asked or self.corpus_folder.exists():
+        if has_corpus or self.corpus_folder.exists():
             refuse_strange_items(responses, self.corpus, self.corpus_folder, table)
             self.answers = self.corpus
         if not self.replace:
@@ -76,14 +84,14 @@ class StudyToFill:
         write_card(self.study, name, facts)
 
     def join(self, new: Sequence[Response], source: str) -> tuple[int, str]:
-        """Write the new responses beside the earlier ones: how many there are in all, and the recipe."""
-        whole = merge(self.earlier(), new)
-        return len(whole), self._write(whole, source, sorted({response.model for response in new}))
+        """Write the new responses with the earlier ones: how many there are in all, and the recipe."""
+        responses = merge(self.earlier(), new)
+        return len(responses), self._write(responses, source, sorted({response.model for response in new}))
 
-    def _write(self, whole: Sequence[Response], source: str, names: list[str]) -> str:
-        corpus = {"corpus": self.answers.digest} if self.answers else answered(self.responses)
-        recipe = signature(source=source, responses=len(whole), of=names, **corpus)
-        write_records(self.responses, whole, signature=recipe, kind=Response)
+    def _write(self, responses: Sequence[Response], source: str, names: list[str]) -> str:
+        corpus = {"corpus": self.answers.digest} if self.answers else read_answered_corpus(self.responses)
+        recipe = signature(source=source, responses=len(responses), of=names, **corpus)
+        write_records(self.responses, responses, signature=recipe, kind=Response)
         return recipe
 
 
@@ -92,11 +100,11 @@ def asked_examples(prompts: Path) -> list[Example]:
     rows, _ = read_answer_rows(prompts)
     if bare := next((row for row in rows if not row.context), None):
         raise InputError(f"{bare.where}: no prompt here. Name its field prompt, or messages for a conversation.")
-    return [_unanswered(row, row.name or f"row {k}") for k, row in enumerate(rows, 1)]
+    return [_as_example(row, row.name or f"row {k}") for k, row in enumerate(rows, 1)]
 
 
-def _unanswered(row: AnswerRow, name: str) -> Example:
-    turns = [Turn(one.speaker, one.text) for one in row.context]
+def _as_example(row: AnswerRow, name: str) -> Example:
+    turns = [Turn(turn.speaker, turn.text) for turn in row.context]
     return Example(name, Dialogue(name, "test", (*turns, Turn("system", ""))), len(turns))
 
 
@@ -108,14 +116,15 @@ def answer_prompts(prompts: Path, source: Source, out: Path, *, keep_cut: bool, 
     out.parent.mkdir(parents=True, exist_ok=True)
     with tqdm(total=len(contexts), disable=None) as bar:
         replies = source.replies(contexts, place_in(out.parent, source.name, ".jsonl"), bar.update)
-    kept, said = usable(replies, longest=source.longest, keep_cut=keep_cut)
+    are_usable, remarks = check_replies(replies, longest=source.longest, keep_cut=keep_cut)
     rows = [
         {"id": example.item, "messages": messages_of(example), "response": reply.spoken}
-        for example, reply, whole in zip(contexts, replies, kept, strict=True) if whole
-    ]  # fmt: skip
+        for example, reply, is_usable in zip(contexts, replies, are_usable, strict=True)
+        if is_usable
+    ]
     with atomic(out) as file:
         file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    return len(rows), [*source.remarks(), *said]
+    return len(rows), [*source.remarks(), *remarks]
 
 
 def from_model(
@@ -127,9 +136,82 @@ def from_model(
     place.take(source.name, facts)
     with tqdm(total=len(contexts), disable=None) as bar:
         replies = source.replies(contexts, place_in(place.study, source.name, ".jsonl"), bar.update)
-    kept, said = usable(replies, longest=source.longest, keep_cut=keep_cut)
-    found = [
+    are_usable, remarks = check_replies(replies, longest=source.longest, keep_cut=keep_cut)
+    responses = [
         Response(example.item, source.name, source.seed, "last", reply.spoken, None, source.decoding())
-        for example, reply, whole in zip(contexts, replies, kept, strict=True) if whole
-    ]  # fmt: skip
-    return found, [*source.remarks(), *said]
+        for example, reply, is_usable in zip(contexts, replies, are_usable, strict=True)
+        if is_usable
+    ]
+    return responses, [*source.remarks(), *remarks]
+
+
+def check_replies(replies: Sequence[Reply], *, longest: int, keep_cut: bool) -> tuple[list[bool], list[str]]:
+    """Which replies are kept, and what to say of the others."""
+    empty = [reply.empty for reply in replies]
+    calls = [not none and reply.finish in CALLS for none, reply in zip(empty, replies, strict=True)]
+    cut = [not none and reply.finish in CUT for none, reply in zip(empty, replies, strict=True)]
+    remarks, many = [], len(replies)
+    if any(empty):
+        why = (
+            ", ".join(sorted({reply.finish for reply in replies if reply.empty and reply.finish})) or "no reason given"
+        )
+        remarks.append(
+            f"{sum(empty)} of {many} replies hold no text ({why}) and give no response. If the model ran out of "
+            "tokens, allow more: --longest."
+        )
+    if thought := sum(reply.spoken != reply.text and not reply.empty for reply in replies):
+        remarks.append(
+            f"{thought} of {many} replies begin with the model's thoughts, which are no part of the response."
+        )
+    if any(calls):
+        remarks.append(f"{sum(calls)} of {many} replies call a tool instead of answering and give no response.")
+    if any(cut) and keep_cut:
+        remarks.append(f"{sum(cut)} of {many} responses end where they were cut off, after {longest} tokens.")
+    elif any(cut):
+        remarks.append(
+            f"{sum(cut)} of {many} replies were cut off after {longest} tokens and give no response. Allow more "
+            "(--longest), or keep them as they are (--keep-cut)."
+        )
+    if silent := sum(reply.tokens_in is None or reply.tokens_out is None for reply in replies):
+        remarks.append(f"{silent} of {many} replies do not say how many tokens they took; they are counted as 0.")
+    are_usable = [
+        not (none or call or (short and not keep_cut)) for none, call, short in zip(empty, calls, cut, strict=True)
+    ]
+    if not any(are_usable):
+        raise InputError(" ".join(["No reply is a response.", *remarks]))
+    return are_usable, remarks
+
+
+def place_in(study: Path, name: str, ending: str) -> Path:
+    """The card (`.json`) or the journal (`.jsonl`) of a system."""
+    return study / "imports" / f"{name.replace('/', '_')}{ending}"
+
+
+def refuse_another_system(study: Path, name: str, facts: Mapping[str, str], earlier: Sequence[Response]) -> None:
+    """Nothing where the name is new, or stands for just this system, or none of its responses is there any more."""
+    card = place_in(study, name, ".json")
+    if not card.exists() or all(response.model != name for response in earlier):
+        return
+    before = json.loads(card.read_text(encoding="utf-8"))
+    if differ := [key for key in sorted({*before, *facts}) if before.get(key) != facts.get(key)]:
+        differences = "; ".join(
+            f"{key} was {_shorten(before.get(key))}, now {_shorten(facts.get(key))}" for key in differ
+        )
+        raise InputError(
+            f"The responses of {name} in this study are another system's: {differences}. Give this one a name of its "
+            "own (--model), or drop the earlier responses: --replace."
+        )
+
+
+def write_card(study: Path, name: str, facts: Mapping[str, str]) -> None:
+    """Before the first response is asked for: what is broken off is taken up by the same system only."""
+    card = place_in(study, name, ".json")
+    card.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(card) as handle:
+        handle.write(json.dumps(dict(facts), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def _shorten(value: str | None) -> str:
+    if not value:
+        return "none"
+    return repr(value if len(value) <= SHOWN else value[:SHOWN] + "...")

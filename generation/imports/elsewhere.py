@@ -13,7 +13,7 @@ from generation.devices import pick_device
 from generation.imports.hidden_states import StateReader
 from generation.imports.layer_files import LayerStates, write_layers
 from generation.imports.loading import model_place, precision_named
-from generation.imports.prompting import told_changes
+from generation.imports.prompting import describe_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,22 @@ def random_seeds(text: str | None) -> list[int]:
 
 
 def encode_elsewhere(
-    asked: StatesAsked, contexts: Sequence[Example], folder: Path, random: int | None, tell: Callable[[int], object]
+    options: StatesAsked, contexts: Sequence[Example], folder: Path, random: int | None, tell: Callable[[int], object]
 ) -> list[str]:
     """Write the layers that are not there yet, and what to say of them; with `random`, of random weights."""
-    place = model_place(asked.folder, fetch=asked.fetch)
-    device, precision = pick_device(asked.device), precision_named(asked.precision)
+    place = model_place(options.folder, fetch=options.fetch)
+    device, precision = pick_device(options.device), precision_named(options.precision)
     reader = StateReader(place, device=device, precision=precision, seed=random)
-    layers, pooling = reader.layers(asked.layers), reader.pooling(asked.pooling)
-    name = asked.model or place.name
-    seed, checkpoint = (asked.seed, asked.checkpoint) if random is None else (random, "untrained")
-    wanted = LayerStates(name, seed, checkpoint, layers, pooling, asked.batch, asked.dtype, asked.splits)
+    layers, pooling = reader.layers(options.layers), reader.pooling(options.pooling)
+    name = options.model or place.name
+    seed, checkpoint = (options.seed, options.checkpoint) if random is None else (random, "untrained")
+    wanted = LayerStates(name, seed, checkpoint, layers, pooling, options.batch, options.dtype, options.splits)
     prompts = reader.prompts(contexts)
-    there = write_layers(folder, reader, prompts, [one.item for one in contexts], wanted, tell)
+    earlier = write_layers(folder, reader, prompts, [example.item for example in contexts], wanted, tell)
     every = len(layers) == reader.depth + 1
     which = f"each layer of 0-{reader.depth}" if every else f"layer {', '.join(map(str, layers))} of 0-{reader.depth}"
-    told = f"{folder}: {len(layers)} matrices of {len(contexts)} contexts ({name}, {checkpoint}, {which}, {pooling})"
-    kept = [f"{there} of {len(layers)} matrices were already there."] if there else []
-    return [told, *kept, *(told_changes(prompts) if random is None else [])]
+    sentence = (
+        f"{folder}: {len(layers)} matrices of {len(contexts)} contexts ({name}, {checkpoint}, {which}, {pooling})"
+    )
+    remarks = [f"{earlier} of {len(layers)} matrices were already there."] if earlier else []
+    return [sentence, *remarks, *(describe_changes(prompts) if random is None else [])]

@@ -44,11 +44,14 @@ def sentence_folder(path: Path) -> SentenceFolder | None:
     """Read `modules.json`; None for any other folder."""
     if not (path / "modules.json").is_file():
         return None
-    modules = {str(one["type"]).rpartition(".")[2]: path / str(one["path"]) for one in read_json(path / "modules.json")}
+    modules = {
+        str(module["type"]).rpartition(".")[2]: path / str(module["path"])
+        for module in read_json(path / "modules.json")
+    }
     if "Transformer" not in modules:
         raise InputError(f"{path} names no transformer in its modules.json, but {', '.join(modules) or 'nothing'}.")
-    said = modules["Transformer"] / "sentence_bert_config.json"
-    window = read_json(said).get("max_seq_length") if said.is_file() else None
+    settings = modules["Transformer"] / "sentence_bert_config.json"
+    window = read_json(settings).get("max_seq_length") if settings.is_file() else None
     pooled = read_json(modules["Pooling"] / "config.json") if "Pooling" in modules else {}
     ways = {"mean": "pooling_mode_mean_tokens", "first": "pooling_mode_cls_token", "last": "pooling_mode_lasttoken"}
     words = {"mean": "mean", "cls": "first", "lasttoken": "last"}  # as later releases write it
@@ -72,12 +75,12 @@ class StateReader:
                 self.model = self.model.get_encoder()
             tried = self._states([[0, 0, 0]])
         if any(state.shape[:2] != (1, 3) for state in tried):
-            raise InputError(f"{place.given} has layers without a state for each token: there is nothing to pool.")
+            raise InputError(f"{place.source} has layers without a state for each token: there is nothing to pool.")
         self.depth, self.numbers = len(tried) - 1, sum(state.shape[2] for state in tried)
         self.causal = not self.decodes and _looks_back(tried[-1], self._states([[0, 0, 0, 1]])[-1])
-        found = window_of(self.model.config, self.tokenizer)
-        said = self.sentence.window if self.sentence else None
-        self.window = min((one for one in (found, said) if one), default=None)
+        longest = window_of(self.model.config, self.tokenizer)
+        own_window = self.sentence.window if self.sentence else None
+        self.window = min((window for window in (longest, own_window) if window), default=None)
 
     def _load(self, where: str) -> tuple[Any, Any]:
         from transformers import AutoConfig, AutoModel, AutoTokenizer
@@ -89,8 +92,8 @@ class StateReader:
             # The library draws from the global generator; forked, it is as it was before.
             with torch.random.fork_rng(devices=[]):
                 torch.default_generator.manual_seed(child_seed(self.seed, "random weights"))
-                made: Any = AutoModel  # untyped there
-                return tokenizer, made.from_config(config).to(precision)
+                model_class: Any = AutoModel  # untyped there
+                return tokenizer, model_class.from_config(config).to(precision)
         model, report = AutoModel.from_pretrained(
             where, **self.place.options, dtype=precision, output_loading_info=True
         )
@@ -101,44 +104,50 @@ class StateReader:
         return tokenizer, model
 
     def facts(self) -> dict[str, str]:
-        """What its states follow from, beside the contexts, the layer and the pooling."""
+        """What its states depend on, apart from the contexts, the layer and the pooling."""
         template = str(getattr(self.tokenizer, "chat_template", None) or "none")
         if self.seed is None:
             weights = self.place.digest(self.model.config)
         else:
-            drawn = [json.dumps(self.model.config.to_dict(), sort_keys=True, default=str), self.seed, torch.__version__]
-            weights = "random-" + hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:16]
+            recipe = [
+                json.dumps(self.model.config.to_dict(), sort_keys=True, default=str),
+                self.seed,
+                torch.__version__,
+            ]
+            weights = "random-" + hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
         return {
-            "weights": weights, "architecture": type(self.model).__name__, "precision": self.precision,
+            "weights": weights,
+            "architecture": type(self.model).__name__,
+            "precision": self.precision,
             "template": template if template == "none" else hashlib.sha256(template.encode()).hexdigest()[:16],
-        }  # fmt: skip
+        }
 
-    def pooling(self, asked: str) -> str:
+    def pooling(self, name: str) -> str:
         """The pooling asked for; `own` is that of a folder of sentence-transformers, else last if causal, else mean."""
-        if asked in POOLINGS:
-            return asked
-        if asked != "own":
-            raise InputError(f"--pooling {asked} is for the study's own models. Here: own, {', '.join(POOLINGS)}.")
+        if name in POOLINGS:
+            return name
+        if name != "own":
+            raise InputError(f"--pooling {name} is for the study's own models. Here: own, {', '.join(POOLINGS)}.")
         if self.sentence and not self.sentence.pooling:
             raise InputError(
-                f"{self.place.given} pools in a way of its own. Choose one: --pooling {' or '.join(POOLINGS)}"
+                f"{self.place.source} pools in a way of its own. Choose one: --pooling {' or '.join(POOLINGS)}"
             )
         return (self.sentence.pooling if self.sentence else None) or ("last" if self.causal else "mean")
 
-    def layers(self, asked: str) -> list[int]:
+    def layers(self, names: str) -> list[int]:
         """The numbers of the layers asked for: 0 are the embeddings, the last one is the top."""
-        if asked == "all":
+        if names == "all":
             raise InputError("--layers all puts layers side by side. Here each is one representation: --layers each")
-        if asked in ("each", "top"):
-            return list(range(self.depth + 1)) if asked == "each" else [self.depth]
-        parts = asked.split(",")
-        found = [int(part) for part in parts if part.strip().isdigit()]
-        if len(found) != len(parts) or max(found) > self.depth:
+        if names in ("each", "top"):
+            return list(range(self.depth + 1)) if names == "each" else [self.depth]
+        parts = names.split(",")
+        numbers = [int(part) for part in parts if part.strip().isdigit()]
+        if len(numbers) != len(parts) or max(numbers) > self.depth:
             raise InputError(
-                f"--layers is {asked!r}; {self.place.given} has the layers 0 (embeddings) to {self.depth}. "
+                f"--layers is {names!r}; {self.place.source} has the layers 0 (embeddings) to {self.depth}. "
                 "Name some with commas, or: each, top."
             )
-        return sorted(set(found))
+        return sorted(set(numbers))
 
     def prompts(self, examples: Sequence[Example]) -> list[ReadContext]:
         """Every context as this model reads it; one that writes is asked for its answer, as `import` asks."""
@@ -148,37 +157,37 @@ class StateReader:
 
     def check_padding(self, prompts: Sequence[ReadContext], pooling: str) -> None:
         """Refuse a model whose states of the shortest context depend on the padding that the longest one brings."""
-        both = [min(prompts, key=lambda one: len(one.tokens)), max(prompts, key=lambda one: len(one.tokens))]
+        extremes = sorted(prompts, key=lambda prompt: len(prompt.tokens))[:: max(1, len(prompts) - 1)]
         layers = list(range(self.depth + 1))
-        alone, padded = self.pooled(both[:1], layers, pooling, 1), self.pooled(both, layers, pooling, 2)
-        for layer, (one, two) in enumerate(zip(alone, padded, strict=True)):
-            moved = float(np.abs(one[0] - two[0]).max()) / max(float(np.abs(one[0]).max()), 1e-9)
+        single, padded = self.pooled(extremes[:1], layers, pooling, 1), self.pooled(extremes, layers, pooling, 2)
+        for layer, (first, second) in enumerate(zip(single, padded, strict=True)):
+            moved = float(np.abs(first[0] - second[0]).max()) / max(float(np.abs(first[0]).max()), 1e-9)
             if not moved <= MOVED[getattr(torch, self.precision)]:
                 raise InputError(
-                    f"{self.place.given}: layer {layer} of a context changes by {moved:.1%} when a longer one is in "
+                    f"{self.place.source}: layer {layer} of a context changes by {moved:.1%} when a longer one is in "
                     "its batch, so its padding is read. Encode one by one: --batch 1"
                 )
 
     def pooled(self, prompts: Sequence[ReadContext], layers: Sequence[int], pooling: str, batch: int) -> list[Vectors]:
         """For each layer a matrix of contexts by width, in the order given; those of like length share a batch."""
         order = sorted(range(len(prompts)), key=lambda row: len(prompts[row].tokens))
-        found: list[list[Vectors]] = [[] for _ in layers]
+        pieces: list[list[Vectors]] = [[] for _ in layers]
         start = 0
         while start < len(order):
             rows = self._batch([len(prompts[row].tokens) for row in order[start : start + batch]])
             tokens = [prompts[row].tokens for row in order[start : start + rows]]
             states = self._states(tokens)
             for place, layer in enumerate(layers):
-                found[place].append(_pooled(states[layer], [len(row) for row in tokens], pooling))
+                pieces[place].append(_pooled(states[layer], [len(row) for row in tokens], pooling))
             start += rows
         back = np.argsort(order)
-        whole = [np.concatenate(parts)[back] for parts in found]
-        if wrong := [layer for layer, one in zip(layers, whole, strict=True) if not np.isfinite(one).all()]:
+        matrices = [np.concatenate(parts)[back] for parts in pieces]
+        if wrong := [layer for layer, matrix in zip(layers, matrices, strict=True) if not np.isfinite(matrix).all()]:
             raise InputError(
-                f"{self.place.given}: states of layer {wrong[0]} are no numbers. Its weights are broken, or too large "
+                f"{self.place.source}: states of layer {wrong[0]} are no numbers. Its weights are broken, or too large "
                 f"for {self.precision}: try --precision float32."
             )
-        return whole
+        return matrices
 
     def _batch(self, lengths: Sequence[int]) -> int:
         """How many of these, sorted by length, go through the model together without taking too much memory."""
@@ -190,7 +199,7 @@ class StateReader:
         longest = max(map(len, rows))
         blank = self.tokenizer.pad_token_id or 0
         try:
-            found = self.model(
+            output = self.model(
                 input_ids=torch.tensor([[*row, *[blank] * (longest - len(row))] for row in rows], device=self.device),
                 attention_mask=torch.tensor(
                     [[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self.device
@@ -199,9 +208,10 @@ class StateReader:
             )
         except (IndexError, RuntimeError) as error:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise InputError(f"{self.place.given} cannot read {len(rows)} contexts of up to {longest} tokens: {reason}"
-                             ) from error  # fmt: skip
-        return tuple(found.hidden_states)
+            raise InputError(
+                f"{self.place.source} cannot read {len(rows)} contexts of up to {longest} tokens: {reason}"
+            ) from error
+        return tuple(output.hidden_states)
 
 
 def _looks_back(before: torch.Tensor, later: torch.Tensor) -> bool:
@@ -217,8 +227,8 @@ def _pooled(states: torch.Tensor, lengths: Sequence[int], pooling: str) -> Vecto
     ends = torch.tensor(lengths, device=states.device)
     if pooling == "mean":
         real = torch.arange(states.shape[1], device=states.device)[None] < ends[:, None]
-        kept = states.float() if states.dtype != torch.float64 else states
-        found = (kept * real[:, :, None]).sum(1) / ends[:, None]
+        precise = states.float() if states.dtype != torch.float64 else states
+        vectors = (precise * real[:, :, None]).sum(1) / ends[:, None]
     else:
-        found = states[torch.arange(len(lengths)), 0 if pooling == "first" else ends - 1]
-    return found.float().cpu().numpy()
+        vectors = states[torch.arange(len(lengths)), 0 if pooling == "first" else ends - 1]
+    return vectors.float().cpu().numpy()

@@ -74,12 +74,14 @@ class HuggingFace:
         self.weights = place.digest(self.model.config)
 
     def facts(self) -> dict[str, str]:
-        """What its answers follow from, beside the contexts and the way of writing."""
+        """What its answers depend on, apart from the contexts and the way of writing."""
         template = str(getattr(self.tokenizer, "chat_template", None) or "none")
         return {
-            "weights": self.weights, "architecture": type(self.model).__name__, "precision": self.precision,
+            "weights": self.weights,
+            "architecture": type(self.model).__name__,
+            "precision": self.precision,
             "template": template if template == "none" else hashlib.sha256(template.encode()).hexdigest()[:16],
-        }  # fmt: skip
+        }
 
     def set_aside(self) -> dict[str, Any]:
         """Settings of decoding that the folder brings and that --decoding stands in place of."""
@@ -100,9 +102,9 @@ class HuggingFace:
         """Whether a later token changes what is said of an earlier one."""
         many = max(2, min(6, window_of(self.model.config, self.tokenizer) or 6))
         words = torch.arange(many, device=self.device)[None] % self.model.config.vocab_size
-        other = words.clone()
-        other[0, -1] = (other[0, -1] + 1) % self.model.config.vocab_size
-        first, second = (self.model(input_ids=tokens).logits[0, :-1].float() for tokens in (words, other))
+        changed_words = words.clone()
+        changed_words[0, -1] = (changed_words[0, -1] + 1) % self.model.config.vocab_size
+        first, second = (self.model(input_ids=tokens).logits[0, :-1].float() for tokens in (words, changed_words))
         return float((first - second).abs().max()) > 1e-3 * float(first.abs().max())
 
     def answer(self, prompts: Sequence[ReadContext], items: Sequence[str], writing: Writing) -> list[Reply]:
@@ -111,9 +113,10 @@ class HuggingFace:
         start = 1 if self.encodes else inputs["input_ids"].shape[1]
         with torch.inference_mode():
             written = self.model.generate(
-                **inputs, generation_config=self._settings(writing),
-                logits_processor=self._drawn(items, writing, start),
-            )[:, start:].tolist()  # fmt: skip
+                **inputs,
+                generation_config=self._settings(writing),
+                logits_processor=self._make_sampler(items, writing, start),
+            )[:, start:].tolist()
         ends = self._ends()
         replies = []
         for prompt, tokens in zip(prompts, written, strict=True):
@@ -124,7 +127,7 @@ class HuggingFace:
             replies.append(Reply(text, len(prompt.tokens), used, 0.0, self.weights, finish))
         return replies
 
-    def _drawn(self, items: Sequence[str], writing: Writing, start: int) -> Any:
+    def _make_sampler(self, items: Sequence[str], writing: Writing, start: int) -> Any:
         if not writing.how.sampled:
             return None
         return [OwnDraw(writing, items, start, self.device)]
@@ -136,15 +139,15 @@ class HuggingFace:
 
     def _settings(self, writing: Writing) -> Any:
         """Decoding exactly as asked for: of the folder's own settings only the tokens' numbers are kept."""
-        kept = {f"{name}_token_id": getattr(self.own, f"{name}_token_id", None) for name in NAMES_TOKENS}
-        kept |= {"eos_token_id": sorted(self._ends()) or None, "pad_token_id": self._padding()}
+        numbers = {f"{name}_token_id": getattr(self.own, f"{name}_token_id", None) for name in NAMES_TOKENS}
+        numbers |= {"eos_token_id": sorted(self._ends()) or None, "pad_token_id": self._padding()}
         beams = max(1, writing.how.beam)
-        return _settings(max_new_tokens=writing.longest, do_sample=False, num_beams=beams, **kept)
+        return _settings(max_new_tokens=writing.longest, do_sample=False, num_beams=beams, **numbers)
 
     def _padding(self) -> int:
         """Any token: what is padded is masked."""
-        found = self.tokenizer.pad_token_id
-        return int(next(iter(self._ends()), 0) if found is None else found)
+        padding = self.tokenizer.pad_token_id
+        return int(next(iter(self._ends()), 0) if padding is None else padding)
 
     def _stacked(self, prompts: Sequence[ReadContext]) -> dict[str, Any]:
         """Padded on the left where the answer is written behind the context, on the right where an encoder reads it."""
@@ -174,8 +177,8 @@ class HuggingFace:
         real = torch.tensor([[1] * len(t) + [0] * (longest - len(t)) for t in targets], device=self.device)
         wanted = torch.tensor([[*t, *[0] * (longest - len(t))] for t in targets], device=self.device)
         logits = self._logits(self._inputs(messages), wanted, real)
-        each = logits.float().log_softmax(2).gather(2, wanted[:, :, None])[:, :, 0].double()
-        sums = (each * real).sum(1)
+        logprobs = logits.float().log_softmax(2).gather(2, wanted[:, :, None])[:, :, 0].double()
+        sums = (logprobs * real).sum(1)
         return [(float(value), len(target)) for value, target in zip(sums, targets, strict=True)]
 
     def _logits(self, inputs: dict[str, Any], wanted: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
@@ -184,11 +187,12 @@ class HuggingFace:
         if self.model.config.is_encoder_decoder:
             states = self.model.get_encoder()(**inputs).last_hidden_state.expand(many, -1, -1)
             first = torch.full_like(wanted[:, :1], self.model.config.decoder_start_token_id)
-            found = self.model(
-                encoder_outputs=(states,), attention_mask=inputs["attention_mask"].expand(many, -1),
+            output = self.model(
+                encoder_outputs=(states,),
+                attention_mask=inputs["attention_mask"].expand(many, -1),
                 decoder_input_ids=torch.cat([first, wanted[:, :-1]], 1),
-            )  # fmt: skip
-            return torch.as_tensor(found.logits)
+            )
+            return torch.as_tensor(output.logits)
         before = self.model(**inputs, use_cache=True)
         first = before.logits[:, -1:].expand(many, -1, -1)
         if wanted.shape[1] == 1:
@@ -202,5 +206,5 @@ class HuggingFace:
 def _settings(**wanted: Any) -> Any:
     from transformers import GenerationConfig
 
-    made: Any = GenerationConfig  # untyped there
-    return made(**wanted)
+    config_class: Any = GenerationConfig  # untyped there
+    return config_class(**wanted)

@@ -29,7 +29,7 @@ PIECE = 256  # contexts: what a run that was killed loses at most
 
 @dataclass(frozen=True, slots=True)
 class LayerStates:
-    """Whose states these are, of which layers, and how they are pooled, batched and stored."""
+    """The states of one model: which layers, and how they are pooled, batched and stored."""
 
     model: str
     seed: int | None
@@ -47,59 +47,67 @@ class LayerStates:
 
 
 def write_layers(
-    folder: Path, reader: StateReader, prompts: Sequence[ReadContext], items: Sequence[str], wanted: LayerStates,
+    folder: Path,
+    reader: StateReader,
+    prompts: Sequence[ReadContext],
+    items: Sequence[str],
+    wanted: LayerStates,
     tell: Callable[[int], object],
-) -> int:  # fmt: skip
+) -> int:
     """Write what is not there yet; how many matrices were. `tell` counts contexts."""
-    key = _key(reader.facts(), prompts, items, wanted)
-    left = [layer for layer in wanted.layers if not _done(wanted.path(folder, layer), key)]
-    if not left:
+    key = _states_key(reader.facts(), prompts, items, wanted)
+    missing = [layer for layer in wanted.layers if not _is_done(wanted.path(folder, layer), key)]
+    if not missing:
         tell(len(items))
         return len(wanted.layers)
     pieces = wanted.path(folder, 0).with_suffix(".pieces")
-    now = pieces / content_key(key, left)
+    now = pieces / content_key(key, missing)
     with held_journal(pieces / "lock"):
-        for stale in (one for one in pieces.iterdir() if one.is_dir() and one != now):
+        for stale in (
+            piece_folder for piece_folder in pieces.iterdir() if piece_folder.is_dir() and piece_folder != now
+        ):
             shutil.rmtree(stale)
         if wanted.batch > 1:
             reader.check_padding(prompts, wanted.pooling)
-        work = replace(wanted, layers=left)
+        work = replace(wanted, layers=missing)
         parts = [
-            _piece(now / f"{start:07d}.npz", reader, prompts[start : start + PIECE], work, tell)
+            _write_piece(now / f"{start:07d}.npz", reader, prompts[start : start + PIECE], work, tell)
             for start in range(0, len(items), PIECE)
         ]
-        for layer in left:
-            _write(wanted.path(folder, layer), parts, layer, reader, items, work, key)
+        for layer in missing:
+            _write_layer(wanted.path(folder, layer), parts, layer, reader, items, work, key)
         shutil.rmtree(pieces)
-    return len(wanted.layers) - len(left)
+    return len(wanted.layers) - len(missing)
 
 
-def _key(facts: dict[str, str], prompts: Sequence[ReadContext], items: Sequence[str], wanted: LayerStates) -> str:
+def _states_key(
+    facts: dict[str, str], prompts: Sequence[ReadContext], items: Sequence[str], wanted: LayerStates
+) -> str:
     """A name for all that the states of a layer follow from; padding changes nothing, so the batch is not in it."""
-    read = [[item, prompt.tokens] for item, prompt in zip(items, prompts, strict=True)]
+    texts = [[item, prompt.tokens] for item, prompt in zip(items, prompts, strict=True)]
     how = [wanted.model, wanted.seed, wanted.checkpoint, wanted.pooling, wanted.dtype, list(wanted.splits)]
-    return content_key(json.dumps([facts, read, how], sort_keys=True))
+    return content_key(json.dumps([facts, texts, how], sort_keys=True))
 
 
-def _done(path: Path, key: str) -> bool:
+def _is_done(path: Path, key: str) -> bool:
     sidecar = path.with_suffix(".json")
     return path.exists() and sidecar.exists() and read_json(sidecar).get("key") == key
 
 
-def _piece(
+def _write_piece(
     path: Path, reader: StateReader, prompts: Sequence[ReadContext], wanted: LayerStates, tell: Callable[[int], object]
 ) -> Path:
     """The states of some contexts, of all wanted layers, in a file that is whole or not there."""
     if not path.exists():
-        found = reader.pooled(prompts, wanted.layers, wanted.pooling, wanted.batch)
+        matrices = reader.pooled(prompts, wanted.layers, wanted.pooling, wanted.batch)
         with atomic(path, "wb") as handle:
-            layers: dict[str, Any] = {str(n): one for n, one in zip(wanted.layers, found, strict=True)}
-            np.savez(handle, **{name: one.astype(wanted.dtype) for name, one in layers.items()})
+            layers: dict[str, Any] = {str(n): matrix for n, matrix in zip(wanted.layers, matrices, strict=True)}
+            np.savez(handle, **{name: matrix.astype(wanted.dtype) for name, matrix in layers.items()})
     tell(len(prompts))
     return path
 
 
-def _write(
+def _write_layer(
     path: Path,
     parts: Sequence[Path],
     layer: int,
@@ -121,12 +129,34 @@ def _write(
             handle.write(block.tobytes())
     facts, threads = reader.facts(), torch.get_num_threads()
     recipe = signature(
-        model=wanted.model, seed=wanted.seed, checkpoint=wanted.checkpoint, layer=f"{layer}/{reader.depth}",
-        pooling=wanted.pooling, template=facts["template"], precision=facts["precision"], splits=list(wanted.splits),
-        states=len(items), threads=threads, weights=facts["weights"],
-    )  # fmt: skip
-    more = {"layer": layer, "layers": reader.depth + 1, "splits": list(wanted.splits), "key": key}
-    write_json(path.with_suffix(".json"), as_json(States(
-        wanted.model, wanted.seed, wanted.checkpoint, list(items), wanted.pooling, width, wanted.dtype, threads,
-        facts["weights"], recipe, more,
-    )))  # fmt: skip
+        model=wanted.model,
+        seed=wanted.seed,
+        checkpoint=wanted.checkpoint,
+        layer=f"{layer}/{reader.depth}",
+        pooling=wanted.pooling,
+        template=facts["template"],
+        precision=facts["precision"],
+        splits=list(wanted.splits),
+        states=len(items),
+        threads=threads,
+        weights=facts["weights"],
+    )
+    details = {"layer": layer, "layers": reader.depth + 1, "splits": list(wanted.splits), "key": key}
+    write_json(
+        path.with_suffix(".json"),
+        as_json(
+            States(
+                wanted.model,
+                wanted.seed,
+                wanted.checkpoint,
+                list(items),
+                wanted.pooling,
+                width,
+                wanted.dtype,
+                threads,
+                facts["weights"],
+                recipe,
+                details,
+            )
+        ),
+    )

@@ -14,15 +14,16 @@ SAYS_NOTHING = [{"role": "user", "content": ""}]
 
 def rank_by(model: HuggingFace, questions: Sequence[Question], tell: Callable[[], object]) -> Iterator[RankedOption]:
     """Every option of every question; no word is unknown to a model of word pieces."""
-    alone: dict[str, float] = {}
-    for one in questions:
-        speaker = answering_speaker(one)
-        said = [
-            {"role": "assistant" if turn.speaker == speaker else "user", "content": turn.text} for turn in one.context
+    unconditional: dict[str, float] = {}
+    for question in questions:
+        speaker = answering_speaker(question)
+        messages = [
+            {"role": "assistant" if turn.speaker == speaker else "user", "content": turn.text}
+            for turn in question.context
         ]
-        texts = [option.text for option in one.options]
-        if new := [text for text in dict.fromkeys(texts) if text not in alone]:
-            alone |= {text: p for text, (p, _) in zip(new, model.likelihoods(SAYS_NOTHING, new), strict=True)}
-        for place, (logprob, tokens) in enumerate(model.likelihoods(said, texts)):
-            yield RankedOption(one.question, place, logprob, tokens, alone[texts[place]], 0)
+        texts = [option.text for option in question.options]
+        if new := [text for text in dict.fromkeys(texts) if text not in unconditional]:
+            unconditional |= {text: p for text, (p, _) in zip(new, model.likelihoods(SAYS_NOTHING, new), strict=True)}
+        for place, (logprob, tokens) in enumerate(model.likelihoods(messages, texts)):
+            yield RankedOption(question.question, place, logprob, tokens, unconditional[texts[place]], 0)
         tell()

@@ -28,39 +28,39 @@ PRECISIONS = ("float32", "bfloat16", "float16", "float64")
 class ModelPlace:
     """Where a model's files are, and how the library is asked for them."""
 
-    given: str
+    source: str
     where: str
     options: dict[str, Any]
 
     @property
     def name(self) -> str:
         """What it is called where nobody says: the folder's or file's own name, versions with points in them whole."""
-        if self.given in PACKAGES:
-            return self.given
-        last = Path(self.given).resolve().name
+        if self.source in PACKAGES:
+            return self.source
+        last = Path(self.source).resolve().name
         return last.removesuffix(".gguf")
 
     def digest(self, config: Any) -> str:
         """A name for weights, tokenizer and settings: of the files themselves, or the revision on the hub."""
-        path = weights_place(self.given)
-        files = [path] if path.is_file() else sorted(one for one in path.glob("*") if one.suffix in MADE_OF)
+        path = weights_place(self.source)
+        files = [path] if path.is_file() else sorted(file for file in path.glob("*") if file.suffix in MADE_OF)
         if not files:
             return str(getattr(config, "_commit_hash", None) or "unknown")
-        return hashlib.sha256("".join(digest(one) for one in files).encode()).hexdigest()[:16]
+        return hashlib.sha256("".join(digest(file) for file in files).encode()).hexdigest()[:16]
 
 
-def model_place(given: str, *, fetch: bool = False) -> ModelPlace:
+def model_place(source: str, *, fetch: bool = False) -> ModelPlace:
     """The place that a word, a path or a name stands for; what is needed to read it must be installed."""
-    path = weights_place(given)
+    path = weights_place(source)
     gguf = path.suffix == ".gguf" and path.is_file()
-    if absent := [one for one in (RUNS if gguf else RUNS[:1]) if importlib.util.find_spec(one) is None]:
+    if absent := [library for library in (RUNS if gguf else RUNS[:1]) if importlib.util.find_spec(library) is None]:
         raise InputError(
             f"Hugging Face models need the library {', '.join(absent)}. Type: pip install {' '.join(absent)}"
         )
     local: dict[str, Any] = {"local_files_only": not fetch}
     if gguf:
-        return ModelPlace(given, str(path.parent), {**local, "gguf_file": path.name})
-    return ModelPlace(given, str(path), local)
+        return ModelPlace(source, str(path.parent), {**local, "gguf_file": path.name})
+    return ModelPlace(source, str(path), local)
 
 
 @contextlib.contextmanager
@@ -78,11 +78,11 @@ def opening(place: ModelPlace) -> Iterator[None]:
     except Exception as error:  # a stranger's folder may make it raise anything
         if place.options["local_files_only"] and not Path(place.where).exists():
             raise InputError(
-                f"{place.given} is neither a local folder nor a downloaded model. To download it from the hub, add "
+                f"{place.source} is neither a local folder nor a downloaded model. To download it from the hub, add "
                 "--fetch."
             ) from error
         reason = next(iter(str(error).splitlines()), "") or type(error).__name__
-        raise InputError(f"{place.given} holds no Hugging Face model: {reason}") from error
+        raise InputError(f"{place.source} holds no Hugging Face model: {reason}") from error
     finally:
         logging.set_verbosity(before)
 
@@ -103,8 +103,11 @@ def load_writer(place: ModelPlace, precision: torch.dtype) -> tuple[Any, Any]:
         kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         tokenizer = AutoTokenizer.from_pretrained(place.where, **place.options)
         model, report = kind.from_pretrained(place.where, **place.options, dtype=precision, output_loading_info=True)
-    refuse_missing(place, report["missing_keys"], "they would be random, and so would its responses. Name a model "
-                   "that was trained to write text.")  # fmt: skip
+    refuse_missing(
+        place,
+        report["missing_keys"],
+        "they would be random, and so would its responses. Name a model that was trained to write text.",
+    )
     return tokenizer, model
 
 
@@ -112,5 +115,5 @@ def refuse_missing(place: ModelPlace, keys: Any, why: str) -> None:
     """Weights that the architecture has and the folder lacks would be drawn at random, without a word."""
     if missing := sorted(keys):
         raise InputError(
-            f"{place.given} has no weights for {', '.join(missing[:3])}{' and more' * (len(missing) > 3)}: {why}"
+            f"{place.source} has no weights for {', '.join(missing[:3])}{' and more' * (len(missing) > 3)}: {why}"
         )

@@ -44,9 +44,9 @@ class Prompter:
         system = [message for message in messages[:1] if message["role"] == "system"]
         turns = list(messages[len(system) :])
         for start in range(len(turns)):
-            text, changes = self._text([*system, *turns[start:]])
+            text, changes = self._render([*system, *turns[start:]])
             _refuse_lost(text, turns[start:])
-            if self._fits(tokens := self._tokens(text)):
+            if self._cut_to_fit(tokens := self._tokenize(text)):
                 return ReadContext(text, tuple(tokens), (*changes, SHORTENED) if start else changes)
         return self._end_of([*system, *turns[-1:]], len(turns) > 1)
 
@@ -54,37 +54,37 @@ class Prompter:
         words = messages[-1]["content"].split()
         while len(words) > 1:
             words = words[len(words) // 8 + 1 :]
-            text, changes = self._text([*messages[:-1], messages[-1] | {"content": " ".join(words)}])
-            if self._fits(tokens := self._tokens(text)):
+            text, changes = self._render([*messages[:-1], messages[-1] | {"content": " ".join(words)}])
+            if self._cut_to_fit(tokens := self._tokenize(text)):
                 return ReadContext(text, tuple(tokens), (*changes, *([SHORTENED] if shortened else []), CUT))
         raise InputError(
-            f"The model reads {self.window} tokens beside its answer, too few for one word of a context. "
+            f"The model reads {self.window} tokens besides its answer, too few for one word of a context. "
             "Ask for shorter answers (--longest), or for another model."
         )
 
-    def _fits(self, tokens: Sequence[int]) -> bool:
+    def _cut_to_fit(self, tokens: Sequence[int]) -> bool:
         return self.window is None or len(tokens) <= self.window
 
-    def _tokens(self, text: str) -> list[int]:
+    def _tokenize(self, text: str) -> list[int]:
         templated = bool(getattr(self.tokenizer, "chat_template", None))
-        found = self.tokenizer(text, add_special_tokens=not templated, truncation=False, verbose=False)["input_ids"]
-        if not found:
+        numbers = self.tokenizer(text, add_special_tokens=not templated, truncation=False, verbose=False)["input_ids"]
+        if not numbers:
             raise InputError("The model's tokenizer makes no token of a context: its files are missing or broken.")
-        if self.words is not None and max(found) >= self.words:
+        if self.words is not None and max(numbers) >= self.words:
             raise InputError(
-                f"The model's tokenizer numbers its words up to {max(found):,} and more, and the model has "
+                f"The model's tokenizer numbers its words up to {max(numbers):,} and more, and the model has "
                 f"{self.words:,}: they do not belong together."
             )
-        return list(found)
+        return list(numbers)
 
-    def _text(self, messages: Sequence[Message]) -> tuple[str, tuple[str, ...]]:
+    def _render(self, messages: Sequence[Message]) -> tuple[str, tuple[str, ...]]:
         if not getattr(self.tokenizer, "chat_template", None):
-            said = [f"{one['role']}: {one['content']}" for one in messages]
-            return "\n".join([*said, *(["assistant:"] if self.cue else [])]), ()
+            lines = [f"{message['role']}: {message['content']}" for message in messages]
+            return "\n".join([*lines, *(["assistant:"] if self.cue else [])]), ()
         from jinja2.exceptions import TemplateError
 
         refused: TemplateError | None = None
-        for form, changes in _forms(messages):
+        for form, changes in _vary_forms(messages):
             try:
                 text = self.tokenizer.apply_chat_template(form, add_generation_prompt=True, tokenize=False)
             except TemplateError as error:
@@ -94,31 +94,31 @@ class Prompter:
         raise InputError(f"The model's chat template takes no such dialogue: {refused}") from refused
 
 
-def _forms(messages: Sequence[Message]) -> Iterator[tuple[list[Message], tuple[str, ...]]]:
+def _vary_forms(messages: Sequence[Message]) -> Iterator[tuple[list[Message], tuple[str, ...]]]:
     """The context as it is, and then what templates ask for that want two speakers in turn, the user first."""
     yield list(messages), ()
-    joined = _joined(messages)
+    joined = _join_turns(messages)
     changes = (MERGED,) if len(joined) < len(messages) else ()
     yield joined, changes
-    opening = _opened(joined)
+    opening = _add_opening(joined)
     yield opening, (*changes, OPENED) if len(opening) > len(joined) else changes
     if messages[0]["role"] == "system":
-        first, *rest = opening[1:]
-        folded = [{"role": "user", "content": f"{messages[0]['content']}\n\n{first['content']}".rstrip()}, *rest]
+        first, *tail = opening[1:]
+        folded = [{"role": "user", "content": f"{messages[0]['content']}\n\n{first['content']}".rstrip()}, *tail]
         yield folded, (*changes, FOLDED)
 
 
-def _joined(messages: Sequence[Message]) -> list[Message]:
-    found: list[Message] = []
-    for one in messages:
-        if found and found[-1]["role"] == one["role"]:
-            found[-1] = one | {"content": f"{found[-1]['content']}\n{one['content']}"}
+def _join_turns(messages: Sequence[Message]) -> list[Message]:
+    joined: list[Message] = []
+    for message in messages:
+        if joined and joined[-1]["role"] == message["role"]:
+            joined[-1] = message | {"content": f"{joined[-1]['content']}\n{message['content']}"}
         else:
-            found.append(dict(one))
-    return found
+            joined.append(dict(message))
+    return joined
 
 
-def _opened(messages: Sequence[Message]) -> list[Message]:
+def _add_opening(messages: Sequence[Message]) -> list[Message]:
     at = int(messages[0]["role"] == "system")
     opens = messages[at : at + 1] and messages[at]["role"] == "assistant"
     return [*messages[:at], *([{"role": "user", "content": ""}] if opens else []), *messages[at:]]
@@ -126,14 +126,14 @@ def _opened(messages: Sequence[Message]) -> list[Message]:
 
 def _refuse_lost(text: str, turns: Sequence[Message]) -> None:
     """A template may leave out what was said without a word: the model would answer something else."""
-    if lost := [one["content"] for one in turns if one["content"].strip() not in text]:
+    if lost := [turn["content"] for turn in turns if turn["content"].strip() not in text]:
         raise InputError(
             f"The model's chat template leaves out {len(lost)} of {len(turns)} turns, e.g. {lost[-1][:40]!r}. Mend it "
             "(chat_template.jinja, or chat_template in tokenizer_config.json)."
         )
 
 
-def told_changes(prompts: Sequence[ReadContext]) -> list[str]:
+def describe_changes(prompts: Sequence[ReadContext]) -> list[str]:
     """One sentence for each kind of change, with how many contexts it met."""
     met = Counter(change for prompt in prompts for change in prompt.changes)
     return [
@@ -146,6 +146,6 @@ def told_changes(prompts: Sequence[ReadContext]) -> list[str]:
 def window_of(config: Any, tokenizer: Any) -> int | None:
     """How many tokens a model reads at once, the least that its files say; None where they do not say."""
     names = ("max_position_embeddings", "n_positions", "n_ctx")
-    found = [value for name in names if (value := getattr(config, name, None))][:1]
+    windows = [value for name in names if (value := getattr(config, name, None))][:1]
     most = tokenizer.model_max_length  # a very large number where the folder does not say
-    return min([*found, *([most] if most < 10**6 else [])], default=None)
+    return min([*windows, *([most] if most < 10**6 else [])], default=None)

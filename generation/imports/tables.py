@@ -36,7 +36,7 @@ def parse_columns(text: str) -> dict[str, str]:
 def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str, Any]) -> list[Response]:
     """All responses of a table; every complaint names the row."""
     responses: list[Response] = []
-    seen: dict[tuple[object, ...], str] = {}
+    places: dict[tuple[object, ...], str] = {}
     for where, row in _rows(path):
         values = {field: row.get(columns.get(field, field), defaults.get(field)) for field in RESPONSE_FIELDS}
         if values["text"] is None or values["item"] is None or values["model"] is None:
@@ -46,7 +46,7 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
                 "Map them: --columns item=...,text=..., or give --model NAME for all rows."
             )
         response = _response(values, where)
-        if (first := seen.setdefault(response_key(response), where)) != where:
+        if (first := places.setdefault(response_key(response), where)) != where:
             raise InputError(
                 f"{where}: a second response of {response.model} to {response.item}, after {first}. Tell the two apart "
                 "by model, seed, checkpoint, decoding or draw."
@@ -84,15 +84,17 @@ def refuse_other_responses(earlier: Iterable[Response], new: Iterable[Response],
     """Refuse a table that would mix with what the study holds of the same seed, checkpoint, decoding and draw."""
     before, after = _texts_by_version(earlier), _texts_by_version(new)
     for version in before.keys() & after.keys():
-        held, brought = before[version], after[version]
-        if held == brought:
+        earlier_texts, brought = before[version], after[version]
+        if earlier_texts == brought:
             continue
-        changed = sum(held[item] != brought[item] for item in held.keys() & brought.keys())
+        changed = sum(earlier_texts[item] != brought[item] for item in earlier_texts.keys() & brought.keys())
         model, seed, checkpoint, decoding, draw = version
-        named = f"seed {seed}, checkpoint {checkpoint}, decoding {decoding}" + (f", draw {draw}" if draw else "")
+        version_name = f"seed {seed}, checkpoint {checkpoint}, decoding {decoding}" + (f", draw {draw}" if draw else "")
         raise InputError(
-            f"{table}: the study holds other responses of {model} ({named}): {changed} of its {len(held)} differ here, "
-            f"{len(held.keys() - brought.keys())} are missing and {len(brought.keys() - held.keys())} are new. "
+            f"{table}: the study holds other responses of {model} ({version_name}): {changed} of its "
+            f"{len(earlier_texts)} differ here, "
+            f"{len(earlier_texts.keys() - brought.keys())} are missing and "
+            f"{len(brought.keys() - earlier_texts.keys())} are new. "
             "Together they would be two systems under one name. Give this one a name of its own (--model), or let it "
             "take the earlier one's place: --replace."
         )
@@ -107,15 +109,16 @@ def _texts_by_version(responses: Iterable[Response]) -> dict[tuple[object, ...],
     return texts
 
 
-def refuse_strange_items(found: Sequence[Response], whole: Corpus, corpus: Path, table: Path) -> None:
+def refuse_strange_items(responses: Sequence[Response], whole: Corpus, corpus: Path, table: Path) -> None:
     """Responses to contexts that the corpus does not hold would be left out of every pair without a word."""
-    known = {one.item for split in ("train", "valid", "test") for one in examples(whole.split(split))}
-    strange = list(dict.fromkeys(response.item for response in found if response.item not in known))
+    known = {example.item for split in ("train", "valid", "test") for example in examples(whole.split(split))}
+    strange = list(dict.fromkeys(response.item for response in responses if response.item not in known))
     if strange:
-        shown, held = ", ".join(map(repr, strange[:5])), ", ".join(map(repr, sorted(known)[:3]))
+        samples, corpus_samples = ", ".join(map(repr, strange[:5])), ", ".join(map(repr, sorted(known)[:3]))
         raise InputError(
-            f"{table}: {len(strange)} of its {len({response.item for response in found})} items are not in {corpus}, "
-            f"e.g. {shown}. The corpus has items such as {held} (dialogue:n, n = index of the answered utterance). "
+            f"{table}: {len(strange)} of its {len({response.item for response in responses})} items are not in "
+            f"{corpus}, e.g. {samples}. The corpus has items such as {corpus_samples} (dialogue:n, n = index of the "
+            "answered utterance). "
             "Give the corpus of these responses (--corpus), or name the column with its ids: --columns item=..."
         )
 

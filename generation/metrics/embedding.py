@@ -21,10 +21,10 @@ from generation.vocabulary import PAD, Vocabulary
 Yardstick = Callable[[Sequence[str]], NDArray[np.float64]]
 
 
-def cosines(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
+def cosines(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Cosine of each row of one with the same row of two, 0-100; 0 where a vector is zero."""
-    norms = np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)
-    cosine: NDArray[np.float64] = np.divide((one * two).sum(1), norms, out=np.zeros(len(one)), where=norms > 0)
+    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    cosine: NDArray[np.float64] = np.divide((first * second).sum(1), norms, out=np.zeros(len(first)), where=norms > 0)
     return 100 * cosine
 
 

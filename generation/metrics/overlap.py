@@ -78,13 +78,13 @@ def rouge_l_counts(response: Tokens, reference: Tokens) -> OverlapCounts:
     return {"match": longest_common(response, reference), "length": len(response), "reference": len(reference)}
 
 
-def longest_common(one: Tokens, two: Tokens) -> int:
+def longest_common(first: Tokens, second: Tokens) -> int:
     """Length of the longest common subsequence; a row of the usual table is one integer (Hyyrö 2004)."""
     places: dict[str, int] = {}
-    for place, token in enumerate(two):
+    for place, token in enumerate(second):
         places[token] = places.get(token, 0) | 1 << place
-    row = full = (1 << len(two)) - 1
-    for token in one:
+    row = full = (1 << len(second)) - 1
+    for token in first:
         matched = row & places.get(token, 0)
         row = ((row + matched) | (row - matched)) & full
     return (row ^ full).bit_count()
@@ -92,8 +92,8 @@ def longest_common(one: Tokens, two: Tokens) -> int:
 
 def f_measure(counts: Mapping[str, float]) -> float:
     """2PR / (P + R) from matches and lengths."""
-    whole = counts["length"] + counts["reference"]
-    return 200 * counts["match"] / whole if whole else 0.0
+    length = counts["length"] + counts["reference"]
+    return 200 * counts["match"] / length if length else 0.0
 
 
 def meteor(response: Tokens, reference: Tokens, synonyms: Synonyms | None = None) -> float:
@@ -122,18 +122,18 @@ def _align(response: Tokens, reference: Tokens, synonyms: Synonyms | None) -> li
         open_places = [place for place in range(len(reference)) if place not in matches.values()]
         for place in reversed(range(len(response))):
             if place not in matches:
-                # Of stems, few of which are words: so nltk has it, and scores are compared with those of others.
-                alike = synonyms(stem(response[place]))
-                if found := [other for other in open_places if stem(reference[other]) in alike]:
-                    matches[place] = found[-1]
-                    open_places.remove(found[-1])
+                # Synonyms of stems, few of them words: nltk does so, and scores are compared with those of others.
+                senses = synonyms(stem(response[place]))
+                if fits := [place for place in open_places if stem(reference[place]) in senses]:
+                    matches[place] = fits[-1]
+                    open_places.remove(fits[-1])
     return sorted(matches.items())
 
 
 def distinct_counts(response: Tokens, order: int) -> OverlapCounts:
     """Different n-grams and all n-grams of one response."""
-    found = ngrams(response, order)
-    return {"different": len(found), "all": found.total()}
+    counts = ngrams(response, order)
+    return {"different": len(counts), "all": counts.total()}
 
 
 def overlap_scores(

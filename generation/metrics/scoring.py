@@ -77,15 +77,30 @@ def _row(
     condition = response.decoding + (f" draw {draw}" if draw else "")
     cluster = references[response.item].dialogue.dialogue
     return Score(
-        "token", task, response.model, response.seed, response.checkpoint, response.item, "reference", score, stats,
-        cluster, condition,
-    )  # fmt: skip
+        "token",
+        task,
+        response.model,
+        response.seed,
+        response.checkpoint,
+        response.item,
+        "reference",
+        score,
+        stats,
+        cluster,
+        condition,
+    )
 
 
 def forced_rows(
-    model: DialogueModel, examples: Sequence[Numbered], vocabulary: Vocabulary, *, name: str, seed: int,
-    checkpoint: str, batch_size: int = 32,
-) -> Iterator[Score]:  # fmt: skip
+    model: DialogueModel,
+    examples: Sequence[Numbered],
+    vocabulary: Vocabulary,
+    *,
+    name: str,
+    seed: int,
+    checkpoint: str,
+    batch_size: int = 32,
+) -> Iterator[Score]:
     """Perplexity a token of each reference (with <eos>), and BLEU-2 of the argmax under teacher forcing."""
     order = sorted(examples, key=lambda e: len(e.target))
     for start in range(0, len(order), batch_size):
@@ -102,9 +117,18 @@ def forced_rows(
                 ("bleu2_teacher_forced", bleu2(counts, smooth="exp"), counts),
             ):
                 yield Score(
-                    "token", task, name, seed, checkpoint, example.item, "reference", score, stats, cluster,
+                    "token",
+                    task,
+                    name,
+                    seed,
+                    checkpoint,
+                    example.item,
+                    "reference",
+                    score,
+                    stats,
+                    cluster,
                     "teacher-forced",
-                )  # fmt: skip
+                )
 
 
 @torch.inference_mode()

@@ -12,22 +12,68 @@ import re
 from functools import cache
 
 STEP_2 = {
-    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble",
-    "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al",
-    "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "bli": "ble",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
     "fulli": "ful",
-}  # fmt: skip
+}
 STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
 STEP_4 = {
-    "al": "", "ance": "", "ence": "", "er": "", "ic": "", "able": "", "ible": "", "ant": "", "ement": "", "ment": "",
-    "ent": "", "ion": "", "ou": "", "ism": "", "ate": "", "iti": "", "ous": "", "ive": "", "ize": "",
-}  # fmt: skip
+    "al": "",
+    "ance": "",
+    "ence": "",
+    "er": "",
+    "ic": "",
+    "able": "",
+    "ible": "",
+    "ant": "",
+    "ement": "",
+    "ment": "",
+    "ent": "",
+    "ion": "",
+    "ou": "",
+    "ism": "",
+    "ate": "",
+    "iti": "",
+    "ous": "",
+    "ive": "",
+    "ize": "",
+}
 
 IRREGULAR = {
-    "sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news", "howe": "howe",
-    "inning": "inning", "innings": "inning", "outing": "outing", "outings": "outing", "canning": "canning",
-    "cannings": "canning", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
-}  # fmt: skip
+    "sky": "sky",
+    "skies": "sky",
+    "dying": "die",
+    "lying": "lie",
+    "tying": "tie",
+    "news": "news",
+    "howe": "howe",
+    "inning": "inning",
+    "innings": "inning",
+    "outing": "outing",
+    "outings": "outing",
+    "canning": "canning",
+    "cannings": "canning",
+    "proceed": "proceed",
+    "exceed": "exceed",
+    "succeed": "succeed",
+}
 
 
 @cache

@@ -16,13 +16,20 @@ HOMES = (Path("/usr/share/wordnet"), Path("/usr/local/share/wordnet"))
 # WordNet's rules of detachment (its manual page morphy): an ending, and what stands in its place in the base form.
 ENDINGS = {
     "noun": (
-        ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
-        ("men", "man"), ("ies", "y"),
+        ("s", ""),
+        ("ses", "s"),
+        ("ves", "f"),
+        ("xes", "x"),
+        ("zes", "z"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("men", "man"),
+        ("ies", "y"),
     ),
     "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
     "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "adv": (),
-}  # fmt: skip
+}
 
 
 def find_wordnet() -> Path | None:
@@ -80,7 +87,7 @@ def _index(path: Path) -> list[bytes]:
 
 
 def _senses(index: Sequence[bytes], lemma: str) -> list[int]:
-    """The places of the senses of a lemma, of which there are none where WordNet does not have it."""
+    """The places of the senses of a lemma; none where WordNet does not have it."""
     start = lemma.encode() + b" "
     line = index[place] if (place := bisect_left(index, start)) < len(index) else b""
     return _places(line) if line.startswith(start) else []

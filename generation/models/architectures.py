@@ -1,6 +1,6 @@
 """The table of architectures: the class of each name, the papers' sizes, those of their code, and two smaller presets.
 
-To add one: a module with a `DialogueModel` beside this one, and a row in ARCHITECTURES.
+To add one: a module with a `DialogueModel` in this folder, and a row in ARCHITECTURES.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ ARCHITECTURES = {
 
 def sizes_of(model: str, preset: str) -> dict[str, Any]:
     """The sizes of a preset as plain values."""
-    made = ARCHITECTURES[known(model)]
-    return asdict(getattr(made, preset) or made.paper)
+    architecture = ARCHITECTURES[known(model)]
+    return asdict(getattr(architecture, preset) or architecture.paper)
 
 
 def build(model: str, vocabulary: int, sizes: dict[str, Any]) -> DialogueModel:
     """An architecture with fresh weights (drawn from torch's global generator: seed it first)."""
-    made = ARCHITECTURES[known(model)]
-    return made.module(vocabulary, type(made.paper)(**sizes))
+    architecture = ARCHITECTURES[known(model)]
+    return architecture.module(vocabulary, type(architecture.paper)(**sizes))
 
 
 def known(model: str) -> str:

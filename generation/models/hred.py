@@ -40,10 +40,10 @@ class HRED(Attentive):
         """Read utterances, then contexts; padding is read on neither level."""
         parts = split_utterances(contexts)
         _, (h, _) = run_masked(self.utterance, self.source(parts.contexts.tokens), parts.contexts.mask)
-        read = h.new_zeros(len(parts.counts), int(parts.counts.max()), h.shape[2])
-        read = read.index_put((parts.row, parts.place), h[-1])
-        mask = torch.arange(read.shape[1], device=read.device) < parts.counts[:, None]
-        outputs, state = run_masked(self.context, read, mask)
+        utterances = h.new_zeros(len(parts.counts), int(parts.counts.max()), h.shape[2])
+        utterances = utterances.index_put((parts.row, parts.place), h[-1])
+        mask = torch.arange(utterances.shape[1], device=utterances.device) < parts.counts[:, None]
+        outputs, state = run_masked(self.context, utterances, mask)
         return Encoded(outputs, mask, batch_first(state), state[0].transpose(0, 1))
 
 

@@ -42,7 +42,7 @@ class DialogueModel(nn.Module):
 
     pooling: str
     has_lstms = True
-    attends = True  # whether the decoder looks at `memory`, beside the state that it starts from
+    attends = True  # whether the decoder looks at `memory` as well as the state that it starts from
 
     def __init__(self, vocabulary: int, hidden: int) -> None:
         super().__init__()

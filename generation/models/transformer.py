@@ -45,8 +45,8 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """Look from x (batch x time x width) at keys and values; `mask` is True where one may look."""
-        found = scaled_dot_product_attention(self._split(self.query(x)), keys, values, attn_mask=mask)
-        return torch.as_tensor(self.out(found.transpose(1, 2).flatten(2)))
+        heads = scaled_dot_product_attention(self._split(self.query(x)), keys, values, attn_mask=mask)
+        return torch.as_tensor(self.out(heads.transpose(1, 2).flatten(2)))
 
     def _split(self, x: Tensor) -> Tensor:
         batch, time, width = x.shape
@@ -136,14 +136,14 @@ class Transformer(DialogueModel):
     def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """One step of free running."""
         across, past = state[: len(state) // 2], state[len(state) // 2 :]
-        x, kept = self._place(self.target(tokens[:, None]), past[0].shape[2]), []
+        x, cache = self._place(self.target(tokens[:, None]), past[0].shape[2]), []
         for number, block in enumerate(layers_of(self.decoder)):
             x, keys, values = block.look_back(x, None, (past[2 * number], past[2 * number + 1]))
-            kept += [keys, values]
+            cache += [keys, values]
             x = block.think(
                 block.look_across(x, across[2 * number], across[2 * number + 1], encoded.mask[:, None, None])
             )
-        return self.decoder_norm(x)[:, 0], (*across, *kept)
+        return self.decoder_norm(x)[:, 0], (*across, *cache)
 
     def _place(self, embedded: Tensor, first: int) -> Tensor:
         scaled = embedded * math.sqrt(self.width)

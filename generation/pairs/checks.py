@@ -36,14 +36,14 @@ def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pai
         # The kind changes with every second pair and the right side with every pair, so each kind has both equally
         # often.
         kind = CHECK_KINDS[(len(pairs) // 2) % 2]
-        bad = _scrambled(example, rng) if kind == "scrambled" else _off_topic(example, pool, rng)
+        bad = _scramble(example, rng) if kind == "scrambled" else _choose_off_topic(example, pool, rng)
         if bad is not None:
             used.add(example.dialogue.dialogue)
-            pairs.append(_check(example, bad, kind, right="ab"[len(pairs) % 2], seed=seed))
+            pairs.append(_make_check(example, bad, kind, right="ab"[len(pairs) % 2], seed=seed))
     return pairs
 
 
-def _check(example: Example, bad: Candidate, kind: str, *, right: str, seed: int) -> Pair:
+def _make_check(example: Example, bad: Candidate, kind: str, *, right: str, seed: int) -> Pair:
     name = f"{child_seed(seed, 'pair', 'check', kind, example.item):016x}"
     good = reference(example)
     pair = Pair(
@@ -68,7 +68,7 @@ def _is_telling(example: Example) -> bool:
     )
 
 
-def _scrambled(example: Example, rng: random.Random) -> Candidate | None:
+def _scramble(example: Example, rng: random.Random) -> Candidate | None:
     """The reference in an order in which no two neighbours stay neighbours."""
     words = tokenize(example.target.text)
     neighbours = set(itertools.pairwise(words))
@@ -79,16 +79,16 @@ def _scrambled(example: Example, rng: random.Random) -> Candidate | None:
     return None
 
 
-def _off_topic(example: Example, pool: Sequence[Example], rng: random.Random) -> Candidate | None:
+def _choose_off_topic(example: Example, pool: Sequence[Example], rng: random.Random) -> Candidate | None:
     """A reference of another dialogue that shares no telling word with this context or its reference."""
     near = _context_words(example) | telling_words(example.target.text)
-    for other in _elsewhere(example, pool, rng):
-        if telling_words(other.target.text) and not telling_words(other.target.text) & near:
-            return Candidate(reference(other).text, "off-topic", None, "reference")
+    for candidate in _draw_elsewhere(example, pool, rng):
+        if telling_words(candidate.target.text) and not telling_words(candidate.target.text) & near:
+            return Candidate(reference(candidate).text, "off-topic", None, "reference")
     return None
 
 
-def _elsewhere(example: Example, pool: Sequence[Example], rng: random.Random) -> Iterator[Example]:
-    for other in rng.sample(list(pool), min(len(pool), 200)):
-        if other.dialogue is not example.dialogue:
-            yield other
+def _draw_elsewhere(example: Example, pool: Sequence[Example], rng: random.Random) -> Iterator[Example]:
+    for candidate in rng.sample(list(pool), min(len(pool), 200)):
+        if candidate.dialogue is not example.dialogue:
+            yield candidate

@@ -49,25 +49,25 @@ def seed_bleus(responses: Sequence[Response], references: Mapping[str, Example])
         if response.seed is not None and response.item in references and not response.extra.get("draw", 0):
             counts = bleu_counts(tokenize(response.text), tokenize(references[response.item].target.text))
             rows.setdefault(response.model, {}).setdefault(response.seed, []).append(counts)
-    found = [
+    spreads = [
         SeedBleu(model, {seed: bleu2(add_counts(counts), smooth="exp") for seed, counts in sorted(seeds.items())})
         for model, seeds in rows.items()
         if len(seeds) > 1
     ]
-    if not found:
+    if not spreads:
         raise InputError("Pairs need an architecture with at least two seeds. Train more: --seeds 0-2, then sample.")
-    return sorted(found, key=lambda spread: (spread.sd, spread.model))
+    return sorted(spreads, key=lambda spread: (spread.sd, spread.model))
 
 
 def of_checkpoint(name: str, responses: Sequence[Response]) -> list[Response]:
     """The responses of one checkpoint."""
-    kept = [response for response in responses if response.checkpoint == name]
-    if not kept:
+    matches = [response for response in responses if response.checkpoint == name]
+    if not matches:
         legal = ", ".join(sorted({response.checkpoint for response in responses}))
         raise InputError(
             f"responses.jsonl has no responses of checkpoint {name!r}. It has: {legal}. Name one: --checkpoint"
         )
-    return kept
+    return matches
 
 
 def chosen_decoding(name: str, responses: Sequence[Response], model: str) -> str:
@@ -108,25 +108,28 @@ def choose_contexts(items: Sequence[str], n: int, *, seed: int) -> list[str]:
 def real_pairs(answers: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
     """`n` pairs over all pairs of seeds of one architecture in turn."""
     seeds = sorted({s for s, draw in answers if draw == 0 and s != NO_SEED})
-    sides = [(answers[one, 0], answers[two, 0], f"{one}-{two}") for one, two in combinations(seeds, 2)]
+    sides = [(answers[first, 0], answers[second, 0], f"{first}-{second}") for first, second in combinations(seeds, 2)]
     if not sides:
         raise InputError("No context was answered by two seeds of this architecture. Run sample again for all seeds.")
     return _in_turn(sides, examples, n, seed=seed)
 
 
-def system_pairs(one: Answers, two: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
+def system_pairs(first: Answers, second: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
     """`n` pairs of two systems: under the seeds that both have, else every seed of one with every seed of the other."""
-    ones, twos = (sorted({s for s, draw in answers if draw == 0}) for answers in (one, two))
-    chosen = [(s, s) for s in ones if s in twos] or list(product(ones, twos))
-    return _in_turn([(one[s, 0], two[t, 0], f"{s}-{t}") for s, t in chosen], examples, n, seed=seed)
+    first_seeds, second_seeds = (sorted({s for s, draw in answers if draw == 0}) for answers in (first, second))
+    chosen = [(s, s) for s in first_seeds if s in second_seeds] or list(product(first_seeds, second_seeds))
+    return _in_turn([(first[s, 0], second[t, 0], f"{s}-{t}") for s, t in chosen], examples, n, seed=seed)
 
 
 def _in_turn(
     sides: Sequence[tuple[Mapping[str, Response], Mapping[str, Response], str]],
-    examples: Mapping[str, Example], n: int, *, seed: int,
-) -> list[Pair]:  # fmt: skip
+    examples: Mapping[str, Example],
+    n: int,
+    *,
+    seed: int,
+) -> list[Pair]:
     """Pairs over all given sides in turn; a context comes back only when all have been used."""
-    shared = [item for item in examples if all(item in one and item in two for one, two, _ in sides)]
+    shared = [item for item in examples if all(item in first and item in second for first, second, _ in sides)]
     if not shared:
         raise InputError("No context was answered by all the systems to be paired. Run sample again, or import more.")
     contexts = choose_contexts(shared, n, seed=seed)
@@ -134,11 +137,11 @@ def _in_turn(
     for k in range(min(n, len(contexts) * len(sides))):
         turn, place = divmod(k, len(contexts))
         # Shifted by one in every round: a context that comes back meets another pair of seeds.
-        one, two, seeds = sides[(place + turn) % len(sides)]
+        first, second, seeds = sides[(place + turn) % len(sides)]
         example = examples[contexts[place]]
-        left, right = candidate(one[example.item]), candidate(two[example.item])
-        systems = left.model if left.model == right.model else f"{left.model}-{right.model}"
-        pairs.append(make_pair(example, left, right, "real", f"{systems}:{seeds}", seed=seed))
+        response_a, response_b = candidate(first[example.item]), candidate(second[example.item])
+        systems = response_a.model if response_a.model == response_b.model else f"{response_a.model}-{response_b.model}"
+        pairs.append(make_pair(example, response_a, response_b, "real", f"{systems}:{seeds}", seed=seed))
     return pairs
 
 
@@ -148,9 +151,9 @@ def within_seed(answers: Answers, examples: Mapping[str, Example], n: int, *, se
     shared = [i for i in examples if seeds and all(i in answers[s, d] for s in seeds for d in (0, 1))]
     pairs = []
     for place, item in enumerate(choose_contexts(shared, n, seed=child_seed(seed, "within-seed"))):
-        one = seeds[place % len(seeds)]
-        left, right = (candidate(answers[one, draw][item]) for draw in (0, 1))
-        pairs.append(make_pair(examples[item], left, right, "control", "within-seed", seed=seed))
+        own = seeds[place % len(seeds)]
+        response_a, response_b = (candidate(answers[own, draw][item]) for draw in (0, 1))
+        pairs.append(make_pair(examples[item], response_a, response_b, "control", "within-seed", seed=seed))
     return pairs
 
 
@@ -163,11 +166,11 @@ def against_reference(
     shared = [item for item in examples if all(item in answers[s, 0] for s in seeds)]
     rng, pairs = child_random(seed, name, "draws"), []
     for place, item in enumerate(choose_contexts(shared, n, seed=child_seed(seed, name))):
-        example, given = examples[item], answers[seeds[place % len(seeds)], 0]
-        others = [i for i in shared if examples[i].dialogue is not example.dialogue]
-        if stray and not others:
+        example, by_item = examples[item], answers[seeds[place % len(seeds)], 0]
+        strays = [i for i in shared if examples[i].dialogue is not example.dialogue]
+        if stray and not strays:
             break
-        response = given[rng.choice(others) if stray else item]
+        response = by_item[rng.choice(strays) if stray else item]
         pairs.append(make_pair(example, reference(example), candidate(response), "control", name, seed=seed))
     return pairs
 
@@ -182,14 +185,24 @@ def reference(example: Example) -> Candidate:
     return Candidate(normalize(example.target.text), "reference", None, "reference")
 
 
-def make_pair(example: Example, one: Candidate, two: Candidate, kind: PairKind, contrast: str, *, seed: int) -> Pair:
+def make_pair(
+    example: Example, first: Candidate, second: Candidate, kind: PairKind, contrast: str, *, seed: int
+) -> Pair:
     """A pair with its sides drawn by chance."""
     name = f"{child_seed(seed, 'pair', kind, contrast, example.item):016x}"
-    a, b = (one, two) if child_random(seed, "sides", name).random() < 0.5 else (two, one)
+    a, b = (first, second) if child_random(seed, "sides", name).random() < 0.5 else (second, first)
     return Pair(
-        name, example.item, context_shown(example), a, b, kind, one.text == two.text, example.dialogue.dialogue,
-        None, contrast,
-    )  # fmt: skip
+        name,
+        example.item,
+        context_shown(example),
+        a,
+        b,
+        kind,
+        first.text == second.text,
+        example.dialogue.dialogue,
+        None,
+        contrast,
+    )
 
 
 def context_shown(example: Example) -> tuple[Utterance, ...]:

@@ -35,39 +35,42 @@ def response_sets(
     All systems at once where they are as many; each alone where `size` is 1; else every combination in turn, one a
     context. With `distinct`, contexts are left out to which two of the set said the same.
     """
-    shared = [item for item in examples if all(item in said for said in systems.values())]
+    shared = [item for item in examples if all(item in answers for answers in systems.values())]
     if not shared:
         raise InputError("No context was answered by all these systems. Run sample again, or name fewer: --models.")
     groups = [(name,) for name in systems] if size == 1 else list(combinations(systems, size))
     turns = cycle(child_random(seed, "groups").sample(groups, len(groups)))
-    made: list[ResponseSet] = []
+    sets: list[ResponseSet] = []
     used = 0
     for item in choose_contexts(shared, len(shared), seed=seed):
         if used == contexts:
             break
         now = groups if size == 1 else [next(turns)]
-        found = [made_set(examples[item], [candidate(systems[n][item]) for n in names], "real", seed=seed)
-                 for names in now]  # fmt: skip
-        if distinct and any(len({r.text for r in one.responses}) < len(one.responses) for one in found):
+        new_sets = [
+            make_set(examples[item], [candidate(systems[n][item]) for n in names], "real", seed=seed) for names in now
+        ]
+        if distinct and any(
+            len({r.text for r in response_set.responses}) < len(response_set.responses) for response_set in new_sets
+        ):
             continue
-        made, used = made + found, used + 1
-    if not made:
+        sets, used = sets + new_sets, used + 1
+    if not sets:
         raise InputError("In every context two systems said the same. Leave out --distinct, and let ranks be equal.")
-    return made
+    return sets
 
 
-def made_set(
+def make_set(
     example: Example, responses: Sequence[Candidate], kind: PairKind, *, seed: int, answer: str | None = None
 ) -> ResponseSet:
     """A set of these responses; its id says nothing about what it is."""
-    who = [f"{one.model}-{one.seed}" for one in responses]
+    who = [f"{response.model}-{response.seed}" for response in responses]
     return ResponseSet(
         set=f"{child_seed(seed, 'set', kind, example.item, *who):016x}",
         item=example.item,
         context=context_shown(example),
         responses=responses,
         kind=kind,
-        identical=len({one.text for one in responses}) == 1 < len(responses),
+        identical=len({response.text for response in responses}) == 1 < len(responses),
         dialogue=example.dialogue.dialogue,
         answer=answer,
     )
@@ -79,26 +82,33 @@ def sets_of_checks(checks: Sequence[Pair], size: int, *, seed: int) -> list[Resp
     One that stands alone must be rated in its half of the scale, high and low in turn. The further bad ones are good
     responses of other checks, which answer other dialogues.
     """
-    found = []
+    sets = []
     for number, pair in enumerate(checks):
         good, bad = (pair.a, pair.b) if pair.answer == "a" else (pair.b, pair.a)
         if size == 1:
-            shown, answer = ([bad], "low:0") if number % 2 else ([good], "high:0")
+            responses, answer = ([bad], "low:0") if number % 2 else ([good], "high:0")
         else:
-            strays = [(one.a if one.answer == "a" else one.b).text for one in _rotated(checks, number)]
-            more = list(islice((text for text in dict.fromkeys(strays) if text not in (good.text, bad.text)), size - 2))
-            if len(more) < size - 2:
-                raise InputError(f"{len(checks)} checks are too few for sets of {size}: their bad responses are others'"
-                                 f" good ones. Ask for {size} or more: --checks.")  # fmt: skip
-            shown = [bad, *(Candidate(text, "off-topic", None, "reference") for text in more)]
+            strays = [
+                (other_check.a if other_check.answer == "a" else other_check.b).text
+                for other_check in _rotate(checks, number)
+            ]
+            further_texts = list(
+                islice((text for text in dict.fromkeys(strays) if text not in (good.text, bad.text)), size - 2)
+            )
+            if len(further_texts) < size - 2:
+                raise InputError(
+                    f"{len(checks)} checks are too few for sets of {size}: their bad responses are others'"
+                    f" good ones. Ask for {size} or more: --checks."
+                )
+            responses = [bad, *(Candidate(text, "off-topic", None, "reference") for text in further_texts)]
             place = child_random(seed, "place", pair.pair).randrange(size)
-            shown, answer = [*shown[:place], good, *shown[place:]], f"best:{place}"
-        same = len({one.text for one in shown}) == 1 < len(shown)
+            responses, answer = [*responses[:place], good, *responses[place:]], f"best:{place}"
+        same = len({other_check.text for other_check in responses}) == 1 < len(responses)
         name = f"{child_seed(seed, 'set', 'check', pair.pair):016x}"
-        found.append(ResponseSet(name, pair.item, pair.context, shown, "check", same, pair.dialogue, answer))
-    return found
+        sets.append(ResponseSet(name, pair.item, pair.context, responses, "check", same, pair.dialogue, answer))
+    return sets
 
 
-def _rotated(checks: Sequence[Pair], number: int) -> list[Pair]:
+def _rotate(checks: Sequence[Pair], number: int) -> list[Pair]:
     """The other checks, beginning after this one: of other dialogues, since each dialogue makes one."""
     return [*checks[number + 1 :], *checks[:number]]

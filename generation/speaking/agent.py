@@ -18,7 +18,7 @@ from generation.decoding import NEVER_WRITTEN, RESPONSE, Decoded, Decoding, Part
 from generation.models.interface import DialogueModel
 from generation.numbering import Data, Numbered
 from generation.speaking.belief import believed, changed
-from generation.speaking.speech import END, LONGEST_BELIEF, Speech, annotated_state, numbered
+from generation.speaking.speech import END, LONGEST_BELIEF, Speech, annotated_state, number_words
 from generation.vocabulary import EOS, EOU, SPECIAL, Vocabulary
 
 GREEDY = parse_decoding("greedy")
@@ -43,56 +43,64 @@ class Speaker:
     vocabulary: Vocabulary
     device: torch.device
 
-    def validated(self, rows: Sequence[Numbered]) -> list[Spoken]:
+    def answer_validation(self, rows: Sequence[Numbered]) -> list[Spoken]:
         """Greedy answers to single contexts; the belief before each is the annotated one."""
-        told = [row.target[: row.given[1]] for row in rows]
+        beginnings = [row.target[: row.unscored[1]] for row in rows]
         before = [self._read_belief(row.context) for row in rows] if self.speech.is_agent else []
-        return self._answers([row.context for row in rows], before, told, GREEDY, 0, [row.item for row in rows])
+        return self._answers([row.context for row in rows], before, beginnings, GREEDY, 0, [row.item for row in rows])
 
-    def alone(self, rows: Sequence[Numbered], how: Decoding, seed: int) -> dict[str, Spoken]:
+    def answer_alone(self, rows: Sequence[Numbered], how: Decoding, seed: int) -> dict[str, Spoken]:
         """Item -> the reply to a single context."""
         items = [row.item for row in rows]
         return dict(zip(items, self._answers([row.context for row in rows], (), (), how, seed, items), strict=True))
 
-    def whole(self, dialogues: Sequence[Dialogue], how: Decoding, seed: int) -> dict[str, Spoken]:
+    def answer_dialogues(self, dialogues: Sequence[Dialogue], how: Decoding, seed: int) -> dict[str, Spoken]:
         """Item -> what is said, for every system turn of the dialogues."""
         turns = [list(examples([dialogue])) for dialogue in dialogues]
         before: list[State] = [{} for _ in dialogues]
-        found: dict[str, Spoken] = {}
+        spoken: dict[str, Spoken] = {}
         for k in range(max(map(len, turns), default=0)):
-            rows = [row for row, of in enumerate(turns) if k < len(of)]
+            rows = [row for row, system_turns in enumerate(turns) if k < len(system_turns)]
             now = [turns[row][k] for row in rows]
-            annotated = [annotated_state(one.dialogue, one.n) for one in now]
+            annotated = [annotated_state(example.dialogue, example.n) for example in now]
             contexts = [
-                self.speech.context(one, before[row], self.vocabulary) for row, one in zip(rows, now, strict=True)
+                self.speech.context(example, before[row], self.vocabulary)
+                for row, example in zip(rows, now, strict=True)
             ]
             known = [before[row] for row in rows]
-            told = [self.speech.told(*pair, self.vocabulary) for pair in zip(known, annotated, strict=True)]
-            answers = self._answers(contexts, known, told, how, seed, [one.item for one in now])
-            for row, one, answer, state in zip(rows, now, answers, annotated, strict=True):
+            beginnings = [
+                self.speech.number_prefix(*pair, self.vocabulary) for pair in zip(known, annotated, strict=True)
+            ]
+            answers = self._answers(contexts, known, beginnings, how, seed, [example.item for example in now])
+            for row, example, answer, state in zip(rows, now, answers, annotated, strict=True):
                 before[row] = state if answer.state is None else answer.state
-                found[one.item] = answer
-        return found
+                spoken[example.item] = answer
+        return spoken
 
     def _answers(
-        self, contexts: Sequence[Sequence[int]], before: Sequence[State], told: Sequence[Sequence[int]], how: Decoding,
-        seed: int, items: Sequence[str],
-    ) -> list[Spoken]:  # fmt: skip
-        """`before`: what was believed; `told`: what `policy` is told, belief and database's answer as annotated."""
+        self,
+        contexts: Sequence[Sequence[int]],
+        before: Sequence[State],
+        beginnings: Sequence[Sequence[int]],
+        how: Decoding,
+        seed: int,
+        items: Sequence[str],
+    ) -> list[Spoken]:
+        """`before`: what was believed; `beginnings`: the annotated belief and database's answer, given to `policy`."""
         if not self.speech.is_agent:
             plain = self._write(contexts, how, seed, items, RESPONSE)
-            return [Spoken(one.tokens, one.logprob) for one in plain]
+            return [Spoken(decoded.tokens, decoded.logprob) for decoded in plain]
         if self.speech.kind == "policy":
-            replies = self._write(contexts, how, seed, items, self._reply, told)
-            return [Spoken(one.tokens, one.logprob) for one in replies]
+            replies = self._write(contexts, how, seed, items, self._reply, beginnings)
+            return [Spoken(decoded.tokens, decoded.logprob) for decoded in replies]
         beliefs = self._write(contexts, GREEDY, 0, items, self._belief)
         states = [
-            changed(known, believed(self.vocabulary.words[number] for number in one.tokens))
-            for known, one in zip(before, beliefs, strict=True)
+            changed(known, believed(self.vocabulary.words[number] for number in decoded.tokens))
+            for known, decoded in zip(before, beliefs, strict=True)
         ]
         behind = [
-            [*one.tokens, self._number(END), *numbered(self.speech.answer_words(state), self.vocabulary)]
-            for one, state in zip(beliefs, states, strict=True)
+            [*decoded.tokens, self._number(END), *number_words(self.speech.answer_words(state), self.vocabulary)]
+            for decoded, state in zip(beliefs, states, strict=True)
         ]
         replies = self._write(contexts, how, seed, items, self._reply, behind)
         return [
@@ -106,20 +114,27 @@ class Speaker:
         return believed(words)
 
     def _write(
-        self, contexts: Sequence[Sequence[int]], how: Decoding, seed: int, items: Sequence[str], part: Part,
-        told: Sequence[Sequence[int]] = (),
-    ) -> list[Decoded]:  # fmt: skip
-        return respond(self.model, contexts, how=how, seed=seed, items=items, device=self.device, part=part, told=told)
+        self,
+        contexts: Sequence[Sequence[int]],
+        how: Decoding,
+        seed: int,
+        items: Sequence[str],
+        part: Part,
+        beginnings: Sequence[Sequence[int]] = (),
+    ) -> list[Decoded]:
+        return respond(
+            self.model, contexts, how=how, seed=seed, items=items, device=self.device, part=part, beginnings=beginnings
+        )
 
     @property
     def _belief(self) -> Part:
-        own = numbered(self.speech.marks, self.vocabulary)
+        own = number_words(self.speech.marks, self.vocabulary)
         never = (*range(len(SPECIAL)), *(number for number in own if number != self._number(END)))
         return Part(self._number(END), never, LONGEST_BELIEF, may_be_empty=True)
 
     @property
     def _reply(self) -> Part:
-        return Part(EOS, (*NEVER_WRITTEN, *numbered(self.speech.marks, self.vocabulary)))
+        return Part(EOS, (*NEVER_WRITTEN, *number_words(self.speech.marks, self.vocabulary)))
 
     def _number(self, word: str) -> int:
         return self.vocabulary.numbers[word]
@@ -127,7 +142,9 @@ class Speaker:
 
 def joint_accuracy(rows: Sequence[Numbered], answers: Sequence[Spoken]) -> float:
     """The share of contexts in which what is believed anew is what is annotated, word by word."""
-    right = [answer.belief == tuple(row.target[: row.given[0] - 1]) for row, answer in zip(rows, answers, strict=True)]
+    right = [
+        answer.belief == tuple(row.target[: row.unscored[0] - 1]) for row, answer in zip(rows, answers, strict=True)
+    ]
     return sum(right) / len(right)
 
 

@@ -45,11 +45,11 @@ def changes(before: State, now: State) -> dict[str, dict[str, str]]:
     {'hotel': {'stars': '3', 'area': 'none'}, 'taxi': {'leave': '16:15'}}
     """
     old, new = _flat(before), _flat(now)
-    found: dict[str, dict[str, str]] = {}
+    differences: dict[str, dict[str, str]] = {}
     for (domain, name), value in [*new.items(), *((key, NO_MORE) for key in old if key not in new)]:
         if old.get((domain, name)) != value:
-            found.setdefault(domain, {})[name] = value
-    return found
+            differences.setdefault(domain, {})[name] = value
+    return differences
 
 
 def changed(before: State, written: State) -> dict[str, dict[str, str]]:

@@ -3,9 +3,9 @@
 `reply`: the next utterance, as it stands in the corpus.
 `task`: an agent's turn. It reads what it believed before and the dialogue so far; it writes what it believes anew and
 <eob>; the database says how many rows match, in a word for each believed domain; it writes its reply with placeholders.
-`policy`: the same with the annotated belief told, so that the reply alone is written.
+`policy`: the same with the annotated belief given, so that only the reply is written.
 
-To add a kind: its name in KINDS, and what it reads and is told in `number`, how it
+To add a kind: its name in KINDS, and what it reads and is given in `number`, how it
 answers in `agent.py`.
 """
 
@@ -63,7 +63,7 @@ class Speech:
 
     @property
     def recipe(self) -> tuple[str, ...]:
-        """What responses follow from beside model and contexts: the kind, and a hash of the databases."""
+        """What responses depend on, apart from model and contexts: the kind, and a hash of the databases."""
         if not self.is_agent:
             return ()
         rows = json.dumps({name: table.rows for name, table in sorted(self.tables.items())}, sort_keys=True)
@@ -93,24 +93,24 @@ class Speech:
         ]
 
     def number(self, example: Example, vocabulary: Vocabulary) -> tuple[list[int], list[int], tuple[int, int]]:
-        """Context and target as numbers, and from where to where the target is told to the model."""
+        """Context and target as numbers, and from where to where the target is given to the model."""
         dialogue, n, target = example.dialogue, example.n, example.target
         if not self.is_agent:
             return vocabulary.context(example.context, target.speaker), vocabulary.target(target), (0, 0)
         before = annotated_state(dialogue, n - 2)
-        told = self.told(before, annotated_state(dialogue, n), vocabulary)
-        reply = numbered(reply_words(dialogue, n), vocabulary)[: LONGEST_TARGET - 1]
-        first = told.index(vocabulary.numbers[END]) + 1 if self.kind == "task" else 0
-        return self.context(example, before, vocabulary), [*told, *reply, EOS], (first, len(told))
+        beginning = self.number_prefix(before, annotated_state(dialogue, n), vocabulary)
+        reply = number_words(reply_words(dialogue, n), vocabulary)[: LONGEST_TARGET - 1]
+        first = beginning.index(vocabulary.numbers[END]) + 1 if self.kind == "task" else 0
+        return self.context(example, before, vocabulary), [*beginning, *reply, EOS], (first, len(beginning))
 
-    def told(self, before: State, state: State, vocabulary: Vocabulary) -> list[int]:
+    def number_prefix(self, before: State, state: State, vocabulary: Vocabulary) -> list[int]:
         """What stands before a reply: what is believed anew, <eob>, the database's answer."""
-        belief = numbered(belief_words(changes(before, state)), vocabulary)[:LONGEST_BELIEF]
-        return [*belief, vocabulary.numbers[END], *numbered(self.answer_words(state), vocabulary)]
+        belief = number_words(belief_words(changes(before, state)), vocabulary)[:LONGEST_BELIEF]
+        return [*belief, vocabulary.numbers[END], *number_words(self.answer_words(state), vocabulary)]
 
     def context(self, example: Example, before: State, vocabulary: Vocabulary) -> list[int]:
         """What an agent reads: its belief before this turn, and the newest words of the dialogue."""
-        belief = numbered(belief_words(before), vocabulary)[:LONGEST_BELIEF]
+        belief = number_words(belief_words(before), vocabulary)[:LONGEST_BELIEF]
         history = vocabulary.context(example.context, example.target.speaker, LONGEST_HISTORY)
         return [vocabulary.numbers[BELIEF], *belief, EOU, *history]
 
@@ -127,7 +127,7 @@ def speech_of(kind: str, corpus: Corpus) -> Speech:
     """What is to be spoken about this corpus; an agent's needs are looked for."""
     if kind == "reply":
         return REPLY
-    if lacking := _lacking(corpus):
+    if lacking := _list_lacking(corpus):
         raise InputError(
             f"--speak {kind} needs {', '.join(lacking)}, which this corpus has not. Give one with states, system acts "
             "and databases (--db FOLDER where these lie apart), or leave --speak out."
@@ -135,23 +135,23 @@ def speech_of(kind: str, corpus: Corpus) -> Speech:
     return Speech(kind, domain_tables(corpus.databases))
 
 
-def _lacking(corpus: Corpus) -> list[str]:
+def _list_lacking(corpus: Corpus) -> list[str]:
     turns = [turn for dialogue in corpus.dialogues for turn in dialogue.turns]
     wanted = {
         "states": any(turn.belief for turn in turns),
         "acts of the system": any(turn.acts for turn in turns if turn.speaker != "user"),
         "databases": any(table.offers for table in domain_tables(corpus.databases).values()),
     }
-    return [name for name, there in wanted.items() if not there]
+    return [name for name, is_there in wanted.items() if not is_there]
 
 
-def numbered(words: Iterable[str], vocabulary: Vocabulary) -> list[int]:
+def number_words(words: Iterable[str], vocabulary: Vocabulary) -> list[int]:
     """Words as numbers."""
     return [vocabulary.numbers.get(word, UNK) for word in words]
 
 
 def reply_words(dialogue: Dialogue, n: int) -> list[str]:
-    """The words of a system turn with placeholders, each of which is one word."""
+    """The words of a system turn with placeholders, each one word."""
     text = delexicalized(dialogue.turns[n], topics(dialogue)[n])
     return [word for part in PLACEHOLDER.split(text) for word in ([part] if part[:1] == "[" else tokenize(part))]
 

@@ -165,11 +165,15 @@ def test_greedy_by_single_precision_is_that_of_double_in_any_batch_and_order(nam
 def test_a_model_whose_logits_rounding_moves_far_is_answered_in_double_at_once(monkeypatch):
     """Weights three times as large make the transformer's single precision a hundred times worse."""
     calm, wild = build("transformer", WORDS, small_sizes("transformer", 16)).eval(), lively("transformer")
-    assert decoding.rounding(calm, CONTEXTS) < decoding.NEAR[torch.float32] / 10 < decoding.rounding(wild, CONTEXTS)
+    assert (
+        decoding.measure_rounding(calm, CONTEXTS)
+        < decoding.NEAR[torch.float32] / 10
+        < decoding.measure_rounding(wild, CONTEXTS)
+    )
     exact = respond(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS)
     monkeypatch.setattr(decoding, "NEAR", {torch.float32: -1.0, torch.float64: 0.0})
     assert respond(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS) == exact
-    assert decoding.rounding(calm, []) == 0.0
+    assert decoding.measure_rounding(calm, []) == 0.0
 
 
 @every
@@ -205,7 +209,7 @@ def test_tokens_that_single_precision_cannot_tell_apart_are_told_apart_by_double
         answers = respond(model, some, how=greedy, seed=0, items=items, batch_size=batch_size)
         assert min(min(answer.tokens) for answer in answers) >= WORDS - half
     monkeypatch.setitem(decoding.NEAR, torch.float32, 0.0)
-    monkeypatch.setattr(decoding, "rounding", lambda *_: -1.0)  # single precision is taken whatever it does
+    monkeypatch.setattr(decoding, "measure_rounding", lambda *_: -1.0)  # single precision is taken whatever it does
     answers = respond(model, some, how=greedy, seed=0, items=items)
     assert min(min(answer.tokens) for answer in answers) < WORDS - half
 

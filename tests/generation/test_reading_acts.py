@@ -1,4 +1,4 @@
-"""Acts read from words: those of the most alike reply, and how far to trust them."""
+"""Acts read from words: those of the most similar reply, and how far to trust them."""
 
 from dialogue.corpora.examples import examples
 from dialogue.records import Dialogue, Turn

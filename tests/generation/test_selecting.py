@@ -119,8 +119,8 @@ def test_what_a_killed_run_left_is_finished_and_equals_start_first(study, encode
     (folder / "best_encoder.safetensors").unlink()
     tie = {**whole["scores"], "1": 99.0, "3": 99.0}
     write_json(folder / "encoder.json", whole | {"scores": {n: tie[n] for n in ("1", "3")}})
-    scored, score = [], selecting._score
-    monkeypatch.setattr(selecting, "_score", lambda *args: scored.append(args[1]) or score(*args))
+    scored, score = [], selecting._score_epoch
+    monkeypatch.setattr(selecting, "_score_epoch", lambda *args: scored.append(args[1]) or score(*args))
     train(study, "--epochs", 3, "--encoder", encoders[0])
     assert scored == ["epoch-2"]  # only what was missing
     assert picked(study) == (1, {1: 99.0, 2: pytest.approx(whole["scores"]["2"]), 3: 99.0})

@@ -13,7 +13,7 @@ from dialogue.files import read_records
 from dialogue.records import Response
 from generation.__main__ import COMMANDS
 from generation.decoding import parse_decoding
-from generation.imports.asking import replies_of
+from generation.imports.sources import answer_prompts
 from tests.generation.imports.toy_models import PLAIN, save, tokenizer_of
 
 torch = pytest.importorskip("torch")
@@ -97,7 +97,7 @@ def test_what_is_drawn_follows_from_seed_and_item(folder, contexts):
 
 
 def test_a_context_longer_than_the_window_loses_its_oldest_turns_and_that_is_told(tmp_path, contexts):
-    from generation.imports.prompting import CUT, SHORTENED, told_changes
+    from generation.imports.prompting import CUT, SHORTENED, describe_changes
 
     model = loaded(save(tmp_path, "causal", n_positions=40))
     prompts = model.prompts(contexts, 10)
@@ -107,11 +107,11 @@ def test_a_context_longer_than_the_window_loses_its_oldest_turns_and_that_is_tol
     for example, prompt in zip(contexts, prompts, strict=True):
         last = example.context[-1].text.split()[-1]
         assert prompt.text.endswith("assistant:") and last in prompt.text.splitlines()[-2]
-    assert any("of 6 contexts: the oldest turns were left out" in told for told in told_changes(prompts))
+    assert any("of 6 contexts: the oldest turns were left out" in told for told in describe_changes(prompts))
     answers(model, contexts, writing(longest=10))
     tiny = model.prompts(contexts, 34)
     assert all(len(prompt.tokens) <= 6 for prompt in tiny) and any(CUT in prompt.changes for prompt in tiny)
-    with pytest.raises(InputError, match="The model reads 0 tokens beside its answer"):
+    with pytest.raises(InputError, match="The model reads 0 tokens besides its answer"):
         model.prompts(contexts, 40)
 
 
@@ -164,15 +164,15 @@ def test_what_was_answered_before_a_run_was_broken_off_is_not_asked_again(gpt, c
     told = []
     ask = {"journal": journal, "batch": 2, "tell": told.append}
     with pytest.raises(KeyboardInterrupt):
-        replies_of(model, prompts, items, how, **ask)
+        answer_prompts(model, prompts, items, how, **ask)
     with journal.open("a") as file:
         file.write('{"sent": "cut off in mid-l')
     until = -1
     asked.clear()
-    assert replies_of(model, prompts, items, how, **ask) == whole
+    assert answer_prompts(model, prompts, items, how, **ask) == whole
     assert len(asked) == 2 and told == [0, 2, 2, 4, 2]
     asked.clear()
-    replies_of(model, prompts, items, writing(longest=7), **ask)
+    answer_prompts(model, prompts, items, writing(longest=7), **ask)
     assert len(asked) == 6, "shorter answers are other answers"
 
 

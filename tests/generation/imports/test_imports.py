@@ -16,7 +16,7 @@ from dialogue.files import read_records
 from dialogue.importing.answer_rows import read_answer_rows
 from dialogue.records import Response
 from generation.__main__ import COMMANDS
-from generation.imports.endpoint import calls_for
+from generation.imports.sources import make_calls
 from generation.imports.tables import messages_of, parse_columns, read_responses
 from tests.dialogue.engines.chat_server import ChatServer
 
@@ -146,11 +146,11 @@ def test_one_source_is_needed(tmp_path):
 
 
 def test_a_call_holds_the_whole_context_and_a_seed_that_follows_from_the_item(contexts):
-    calls = calls_for(contexts, system="Be brief.", temperature=0.5, seed=7, longest=20)
+    calls = make_calls(contexts, system="Be brief.", temperature=0.5, seed=7, longest=20)
     assert {tuple(m["content"] for m in call.messages) for call in calls} == {
         ("Be brief.", *(turn.text for turn in e.context)) for e in contexts
     }
-    assert calls_for(contexts[::-1], system="Be brief.", temperature=0.5, seed=7, longest=20) == calls[::-1]
+    assert make_calls(contexts[::-1], system="Be brief.", temperature=0.5, seed=7, longest=20) == calls[::-1]
     assert len({call.options["seed"] for call in calls}) == len(contexts)
     assert calls[0].options["max_tokens"] == 20 and calls[0].options["temperature"] == 0.5
 

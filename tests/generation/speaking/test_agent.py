@@ -73,7 +73,7 @@ def test_an_agent_reads_its_belief_and_the_dialogue_and_writes_belief_answer_and
     assert context.startswith(f"{BELIEF} ") and "<eou> <other>" in context
     belief, _, rest = target.partition(f" {END} ")
     assert belief and rest.startswith("<") and rest.endswith("<eos>")
-    start, stop = row.given
+    start, stop = row.unscored
     assert all(word.startswith("<") and ":" in word for word in shown(row.target[start:stop], words).split())
     assert words.words[row.target[start - 1]] == END
 
@@ -101,7 +101,7 @@ def test_what_is_told_is_no_part_of_the_loss(data):
 
     task, policy = data["task"].train[2], data["policy"].train[2]
     assert (policy.target, policy.context) == (task.target, task.context)
-    for row, blank in ((task, range(*task.given)), (policy, range(policy.given[1]))):
+    for row, blank in ((task, range(*task.unscored)), (policy, range(policy.unscored[1]))):
         batch = stack([row], CPU)
         assert [n for n, token in enumerate(batch.targets[0].tolist()) if token == PAD] == list(blank)
         assert batch.inputs[0].tolist()[1:] == list(row.target[:-1])
@@ -141,10 +141,10 @@ def test_an_agent_answers_the_same_whatever_stands_beside_it(data, name, corpus)
     speaker = Speaker(model, data["task"].speech, words, CPU)
     first, second = read_corpus(corpus).split("test")[:2]
     pair = [dataclasses.replace(first, turns=first.turns[:2]), dataclasses.replace(second, turns=second.turns[:4])]
-    both = speaker.whole(pair, GREEDY, 0)
+    both = speaker.answer_dialogues(pair, GREEDY, 0)
     assert set(both) == {e.item for e in examples(pair)}
     for one in pair:
-        for item, answer in speaker.whole([one], GREEDY, 0).items():
+        for item, answer in speaker.answer_dialogues([one], GREEDY, 0).items():
             assert answer == dataclasses.replace(both[item], logprob=pytest.approx(both[item].logprob, rel=1e-5))
     for answer in both.values():
         assert answer.tokens and EOS not in answer.tokens
@@ -162,7 +162,7 @@ def test_a_told_beginning_is_as_if_the_model_had_written_it(data, name):
     whole = respond(model, contexts, how=GREEDY, seed=0, items=items)
     part = dataclasses.replace(RESPONSE, longest=20)
     told = [one.tokens[:n] for n, one in enumerate(whole)]
-    rest = respond(model, contexts, how=GREEDY, seed=0, items=items, part=part, told=told)
+    rest = respond(model, contexts, how=GREEDY, seed=0, items=items, part=part, beginnings=told)
     for n, (one, other) in enumerate(zip(whole, rest, strict=True)):
         assert (*one.tokens[:n], *other.tokens)[:20] == one.tokens[:20]
 
