@@ -36,10 +36,19 @@ class Adam:
         adam(
             [self.parts[number] for number in moved],
             [grad for part in self.parts if (grad := part.grad) is not None],
-            first, second, [], [self.steps[number] for number in moved],
-            fused=self.fused, amsgrad=False, maximize=False, weight_decay=self.decay,
-            lr=self.rate, beta1=BETAS[0], beta2=BETAS[1], eps=EPSILON,
-        )  # fmt: skip
+            first,
+            second,
+            [],
+            [self.steps[number] for number in moved],
+            fused=self.fused,
+            amsgrad=False,
+            maximize=False,
+            weight_decay=self.decay,
+            lr=self.rate,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            eps=EPSILON,
+        )
 
     def tensors(self) -> dict[str, Tensor]:
         """Both moments by name and number of the weight, to be saved."""

@@ -39,7 +39,7 @@ COUNTS: dict[Aggregate, tuple[str, ...]] = {  # what `stats` must hold, so that 
 }
 
 
-def _of(doc: str, **more: Any) -> Any:
+def _field(doc: str, **more: Any) -> Any:
     return field(metadata={"doc": doc}, **more)
 
 
@@ -47,29 +47,33 @@ def _of(doc: str, **more: Any) -> Any:
 class TaskCard:
     """One task or metric of an evaluator."""
 
-    title: str = _of("name as people read it within a sentence; empty: the task's own name", default="")
-    unit: Unit = _of(
+    title: str = _field("name as people read it within a sentence; empty: the task's own name", default="")
+    unit: Unit = _field(
         "unit of the scores as they stand in the file; `none` for a bare number such as perplexity", default="none"
     )
-    scale: float = _of(
+    scale: float = _field(
         "number that a score is multiplied by before it is shown (a share by 100 gives points)", default=1.0
     )
-    better: Better = _of("which scores are better; `neither` where none are, or nobody says", default="neither")
-    chance: float | None = _of("score that guessing gets, before scaling; null where there is none", default=None)
-    level: Level = _of("what one row is about: a context (turn), a whole dialogue, or a question", default="turn")
-    aggregate: Aggregate = _of("how single scores make one number: their mean, or from summed `stats`", default="mean")
-    main: bool = _of("models are compared by it; false keeps it in the file only", default=True)
+    better: Better = _field("which scores are better; `neither` where none are, or nobody says", default="neither")
+    chance: float | None = _field("score that guessing gets, before scaling; null where there is none", default=None)
+    level: Level = _field("what one row is about: a context (turn), a whole dialogue, or a question", default="turn")
+    aggregate: Aggregate = _field(
+        "how single scores make one number: their mean, or from summed `stats`", default="mean"
+    )
+    main: bool = _field("models are compared by it; false keeps it in the file only", default=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
     """One evaluator."""
 
-    title: str = _of("name as people read it within a sentence")
-    order: int = _of("place among evaluators, the lowest first; people are 0", default=LATE)
-    tasks: Mapping[str, TaskCard] = _of("task -> its card; `*` stands for every task not named", default_factory=dict)
-    baselines: Sequence[str] = _of("names in `model` that are baselines and not compared", default=())
-    raters: Raters = _of(
+    title: str = _field("name as people read it within a sentence")
+    order: int = _field("place among evaluators, the lowest first; people are 0", default=LATE)
+    tasks: Mapping[str, TaskCard] = _field(
+        "task -> its card; `*` stands for every task not named", default_factory=dict
+    )
+    baselines: Sequence[str] = _field("names in `model` that are baselines and not compared", default=())
+    raters: Raters = _field(
         "`apart`: each name in `rater` (a classifier, a rule) has a line of its own; `drawn`: they are some of many "
         "(seeds of a discriminator), so models are compared by the mean over them",
         default="apart",
@@ -77,18 +81,18 @@ class Card:
 
     def task(self, name: str) -> TaskCard | None:
         """The card of a task, under its own name where it has no title; None for a task that the card leaves out."""
-        found = self.tasks.get(name, self.tasks.get(ANY))
-        return found and dataclasses.replace(found, title=found.title or name)
+        card = self.tasks.get(name, self.tasks.get(ANY))
+        return card and dataclasses.replace(card, title=card.title or name)
 
 
 def card_from(value: Any, where: str) -> Card:
     """A card from parsed JSON; every complaint names the place and what is legal."""
     if not isinstance(value, Mapping):
         raise InputError(f'{where} is {value!r}, which is no card; write e.g. {{"title": "BERTScore", "tasks": {{}}}}.')
-    _known(value, Card, where)
+    _refuse_unknown(value, Card, where)
     for name, task in (value.get("tasks") or {}).items() if isinstance(value.get("tasks"), Mapping) else ():
         if isinstance(task, Mapping):
-            _known(task, TaskCard, f"{where}: tasks.{name}")
+            _refuse_unknown(task, TaskCard, f"{where}: tasks.{name}")
     card = from_json(Card, value, where)
     if not card.title.strip():
         raise InputError(f"{where}: title is empty; a card needs the name that tables and figures show.")
@@ -97,7 +101,7 @@ def card_from(value: Any, where: str) -> Card:
     check_title(card.title, f"{where}: title")
     for name, task in card.tasks.items():
         check_title(task.title or name, f"{where}: tasks.{name}: title")
-        _numbers(task, f"{where}: tasks.{name}")
+        _refuse_no_numbers(task, f"{where}: tasks.{name}")
     return card
 
 
@@ -112,13 +116,13 @@ def check_title(title: str, what: str) -> None:
         )
 
 
-def _known(value: Mapping[str, Any], kind: type, where: str) -> None:
-    names = [one.name for one in dataclasses.fields(kind)]
+def _refuse_unknown(value: Mapping[str, Any], kind: type, where: str) -> None:
+    names = [field.name for field in dataclasses.fields(kind)]
     if unknown := [name for name in value if name not in names]:
         raise InputError(f"{where}: {unknown[0]!r} is no key of a card; legal are {', '.join(names)}.")
 
 
-def _numbers(task: TaskCard, where: str) -> None:
+def _refuse_no_numbers(task: TaskCard, where: str) -> None:
     if not (math.isfinite(task.scale) and task.scale > 0):
         raise InputError(f"{where}: scale is {task.scale:g}; it must be a number above 0, e.g. 100 for shares.")
     if task.chance is not None and not math.isfinite(task.chance):
@@ -133,12 +137,12 @@ def _numbers(task: TaskCard, where: str) -> None:
 def cards_from(text: str, where: str) -> dict[str, Card]:
     """Evaluator -> card from the metadata of a file."""
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: the cards are not JSON ({error.msg}). Write the file again.") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise InputError(f"{where}: the cards are {text[:40]!r}; an object of evaluator and card is expected.")
-    return {name: card_from(value, f"{where}: card of {name}") for name, value in found.items()}
+    return {name: card_from(value, f"{where}: card of {name}") for name, value in document.items()}
 
 
 def as_text(cards: Mapping[str, Card]) -> str:
@@ -151,42 +155,43 @@ def metadata(signature: str, cards: Mapping[str, Card]) -> dict[str, str]:
     return {"format": SCORES, "signature": signature, "cards": as_text(cards)}
 
 
-def joined(found: Iterable[tuple[str, Mapping[str, Card]]]) -> dict[str, Card]:
+def joined(card_sets: Iterable[tuple[str, Mapping[str, Card]]]) -> dict[str, Card]:
     """The cards of several places; refused where two places say different things of one evaluator."""
-    kept: dict[str, Card] = {}
-    said: dict[str, str] = {}
-    for place, cards in found:
+    cards_by_name: dict[str, Card] = {}
+    places: dict[str, str] = {}
+    for place, cards in card_sets:
         for name, card in cards.items():
-            if name in kept and kept[name] != card:
+            if name in cards_by_name and cards_by_name[name] != card:
                 raise InputError(
-                    f"{said[name]} and {place} bring different cards for {name!r}: {_difference(kept[name], card)}. "
+                    f"{places[name]} and {place} bring different cards for {name!r}: "
+                    f"{_first_difference(cards_by_name[name], card)}. "
                     "Give both the same card, or name one of the evaluators otherwise."
                 )
-            kept[name] = card
-            said.setdefault(name, place)
-    _titles_apart({**BUILT_IN, **kept})
-    return kept
+            cards_by_name[name] = card
+            places.setdefault(name, place)
+    _refuse_shared_titles({**BUILT_IN, **cards_by_name})
+    return cards_by_name
 
 
-def _titles_apart(cards: Mapping[str, Card]) -> None:
+def _refuse_shared_titles(cards: Mapping[str, Card]) -> None:
     """Refuse two evaluators of one title: nobody could tell their rows apart."""
     first: dict[str, str] = {}
     for name, card in cards.items():
-        other = first.setdefault(" ".join(card.title.casefold().split()), name)
-        if other != name:
-            raise InputError(f"{other!r} and {name!r} both have the title {card.title!r}. Give one of them another.")
+        namesake = first.setdefault(" ".join(card.title.casefold().split()), name)
+        if namesake != name:
+            raise InputError(f"{namesake!r} and {name!r} both have the title {card.title!r}. Give one of them another.")
 
 
-def _difference(one: Card, other: Card) -> str:
+def _first_difference(first: Card, second: Card) -> str:
     """The first thing in which two cards differ."""
     for name in ("title", "order", "baselines", "raters"):
-        if getattr(one, name) != getattr(other, name):
-            return f"{name} is {getattr(one, name)!r} and {getattr(other, name)!r}"
-    if apart := set(one.tasks) ^ set(other.tasks):
-        return f"only one has the task {min(apart)!r}"
-    for task, mine in one.tasks.items():
+        if getattr(first, name) != getattr(second, name):
+            return f"{name} is {getattr(first, name)!r} and {getattr(second, name)!r}"
+    if extra_tasks := set(first.tasks) ^ set(second.tasks):
+        return f"only one has the task {min(extra_tasks)!r}"
+    for task, task_card in first.tasks.items():
         for part in dataclasses.fields(TaskCard):
-            ours, theirs = getattr(mine, part.name), getattr(other.tasks[task], part.name)
+            ours, theirs = getattr(task_card, part.name), getattr(second.tasks[task], part.name)
             if ours != theirs:
                 return f"{part.name} of {task} is {ours!r} and {theirs!r}"
     return "the order of their tasks"

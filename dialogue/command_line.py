@@ -75,20 +75,26 @@ def run_command(module: CommandModule, prog: str, argv: Sequence[str]) -> int:
         with nullcontext() if silent else watched(prog.split()[-1].removesuffix(".py")):
             return module.run(args) or 0
     except Unclear as error:
-        raise InputError("\n".join([error.sentence, *_ways(prog, argv, error.ways, error.results)])) from error
+        raise InputError("\n".join([error.sentence, *_type_again(prog, argv, error.ways, error.results)])) from error
 
 
-def _ways(prog: str, argv: Sequence[str], ways: Sequence[Mapping[str, str]], results: Sequence[str] = ()) -> list[str]:
+def _type_again(
+    prog: str, argv: Sequence[str], ways: Sequence[Mapping[str, str]], results: Sequence[str] = ()
+) -> list[str]:
     """The whole command again for each way of settling a doubt, ready to be pasted; its result is a comment.
 
-    >>> _ways("python -m analysis ties", ["v.csv", "--columns", "pair=id"], [{"--columns": "choice=q 1"}])
+    >>> _type_again("python -m analysis ties", ["v.csv", "--columns", "pair=id"], [{"--columns": "choice=q 1"}])
     ["Type: python -m analysis ties v.csv --columns 'pair=id,choice=q 1'"]
     """
     from dialogue.importing.naming import restated
 
     typed = []
     for way in ways:
-        words = [word for one in argv for word in (one.split("=", 1) if one.split("=")[0] in way else [one])]
+        words = [
+            word
+            for argument in argv
+            for word in (argument.split("=", 1) if argument.split("=")[0] in way else [argument])
+        ]
         for option, text in way.items():
             if option in words[:-1]:
                 at = words.index(option) + 1

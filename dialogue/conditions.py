@@ -30,8 +30,8 @@ def condition_parts(name: str) -> tuple[str, float, int] | None:
     >>> condition_parts("typos@0.5-0"), condition_parts("nucleus:0.9")
     (('typos', 0.5, 0), None)
     """
-    kind, _, rest = name.partition("@")
-    dose, _, seed = rest.rpartition("-")
+    kind, _, tail = name.partition("@")
+    dose, _, seed = tail.rpartition("-")
     try:
         return (kind, float(dose), int(seed)) if kind else None
     except ValueError:
@@ -48,15 +48,17 @@ def condition_folder(study: Path, name: str) -> Path:
     """STUDY/conditions/NAME, which must be there."""
     folder = study / FOLDER / name
     if not (folder / FILE).is_file():
-        there = ", ".join(path.name for path in condition_folders(study)) or "none"
-        raise InputError(f"{study} has no condition {name!r}; it has {there}. Make some: python -m evaluators perturb")
+        names = ", ".join(path.name for path in condition_folders(study)) or "none"
+        raise InputError(f"{study} has no condition {name!r}; it has {names}. Make some: python -m evaluators perturb")
     return folder
 
 
 def conditions_named(study: Path, names: str) -> list[Path]:
     """The folders of conditions named with commas between, or of `all` there are."""
-    found = condition_folders(study) if names == "all" else [condition_folder(study, name) for name in names.split(",")]
-    return found or [condition_folder(study, names)]
+    folders = (
+        condition_folders(study) if names == "all" else [condition_folder(study, name) for name in names.split(",")]
+    )
+    return folders or [condition_folder(study, names)]
 
 
 def condition_folders(study: Path) -> list[Path]:

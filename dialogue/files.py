@@ -40,9 +40,17 @@ from dialogue.validity import complaint
 
 R = TypeVar("R")
 FORMATS: dict[type, str] = {
-    Response: "responses", Pair: "pairs", Vote: "votes", Rater: "raters", Verdict: "verdicts", Question: "questions",
-    OptionChoice: "choices", Comment: "comments", ResponseSet: "response_sets", ResponseRating: "ratings",
-}  # fmt: skip
+    Response: "responses",
+    Pair: "pairs",
+    Vote: "votes",
+    Rater: "raters",
+    Verdict: "verdicts",
+    Question: "questions",
+    OptionChoice: "choices",
+    Comment: "comments",
+    ResponseSet: "response_sets",
+    ResponseRating: "ratings",
+}
 FORMAT_VERSION = 1
 
 
@@ -155,9 +163,9 @@ def as_json(record: Any) -> dict[str, Any]:
     values = _values(record)
     kind: Any = type(record)
     _leave_out_empty(kind, values)
-    for name, part in _parts(kind):
-        for one in values[name] if isinstance(values[name], (list, tuple)) else [values[name]]:
-            _leave_out_empty(part, one)
+    for name, part in _find_parts(kind):
+        for inner in values[name] if isinstance(values[name], (list, tuple)) else [values[name]]:
+            _leave_out_empty(part, inner)
     return {**values.pop("extra", {}), **values}
 
 
@@ -182,26 +190,26 @@ def _names(kind: Any) -> tuple[str, ...]:
 
 
 def _leave_out_empty(kind: Any, values: dict[str, Any]) -> None:
-    for name, empty in _sparse(kind):
+    for name, empty in _sparse_fields(kind):
         if values[name] == empty:
             del values[name]
 
 
 @cache
-def _parts(kind: Any) -> tuple[tuple[str, Any], ...]:
+def _find_parts(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Fields that are records, or sequences of them, with sparse fields of their own."""
     hints = ((name, [hint, *typing.get_args(hint)]) for name, (hint, _) in _fields(kind).items())
     inner: Iterator[tuple[str, Any]] = (
-        (name, one) for name, found in hints for one in found if dataclasses.is_dataclass(one)
+        (name, part) for name, options in hints for part in options if dataclasses.is_dataclass(part)
     )
-    return tuple((name, part) for name, part in inner if _sparse(part))
+    return tuple((name, part) for name, part in inner if _sparse_fields(part))
 
 
 @cache
-def _sparse(kind: Any) -> tuple[tuple[str, Any], ...]:
+def _sparse_fields(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Fields that came later and their value where nothing is said: files without them stay as they were."""
-    found = [f for f in dataclasses.fields(kind) if f.metadata.get("sparse")]
-    return tuple((f.name, {} if f.default is dataclasses.MISSING else f.default) for f in found)
+    fields = [f for f in dataclasses.fields(kind) if f.metadata.get("sparse")]
+    return tuple((f.name, {} if f.default is dataclasses.MISSING else f.default) for f in fields)
 
 
 def singular(kind: type) -> str:
@@ -242,7 +250,7 @@ def read_field(path: str | Path, kind: type, name: str) -> Iterator[Any]:
 
 def read_fields(path: str | Path, kind: type, names: Sequence[str], *, required: bool = True) -> Iterator[list[Any]]:
     """Some fields of every record, which are all that is checked; records that lack one are refused or left out."""
-    checks = [(name, _check_of(_fields(kind)[name][0])) for name in names]
+    checks = [(name, _make_check(_fields(kind)[name][0])) for name in names]
     for number, value in _lines(Path(path)):
         where = f"{path}:{number}"
         if number == 1 and "format" in value and "version" in value:
@@ -259,14 +267,14 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         with path.open(encoding="utf-8-sig") as handle:
             for number, line in enumerate(handle, 1):
                 if line.strip():
-                    yield number, _object(line, f"{path}:{number}")
+                    yield number, _check_object(line, f"{path}:{number}")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _object(line: str, where: str) -> dict[str, Any]:
+def _check_object(line: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
@@ -332,7 +340,7 @@ def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
             f"{where}: {', '.join(absent)} missing; a {singular(kind)} needs it. "
             f"Found: {', '.join(map(str, value)) or 'nothing'}. See docs/format.md."
         )
-    known = {n: _check_of(t)(value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
+    known = {n: _make_check(t)(value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
     if "extra" in _names(kind):  # type: ignore[arg-type]
         known["extra"] = {name: part for name, part in value.items() if name not in fields}
     record = kind(**known)
@@ -342,35 +350,37 @@ def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
 
 
 @cache
-def _check_of(expected: Any) -> Callable[[Any, str], Any]:
+def _make_check(expected: Any) -> Callable[[Any, str], Any]:
     """How a value of this type is checked, and what becomes of it; found once for each type, as it takes longer."""
     origin, options = typing.get_origin(expected), typing.get_args(expected)
-    plain = partial(_plain, expected)
+    plain = partial(_check_plain, expected)
     if expected is Any:
         return lambda value, _: value
     if origin is Literal:
-        return partial(_legal, options)
+        return partial(_check_legal, options)
     if origin in (typing.Union, types.UnionType):
-        absent, inner = type(None) in options, _check_of(options[0])
+        absent, inner = type(None) in options, _make_check(options[0])
         return lambda value, where: None if absent and value is None else inner(value, where)
     if origin is tuple:
         return lambda value, where: tuple(value) if isinstance(value, (list, tuple)) else plain(value, where)
     if origin is not None and issubclass(origin, Mapping):
-        part_of = _check_of(options[1])
+        part_of = _make_check(options[1])
         return lambda value, where: (
             {name: part_of(part, f"{where}.{name}") for name, part in value.items()}
-            if isinstance(value, dict) else plain(value, where)
-        )  # fmt: skip
+            if isinstance(value, dict)
+            else plain(value, where)
+        )
     if origin is not None and issubclass(origin, Sequence):
-        each = _check_of(options[0])
+        check_part = _make_check(options[0])
         return lambda value, where: (
-            tuple(each(part, f"{where}[{i}]") for i, part in enumerate(value))
-            if isinstance(value, list) else plain(value, where)
-        )  # fmt: skip
+            tuple(check_part(part, f"{where}[{i}]") for i, part in enumerate(value))
+            if isinstance(value, list)
+            else plain(value, where)
+        )
     return plain
 
 
-def _legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
+def _check_legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
     if value not in options:
         ours = where.endswith(": choice") and set(options) == set(typing.get_args(Choice))
         hint = " If the file is from another tool, map it: --values " if ours else ""
@@ -381,7 +391,7 @@ def _legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
     return value
 
 
-def _plain(expected: Any, value: Any, where: str) -> Any:
+def _check_plain(expected: Any, value: Any, where: str) -> Any:
     if type(value) is expected:
         return value
     if dataclasses.is_dataclass(expected) and isinstance(value, dict):

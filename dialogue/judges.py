@@ -35,18 +35,20 @@ MARKS = {"judge", "order", "choice"}  # fields that every verdict has, and no vo
 
 def read_verdicts(path: str | Path, pairs: Collection[str] | None = None) -> list[Verdict]:
     """All verdicts; refused where a call stands twice, or on a pair that is not among `pairs`, where they are given."""
-    found, first = [], dict[tuple[object, ...], str]()
-    for where, one in placed_records(path, Verdict):
-        call = one.pair, folded_name(one.judge), one.prompt, one.order, one.draw
+    verdicts, first = [], dict[tuple[object, ...], str]()
+    for where, verdict in placed_records(path, Verdict):
+        call = verdict.pair, folded_name(verdict.judge), verdict.prompt, verdict.order, verdict.draw
         if first.setdefault(call, where) != where:
             raise InputError(
-                f"{where}: a second verdict of {one.judge} on pair {one.pair!r}, after {first[call]}. Tell the two "
-                "apart by prompt, order or draw, or keep one."
+                f"{where}: a second verdict of {verdict.judge} on pair {verdict.pair!r}, after {first[call]}. Tell the "
+                "two apart by prompt, order or draw, or keep one."
             )
-        if pairs is not None and one.pair not in pairs:
-            raise InputError(f"{where}: pair {one.pair!r} is not in the pairs file. Give the pairs that were judged.")
-        found.append(one)
-    return found
+        if pairs is not None and verdict.pair not in pairs:
+            raise InputError(
+                f"{where}: pair {verdict.pair!r} is not in the pairs file. Give the pairs that were judged."
+            )
+        verdicts.append(verdict)
+    return verdicts
 
 
 def folded_name(name: str) -> str:
@@ -82,13 +84,13 @@ def judges_beside(files: Iterable[Path]) -> dict[str, str]:
 
     A file in a folder of the study (STUDY/export/votes.csv) is beside the study's verdicts too.
     """
-    found: dict[str, str] = {}
+    judges: dict[str, str] = {}
     for folder in dict.fromkeys(folder for file in files for folder in _folders(file)):
         path = folder / VERDICTS
         if path.is_file():
             for name in dict.fromkeys(read_field(path, Verdict, "judge")):
-                found.setdefault(folded_name(name), f"is {name!r}, a judge in {path}")
-    return found
+                judges.setdefault(folded_name(name), f"is {name!r}, a judge in {path}")
+    return judges
 
 
 def _folders(file: Path) -> Iterator[Path]:
@@ -174,9 +176,9 @@ def judges_rating(where: str, why: str) -> InputError:
     return InputError(f"{where}: this rating is a judge's{known}. Only people's are read here: leave its rows out.")
 
 
-def refuse_verdicts(path: Path, found: Sequence[str] = ()) -> None:
-    """Refuse a file of verdicts where votes are expected; `found` are its columns, where they are known already."""
-    if not set(found or _columns(path)) >= MARKS:
+def refuse_verdicts(path: Path, columns: Sequence[str] = ()) -> None:
+    """Refuse a file of verdicts where votes are expected; `columns` are those of the file, where they are known already."""
+    if not set(columns or _columns(path)) >= MARKS:
         return
     raise InputError(
         f"{path} holds verdicts, which are a judge's answers and not the votes of people. Give a file of votes, e.g. "

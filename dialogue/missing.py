@@ -50,9 +50,9 @@ def _extra(wanted: list[str]) -> str:
     """`[rate]` where the extra `rate` brings the package; nothing where every installation does."""
     names = [match[1] for line in wanted if (match := re.search(r"extra == ['\"](\w+)['\"]", line))]
     names = [name for name in names if name not in FORMER]
-    asked = EXTRA_OF.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""), "")
-    if asked in names:
-        return f"[{asked}]"
+    command_extra = EXTRA_OF.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""), "")
+    if command_extra in names:
+        return f"[{command_extra}]"
     if not all("extra ==" in line for line in wanted):
         return ""
     return f"[{next((name for name in names if name != 'all'), 'all')}]"

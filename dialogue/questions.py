@@ -22,37 +22,37 @@ from dialogue.validity import option_order
 def texts_hash(questions: Iterable[Question]) -> str:
     """SHA-256, its first 16 digits, over all that is shown: ids, contexts and options, in their order."""
     hashed = hashlib.sha256()
-    for one in questions:
-        value = as_json(one)
-        shown = [one.question, value["context"], value["options"]]
-        hashed.update(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+    for question in questions:
+        value = as_json(question)
+        texts = [question.question, value["context"], value["options"]]
+        hashed.update(json.dumps(texts, sort_keys=True, ensure_ascii=False).encode() + b"\n")
     return hashed.hexdigest()[:16]
 
 
 def write_questions(path: str | Path, questions: Sequence[Question], **recipe: object) -> str:
     """Write questions.jsonl; the hash of its texts stands in the signature and is returned."""
-    found = texts_hash(questions)
-    made = signature(questions=len(questions), **recipe, texts=found)
-    write_records(path, questions, signature=made, kind=Question)
-    return found
+    texts = texts_hash(questions)
+    recipe_line = signature(questions=len(questions), **recipe, texts=texts)
+    write_records(path, questions, signature=recipe_line, kind=Question)
+    return texts
 
 
 def read_questions(path: str | Path) -> list[Question]:
     """All questions; refused where two have one id, or where texts are no longer those of the header."""
-    found = _distinct(path)
-    told, now = told_texts(read_header(path)), texts_hash(found)
-    if told and told != now:
+    questions = _read_distinct(path)
+    recorded, now = told_texts(read_header(path)), texts_hash(questions)
+    if recorded and recorded != now:
         raise InputError(
-            f"{path}: texts were changed after the file was written (texts:{told} in its header, texts:{now} now), so "
-            "answers may be to other options. Restore the file, or draw the questions again and ask again."
+            f"{path}: texts were changed after the file was written (texts:{recorded} in its header, texts:{now} "
+            "now), so answers may be to other options. Restore the file, or draw the questions again and ask again."
         )
-    return found
+    return questions
 
 
 def write_choices(path: str | Path, choices: Sequence[OptionChoice], texts: str, **recipe: object) -> None:
     """Write choices.jsonl with the hash of the questions that were answered."""
-    made = signature(choices=len(choices), **recipe, texts=texts)
-    write_records(path, choices, signature=made, kind=OptionChoice)
+    recipe_line = signature(choices=len(choices), **recipe, texts=texts)
+    write_records(path, choices, signature=recipe_line, kind=OptionChoice)
 
 
 def read_choices(
@@ -60,23 +60,23 @@ def read_choices(
 ) -> list[OptionChoice]:
     """All answers to these questions; refused beside other texts, and where an answer is no person's."""
     check_texts(path, told_texts(read_header(path)), texts_hash(questions))
-    known = {one.question: one for one in questions}
-    found = []
+    known = {question.question: question for question in questions}
+    choices = []
     for where, choice in placed_records(path, OptionChoice):
         if (why := whose(choice.source, choice.rater, judges or {})) is not None:
             raise refusal(where, why)
         if choice.question not in known:
             raise InputError(f"{where}: question {choice.question!r} is not among the questions. Give their own file.")
         check_indices(choice, known[choice.question], where)
-        found.append(choice)
-    return found
+        choices.append(choice)
+    return choices
 
 
-def check_texts(path: str | Path, told: str, texts: str) -> None:
+def check_texts(path: str | Path, recorded: str, texts: str) -> None:
     """Refuse a file made for other texts, be it answers of people or ranks of models; `told` is what it says."""
-    if told and told != texts:
+    if recorded and recorded != texts:
         raise InputError(
-            f"{path} belongs to other questions (texts:{told}) than those given (texts:{texts}). Give the "
+            f"{path} belongs to other questions (texts:{recorded}) than those given (texts:{texts}). Give the "
             "questions.jsonl that it was made from."
         )
 
@@ -102,21 +102,23 @@ def check_indices(choice: OptionChoice, question: Question, where: str) -> None:
         raise InputError(f"{where}: shown is {choice.shown!r}, {has}")
 
 
-def _distinct(path: str | Path) -> list[Question]:
+def _read_distinct(path: str | Path) -> list[Question]:
     """The questions of a file; two of one id are named with their places."""
     first: dict[str, str] = {}
-    found = []
-    for where, one in placed_records(path, Question):
-        if first.setdefault(one.question, where) != where:
-            raise InputError(f"{where}: a second question {one.question!r}, after {first[one.question]}. Rename one.")
-        found.append(one)
-    return found
+    questions = []
+    for where, question in placed_records(path, Question):
+        if first.setdefault(question.question, where) != where:
+            raise InputError(
+                f"{where}: a second question {question.question!r}, after {first[question.question]}. Rename one."
+            )
+        questions.append(question)
+    return questions
 
 
 def answering_speaker(question: Question) -> str:
     """Who is about to speak: as the question says, else whoever spoke last before the last speaker."""
-    told = question.extra.get("speaker")
-    if isinstance(told, str) and told:
-        return told
+    named_speaker = question.extra.get("speaker")
+    if isinstance(named_speaker, str) and named_speaker:
+        return named_speaker
     last = question.context[-1].speaker if question.context else "user"
     return next((turn.speaker for turn in reversed(question.context) if turn.speaker != last), "system")

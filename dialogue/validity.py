@@ -35,83 +35,89 @@ def complaint(record: Any) -> str:
     return "" if rule is None else next(rule(record), "")
 
 
-def _verdict(one: Verdict) -> Iterator[str]:
-    yield from _empty(pair=one.pair, judge=one.judge)
-    yield from _negative(draw=one.draw, tokens_in=one.tokens_in, tokens_out=one.tokens_out, seconds=one.seconds)
-    if one.probability is not None:
-        yield from _probability(one.probability)
-    if len(one.reply) > LONGEST_REPLY:
-        yield f"reply has {len(one.reply):,} characters; keep the first {LONGEST_REPLY:,}."
+def _check_verdict(verdict: Verdict) -> Iterator[str]:
+    yield from _check_not_empty(pair=verdict.pair, judge=verdict.judge)
+    yield from _check_not_negative(
+        draw=verdict.draw, tokens_in=verdict.tokens_in, tokens_out=verdict.tokens_out, seconds=verdict.seconds
+    )
+    if verdict.probability is not None:
+        yield from _check_probability(verdict.probability)
+    if len(verdict.reply) > LONGEST_REPLY:
+        yield f"reply has {len(verdict.reply):,} characters; keep the first {LONGEST_REPLY:,}."
 
 
-def _probability(found: Mapping[str, float]) -> Iterator[str]:
+def _check_probability(probability: Mapping[str, float]) -> Iterator[str]:
     step = "Write null where the judge gave none."
-    if set(found) != {"a", "b", "tie"}:
-        yield f"probability has {', '.join(found) or 'nothing'}; it needs a, b and tie, and nothing else. {step}"
+    if set(probability) != {"a", "b", "tie"}:
+        yield f"probability has {', '.join(probability) or 'nothing'}; it needs a, b and tie, and nothing else. {step}"
         return
-    for name, value in found.items():
+    for name, value in probability.items():
         if not 0 <= value <= 1:
             yield f"probability.{name} is {value:g}; a probability is between 0 and 1. {step}"
-    if abs((total := math.fsum(found.values())) - 1) > ROUNDING:
+    if abs((total := math.fsum(probability.values())) - 1) > ROUNDING:
         yield f"probability adds to {total:.4g}; those of a, b and tie must add to 1. {step}"
 
 
-def _question(one: Question) -> Iterator[str]:
-    yield from _empty(question=one.question, item=one.item)
-    if (options := len(one.options)) < 2:
-        found = "1 option" if options == 1 else "no options"
-        yield f"the question has {found}; it needs two or more. Leave the question out."
-    yield from _alike([option.text for option in one.options])
-    if not 0 <= one.answer < options:
-        yield f"answer is {one.answer}; it is the index of the true option, here 0 to {options - 1}."
-    if one.version < 1:
-        yield f"version is {one.version}; versions count from 1."
+def _check_question(question: Question) -> Iterator[str]:
+    yield from _check_not_empty(question=question.question, item=question.item)
+    if (options := len(question.options)) < 2:
+        number = "1 option" if options == 1 else "no options"
+        yield f"the question has {number}; it needs two or more. Leave the question out."
+    yield from _check_distinct([option.text for option in question.options])
+    if not 0 <= question.answer < options:
+        yield f"answer is {question.answer}; it is the index of the true option, here 0 to {options - 1}."
+    if question.version < 1:
+        yield f"version is {question.version}; versions count from 1."
 
 
-def _alike(texts: Sequence[str]) -> Iterator[str]:
+def _check_distinct(texts: Sequence[str]) -> Iterator[str]:
     """Options that nobody could tell apart, or that show nothing."""
-    seen: dict[str, int] = {}
+    places: dict[str, int] = {}
     for place, text in enumerate(texts):
         if not (plain := normalize(text)):
             yield f"options[{place}].text is empty; every option needs a text. Draw another one."
-        elif (first := seen.setdefault(plain, place)) != place:
+        elif (first := places.setdefault(plain, place)) != place:
             yield f"options {first} and {place} read the same ({text[:40]!r}), so two are right. Draw another one."
 
 
-def _choice(one: OptionChoice) -> Iterator[str]:
-    yield from _empty(question=one.question, rater=one.rater)
-    yield from _negative(first=one.first, second=one.second, round=one.round, seconds=one.seconds)
-    if one.first is None and one.second is not None:
-        yield f"second is {one.second} and first is null; write the only choice as first."
-    if one.first is not None and one.first == one.second:
-        yield f"first and second are both {one.first}; they are two different options, or second is null."
-    if one.shown:
-        yield from _shown(one)
+def _check_choice(choice: OptionChoice) -> Iterator[str]:
+    yield from _check_not_empty(question=choice.question, rater=choice.rater)
+    yield from _check_not_negative(first=choice.first, second=choice.second, round=choice.round, seconds=choice.seconds)
+    if choice.first is None and choice.second is not None:
+        yield f"second is {choice.second} and first is null; write the only choice as first."
+    if choice.first is not None and choice.first == choice.second:
+        yield f"first and second are both {choice.first}; they are two different options, or second is null."
+    if choice.shown:
+        yield from _check_order(choice)
 
 
-def _shown(one: OptionChoice) -> Iterator[str]:
+def _check_order(choice: OptionChoice) -> Iterator[str]:
     """The places of the options: every index from 0 once, and those that were chosen among them."""
-    found = option_order(one.shown)
-    if len(found) < 2 or sorted(found) != sorted(map(str, range(len(found)))):
-        yield f"shown is {one.shown!r}; it names every option once, e.g. 20413 for five, with commas if more than ten."
+    order = option_order(choice.shown)
+    if len(order) < 2 or sorted(order) != sorted(map(str, range(len(order)))):
+        yield (
+            f"shown is {choice.shown!r}; it names every option once, e.g. 20413 for five, with commas if more than ten."
+        )
         return
-    for name, index in (("first", one.first), ("second", one.second)):
-        if index is not None and index >= len(found):
-            yield f"{name} is {index}, and only options 0 to {len(found) - 1} were shown ({one.shown})."
+    for name, index in (("first", choice.first), ("second", choice.second)):
+        if index is not None and index >= len(order):
+            yield f"{name} is {index}, and only options 0 to {len(order) - 1} were shown ({choice.shown})."
 
 
-def option_order(shown: str) -> list[str]:
+def option_order(places: str) -> list[str]:
     """The indices of the options in the order in which they were shown.
 
     >>> option_order("201"), option_order("10,2,0")
     (['2', '0', '1'], ['10', '2', '0'])
     """
-    return shown.split(",") if "," in shown else list(shown)
+    return places.split(",") if "," in places else list(places)
 
 
-def _rater(one: Rater) -> Iterator[str]:
-    for name, answer in one.profile.items():
-        yield from _empty(**{f"profile.{name}": answer} if name.strip() else {"the name of an answer of profile": ""})
+def _check_rater(rater: Rater) -> Iterator[str]:
+    for name, answer in rater.profile.items():
+        yield from _check_not_empty(
+            **{f"profile.{name}": answer} if name.strip() else {"the name of an answer of profile": ""}
+        )
         if len(answer) > LONGEST_ANSWER:
             yield (
                 f"profile.{name} has {len(answer)} characters; it is an answer chosen from a list (at most "
@@ -119,11 +125,11 @@ def _rater(one: Rater) -> Iterator[str]:
             )
 
 
-def _response(one: Response) -> Iterator[str]:
-    for domain, slots in (one.state or {}).items():
+def _check_response(response: Response) -> Iterator[str]:
+    for domain, slots in (response.state or {}).items():
         if not domain.strip() or not all(slot.strip() for slot in slots):
             yield f"state has a {'slot' if domain.strip() else 'domain'} without a name; write domain -> slot -> value."
-    if any(not domain.strip() for domain in one.domains or ()):
+    if any(not domain.strip() for domain in response.domains or ()):
         yield "domains has an empty name; leave it out."
 
 
@@ -136,25 +142,25 @@ def written_out(turns: Sequence[Utterance]) -> str:
     return "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
 
 
-def _candidate(one: Candidate) -> Iterator[str]:
-    if one.turns is None:
-        if one.speaker:
-            yield f"speaker is {one.speaker!r} and turns is missing; a response alone has no speaker."
+def _check_candidate(candidate: Candidate) -> Iterator[str]:
+    if candidate.turns is None:
+        if candidate.speaker:
+            yield f"speaker is {candidate.speaker!r} and turns is missing; a response alone has no speaker."
         return
-    if not one.turns:
+    if not candidate.turns:
         yield "turns is empty; a conversation has one turn or more. Leave the pair out."
-    if one.speaker not in (names := list(dict.fromkeys(turn.speaker for turn in one.turns))):
-        yield f"speaker is {one.speaker!r}, who says nothing in turns; those who speak are: {', '.join(names)}."
-    if one.text != written_out(one.turns):
+    if candidate.speaker not in (names := list(dict.fromkeys(turn.speaker for turn in candidate.turns))):
+        yield f"speaker is {candidate.speaker!r}, who says nothing in turns; those who speak are: {', '.join(names)}."
+    if candidate.text != written_out(candidate.turns):
         yield "text is not what turns say; it has one line for each of them: `speaker: text`."
 
 
-def _pair(one: Pair) -> Iterator[str]:
-    for name, side in (("a", one.a), ("b", one.b)):
-        yield from (f"{name}: {wrong}" for wrong in _candidate(side))
-    if (one.a.turns is None) != (one.b.turns is None):
-        whole, other = ("a", "b") if one.b.turns is None else ("b", "a")
-        yield f"{whole} is a whole conversation and {other} is not; compare two of one kind."
+def _check_pair(pair: Pair) -> Iterator[str]:
+    for name, side in (("a", pair.a), ("b", pair.b)):
+        yield from (f"{name}: {wrong}" for wrong in _check_candidate(side))
+    if (pair.a.turns is None) != (pair.b.turns is None):
+        conversation, response = ("a", "b") if pair.b.turns is None else ("b", "a")
+        yield f"{conversation} is a whole conversation and {response} is not; compare two of one kind."
 
 
 def claims_of(responses: int) -> list[str]:
@@ -164,50 +170,64 @@ def claims_of(responses: int) -> list[str]:
     (['low:0', 'high:0'], 10)
     """
     words = ("best", "worst", "low", "high") if responses > 1 else ("low", "high")
-    each = [f"{word}:{one}" for one in range(responses) for word in words]
-    return each + [f"{one}>{other}" for one in range(responses) for other in range(responses) if one != other]
+    claims = [f"{word}:{response}" for response in range(responses) for word in words]
+    return claims + [
+        f"{response}>{rival}" for response in range(responses) for rival in range(responses) if response != rival
+    ]
 
 
-def _response_set(one: ResponseSet) -> Iterator[str]:
-    yield from _empty(set=one.set, item=one.item)
-    if not one.responses:
+def _check_response_set(group: ResponseSet) -> Iterator[str]:
+    yield from _check_not_empty(set=group.set, item=group.item)
+    if not group.responses:
         yield "responses is empty; it needs one or more."
-    if (said := len({response.text for response in one.responses}) == 1 < len(one.responses)) != one.identical:
-        yield f"identical is {str(one.identical).lower()}, and the texts are {'all' if said else 'not all'} the same."
-    asked = {**({"answer": one.answer} if one.answer else {}), **{f"answers.{k}": v for k, v in one.answers.items()}}
-    if one.kind != "check" and asked:
-        yield f"{next(iter(asked))} is given, and the set is no check (kind is {one.kind})."
-    if one.kind == "check" and not asked:
+    is_identical = len({response.text for response in group.responses}) == 1 < len(group.responses)
+    if is_identical != group.identical:
+        words = "all" if is_identical else "not all"
+        yield f"identical is {str(group.identical).lower()}, and the texts are {words} the same."
+    claims = {
+        **({"answer": group.answer} if group.answer else {}),
+        **{f"answers.{k}": v for k, v in group.answers.items()},
+    }
+    if group.kind != "check" and claims:
+        yield f"{next(iter(claims))} is given, and the set is no check (kind is {group.kind})."
+    if group.kind == "check" and not claims:
         yield "a check needs answer: what must hold, such as best:0, 0>1, low:0 or high:0."
-    for name, claim in asked.items():
-        if claim not in claims_of(len(one.responses)):
-            legal = "best:0, worst:0, 0>1, low:0, high:0" if one.responses[1:] else "low:0, high:0"
-            yield f"{name} is {claim!r}; of {len(one.responses)} it may be like {legal}, with responses counted from 0."
+    for name, claim in claims.items():
+        if claim not in claims_of(len(group.responses)):
+            legal = "best:0, worst:0, 0>1, low:0, high:0" if group.responses[1:] else "low:0, high:0"
+            many = len(group.responses)
+            yield f"{name} is {claim!r}; of {many} it may be like {legal}, with responses counted from 0."
 
 
-def _rating(one: ResponseRating) -> Iterator[str]:
-    yield from _empty(set=one.set, rater=one.rater, question=one.question, system=one.system)
-    yield from _negative(score=one.score, round=one.round, seconds=one.seconds)
-    if (one.score is None) == (one.rank is None):
+def _check_rating(rating: ResponseRating) -> Iterator[str]:
+    yield from _check_not_empty(set=rating.set, rater=rating.rater, question=rating.question, system=rating.system)
+    yield from _check_not_negative(score=rating.score, round=rating.round, seconds=rating.seconds)
+    if (rating.score is None) == (rating.rank is None):
         yield "score and rank are both given, or none of them is; a scale gives a score, a ranking a rank."
-    if one.rank is not None and not 1 <= one.rank <= one.of:
-        yield f"rank is {one.rank:g}, which is not between 1 and {one.of}, the number of responses."
+    if rating.rank is not None and not 1 <= rating.rank <= rating.of:
+        yield f"rank is {rating.rank:g}, which is not between 1 and {rating.of}, the number of responses."
 
 
-def _empty(**texts: str) -> Iterator[str]:
+def _check_not_empty(**texts: str) -> Iterator[str]:
     for name, text in texts.items():
         if not text.strip():
             yield f"{name} is empty; write a text."
 
 
-def _negative(**numbers: float | None) -> Iterator[str]:
+def _check_not_negative(**numbers: float | None) -> Iterator[str]:
     for name, value in numbers.items():
         if value is not None and not 0 <= value < math.inf:
             yield f"{name} is {value:g}; it is a number from 0 on, or null."
 
 
 RULES: dict[type, Callable[[Any], Iterator[str]]] = {
-    Verdict: _verdict, Question: _question, OptionChoice: _choice, Rater: _rater, Response: _response,
-    Candidate: _candidate, Pair: _pair,
-    ResponseSet: _response_set, ResponseRating: _rating,
-}  # fmt: skip
+    Verdict: _check_verdict,
+    Question: _check_question,
+    OptionChoice: _check_choice,
+    Rater: _check_rater,
+    Response: _check_response,
+    Candidate: _check_candidate,
+    Pair: _check_pair,
+    ResponseSet: _check_response_set,
+    ResponseRating: _check_rating,
+}

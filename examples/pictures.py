@@ -47,8 +47,8 @@ def main() -> None:
         page.screenshot(path=ROOT / "docs/pictures/questions.png", full_page=True)
         talks = Path(folder) / "talks"
         dispatch("crowd", "", {"conversations-from": ""}, ["conversations-from", *TALKS, "--out", str(talks)])
-        made = ["--hit", str(talks / "hit.toml"), "--pairs", str(talks / "pairs.jsonl"), "--out", str(talks)]
-        dispatch("crowd", "", {"preview": ""}, ["preview", *made])
+        talk_options = ["--hit", str(talks / "hit.toml"), "--pairs", str(talks / "pairs.jsonl"), "--out", str(talks)]
+        dispatch("crowd", "", {"preview": ""}, ["preview", *talk_options])
         page = browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion="reduce").new_page()
         page.goto((talks / "conversation-2.html").as_uri())
         page.wait_for_timeout(1000)

@@ -42,14 +42,14 @@ def main() -> None:
     parser.add_argument("page", type=Path, help="the page whose tables are filled")
     parser.add_argument("studies", nargs="+", metavar="NAME=STUDY", help="a study folder, and its name in the page")
     args = parser.parse_args()
-    path, studies = args.page, named((word.partition("=")[::2] for word in args.studies), "studies")
+    path, studies = args.page, index_by_name((word.partition("=")[::2] for word in args.studies), "studies")
 
-    def fill(found: re.Match[str]) -> str:
-        kind, name, *more = found[1].split()
+    def fill(match: re.Match[str]) -> str:
+        kind, name, *options = match[1].split()
         if name not in studies:
-            return found[0]
-        lines = TABLES[kind](Path(studies[name]), *more)
-        return f"<!-- {found[1]} -->\n" + "\n".join(lines) + "\n<!-- end -->"
+            return match[0]
+        lines = TABLES[kind](Path(studies[name]), *options)
+        return f"<!-- {match[1]} -->\n" + "\n".join(lines) + "\n<!-- end -->"
 
     text = re.sub(r"<!-- (\w+ \w+[^>]*) -->\n.*?<!-- end -->", fill, path.read_text(), flags=re.DOTALL)
     with atomic(path) as handle:
@@ -57,15 +57,15 @@ def main() -> None:
     print(f"{path}: tables of {', '.join(studies)} written.")
 
 
-def named(rows: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
+def index_by_name(rows: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:
     """Name -> row; two rows of one name are refused, since either would be the wrong one half of the time."""
-    found: dict[Any, Any] = {}
+    by_name: dict[Any, Any] = {}
     for name, row in rows:
-        if name in found:
+        if name in by_name:
             words = ", ".join(map(str, name)) if isinstance(name, tuple) else name
             sys.exit(f"Two {what} are called {words}: which one is meant? Leave one out, or give it another name.")
-        found[name] = row
-    return found
+        by_name[name] = row
+    return by_name
 
 
 def table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
@@ -75,7 +75,7 @@ def table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
         yield "| " + " | ".join(row) + " |"
 
 
-def shown(over: Spread, digits: int = 1) -> str:
+def show_spread(over: Spread, digits: int = 1) -> str:
     """Mean, and in brackets the SD over seeds with its interval."""
     if len(over.values) < 2:
         return f"{over.mean:.{digits}f}"
@@ -96,19 +96,32 @@ def responses(study: Path) -> Iterator[str]:
             rouge.setdefault(key, []).append(row["score"])
 
     def lines() -> Iterator[list[str]]:
-        there = {key[:2] for key in counts}
+        present = {key[:2] for key in counts}
         every = [(m, c) for m in MODELS for c in ("untrained", "last")] + [("most_frequent", "last")]
-        for model, checkpoint in [one for one in every if one in there]:
+        for model, checkpoint in [system for system in every if system in present]:
             keys = sorted((k for k in counts if k[:2] == (model, checkpoint)), key=str)
             scores = spread([bleu2(add_counts(counts[k]), smooth="exp") for k in keys])
             overlap = spread([sum(rouge[k]) / len(rouge[k]) for k in keys])
             loss, minutes = (
                 ("", "") if checkpoint == "untrained" or model == "most_frequent" else training(study, model)
             )
-            yield [model, "" if model == "most_frequent" else checkpoint, shown(scores), shown(overlap), loss, minutes]
+            yield [
+                model,
+                "" if model == "most_frequent" else checkpoint,
+                show_spread(scores),
+                show_spread(overlap),
+                loss,
+                minutes,
+            ]
 
-    head = ["model", "checkpoint", "BLEU-2 (SD; its interval)", "ROUGE-L (SD; its interval)", "valid loss",
-            "minutes a model"]  # fmt: skip
+    head = [
+        "model",
+        "checkpoint",
+        "BLEU-2 (SD; its interval)",
+        "ROUGE-L (SD; its interval)",
+        "valid loss",
+        "minutes a model",
+    ]
     return table(head, lines())
 
 
@@ -118,7 +131,7 @@ def training(study: Path, model: str) -> tuple[str, str]:
         for path in sorted((study / "models").glob(f"{model}-[0-9]*/log.jsonl"))
     ]
     minutes = [sum(epoch["seconds"] for epoch in log) / 60 for log in logs]
-    return shown(spread([log[-1]["valid_loss"] for log in logs]), 2), f"{min(minutes):.1f}-{max(minutes):.1f}"
+    return show_spread(spread([log[-1]["valid_loss"] for log in logs]), 2), f"{min(minutes):.1f}-{max(minutes):.1f}"
 
 
 def probe_cells(study: Path) -> list[Cell]:
@@ -133,51 +146,62 @@ def probe_cells(study: Path) -> list[Cell]:
 
 def probes(study: Path, checkpoint: str) -> Iterator[str]:
     """Micro-F1 of each task on each model at one checkpoint."""
-    here = [c for c in probe_cells(study) if c.checkpoint == checkpoint]
-    found = named((((c.task, c.model), c) for c in here), f"cells at {checkpoint}")
-    tasks = dict.fromkeys(task for task, _ in found)
-    models = [model for model in MODELS if any(of == model for _, of in found)]
-    rows = ([task, *(shown(found[task, m].seeds) if (task, m) in found else "" for m in models)] for task in tasks)
+    cells_there = [c for c in probe_cells(study) if c.checkpoint == checkpoint]
+    by_cell = index_by_name((((c.task, c.model), c) for c in cells_there), f"cells at {checkpoint}")
+    tasks = dict.fromkeys(task for task, _ in by_cell)
+    models = [model for model in MODELS if any(cell_model == model for _, cell_model in by_cell)]
+    rows = (
+        [task, *(show_spread(by_cell[task, m].seeds) if (task, m) in by_cell else "" for m in models)] for task in tasks
+    )
     return table(["task", *models], rows)
 
 
 def baselines(study: Path) -> Iterator[str]:
     """What a probe must beat, the best cells before and after training, and whether training was shown to help."""
     every = probe_cells(study)
-    beside = [c for c in every if c.evaluator == "baseline"]
-    found = named((((c.task, c.model), c.seeds.mean) for c in beside), "baselines")
+    baseline_cells = [c for c in every if c.evaluator == "baseline"]
+    means = index_by_name((((c.task, c.model), c.seeds.mean) for c in baseline_cells), "baselines")
     above = above_untrained(scores_of([study / "scores.parquet"]))
-    tested = named(((one.task, one.here) for one in above), "tasks")
+    tested = index_by_name(((row.task, row.here) for row in above), "tasks")
 
     def lines() -> Iterator[list[str]]:
         for task in dict.fromkeys(c.task for c in every):
-            here = [c for c in every if c.task == task and c.evaluator == "probe"]
-            best, name = max((value, name) for (of, name), value in found.items() if of == task)
-            known = [f"{found[task, name]:.1f}" if (task, name) in found else "" for name in BASELINES]
+            task_cells = [c for c in every if c.task == task and c.evaluator == "probe"]
+            best, name = max((value, name) for (cell_task, name), value in means.items() if cell_task == task)
+            known = [f"{means[task, name]:.1f}" if (task, name) in means else "" for name in BASELINES]
             margin = tested.get(task)
             claim = [f"{margin.difference:+.1f}", p_value(margin.p)] if margin else ["", ""]
-            yield [task, *known, f"{best:.1f} ({name})", *_best_cells(here), *claim]
+            yield [task, *known, f"{best:.1f} ({name})", *_best_cells(task_cells), *claim]
 
-    head = ["task", *BASELINES, "best of all forms", "best untrained", "best trained", "its selectivity",
-            "above shuffled", "surest cell above its hardest rival", "p, as trained"]  # fmt: skip
+    head = [
+        "task",
+        *BASELINES,
+        "best of all forms",
+        "best untrained",
+        "best trained",
+        "its selectivity",
+        "above shuffled",
+        "surest cell above its hardest rival",
+        "p, as trained",
+    ]
     return table(head, lines())
 
 
-def beaten(study: Path) -> Iterator[str]:
+def list_stronger_baselines(study: Path) -> Iterator[str]:
     """The other way round: the baseline that is most surely above every one of these trained encoders."""
 
     def lines() -> Iterator[list[str]]:
-        for one in baselines_above(scores_of([study / "scores.parquet"])):
-            if one.here:
-                yield [one.task, one.here.cell, one.here.rival, f"{one.here.difference:+.1f}", p_value(one.p_here)]
+        for row in baselines_above(scores_of([study / "scores.parquet"])):
+            if row.here:
+                yield [row.task, row.here.cell, row.here.rival, f"{row.here.difference:+.1f}", p_value(row.p_here)]
 
     return table(["task", "surest baseline", "hardest of these encoders (seed)", "above it", "p"], lines())
 
 
-def _best_cells(here: list[Cell]) -> list[str]:
+def _best_cells(cells: list[Cell]) -> list[str]:
     """The best untrained cell; the best trained one with its two controls."""
     trained, untrained = (
-        max((c for c in here if (c.checkpoint == "untrained") == raw), key=lambda c: c.seeds.mean, default=None)
+        max((c for c in cells if (c.checkpoint == "untrained") == raw), key=lambda c: c.seeds.mean, default=None)
         for raw in (False, True)
     )
     first = "" if untrained is None else f"{untrained.seeds.mean:.1f}"
@@ -190,7 +214,7 @@ def _best_cells(here: list[Cell]) -> list[str]:
 def layers(study: Path) -> Iterator[str]:
     """The lowest, middle and top layer of each model from elsewhere, its top with random weights, the best of ours."""
     every = [c for c in probe_cells(study) if c.evaluator in ("probe", "baseline")]
-    found = named((((c.task, c.model, c.checkpoint), c.seeds.mean) for c in every), "cells")
+    means = index_by_name((((c.task, c.model, c.checkpoint), c.seeds.mean) for c in every), "cells")
     known: dict[str, set[int]] = {}
     for model, layer in map(layer_of, {c.model for c in every}):
         if layer is not None:
@@ -204,8 +228,8 @@ def layers(study: Path) -> Iterator[str]:
 
     def lines() -> Iterator[list[str]]:
         for task in dict.fromkeys(c.task for c in every):
-            values = [found.get((task, *place)) for place in [*columns.values(), *((bag, "") for bag in bags)]]
-            ours = max((found[task, m, "last"], m) for m in MODELS if (task, m, "last") in found)
+            values = [means.get((task, *place)) for place in [*columns.values(), *((bag, "") for bag in bags)]]
+            ours = max((means[task, m, "last"], m) for m in MODELS if (task, m, "last") in means)
             yield [task, *("" if v is None else f"{v:.1f}" for v in values), f"{ours[0]:.1f} ({ours[1]})"]
 
     return table(["task", *columns, *bags, "best of ours"], lines())
@@ -227,7 +251,7 @@ def answered(study: Path) -> Iterator[str]:
             long = [sum(words[model, seed]) / len(words[model, seed]) for seed in seeds if (model, seed) in words]
             overlap = spread([sum(part) / len(part) for part in rouge])
             length = f"{sum(long) / len(long):.0f}" if long else ""
-            yield [model, str(len(seeds)), f"{len(rouge[0])}", shown(scores), shown(overlap), length]
+            yield [model, str(len(seeds)), f"{len(rouge[0])}", show_spread(scores), show_spread(overlap), length]
 
     return table(["system", "seeds", "contexts", "BLEU-2", "ROUGE-L", "words a response"], lines())
 
@@ -276,8 +300,17 @@ def erased(study: Path) -> Iterator[str]:
                 erasure.VERDICTS[row.verdict],
             ]
 
-    head = ["model", "task", "rank", "probe: before, after (constant)", "nats a token beyond random (95 %)",
-            "of the context", "replies changed, beyond random", "p", "the decoder"]  # fmt: skip
+    head = [
+        "model",
+        "task",
+        "rank",
+        "probe: before, after (constant)",
+        "nats a token beyond random (95 %)",
+        "of the context",
+        "replies changed, beyond random",
+        "p",
+        "the decoder",
+    ]
     flat = erasure.name_flat_directions(answer)
     yield from (*table(head, lines()), *(["", flat] if flat else []), "", "```", answer.signature, "```")
 
@@ -286,98 +319,121 @@ def share(value: float) -> str:
     return f"{value:.2f}".removeprefix("0") if value >= 0 else f"-{share(-value)}"
 
 
-def interval(found: dict[str, float] | None) -> str:
+def interval(estimate: dict[str, float] | None) -> str:
     """A share or a difference with its 95 % interval."""
-    return "" if found is None else f"{share(found['value'])} ({share(found['low'])} to {share(found['high'])})"
+    return (
+        ""
+        if estimate is None
+        else f"{share(estimate['value'])} ({share(estimate['low'])} to {share(estimate['high'])})"
+    )
 
 
-def discriminated(study: Path, file: str) -> list[dict[str, Any]]:
+def read_generators(study: Path, file: str) -> list[dict[str, Any]]:
     """The models of one run of `evaluators discriminate`, each with its name."""
-    found: list[dict[str, Any]] = json.loads((study / f"{file}.json").read_text())["generators"]
-    return [one | {"name": f"{one['model']}-{one['seed']}, {one['decoding']}"} for one in found]
+    generators: list[dict[str, Any]] = json.loads((study / f"{file}.json").read_text())["generators"]
+    return [
+        generator | {"name": f"{generator['model']}-{generator['seed']}, {generator['decoding']}"}
+        for generator in generators
+    ]
 
 
-def told(study: Path, file: str) -> Iterator[str]:
+def list_accuracies(study: Path, file: str) -> Iterator[str]:
     """Accuracies with what stands beside them."""
     columns = {
-        "told right": "accuracy", "without `<unk>`": "without_unknown", "length": "length", "bag": "bag",
-        "null A": "null_a", "null B": "null_b", "beyond the best": "beyond", "fooled": "fooled",
-        "fooled, shared": "shared", "average precision": "average_precision", "area under ROC": "auc",
-    }  # fmt: skip
-    found = discriminated(study, file)
-    columns = {name: key for name, key in columns.items() if any(one[key] for one in found)}
-    rows = ([one["name"], *(interval(one[key]) for key in columns.values())] for one in found)
+        "told right": "accuracy",
+        "without `<unk>`": "without_unknown",
+        "length": "length",
+        "bag": "bag",
+        "null A": "null_a",
+        "null B": "null_b",
+        "beyond the best": "beyond",
+        "fooled": "fooled",
+        "fooled, shared": "shared",
+        "average precision": "average_precision",
+        "area under ROC": "auc",
+    }
+    generators = read_generators(study, file)
+    columns = {name: key for name, key in columns.items() if any(generator[key] for generator in generators)}
+    rows = ([generator["name"], *(interval(generator[key]) for key in columns.values())] for generator in generators)
     return table(["model", *columns], rows)
 
 
-def ranked(study: Path, file: str) -> Iterator[str]:
+def list_rank_correlations(study: Path, file: str) -> Iterator[str]:
     """Replies of one length by the discriminator and by the model's own log-probability."""
-    found = [(one["name"], one["same_length"]) for one in discriminated(study, file) if one["same_length"]]
+    generators = [
+        (generator["name"], generator["same_length"])
+        for generator in read_generators(study, file)
+        if generator["same_length"]
+    ]
     head = ["model", "rank correlation", "contexts", "sets of one length", "draws"]
-    rows = ([name, interval(one["rho"]), *(f"{one[key]:,}" for key in ("contexts", "sets", "draws"))]
-            for name, one in found)  # fmt: skip
+    rows = (
+        [name, interval(generator["rho"]), *(f"{generator[key]:,}" for key in ("contexts", "sets", "draws"))]
+        for name, generator in generators
+    )
     return table(head, rows)
 
 
 def marks(study: Path, file: str) -> Iterator[str]:
     """The heaviest words of the bag, the model's and people's."""
 
-    def listed(one: dict[str, Any], sign: int) -> str:
-        words = [mark["words"] for mark in one["artefacts"] if sign * mark["weight"] > 0][:MOST_WORDS]
+    def listed(generator: dict[str, Any], sign: int) -> str:
+        words = [mark["words"] for mark in generator["artefacts"] if sign * mark["weight"] > 0][:MOST_WORDS]
         return ", ".join(f"`{word}`" for word in words)
 
-    rows = ([one["name"], listed(one, -1), listed(one, 1)] for one in discriminated(study, file))
+    rows = (
+        [generator["name"], listed(generator, -1), listed(generator, 1)] for generator in read_generators(study, file)
+    )
     return table(["model", "in the model's replies", "in people's"], rows)
 
 
-def reached(study: Path) -> Iterator[str]:
+def list_task_success(study: Path) -> Iterator[str]:
     """Task success of agents on the clean corpus."""
     systems = json.loads((study / "task.json").read_text())["systems"]
     names = ("inform", "success", "bleu", "combined", "jga", "slot_f1")
 
     def lines() -> Iterator[list[str]]:
         for model in MODELS:
-            mine = [one for one in systems if re.fullmatch(rf"{model}-\d+-last", one["system"])]
-            yield [model, *(shown(spread([one["rates"][name]["value"] for one in mine])) for name in names)]
+            runs = [run for run in systems if re.fullmatch(rf"{model}-\d+-last", run["system"])]
+            yield [model, *(show_spread(spread([run["rates"][name]["value"] for run in runs])) for name in names)]
 
     return table(["model", "Inform", "Success", "BLEU", "Combined", "JGA", "slot F1"], lines())
 
 
 def drops(study: Path, task: str) -> Iterator[str]:
     """What each perturbation costs by one task: clean minus perturbed, with its interval."""
-    found = [one for one in json.loads((study / "robustness.json").read_text())["drops"] if one["task"] == task]
-    cells = named((((one["kind"], one["dose"], one["model"]), one) for one in found), "drops")
-    places = sorted({(one["kind"], one["dose"]) for one in found})
+    entries = [entry for entry in json.loads((study / "robustness.json").read_text())["drops"] if entry["task"] == task]
+    cells = index_by_name((((entry["kind"], entry["dose"], entry["model"]), entry) for entry in entries), "drops")
+    places = sorted({(entry["kind"], entry["dose"]) for entry in entries})
 
     def lines() -> Iterator[list[str]]:
         for kind, dose in places:
-            yield [f"{kind} {dose:g}", *(drop(cells[kind, dose, model]) for model in MODELS)]
+            yield [f"{kind} {dose:g}", *(show_drop(cells[kind, dose, model]) for model in MODELS)]
 
     return table(["kind and dose", *MODELS], lines())
 
 
-def drop(one: dict[str, Any]) -> str:
+def show_drop(entry: dict[str, Any]) -> str:
     """A drop with its interval, and a star where Holm's p is below .05; nothing is 0."""
-    if one["drop"] == 0 == one["se"]:
+    if entry["drop"] == 0 == entry["se"]:
         return "0"
-    if max(abs(one[name]) for name in ("drop", "low", "high")) < 0.05:
+    if max(abs(entry[name]) for name in ("drop", "low", "high")) < 0.05:
         return "0.0"
-    star = "*" if one["p_holm"] is not None and one["p_holm"] < 0.05 else ""
+    star = "*" if entry["p_holm"] is not None and entry["p_holm"] < 0.05 else ""
     value, low, high = (
-        f"{one[name] + 0.0 if abs(one[name]) >= 0.05 else 0.0:+.1f}" for name in ("drop", "low", "high")
+        f"{entry[name] + 0.0 if abs(entry[name]) >= 0.05 else 0.0:+.1f}" for name in ("drop", "low", "high")
     )
     return f"{value} ({low} to {high}){star}".replace("-", "\N{MINUS SIGN}").replace("+0.0", "0.0")
 
 
-def noticed(study: Path) -> Iterator[str]:
+def list_detectors(study: Path) -> Iterator[str]:
     """Whether encoders notice foreign talk."""
     rows = json.loads((study / "outside.json").read_text())["detectors"]
 
     def lines() -> Iterator[list[str]]:
-        for one in rows:
-            spans = [[100 * end for end in one[name]] for name in ("f1", "auroc")]
+        for row in rows:
+            spans = [[100 * end for end in row[name]] for name in ("f1", "auroc")]
             cells = [f"{value:.1f} ({low:.1f}-{high:.1f})" for value, low, high in spans]
-            yield [f"{one['model']} {one['checkpoint']}".strip(), one["by"], one["taught"], *cells]
+            yield [f"{row['model']} {row['checkpoint']}".strip(), row["by"], row["taught"], *cells]
 
     return table(["encoder", "by", "taught on", "F1", "AUROC"], lines())
 
@@ -393,10 +449,23 @@ def agents(study: Path) -> Iterator[str]:
 
 
 TABLES: dict[str, Callable[..., Iterator[str]]] = {
-    "responses": responses, "probes": probes, "baselines": baselines, "recipes": recipes, "told": told,
-    "ranked": ranked, "marks": marks, "reached": reached, "drops": drops, "noticed": noticed,
-    "beaten": beaten, "erased": erased, "agents": agents, "layers": layers, "answered": answered, "paper": paper,
-}  # fmt: skip
+    "responses": responses,
+    "probes": probes,
+    "baselines": baselines,
+    "recipes": recipes,
+    "told": list_accuracies,
+    "ranked": list_rank_correlations,
+    "marks": marks,
+    "reached": list_task_success,
+    "drops": drops,
+    "noticed": list_detectors,
+    "beaten": list_stronger_baselines,
+    "erased": erased,
+    "agents": agents,
+    "layers": layers,
+    "answered": answered,
+    "paper": paper,
+}
 
 if __name__ == "__main__":
     main()

@@ -45,7 +45,7 @@ def _run(argv: Sequence[str]) -> int:
     if not argv or argv[0] in ("-h", "--help"):
         print(_help())
         return 0 if argv else 2
-    name, rest = argv[0], argv[1:]
+    name, arguments = argv[0], argv[1:]
     if name == "--all":
         print(_everything(questions))
         return 0
@@ -54,14 +54,14 @@ def _run(argv: Sequence[str]) -> int:
         return 0
     if name in VERBS:
         return run_command(
-            cast(CommandModule, importlib.import_module(WHERE[name])), f"python -m {COMMAND} {name}", rest
+            cast(CommandModule, importlib.import_module(WHERE[name])), f"python -m {COMMAND} {name}", arguments
         )
     if name in questions:
         return dispatch("analysis", "", questions, argv)
     if name == "doctor":  # what an issue asks for is one word
         return _package("dialogue", argv)
     if name in (*ABOUT, "analysis"):
-        return _package(name, rest)
+        return _package(name, arguments)
     words = ", ".join([*VERBS, *questions, *ABOUT])
     raise InputError(f"{name} is no command of {COMMAND}. There are: {words}. Help: python -m {COMMAND} --help.")
 

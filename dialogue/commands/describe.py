@@ -71,10 +71,10 @@ def corpus_counts(dialogues: Sequence[Dialogue]) -> dict[str, int]:
 def table(counts: Mapping[str, Mapping[str, int]]) -> str:
     """Splits in columns; what a corpus does not have is left out and named below."""
     names = list(next(iter(counts.values())))
-    held = [name for name in names if any(column[name] for column in counts.values())]
-    rows = [["", *counts]] + [[name, *(f"{column[name]:,}" for column in counts.values())] for name in held]
-    left, width = max(map(len, held)), max(len(cell) for row in rows for cell in row[1:])
-    lines = [row[0].ljust(left) + "".join("  " + cell.rjust(width) for cell in row[1:]) for row in rows]
-    if absent := [name for name in names if name not in held]:
+    present = [name for name in names if any(column[name] for column in counts.values())]
+    rows = [["", *counts]] + [[name, *(f"{column[name]:,}" for column in counts.values())] for name in present]
+    width_of_names, width = max(map(len, present)), max(len(cell) for row in rows for cell in row[1:])
+    lines = [row[0].ljust(width_of_names) + "".join("  " + cell.rjust(width) for cell in row[1:]) for row in rows]
+    if absent := [name for name in names if name not in present]:
         lines.append("absent: " + ", ".join(absent))
     return "\n".join(lines)

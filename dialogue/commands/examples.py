@@ -27,8 +27,9 @@ def run(args: argparse.Namespace) -> None:
     new = [name for name in FILES if not (out / name).exists()]
     for name in new:
         shutil.copyfile(shipped(f"examples/{name}"), out / name)
-    kept = [name for name in FILES if name not in new]
+    present = [name for name in FILES if name not in new]
     print(
-        f"{len(new)} files written to {out}/." + (f" Already there, and left alone: {', '.join(kept)}." if kept else "")
+        f"{len(new)} files written to {out}/."
+        + (f" Already there, and left alone: {', '.join(present)}." if present else "")
     )
     tell_next("python analyze_ties.py", out / "votes.csv", "--out", "runs/first")

@@ -104,9 +104,9 @@ def format_document() -> str:
 def _section(kind: type) -> str:
     name = singular(kind) + (f" (`{FORMATS[kind]}.jsonl`)" if kind in FORMATS else "")
     rows = "".join(_row(field) for field in dataclasses.fields(kind) if field.name != "extra")
-    shown = f"\n```json\n{EXAMPLES[kind]}\n```\n" if kind in EXAMPLES else ""
+    example = f"\n```json\n{EXAMPLES[kind]}\n```\n" if kind in EXAMPLES else ""
     about = inspect.cleandoc(kind.__doc__ or "")  # Python 3.13 has no indentation there
-    return f"\n## {name}\n\n{about}\n\n| field | type | needed | meaning |\n|---|---|---|---|\n{rows}{shown}"
+    return f"\n## {name}\n\n{about}\n\n| field | type | needed | meaning |\n|---|---|---|---|\n{rows}{example}"
 
 
 def _row(field: dataclasses.Field[object]) -> str:
@@ -116,11 +116,11 @@ def _row(field: dataclasses.Field[object]) -> str:
 
 
 def _type(annotation: str) -> str:
-    named = vars(records) | vars(cards)
-    aliases = {name: get_args(value) for name, value in named.items() if get_origin(value) is Literal}
+    types = vars(records) | vars(cards)
+    aliases = {name: get_args(value) for name, value in types.items() if get_origin(value) is Literal}
     legal = {name: ", ".join(f"`{word}`" for word in words) for name, words in aliases.items()}
     plain = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false", "None": "null"}
-    words = re.sub(r"\w+", lambda found: legal.get(found[0], plain.get(found[0], found[0])), annotation)
+    words = re.sub(r"\w+", lambda match: legal.get(match[0], plain.get(match[0], match[0])), annotation)
     words = (
         words.replace("Mapping[text, Any]", "object").replace("Sequence[", "list of ").replace("Mapping[", "object of ")
     )

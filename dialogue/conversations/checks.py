@@ -20,67 +20,85 @@ FEWEST_WORDS = 12  # that the judged speaker says: of less nobody could tell tha
 TRIES = 50
 
 
-def conversation_checks(held: Sequence[HeldConversation], n: int, *, seed: int) -> list[Pair]:
+def conversation_checks(conversations: Sequence[HeldConversation], n: int, *, seed: int) -> list[Pair]:
     """At most `n` checks, half of either kind, the right answer alternating between a and b."""
     rng = child_random(seed, "checks")
-    drawn = [one for one in rng.sample(list(held), len(held)) if len(_words(one)) >= FEWEST_WORDS]
+    candidates = [
+        conversation
+        for conversation in rng.sample(list(conversations), len(conversations))
+        if len(_own_words(conversation)) >= FEWEST_WORDS
+    ]
     pairs: list[Pair] = []
-    for one in drawn:
+    for conversation in candidates:
         if len(pairs) == n:
             break
         # The kind changes with every second pair and the right side with every pair: each kind has both equally often.
         kind = tuple(SPOILING)[(len(pairs) // 2) % 2]
-        if (said := SPOILING[kind](one, drawn, rng)) is not None:
-            pairs.append(_check(one, _saying(one, said, kind), kind, right="ab"[len(pairs) % 2], seed=seed))
+        if (texts := SPOILING[kind](conversation, candidates, rng)) is not None:
+            pairs.append(
+                _make_check(
+                    conversation, _replace_texts(conversation, texts, kind), kind, right="ab"[len(pairs) % 2], seed=seed
+                )
+            )
     return pairs
 
 
-def _own(one: HeldConversation) -> list[str]:
-    return [turn.text for turn in one.turns if turn.speaker == one.speaker]
+def _own_texts(conversation: HeldConversation) -> list[str]:
+    return [turn.text for turn in conversation.turns if turn.speaker == conversation.speaker]
 
 
-def _words(one: HeldConversation) -> list[str]:
-    return " ".join(_own(one)).split()
+def _own_words(conversation: HeldConversation) -> list[str]:
+    return " ".join(_own_texts(conversation)).split()
 
 
-def _scrambled(one: HeldConversation, others: Sequence[HeldConversation], rng: random.Random) -> list[str] | None:
+def _scramble(
+    conversation: HeldConversation, candidates: Sequence[HeldConversation], rng: random.Random
+) -> list[str] | None:
     """Each turn in an order in which few neighbours stay neighbours; none where that leaves it as it was."""
-    del others
-    said = [" ".join(_apart(text.split(), rng)) for text in _own(one)]
-    return said if said != [" ".join(text.split()) for text in _own(one)] else None
+    del candidates
+    texts = [" ".join(_separate_neighbours(text.split(), rng)) for text in _own_texts(conversation)]
+    return texts if texts != [" ".join(text.split()) for text in _own_texts(conversation)] else None
 
 
-def _apart(words: list[str], rng: random.Random) -> list[str]:
+def _separate_neighbours(words: list[str], rng: random.Random) -> list[str]:
     neighbours = set(pairwise(words))
-    drawn = (rng.sample(words, len(words)) for _ in range(TRIES))
-    return min(drawn, key=lambda order: sum(two in neighbours for two in pairwise(order)))
+    orders = (rng.sample(words, len(words)) for _ in range(TRIES))
+    return min(orders, key=lambda order: sum(pair in neighbours for pair in pairwise(order)))
 
 
-def _from_elsewhere(one: HeldConversation, others: Sequence[HeldConversation], rng: random.Random) -> list[str] | None:
+def _take_from_elsewhere(
+    conversation: HeldConversation, candidates: Sequence[HeldConversation], rng: random.Random
+) -> list[str] | None:
     """What was said in a conversation on another goal that shares no sentence with this one."""
-    own = _own(one)
-    for other in rng.sample(list(others), len(others)):
-        said = _own(other)
-        elsewhere = other is not one and not (one.goal and one.goal == other.goal)
-        if elsewhere and not set(said) & set(own):
-            return list(islice(cycle(said), len(own)))
+    own = _own_texts(conversation)
+    for candidate in rng.sample(list(candidates), len(candidates)):
+        texts = _own_texts(candidate)
+        elsewhere = candidate is not conversation and not (conversation.goal and conversation.goal == candidate.goal)
+        if elsewhere and not set(texts) & set(own):
+            return list(islice(cycle(texts), len(own)))
     return None
 
 
-SPOILING: Mapping[
-    str, Callable[[HeldConversation, Sequence[HeldConversation], random.Random], list[str] | None]
-] = {"scrambled": _scrambled, "off-topic": _from_elsewhere}  # fmt: skip
+SPOILING: Mapping[str, Callable[[HeldConversation, Sequence[HeldConversation], random.Random], list[str] | None]] = {
+    "scrambled": _scramble,
+    "off-topic": _take_from_elsewhere,
+}
 
 
-def _saying(one: HeldConversation, said: Sequence[str], kind: str) -> Candidate:
+def _replace_texts(conversation: HeldConversation, texts: Sequence[str], kind: str) -> Candidate:
     """The same conversation in which the judged speaker says something else."""
-    new = iter(said)
-    turns = tuple(replace(turn, text=next(new)) if turn.speaker == one.speaker else turn for turn in one.turns)
-    return Candidate(written_out(turns), kind, None, "check", turns, one.speaker)
+    new = iter(texts)
+    turns = tuple(
+        replace(turn, text=next(new)) if turn.speaker == conversation.speaker else turn for turn in conversation.turns
+    )
+    return Candidate(written_out(turns), kind, None, "check", turns, conversation.speaker)
 
 
-def _check(one: HeldConversation, bad: Candidate, kind: str, *, right: str, seed: int) -> Pair:
-    good = one.as_side()
-    name = f"{child_seed(seed, 'pair', 'check', kind, one.system, one.seed, one.name, good.text):016x}"
+def _make_check(conversation: HeldConversation, bad: Candidate, kind: str, *, right: str, seed: int) -> Pair:
+    good = conversation.as_side()
+    who = conversation.system, conversation.seed, conversation.name
+    name = f"{child_seed(seed, 'pair', 'check', kind, *who, good.text):016x}"
     a, b = (good, bad) if right == "a" else (bad, good)
-    return Pair(name, one.name, (), a, b, "check", False, one.goal or None, "a" if right == "a" else "b", kind)
+    return Pair(
+        name, conversation.name, (), a, b, "check", False, conversation.goal or None, "a" if right == "a" else "b", kind
+    )

@@ -18,84 +18,98 @@ WITHIN = "within-system"
 Places = dict[tuple[str, int], HeldConversation]  # (goal, how many of this system on it came before)
 
 
-def pairs_of_systems(held: Sequence[HeldConversation], most: int | None = None, *, seed: int) -> list[Pair]:
+def pairs_of_systems(conversations: Sequence[HeldConversation], most: int | None = None, *, seed: int) -> list[Pair]:
     """Every two systems (or, of one system, every two of its seeds), at most `most` pairs in all."""
-    systems = _systems(held, seed=seed)
+    systems = _group_by_system(conversations, seed=seed)
     ranked: list[tuple[int, str, Pair]] = []
-    for one, two in combinations(systems, 2):
-        shared = sorted(systems[one].keys() & systems[two].keys())
-        child_random(seed, "places", one, two).shuffle(shared)
+    for first, second in combinations(systems, 2):
+        shared = sorted(systems[first].keys() & systems[second].keys())
+        child_random(seed, "places", first, second).shuffle(shared)
         for rank, place in enumerate(shared):
             goal, number = place
             item = (f"{goal}#{number}" if number else goal) if goal else f"conversation-{number}"
-            pair = _pair(item, systems[one][place], systems[two][place], "real", f"{one}-{two}", seed=seed)
+            pair = _make_pair(
+                item, systems[first][place], systems[second][place], "real", f"{first}-{second}", seed=seed
+            )
             ranked.append((rank, pair.contrast, pair))
     if not ranked:
         raise InputError(
             f"No two of the systems ({', '.join(systems)}) have a conversation on the same goal. Name another field "
             "for it (--columns goal=...), or pair at random: --at-random."
         )
-    ranked.sort(key=lambda found: found[:2])  # every two systems equally often, whatever `most` is
+    ranked.sort(key=lambda entry: entry[:2])  # every two systems equally often, whatever `most` is
     return [pair for _, _, pair in ranked[:most]]
 
 
-def within_systems(held: Sequence[HeldConversation], n: int, *, seed: int) -> list[Pair]:
+def within_systems(conversations: Sequence[HeldConversation], n: int, *, seed: int) -> list[Pair]:
     """At most `n` controls: two conversations of one system under one seed, on one goal where it has two there."""
     by_unit: dict[tuple[str, str], list[HeldConversation]] = {}
-    for one in child_random(seed, "controls").sample(list(held), len(held)):
-        by_unit.setdefault((one.system, "" if one.seed is None else f":{one.seed}"), []).append(one)
-    found = []
-    for _, mine in sorted(by_unit.items()):
-        mine.sort(key=lambda one: one.goal)  # stable: the draw decides among those on one goal
-        met = list(pairwise(mine))
-        met.sort(key=lambda two: two[0].goal != two[1].goal)
-        found += [(rank, *two) for rank, two in enumerate(met)]
-    found.sort(key=lambda row: row[0])
-    chosen = enumerate(found[:n])
-    return [_pair(f"{WITHIN}-{k}", one, two, "control", WITHIN, seed=seed) for k, (_, one, two) in chosen]
+    for conversation in child_random(seed, "controls").sample(list(conversations), len(conversations)):
+        by_unit.setdefault(
+            (conversation.system, "" if conversation.seed is None else f":{conversation.seed}"), []
+        ).append(conversation)
+    ranked = []
+    for _, group in sorted(by_unit.items()):
+        group.sort(key=lambda conversation: conversation.goal)  # stable: the draw decides among those on one goal
+        met = list(pairwise(group))
+        met.sort(key=lambda pair: pair[0].goal != pair[1].goal)
+        ranked += [(rank, *pair) for rank, pair in enumerate(met)]
+    ranked.sort(key=lambda row: row[0])
+    chosen = enumerate(ranked[:n])
+    return [
+        _make_pair(f"{WITHIN}-{k}", first, second, "control", WITHIN, seed=seed) for k, (_, first, second) in chosen
+    ]
 
 
-def _systems(held: Sequence[HeldConversation], *, seed: int) -> Mapping[str, Places]:
+def _group_by_system(conversations: Sequence[HeldConversation], *, seed: int) -> Mapping[str, Places]:
     """System -> its conversations by place."""
-    if len({bool(one.goal) for one in held}) > 1:
-        without = next(one for one in held if not one.goal)
+    if len({bool(conversation.goal) for conversation in conversations}) > 1:
+        without = next(conversation for conversation in conversations if not conversation.goal)
         raise InputError(f"{without.where} has no goal, and others have one. Give every conversation its own, or none.")
-    names = {one.system for one in held}
+    names = {conversation.system for conversation in conversations}
     systems: dict[str, list[HeldConversation]] = {}
-    for one in held:
-        name = one.system if len(names) > 1 or one.seed is None else f"{one.system}:{one.seed}"
-        systems.setdefault(name, []).append(one)
+    for conversation in conversations:
+        name = (
+            conversation.system
+            if len(names) > 1 or conversation.seed is None
+            else f"{conversation.system}:{conversation.seed}"
+        )
+        systems.setdefault(name, []).append(conversation)
     if len(systems) < 2:
         raise InputError(
             f"The conversations are those of one system ({', '.join(systems) or 'none'}); a comparison needs two. Give "
             "a file for each (NAME=FILE ...), or lines that say it: --columns system=..."
         )
-    return {name: _places(mine, seed=child_seed(seed, "order", name)) for name, mine in sorted(systems.items())}
+    return {name: _order_places(group, seed=child_seed(seed, "order", name)) for name, group in sorted(systems.items())}
 
 
-def _places(mine: Sequence[HeldConversation], *, seed: int) -> Places:
+def _order_places(conversations: Sequence[HeldConversation], *, seed: int) -> Places:
     """In random order, the seeds in turn: of the first k, every seed has held its share."""
-    shuffled = child_random(seed, "conversations").sample(list(mine), len(mine))
+    shuffled = child_random(seed, "conversations").sample(list(conversations), len(conversations))
     met: dict[tuple[str, int | None], int] = {}
     turns: list[tuple[str, int, int, int, HeldConversation]] = []
-    for one in shuffled:
-        met[one.goal, one.seed] = turn = met.get((one.goal, one.seed), -1) + 1
-        turns.append((one.goal, turn, -1 if one.seed is None else one.seed, len(turns), one))
-    found: Places = {}
+    for conversation in shuffled:
+        met[conversation.goal, conversation.seed] = turn = met.get((conversation.goal, conversation.seed), -1) + 1
+        turns.append(
+            (conversation.goal, turn, -1 if conversation.seed is None else conversation.seed, len(turns), conversation)
+        )
+    places: Places = {}
     counts: dict[str, int] = {}
-    for goal, _, _, _, one in sorted(turns, key=lambda row: row[:4]):
-        found[goal, counts.get(goal, 0)] = one
+    for goal, _, _, _, conversation in sorted(turns, key=lambda row: row[:4]):
+        places[goal, counts.get(goal, 0)] = conversation
         counts[goal] = counts.get(goal, 0) + 1
-    return found
+    return places
 
 
-def _pair(item: str, one: HeldConversation, two: HeldConversation, kind: PairKind, contrast: str, *, seed: int) -> Pair:
+def _make_pair(
+    item: str, first: HeldConversation, second: HeldConversation, kind: PairKind, contrast: str, *, seed: int
+) -> Pair:
     ident = f"{child_seed(seed, 'pair', kind, contrast, item):016x}"
-    first, second = (one, two) if child_random(seed, "sides", ident).random() < 0.5 else (two, one)
-    a, b = first.as_side(), second.as_side()
-    cluster = one.goal if one.goal and one.goal == two.goal else item
-    return Pair(ident, item, (), a, b, kind, _alike(a, b), cluster, None, contrast)
+    side_a, side_b = (first, second) if child_random(seed, "sides", ident).random() < 0.5 else (second, first)
+    a, b = side_a.as_side(), side_b.as_side()
+    cluster = first.goal if first.goal and first.goal == second.goal else item
+    return Pair(ident, item, (), a, b, kind, _are_identical(a, b), cluster, None, contrast)
 
 
-def _alike(a: Candidate, b: Candidate) -> bool:
+def _are_identical(a: Candidate, b: Candidate) -> bool:
     return (a.turns, a.speaker) == (b.turns, b.speaker)

@@ -54,30 +54,30 @@ def read_conversations(
     if unknown := [name for name in stated if name not in FIELDS]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(FIELDS)}.")
     return [
-        _held(where, line, dialogue, system, path.stem.partition(".")[0], stated=stated, judged=judged)
-        for where, line, dialogue in _dialogues(path)
+        _make_conversation(where, line, dialogue, system, path.stem.partition(".")[0], stated=stated, judged=judged)
+        for where, line, dialogue in _read_dialogues(path)
     ]
 
 
-def _dialogues(path: Path) -> Iterator[tuple[str, Mapping[str, Any], Dialogue]]:
+def _read_dialogues(path: Path) -> Iterator[tuple[str, Mapping[str, Any], Dialogue]]:
     """The place, the line as it stands and what was said; a published corpus has ids for lines."""
     files = open_source(path)
-    found = [(file, lines) for file in files if (lines := _lines(file))]
-    if not found:
-        for one in read_corpus(path).dialogues:
-            yield f"{path}, dialogue {one.dialogue}", {"id": one.dialogue}, one
-    for file, lines in found:
+    texts = [(file, lines) for file in files if (lines := _read_lines(file))]
+    if not texts:
+        for dialogue in read_corpus(path).dialogues:
+            yield f"{path}, dialogue {dialogue.dialogue}", {"id": dialogue.dialogue}, dialogue
+    for file, lines in texts:
         _, dialogues = read_plain_text([(file, lines)])
-        for (where, line), one in zip(lines, dialogues, strict=True):
-            yield where, line if isinstance(line, dict) else {}, one
+        for (where, line), dialogue in zip(lines, dialogues, strict=True):
+            yield where, line if isinstance(line, dict) else {}, dialogue
 
 
-def _lines(file: File) -> list[tuple[str, Any]]:
+def _read_lines(file: File) -> list[tuple[str, Any]]:
     """The conversations of a file as text; none where it holds something else."""
     if file.base.endswith(".jsonl"):
         lines = list(file.json_lines(lists=True))
     elif file.base.endswith(".json") and isinstance(value := file.json(), list):
-        lines = [(f"{file.where}, conversation {number}", one) for number, one in enumerate(value, 1)]
+        lines = [(f"{file.where}, conversation {number}", conversation) for number, conversation in enumerate(value, 1)]
     else:
         return []
     if not lines or not is_plain_text(lines[0][1]):
@@ -88,33 +88,39 @@ def _lines(file: File) -> list[tuple[str, Any]]:
     return lines
 
 
-def _held(
-    where: str, line: Mapping[str, Any], one: Dialogue, system: str, of_file: str, *,
-    stated: Mapping[str, str], judged: str,
-) -> HeldConversation:  # fmt: skip
-    turns = tuple(Utterance(turn.speaker, turn.text) for turn in one.turns)
-    heard = list(dict.fromkeys(turn.speaker for turn in turns))
-    if judged not in heard:
+def _make_conversation(
+    where: str,
+    line: Mapping[str, Any],
+    dialogue: Dialogue,
+    system: str,
+    of_file: str,
+    *,
+    stated: Mapping[str, str],
+    judged: str,
+) -> HeldConversation:
+    turns = tuple(Utterance(turn.speaker, turn.text) for turn in dialogue.turns)
+    speakers = list(dict.fromkeys(turn.speaker for turn in turns))
+    if judged not in speakers:
         raise InputError(
-            f"{where}: {judged} says nothing, so there is nobody to judge (speakers: {', '.join(heard) or 'none'}). "
+            f"{where}: {judged} says nothing, so there is nobody to judge (speakers: {', '.join(speakers) or 'none'}). "
             "Leave the conversation out, or name who is judged: --judge."
         )
-    told = {name: _told(where, line, name, stated) for name in FIELDS}
-    if told["seed"] is not None and type(told["seed"]) is not int:
-        raise InputError(f"{where}: seed is {told['seed']!r}, which is not a whole number.")
+    fields = {name: _read_field(where, line, name, stated) for name in FIELDS}
+    if fields["seed"] is not None and type(fields["seed"]) is not int:
+        raise InputError(f"{where}: seed is {fields['seed']!r}, which is not a whole number.")
     return HeldConversation(
         where,
-        one.dialogue,
+        dialogue.dialogue,
         turns,
         judged,
-        system or _name(where, "system", told["system"]) or of_file,
-        told["seed"],
-        _name(where, "checkpoint", told["checkpoint"]) or "unknown",
-        _name(where, "goal", told["goal"]),
+        system or _read_name(where, "system", fields["system"]) or of_file,
+        fields["seed"],
+        _read_name(where, "checkpoint", fields["checkpoint"]) or "unknown",
+        _read_name(where, "goal", fields["goal"]),
     )
 
 
-def _told(where: str, line: Mapping[str, Any], name: str, stated: Mapping[str, str]) -> Any:
+def _read_field(where: str, line: Mapping[str, Any], name: str, stated: Mapping[str, str]) -> Any:
     if name in stated:
         if stated[name] not in line:
             raise InputError(f"{where} has no {stated[name]}, which --columns names for {name}.")
@@ -122,7 +128,7 @@ def _told(where: str, line: Mapping[str, Any], name: str, stated: Mapping[str, s
     return next((line[field] for field in FIELDS[name] if field in line), None)
 
 
-def _name(where: str, name: str, value: object) -> str:
+def _read_name(where: str, name: str, value: object) -> str:
     """A name, or a number that serves as one; anything else is no name."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return ""

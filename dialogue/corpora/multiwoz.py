@@ -51,15 +51,15 @@ def _listed_splits(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> 
         for split, stem in LISTS.items()
         for file in files
         if file.base.split(".")[0] == stem
-        for name in _listed(file, known)
+        for name in _read_list(file, known)
     }
 
 
-def _listed(file: File, known: set[str]) -> list[str]:
+def _read_list(file: File, known: set[str]) -> list[str]:
     """The ids of a list file: one a line (whatever its suffix says), or a JSON list."""
     text = file.text().strip()
-    found = file.json() if text.startswith("[") else text.split("\n")
-    names = [plain_id(str(name).strip()) for name in found]
+    entries = file.json() if text.startswith("[") else text.split("\n")
+    names = [plain_id(str(name).strip()) for name in entries]
     if names in ([], [""]):
         raise InputError(f"{file.where} names no dialogue, so its split would be empty. Restore or remove the file.")
     if absent := [name for name in names if name not in known]:
@@ -113,7 +113,7 @@ def _separate_acts(file: File) -> dict[str, dict[int, Acts]]:
     """Dialogue -> number of the system turn, from 1 -> acts."""
     with expecting("MultiWOZ", file.where):
         return {
-            plain_id(name): {int(number): acts_of(found) for number, found in turns.items()}
+            plain_id(name): {int(number): acts_of(acts) for number, acts in turns.items()}
             for name, turns in file.json().items()
         }
 
@@ -130,23 +130,23 @@ def belief(metadata: Mapping[str, Any]) -> dict[str, str]:
         f"{domain}-{section}-{slot}": value
         for domain, sections in metadata.items()
         for section, slots in sections.items()
-        for slot, found in slots.items()
-        if found != "" and slot != "booked" and (value := first_value(found)) not in EMPTY
+        for slot, filled in slots.items()
+        if filled != "" and slot != "booked" and (value := first_value(filled)) not in EMPTY
     }
 
 
-def first_value(found: Any) -> str:
+def first_value(values: Any) -> str:
     """The value, or the first of several."""
-    if isinstance(found, list):
-        found = found[0] if found else ""
-    return "" if found is None else str(found)
+    if isinstance(values, list):
+        values = values[0] if values else ""
+    return "" if values is None else str(values)
 
 
 def _version(path: Path, dialogues: Sequence[Dialogue], parts: Sequence[tuple[File, Any]]) -> str:
     """From a name such as MultiWOZ_2.1 or MULTIWOZ2.4, else from what is annotated."""
     names = [*(file.name for file, _ in parts), *reversed(path.resolve().parts)]
     for name in names:
-        if found := re.search(r"multiwoz[_.-]?2[_.-]?([0-4])(?!\d)", name.lower()):
-            return f"2.{found[1]}"
+        if match := re.search(r"multiwoz[_.-]?2[_.-]?([0-4])(?!\d)", name.lower()):
+            return f"2.{match[1]}"
     user = [turn for dialogue in dialogues for turn in dialogue.turns if turn.speaker == "user"]
     return "2.1" if any(turn.acts is not None for turn in user) else "2.0 or 2.1"

@@ -27,15 +27,15 @@ def is_multiwoz22(value: Any) -> bool:
 
 def read_multiwoz22(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of the shards in `parts`; `files` are all files of the source."""
-    acts = next((_acts(file) for file in files if file.base == "dialog_acts.json"), {})
+    acts = next((_read_acts(file) for file in files if file.base == "dialog_acts.json"), {})
     return "2.2", [_dialogue(file, split_of(file), raw, acts) for file, shard in parts for raw in shard]
 
 
-def _acts(file: File) -> dict[str, dict[str, Acts]]:
+def _read_acts(file: File) -> dict[str, dict[str, Acts]]:
     """Dialogue -> turn id -> acts."""
     with expecting("MultiWOZ 2.2", file.where):
         return {
-            plain_id(name): {turn: acts_of(found.get("dialog_act")) for turn, found in turns.items()}
+            plain_id(name): {turn: acts_of(annotation.get("dialog_act")) for turn, annotation in turns.items()}
             for name, turns in file.json().items()
         }
 

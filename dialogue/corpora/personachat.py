@@ -42,8 +42,8 @@ def read_texts(files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of one variant; where a folder holds several, both sides' original personas come first."""
     variants = {file.name: _variant(file) for file in files}
     chosen = min(variants.values(), key=lambda v: (PREFERRED.index(v[0]), v[1] != "original", v[2] != "no_cands"))
-    kept = [file for file in files if variants[file.name] == chosen]
-    chats = ((split_of(file), *_text_chat(block, file)) for file in kept for block in _blocks(file))
+    chosen_files = [file for file in files if variants[file.name] == chosen]
+    chats = ((split_of(file), *_text_chat(block, file)) for file in chosen_files for block in _blocks(file))
     return " ".join(chosen[:2]), _dialogues(chats)
 
 
@@ -93,13 +93,13 @@ def _blocks(file: File) -> Iterator[list[str]]:
     for number, line in enumerate(file.text().split("\n"), 1):
         if not line.strip():
             continue
-        found = re.match(r"(\d+) (.*)", line.rstrip("\r"))
-        if not found:
+        match = re.match(r"(\d+) (.*)", line.rstrip("\r"))
+        if not match:
             raise InputError(f"{file.where}:{number}: a line must begin with its number; found {line[:40]!r}.")
-        if found[1] == "1" and block:
+        if match[1] == "1" and block:
             yield block
             block = []
-        block.append(found[2])
+        block.append(match[2])
     if block:
         yield block
 
@@ -125,7 +125,7 @@ def _personas(entry: Mapping[str, Any]) -> dict[str, Sequence[str]]:
 
 def _json_chat(entry: Any, where: str) -> tuple[dict[str, list[str]], list[str]]:
     with expecting("PersonaChat", where):
-        personas = {who: [text_of(sentence) for sentence in found] for who, found in _personas(entry).items()}
+        personas = {who: [text_of(sentence) for sentence in sentences] for who, sentences in _personas(entry).items()}
         if "turns" in entry:
             return personas, [text_of(text) for text in entry["turns"]]
         last = entry["utterances"][-1]

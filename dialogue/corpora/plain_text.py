@@ -49,45 +49,50 @@ def _are_turns(turns: Sequence[Any]) -> bool:
 
 def read_plain_text(parts: Sequence[tuple[File, Sequence[JsonLine]]]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues; an id that is missing or stands twice is replaced by split and position."""
-    found = [(file, where, line if isinstance(line, dict) else {"turns": line}) for file, lines in parts
-             for where, line in lines]  # fmt: skip
-    uses = Counter(_id(line) for _, _, line in found)
+    entries = [
+        (file, where, line if isinstance(line, dict) else {"turns": line})
+        for file, lines in parts
+        for where, line in lines
+    ]
+    uses = Counter(_read_id(line) for _, _, line in entries)
     position: Counter[str] = Counter()
     dialogues, left_out = [], 0
-    for file, where, line in found:
+    for file, where, line in entries:
         split = split_named(line["split"], where) if "split" in line else split_of(file)
-        name = _id(line)
+        name = _read_id(line)
         if not name or uses[name] > 1:
             name = f"{split}-{position[split]}"
         position[split] += 1
         with expecting("dialogues as text", where):
             raw = next(line[key] for key in LISTS if key in line)
-            turns = _turns(raw, where)
+            turns = _read_turns(raw, where)
         left_out += len(raw) - len(turns)
         dialogues.append(Dialogue(name, split, turns))
     return f"text, {left_out} messages of operators and tools left out" if left_out else "text", dialogues
 
 
-def _id(line: Mapping[str, Any]) -> str:
+def _read_id(line: Mapping[str, Any]) -> str:
     return plain_id(str(next((line[key] for key in IDS if line.get(key)), "")))
 
 
-def _turns(raw: Sequence[Any], where: str) -> tuple[Turn, ...]:
+def _read_turns(raw: Sequence[Any], where: str) -> tuple[Turn, ...]:
     with expecting("dialogues as text", where):
         if not any(isinstance(turn, Mapping) for turn in raw):
             return tuple(Turn(TURN_ORDER[n % 2], text_of(text).translate(NO_BRACKETS)) for n, text in enumerate(raw))
-        roles = [_of(turn, SPEAKERS).strip() for turn in raw]
+        roles = [_first_text(turn, SPEAKERS).strip() for turn in raw]
         skip = NO_TURN | ({"system"} if SYSTEMS & {role.lower() for role in roles} else set())
-        said = [(role, _of(turn, TEXTS)) for role, turn in zip(roles, raw, strict=True) if role.lower() not in skip]
-    who = _sides([role for role, _ in said], where)
-    return tuple(Turn(who[role], text) for role, text in said)
+        spoken = [
+            (role, _first_text(turn, TEXTS)) for role, turn in zip(roles, raw, strict=True) if role.lower() not in skip
+        ]
+    who = _assign_sides([role for role, _ in spoken], where)
+    return tuple(Turn(who[role], text) for role, text in spoken)
 
 
-def _of(turn: Mapping[str, Any], names: Sequence[str]) -> str:
+def _first_text(turn: Mapping[str, Any], names: Sequence[str]) -> str:
     return text_of(next((turn[name] for name in names if name in turn), None))
 
 
-def _sides(names: Sequence[str], where: str) -> dict[str, str]:
+def _assign_sides(names: Sequence[str], where: str) -> dict[str, str]:
     """Which speaker is the user and which the system."""
     sides: dict[str, str] = {}
     for name in dict.fromkeys(names):
@@ -95,7 +100,7 @@ def _sides(names: Sequence[str], where: str) -> dict[str, str]:
             sides[name] = "user"
         elif name.lower() in SYSTEMS | {"system"}:
             sides[name] = "system"
-    for name in (one for one in dict.fromkeys(names) if one not in sides):
+    for name in (speaker for speaker in dict.fromkeys(names) if speaker not in sides):
         free = [side for side in TURN_ORDER if side not in sides.values()]
         if not free:
             raise InputError(f"{where}: a third speaker, {name!r}, beside {', '.join(map(repr, sides))}. Two are read.")

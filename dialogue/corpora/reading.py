@@ -1,9 +1,9 @@
 """Reads any corpus that Seedvote knows, whatever release and packing: `read_corpus(path)`.
 
 Which form it is follows from what the files hold, never from an option: see docs/corpora.md.
-To add a form: a module beside this one that recognises and reads it, its name in `_shape`, its call in `read_corpus`,
-and its words in KNOWN_FORMS. The corpus counts as `multiwoz` (user and system) unless `read_corpus` says otherwise;
-probe tasks go by that name.
+To add a form: a module in this folder that recognises and reads it, its name in `_recognise_shape`, its call in
+`read_corpus`, and its words in KNOWN_FORMS. The corpus counts as `multiwoz` (user and system) unless `read_corpus`
+says otherwise; probe tasks go by that name.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Corpus:
     @property
     def digest(self) -> str:
         """A hash of what was said in every dialogue, and of its name."""
-        found = hashlib.sha256()
+        hasher = hashlib.sha256()
         for dialogue in self.dialogues:
-            found.update("\x1f".join([dialogue.dialogue, *(turn.text for turn in dialogue.turns), ""]).encode())
-        return found.hexdigest()[:12]
+            hasher.update("\x1f".join([dialogue.dialogue, *(turn.text for turn in dialogue.turns), ""]).encode())
+        return hasher.hexdigest()[:12]
 
     def split(self, name: str) -> tuple[Dialogue, ...]:
         """The dialogues of `train`, `valid` or `test`."""
@@ -54,7 +54,7 @@ class Corpus:
 def read_corpus(path: str | Path) -> Corpus:
     """Detect the form of the corpus under `path` and read it whole."""
     with _nothing_collected():
-        return _whole(Path(path), open_source(path))
+        return _read_whole(Path(path), open_source(path))
 
 
 @contextlib.contextmanager
@@ -69,11 +69,11 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _whole(path: Path, files: Sequence[File]) -> Corpus:
-    shapes = _shapes(files)
+def _read_whole(path: Path, files: Sequence[File]) -> Corpus:
+    shapes = _group_by_shape(files)
     if len(shapes) != 1:
-        held = f"holds {len(shapes)} corpora at once ({', '.join(shapes)}); give one" if shapes else "holds no corpus"
-        raise InputError(f"{path} {held}. Known forms: {KNOWN_FORMS}.")
+        reason = f"holds {len(shapes)} corpora at once ({', '.join(shapes)}); give one" if shapes else "holds no corpus"
+        raise InputError(f"{path} {reason}. Known forms: {KNOWN_FORMS}.")
     ((shape, parts),) = shapes.items()
     if shape == "personachat text":
         version, dialogues = personachat.read_texts([file for file, _ in parts])
@@ -89,14 +89,14 @@ def _whole(path: Path, files: Sequence[File]) -> Corpus:
         version, dialogues = multiwoz.read_multiwoz(path, parts, files)
     _refuse_doubles(path, dialogues)
     name = "personachat" if shape.startswith("personachat") else "multiwoz"
-    return Corpus(name, _marked(version, files), tuple(dialogues), _databases(files))
+    return Corpus(name, _mark_version(version, files), tuple(dialogues), _read_tables(files))
 
 
-def _shapes(files: Sequence[File]) -> dict[str, list[tuple[File, Any]]]:
+def _group_by_shape(files: Sequence[File]) -> dict[str, list[tuple[File, Any]]]:
     """Shape -> the files that have it, with their content; files of no known shape are left out."""
     shapes: dict[str, list[tuple[File, Any]]] = {}
     for file in files:
-        shape, content = _shape(file)
+        shape, content = _recognise_shape(file)
         if content in ({}, []) and names_a_split(file):
             raise InputError(f"{file.where} holds no dialogue: an empty split. Fetch it again, or remove it.")
         if shape:
@@ -104,7 +104,7 @@ def _shapes(files: Sequence[File]) -> dict[str, list[tuple[File, Any]]]:
     return shapes
 
 
-def _shape(file: File) -> tuple[str, Any]:
+def _recognise_shape(file: File) -> tuple[str, Any]:
     if file.base.endswith(".jsonl"):
         lines = list(file.json_lines(lists=True))
         first = lines[0][1] if lines else {}
@@ -119,7 +119,9 @@ def _shape(file: File) -> tuple[str, Any]:
     if multiwoz.is_multiwoz(value):
         return "multiwoz", value
     if isinstance(value, list) and value and plain_text.is_plain_text(value[0]):
-        return "text lines", [(f"{file.where}, dialogue {number}", one) for number, one in enumerate(value, 1)]
+        return "text lines", [
+            (f"{file.where}, dialogue {number}", dialogue) for number, dialogue in enumerate(value, 1)
+        ]
     if multiwoz22.is_multiwoz22(value):
         return "multiwoz 2.2", value
     return ("personachat" if personachat.is_personachat(value) else "", value)
@@ -131,7 +133,7 @@ def _refuse_doubles(path: Path, dialogues: Sequence[Dialogue]) -> None:
         raise InputError(f"{path}: dialogue {twice[0]} occurs {uses[twice[0]]} times. Give a single release.")
 
 
-def _marked(version: str, files: Sequence[File]) -> str:
+def _mark_version(version: str, files: Sequence[File]) -> str:
     """The version, and whether the dialogues were generated."""
     generated = any(file.base == "recipe.json" for file in files)
     return f"{version} (generated)" if generated else version
@@ -139,19 +141,19 @@ def _marked(version: str, files: Sequence[File]) -> str:
 
 def read_databases(folder: Path) -> Mapping[str, list[dict[str, Any]]]:
     """Domain -> rows of a folder of databases that lies apart from its corpus."""
-    if not (found := _databases(open_source(folder))):
+    if not (databases := _read_tables(open_source(folder))):
         raise InputError(f"{folder} holds no *{DATABASE}. Give the folder of the databases, e.g. --db multiwoz/db.")
-    return found
+    return databases
 
 
-def _databases(files: Sequence[File]) -> dict[str, list[dict[str, Any]]]:
+def _read_tables(files: Sequence[File]) -> dict[str, list[dict[str, Any]]]:
     """Domain -> rows. The first release's taxi_db.json is not JSON; such a one is left out."""
-    found = {}
+    databases = {}
     for file in files:
         if file.base.endswith(DATABASE):
             try:
-                found[file.base.removesuffix(DATABASE)] = file.json()
+                databases[file.base.removesuffix(DATABASE)] = file.json()
             except InputError:
                 if file.base != "taxi_db.json":
                     raise
-    return found
+    return databases

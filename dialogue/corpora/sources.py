@@ -61,9 +61,9 @@ class File:
         """The place and the object of each line, or also a list."""
         for number, line in enumerate(self.text().split("\n"), 1):
             if line.strip():
-                yield f"{self.where}:{number}", self._value(line, number, lists)
+                yield f"{self.where}:{number}", self._read_value(line, number, lists)
 
-    def _value(self, line: str, number: int, lists: bool) -> Any:
+    def _read_value(self, line: str, number: int, lists: bool) -> Any:
         try:
             value = json.loads(line)
         except json.JSONDecodeError as error:
@@ -109,14 +109,14 @@ def open_source(path: str | Path) -> list[File]:
         return list(_files_in(path, path.name))
     # Sorted: the order in which a disk lists files differs between machines, and ids follow from it.
     inside = sorted(p.relative_to(path) for p in path.rglob("*") if p.is_file())
-    seen = (p for p in inside if not any(part.startswith((".", "__MACOSX")) for part in p.parts))
-    return [file for p in seen for file in _files_in(path / p, p.as_posix())]
+    visible = (p for p in inside if not any(part.startswith((".", "__MACOSX")) for part in p.parts))
+    return [file for p in visible for file in _files_in(path / p, p.as_posix())]
 
 
 def _files_in(path: Path, name: str) -> Iterator[File]:
     """The file itself, or what a .zip holds."""
     if path.suffix.lower() != ".zip":
-        yield _packed(name, str(path), path.read_bytes)
+        yield _unpack_file(name, str(path), path.read_bytes)
         return
     try:
         with zipfile.ZipFile(path) as archive:
@@ -127,7 +127,7 @@ def _files_in(path: Path, name: str) -> Iterator[File]:
     for inner in names:
         _refuse_outside(path, inner)
         if not inner.startswith("__MACOSX/"):
-            yield _packed(inner, f"{path}:{inner}", partial(_read_member, path, inner))
+            yield _unpack_file(inner, f"{path}:{inner}", partial(_read_member, path, inner))
 
 
 def _read_member(path: Path, inner: str) -> bytes:
@@ -144,6 +144,6 @@ def _refuse_outside(path: Path, inner: str) -> None:
         )
 
 
-def _packed(name: str, where: str, read: Callable[[], bytes]) -> File:
+def _unpack_file(name: str, where: str, read: Callable[[], bytes]) -> File:
     unpack = UNPACK.get(PurePosixPath(name).suffix.lower())
     return File(name[:-3], where, lambda: unpack(read())) if unpack else File(name, where, read)

@@ -40,22 +40,22 @@ def _log(dialogue: Dialogue) -> list[dict[str, Any]]:
     return log
 
 
-def _turn(turn: Turn, asked: Turn | None) -> dict[str, Any]:
+def _turn(turn: Turn, user_turn: Turn | None) -> dict[str, Any]:
     """A turn of the log; a system turn keeps the state after the user's turn before it, and what is booked."""
     written: dict[str, Any] = {"text": turn.text}
     if turn.acts is not None:
         written["dialog_act"] = {act: [list(pair) for pair in pairs] for act, pairs in turn.acts.items()}
-    if asked is not None and (asked.belief is not None or turn.booked is not None):
-        written["metadata"] = _metadata(asked.belief or {}, turn.booked or ())
+    if user_turn is not None and (user_turn.belief is not None or turn.booked is not None):
+        written["metadata"] = _metadata(user_turn.belief or {}, turn.booked or ())
     return written
 
 
 def _metadata(belief: Mapping[str, str], booked: Sequence[str]) -> dict[str, Any]:
     """Never empty: an empty one would be read as no annotation."""
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for name, value in belief.items():
         domain, section, slot = name.split("-", 2)
-        found.setdefault(domain, {}).setdefault(section, {})[slot] = value
+        metadata.setdefault(domain, {}).setdefault(section, {})[slot] = value
     for domain in booked:
-        found.setdefault(domain, {}).setdefault("book", {})["booked"] = [{"name": "", "reference": ""}]
-    return found or {"taxi": {"book": {"booked": []}, "semi": {}}}
+        metadata.setdefault(domain, {}).setdefault("book", {})["booked"] = [{"name": "", "reference": ""}]
+    return metadata or {"taxi": {"book": {"booked": []}, "semi": {}}}

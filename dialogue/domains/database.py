@@ -24,14 +24,14 @@ class DomainTable:
     """One domain's rows. It remembers what it was asked: systems ask for the same few values again and again."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        spelt = [{slot(str(name)): found for name, found in row.items() if isinstance(found, str)} for row in rows]
+        spelt = [{slot(str(name)): cell for name, cell in row.items() if isinstance(cell, str)} for row in rows]
         self.rows = [{name: _as_stored(name, cell) for name, cell in row.items()} for row in spelt]
         self.all: Rows = (1 << len(rows)) - 1
         self._holding: dict[str, dict[str, Rows]] = {name: {} for row in self.rows for name in row}
         for n, row in enumerate(self.rows):
             for name, sets in self._holding.items():
-                found = row.get(name, UNKNOWN)
-                sets[found] = sets.get(found, 0) | 1 << n
+                cell = row.get(name, UNKNOWN)
+                sets[cell] = sets.get(cell, 0) | 1 << n
         self._known: dict[tuple[str, str], Rows] = {}
 
     @property
@@ -46,15 +46,15 @@ class DomainTable:
 
     def matching(self, state: Mapping[str, str]) -> Rows:
         """The rows that match every filled slot of a state whose slots and values are spelt as `spelling` spells."""
-        asked = [self._matching(*pair) for pair in state.items() if pair[0] in self._holding]
-        return reduce(and_, asked, self.all)
+        matches = [self._match_value(*pair) for pair in state.items() if pair[0] in self._holding]
+        return reduce(and_, matches, self.all)
 
-    def _matching(self, name: str, wanted: str) -> Rows:
+    def _match_value(self, name: str, wanted: str) -> Rows:
         if wanted in NO_MATTER:
             return self.all
         key = (name, wanted)
         if key not in self._known:
-            fitting = (rows for found, rows in self._holding[name].items() if _fits(name, found, wanted))
+            fitting = (rows for stored, rows in self._holding[name].items() if _value_fits(name, stored, wanted))
             self._known[key] = reduce(or_, fitting, 0)
         return self._known[key]
 
@@ -63,14 +63,14 @@ def _as_stored(name: str, cell: str) -> str:
     return cell.strip().lower() if name in FUZZY else value(name, cell)
 
 
-def _fits(name: str, found: str, wanted: str) -> bool:
-    if found == UNKNOWN:
+def _value_fits(name: str, stored: str, wanted: str) -> bool:
+    if stored == UNKNOWN:
         return True
     if name == "arrive":
-        return minutes(found) <= minutes(wanted)
+        return minutes(stored) <= minutes(wanted)
     if name == "leave":
-        return minutes(found) >= minutes(wanted)
-    return names_alike(found, wanted) if name in FUZZY else found == wanted
+        return minutes(stored) >= minutes(wanted)
+    return names_alike(stored, wanted) if name in FUZZY else stored == wanted
 
 
 def domain_tables(databases: Mapping[str, Any]) -> dict[str, DomainTable]:

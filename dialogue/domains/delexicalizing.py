@@ -53,8 +53,8 @@ def delexicalized(turn: Turn, domain: str = "") -> str:
     if not names:
         return text
     longest = sorted(names, key=len, reverse=True)
-    found = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)")
-    return found.sub(lambda match: f"[{names[match[0]]}]", text)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest))})(?!\w)")
+    return pattern.sub(lambda match: f"[{names[match[0]]}]", text)
 
 
 def _values(acts: Mapping[str, Sequence[tuple[str, str]]], domain: str) -> Iterator[tuple[str, str]]:

@@ -37,10 +37,10 @@ def placeholder(name: str) -> str:
     >>> placeholder("restaurant_phone"), placeholder("value_id"), placeholder("hotel_smell")
     ('PHONE', 'TRAINID', '')
     """
-    domain, rest = _parted(name)
-    if rest == "id" and domain not in ("", "train", "bus"):
+    domain, kind = _split_name(name)
+    if kind == "id" and domain not in ("", "train", "bus"):
         return "ID"
-    return spellings()["placeholder"].get(rest, "")
+    return spellings()["placeholder"].get(kind, "")
 
 
 def placeholder_domain(name: str) -> str:
@@ -49,15 +49,15 @@ def placeholder_domain(name: str) -> str:
     >>> placeholder_domain("restaurant_phone"), placeholder_domain("value_phone")
     ('restaurant', '')
     """
-    return _parted(name)[0]
+    return _split_name(name)[0]
 
 
-def _parted(name: str) -> tuple[str, str]:
+def _split_name(name: str) -> tuple[str, str]:
     """Domain ("" for none, or for `value`) and the rest, in small letters without blanks and underscores."""
-    head, _, rest = name.strip().lower().partition("_")
-    if not rest or head not in (*spellings()["domain"], "value"):
-        head, rest = "", name.strip().lower()
-    return "" if head == "value" else head, rest.replace(" ", "").replace("_", "")
+    head, _, tail = name.strip().lower().partition("_")
+    if not tail or head not in (*spellings()["domain"], "value"):
+        head, tail = "", name.strip().lower()
+    return "" if head == "value" else head, tail.replace(" ", "").replace("_", "")
 
 
 def slot(name: str) -> str:
@@ -66,20 +66,20 @@ def slot(name: str) -> str:
     return {"arriveby": "arrive", "leaveat": "leave"}.get(name, name)
 
 
-def value(name: str, found: str) -> str:
+def value(name: str, text: str) -> str:
     """A value of that slot as the database would spell it."""
-    found = found.strip().lower()
+    text = text.strip().lower()
     if name in NAMES:
-        tidy = found.replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
+        tidy = text.replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
         return spellings()["name"].get(tidy, tidy)
     if name in TIMES:
-        return time(found)
+        return time(text)
     if name in ("parking", "internet"):
-        return "yes" if found == "free" else found
-    return spellings()[name].get(found, found) if name in ("type", "food") else found
+        return "yes" if text == "free" else text
+    return spellings()[name].get(text, text) if name in ("type", "food") else text
 
 
-def time(found: str) -> str:
+def time(text: str) -> str:
     """A time of day as HH:MM where it can be read, else what was found.
 
     Twelve hours are added to every "pm", also to 12 and to 17: published numbers rest on that.
@@ -87,15 +87,15 @@ def time(found: str) -> str:
     >>> [time(text) for text in ("after 5 pm", "9:15", "1745", "noon", "7:30am", "by 08:00", "soon")]
     ['17:00', '09:15', '17:45', '12:00', '07:30', '08:00', 'soon']
     """
-    found = found.strip().lower()
-    if found in spellings()["time"]:
-        return spellings()["time"][found]
-    found = re.sub(r"^(?:by|after|afer)\s*", "", found)
-    half = re.search(r"\s*(?:a\.?m|(p)\.?m)\.?$", found)
-    digits = re.sub(r"[.,?]$", "", found[: half.start()] if half else found)
+    text = text.strip().lower()
+    if text in spellings()["time"]:
+        return spellings()["time"][text]
+    text = re.sub(r"^(?:by|after|afer)\s*", "", text)
+    half = re.search(r"\s*(?:a\.?m|(p)\.?m)\.?$", text)
+    digits = re.sub(r"[.,?]$", "", text[: half.start()] if half else text)
     parts = re.fullmatch(r"(\d\d)(\d\d)|(\d{1,2})(?:\s*:\s*(\d\d))?", digits)
     if parts is None:
-        return found or "00:00"
+        return text or "00:00"
     hour = int(parts[1] or parts[3]) + (12 if half and half[1] else 0)
     return f"{hour:02}:{parts[2] or parts[4] or '00'}"
 

@@ -13,7 +13,7 @@ def state_of(belief: Mapping[str, str]) -> State:
     """A belief as a corpus has it, `domain-section-slot` -> value, as domain -> slot -> value."""
     state: dict[str, dict[str, str]] = {}
     for key, meant in belief.items():
-        domain, _, rest = key.partition("-")
-        name = slot(rest)
+        domain, _, tail = key.partition("-")
+        name = slot(tail)
         state.setdefault(domain, {})[name] = value(name, meant)
     return state

@@ -12,7 +12,7 @@ def topics(dialogue: Dialogue) -> Sequence[str]:
 
     A system turn that books is about what it books.
     """
-    found, current = [], ""
+    domains, current = [], ""
     before: dict[str, str] = {}
     booked: set[str] = set()
     for turn in dialogue.turns:
@@ -22,6 +22,6 @@ def topics(dialogue: Dialogue) -> Sequence[str]:
             current = new[-1].partition("-")[0] if new else current
             before = belief
         now = set(turn.booked or ())
-        found.append(min(now - booked, default=current))
+        domains.append(min(now - booked, default=current))
         booked |= now
-    return found
+    return domains

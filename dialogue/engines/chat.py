@@ -98,8 +98,8 @@ class Reply:
         >>> Reply("<think>Is it A? No.</think> B", 1, 1, 0.1, "m").spoken
         'B'
         """
-        said = THOUGHT_ENDS.sub("", self.text, count=1)
-        return "" if THOUGHT_BEGINS.match(said) else said.strip()
+        speech = THOUGHT_ENDS.sub("", self.text, count=1)
+        return "" if THOUGHT_BEGINS.match(speech) else speech.strip()
 
     @property
     def was_cut(self) -> bool:
@@ -149,7 +149,7 @@ def ask_all(
     keys = [sent_hash(endpoint, call) for call in calls]
     headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     with held_journal(journal) as file, httpx.Client(headers=headers, timeout=endpoint.timeout) as client:
-        run = _Run(endpoint, file, _read(journal), budget, client, check)
+        run = _Run(endpoint, file, _read_journal(journal), budget, client, check)
         for reply in (run.known[key] for key in keys if key in run.known):
             run.check_model(reply)
         missing = {key: call for key, call in zip(keys, calls, strict=True) if key not in run.known}
@@ -184,7 +184,7 @@ def journal_line(key: str, reply: Reply) -> str:
 
 def read_journal(path: Path) -> dict[str, Reply]:
     """Replies of earlier runs by the hash of what was sent; a last line that was cut off counts as not there."""
-    return _read(path).replies
+    return _read_journal(path).replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +195,13 @@ class _Journal:
     open_tries: dict[str, list[tuple[int, int]]]  # tokens in and out at most
 
 
-def _read(path: Path) -> _Journal:
-    whole, _, cut = path.read_text(encoding="utf-8").rpartition("\n")
+def _read_journal(path: Path) -> _Journal:
+    complete, _, cut = path.read_text(encoding="utf-8").rpartition("\n")
     if cut:
         with path.open("r+", encoding="utf-8") as file:
-            file.truncate(len((whole + "\n").encode()) if whole else 0)
+            file.truncate(len((complete + "\n").encode()) if complete else 0)
     journal = _Journal({}, {})
-    for number, line in enumerate(whole.split("\n") if whole else [], 1):
+    for number, line in enumerate(complete.split("\n") if complete else [], 1):
         try:
             value = json.loads(line)
             if "tried" in value:
@@ -307,8 +307,8 @@ class _Run:
 
 def _most_tokens(call: Call) -> tuple[int, int]:
     """A bound of a call's tokens in and out: none is shorter than a byte, and every message has a few around it."""
-    given = sum(len(text.encode()) + 16 for message in call.messages for text in message.values())
-    return given, int(call.options.get("max_tokens", 0))
+    tokens_in = sum(len(text.encode()) + 16 for message in call.messages for text in message.values())
+    return tokens_in, int(call.options.get("max_tokens", 0))
 
 
 class _Try:
@@ -351,18 +351,23 @@ def _ask(client: httpx.Client, endpoint: Endpoint, call: Call, rng: random.Rando
         text = message.get("content")
         if text is not None and not isinstance(text, str):
             raise TypeError("content is no text")
-        counts = [_whole(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
+        counts = [_is_whole(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise InputError(f"{endpoint.url} answered without choices[0].message.content: {str(answer)[:80]}.") from error
     thoughts = message.get("reasoning_content") or message.get("reasoning") or THOUGHT_BEGINS.match(text or "")
     return Reply(
-        text=(text or "").strip(), tokens_in=counts[0], tokens_out=counts[1],
-        seconds=round(time.monotonic() - began, 3), model=str(answer.get("model") or ""),
-        finish=str(choice.get("finish_reason") or ""), logprobs=choice.get("logprobs"), thought=bool(thoughts),
-    )  # fmt: skip
+        text=(text or "").strip(),
+        tokens_in=counts[0],
+        tokens_out=counts[1],
+        seconds=round(time.monotonic() - began, 3),
+        model=str(answer.get("model") or ""),
+        finish=str(choice.get("finish_reason") or ""),
+        logprobs=choice.get("logprobs"),
+        thought=bool(thoughts),
+    )
 
 
-def _whole(number: Any) -> int | None:
+def _is_whole(number: Any) -> int | None:
     """A count of tokens; None for anything else."""
     return number if type(number) is int and number >= 0 else None
 

@@ -80,9 +80,13 @@ def _start(ray: Any, folder: Path, processes: int, quiet: dict[str, Any]) -> Non
     if len(str(folder)) > LONGEST_FOLDER:
         raise InputError(f"{folder} is too long a path for Ray's sockets. Set a shorter one: TMPDIR=/tmp")
     ray.init(
-        "local", num_cpus=processes, include_dashboard=False, _temp_dir=str(folder), _node_ip_address="127.0.0.1",
+        "local",
+        num_cpus=processes,
+        include_dashboard=False,
+        _temp_dir=str(folder),
+        _node_ip_address="127.0.0.1",
         **quiet,
-    )  # fmt: skip
+    )
 
 
 def _connect(ray: Any, address: str, quiet: dict[str, Any]) -> None:

@@ -87,9 +87,12 @@ def _executor(folder: Path, work: Work, place: Place) -> Any:
     # slurm_max_num_timeout: how often a job may run out of time and continue; training can outlast many time limits.
     executor = submitit.AutoExecutor(folder, cluster=place.address or "slurm", slurm_max_num_timeout=1000)
     executor.update_parameters(
-        name=f"seedvote-{work.logs.name}", timeout_min=MINUTES, cpus_per_task=1,
-        slurm_array_parallelism=place.limit or LARGEST_ARRAY, **({"gpus_per_node": 1} if place.gpus else {}),
-    )  # fmt: skip
+        name=f"seedvote-{work.logs.name}",
+        timeout_min=MINUTES,
+        cpus_per_task=1,
+        slurm_array_parallelism=place.limit or LARGEST_ARRAY,
+        **({"gpus_per_node": 1} if place.gpus else {}),
+    )
     return executor
 
 

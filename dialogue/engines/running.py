@@ -18,14 +18,14 @@ from dialogue.jobs import Job, Outcome, Place, Work, cores, job_environment
 ENGINES = ("local", "ray", "slurm")
 
 
-def add_job_arguments(parser: argparse.ArgumentParser, *, one: bool = False) -> None:
+def add_job_arguments(parser: argparse.ArgumentParser, *, one_at_a_time: bool = False) -> None:
     """`--jobs` and `--on`; `one` where a command does one job at a time unless told otherwise."""
-    few = "default: 1, because each needs memory" if one else "default: one per core"
+    few = "default: 1, because each needs memory" if one_at_a_time else "default: one per core"
     parser.add_argument("--jobs", type=int, metavar="N", help=f"jobs at a time, one thread each ({few})")
     parser.add_argument(
         "--on", default="local", metavar="ENGINE", help="local, ray[:ADDRESS] or slurm[:local], see docs/scale.md"
     )
-    parser.set_defaults(one_job_at_a_time=one)
+    parser.set_defaults(one_job_at_a_time=one_at_a_time)
 
 
 def place_of(args: argparse.Namespace, *, device: str = "cpu") -> Place:
@@ -49,9 +49,9 @@ def run_jobs(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
             else:
                 yield outcome.result
     if failed:
-        first, others = failed[0], ", ".join(outcome.job.name for outcome in failed[1:])
-        more = f" {len(failed)} of {len(jobs)} jobs failed; the others: {others}." if others else ""
-        raise InputError(f"{first.failure} Log of {first.job.name}: {work.log(first.job)}.{more}")
+        first, other_failures = failed[0], ", ".join(outcome.job.name for outcome in failed[1:])
+        sentence = f" {len(failed)} of {len(jobs)} jobs failed; the others: {other_failures}." if other_failures else ""
+        raise InputError(f"{first.failure} Log of {first.job.name}: {work.log(first.job)}.{sentence}")
 
 
 def _spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="precision of matrix products (default auto: bf16 for the transformer on CUDA, else float32)",
     )
-    running.add_job_arguments(parser, one=True)
+    running.add_job_arguments(parser, one_at_a_time=True)
 
 
 def run(args: argparse.Namespace) -> None:

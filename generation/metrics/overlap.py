@@ -124,7 +124,7 @@ def _align(response: Tokens, reference: Tokens, synonyms: Synonyms | None) -> li
             if place not in matches:
                 # Synonyms of stems, few of them words: nltk does so, and scores are compared with those of others.
                 senses = synonyms(stem(response[place]))
-                if fits := [place for place in open_places if stem(reference[place]) in senses]:
+                if fits := [match for match in open_places if stem(reference[match]) in senses]:
                     matches[place] = fits[-1]
                     open_places.remove(fits[-1])
     return sorted(matches.items())

@@ -173,13 +173,13 @@ def stages(study: str, size: Size, *, invented: bool = True) -> list[Stage]:
 
 def fingerprint(root: Path, names: list[str]) -> str:
     """SHA-256 over the names and contents of files and folders; a missing one counts as such."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in (root / name for name in names):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if "__pycache__" not in file.parts and not file.is_dir():
-                found.update(str(file.relative_to(root)).encode())
-                found.update(file.read_bytes() if file.exists() else b"missing")
-    return found.hexdigest()
+                hasher.update(str(file.relative_to(root)).encode())
+                hasher.update(file.read_bytes() if file.exists() else b"missing")
+    return hasher.hexdigest()
 
 
 def recipe(stage: Stage, study: Path) -> dict[str, str]:
@@ -218,10 +218,10 @@ def carry_out(stage: Stage, study: Path, number: str) -> float | None:
 
 def split_of(seconds: Mapping[str, float]) -> str:
     """How the time divides: the stages that took a tenth of it or more, the longest first, and the rest."""
-    whole = sum(seconds.values())
-    longest = sorted((title for title in seconds if seconds[title] >= whole / 10), key=lambda title: -seconds[title])
-    named = [f"{title[0].lower()}{title[1:]} {seconds[title]:.0f}" for title in longest]
-    return f"{whole:.0f} s: {', '.join([*named, f'the rest {whole - sum(seconds[title] for title in longest):.0f}'])}"
+    total = sum(seconds.values())
+    longest = sorted((title for title in seconds if seconds[title] >= total / 10), key=lambda title: -seconds[title])
+    parts = [f"{title[0].lower()}{title[1:]} {seconds[title]:.0f}" for title in longest]
+    return f"{total:.0f} s: {', '.join([*parts, f'the rest {total - sum(seconds[title] for title in longest):.0f}'])}"
 
 
 def clear(stage: Stage, study: Path) -> None:

@@ -14,7 +14,7 @@ KEPT = 16  # corpora
 @pytest.fixture(scope="session", autouse=True)
 def toy_corpora_are_read_once():
     """What is read is frozen and follows from place, names and bytes, so under their hash nothing can be stale."""
-    whole, kept = reading._whole, {}
+    whole, kept = reading._read_whole, {}
 
     def read(path, files):
         key, size = hashlib.blake2b(bytes(path.resolve())), 0
@@ -34,5 +34,5 @@ def toy_corpora_are_read_once():
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "_whole", read)
+        patch.setattr(reading, "_read_whole", read)
         yield

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dialogue.corpora.toy import world as world
 from dialogue.corpora.toy.goals import Goal
 from dialogue.corpora.toy.talk import Talk
-from dialogue.corpora.toy.wording import WHAT, details, instead
+from dialogue.corpora.toy.wording import WHAT, details, say_instead
 
 
 def book(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
@@ -35,16 +35,16 @@ def confirm(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
 def _ask(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
     """All details in most cases, else some or none."""
     slots = talk.rng.sample(sorted(wanted), talk.one_of((0, 2, 3, 3)))
-    given = {slot: wanted[slot] for slot in wanted if slot in slots}
-    plain = {slot: value for slot, value in given.items() if slot not in goal.same}
+    details_given = {slot: wanted[slot] for slot in wanted if slot in slots}
+    plain = {slot: value for slot, value in details_given.items() if slot not in goal.same}
     if plain:
         talk.say("user.book", details=details(plain))
     else:
         talk.say("user.book.bare")
-    for slot in (slot for slot in given if slot in goal.same):
+    for slot in (slot for slot in details_given if slot in goal.same):
         talk.say(f"user.same.{slot}")
-    if given:
-        talk.believe(goal.domain, given)
+    if details_given:
+        talk.believe(goal.domain, details_given)
     else:
         talk.act(f"{goal.title}-Inform")
     talk.end_turn()
@@ -67,6 +67,6 @@ def _refuse(talk: Talk, goal: Goal, slot: str) -> None:
         talk.say("system.nobook.ask", what=WHAT.get(slot, slot))
         talk.act("Booking-Request", {slot: "?"})
     talk.end_turn()
-    talk.say("user.instead", value=instead(slot, goal.book[slot]))
+    talk.say("user.instead", value=say_instead(slot, goal.book[slot]))
     talk.believe(goal.domain, {slot: goal.book[slot]})
     talk.end_turn()

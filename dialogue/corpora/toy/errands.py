@@ -47,12 +47,12 @@ def _called(talk: Talk, name: str) -> str:
 
 
 def _open(talk: Talk, wishes: dict[str, str]) -> None:
-    here, there = _called(talk, wishes["departure"]), _called(talk, wishes["destination"])
+    departure, destination = _called(talk, wishes["departure"]), _called(talk, wishes["destination"])
     if talk.chance(0.4):
-        talk.say("user.taxi.between", here=here, there=there)
+        talk.say("user.taxi.between", here=departure, there=destination)
         talk.believe("taxi", {slot: wishes[slot] for slot in ("departure", "destination")})
     else:
-        talk.say("user.taxi", there=there)
+        talk.say("user.taxi", there=destination)
         talk.believe("taxi", {"destination": wishes["destination"]})
     if talk.chance(0.4):
         slot = "leaveAt" if "leaveAt" in wishes else "arriveBy"

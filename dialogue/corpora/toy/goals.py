@@ -13,12 +13,19 @@ PLANS = (
     *[("restaurant",), ("hotel",), ("attraction",), ("train",)] * 6,
     *[("hospital",), ("bus",), ("taxi",)] * 3,
     *[("restaurant", "hotel"), ("hotel", "attraction"), ("attraction", "restaurant"), ("train", "hotel")] * 3,
-    *[("train", "restaurant"), ("train", "attraction")] * 2, ("hotel", "train"), ("restaurant", "train"),
-    ("bus", "attraction"), ("hotel", "bus"), ("train", "bus"),
+    *[("train", "restaurant"), ("train", "attraction")] * 2,
+    ("hotel", "train"),
+    ("restaurant", "train"),
+    ("bus", "attraction"),
+    ("hotel", "bus"),
+    ("train", "bus"),
     *[("restaurant", "hotel", "taxi"), ("attraction", "restaurant", "taxi"), ("hotel", "attraction", "taxi")] * 2,
-    ("train", "hotel", "attraction"), ("restaurant", "hotel", "train"), ("attraction", "hotel", "bus"),
-    ("hotel", "restaurant", "attraction", "taxi"), ("train", "hotel", "restaurant", "taxi"),
-)  # fmt: skip
+    ("train", "hotel", "attraction"),
+    ("restaurant", "hotel", "train"),
+    ("attraction", "hotel", "bus"),
+    ("hotel", "restaurant", "attraction", "taxi"),
+    ("train", "hotel", "restaurant", "taxi"),
+)
 INFO = {
     "restaurant": ("area", "pricerange", "food"),
     "hotel": ("area", "pricerange", "stars", "internet", "parking", "type"),
@@ -87,7 +94,7 @@ def _slip(goal: Goal, rng: random.Random) -> dict[str, str]:
     if not slots:
         return {}
     slot = rng.choice(slots)
-    rows = world.matches(goal.domain, {other: value for other, value in goal.info.items() if other != slot})
+    rows = world.matches(goal.domain, {name: value for name, value in goal.info.items() if name != slot})
     values = sorted({row[slot] for row in rows} - {goal.info[slot]})
     return {slot: rng.choice(values)} if values else {}
 
@@ -160,6 +167,11 @@ def _hospital(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
 
 
 _DRAW = {
-    "restaurant": _search, "hotel": _search, "attraction": _search,
-    "train": _journey, "bus": _journey, "taxi": _taxi, "hospital": _hospital,
-}  # fmt: skip
+    "restaurant": _search,
+    "hotel": _search,
+    "attraction": _search,
+    "train": _journey,
+    "bus": _journey,
+    "taxi": _taxi,
+    "hospital": _hospital,
+}

@@ -30,7 +30,7 @@ def journey(talk: Talk, goal: Goal) -> None:
         talk.say("user.choose.time", leaveAt=row["leaveAt"])
         talk.act(f"{goal.title}-Inform", {"leaveAt": row["leaveAt"]})
     if goal.reqt:
-        talk.answer(goal.domain, row, goal.reqt, more=not goal.book)
+        talk.answer(goal.domain, row, goal.reqt, ask_more=not goal.book)
     if goal.book:
         _tickets(talk, goal, row)
     elif not goal.reqt:
@@ -43,9 +43,9 @@ def journey(talk: Talk, goal: Goal) -> None:
 
 def _open(talk: Talk, goal: Goal, wishes: Mapping[str, str]) -> None:
     slots = talk.rng.sample(sorted(wishes), talk.rng.randint(2, len(wishes)))
-    said = {slot: wishes[slot] for slot in wishes if slot in slots and slot not in goal.same}
-    talk.open_topic(thing(goal.domain, said, rng=talk.rng))
-    talk.believe(goal.domain, said)
+    wishes_said = {slot: wishes[slot] for slot in wishes if slot in slots and slot not in goal.same}
+    talk.open_topic(thing(goal.domain, wishes_said, rng=talk.rng))
+    talk.believe(goal.domain, wishes_said)
     talk.tell(goal.domain, {slot: wishes[slot] for slot in slots if slot in goal.same}, same=goal.same)
     talk.end_turn()
 
@@ -74,16 +74,16 @@ def _refuse(talk: Talk, goal: Goal) -> None:
 
 def _offer(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.DatabaseRow:
     """The latest that arrives in time or the first that leaves after; at times two to choose from."""
-    found = sorted(world.matches(goal.domain, wanted), key=lambda row: row["leaveAt"])
+    rows = sorted(world.matches(goal.domain, wanted), key=lambda row: row["leaveAt"])
     if "arriveBy" in wanted:
-        found.reverse()
-    row = found[0]
+        rows.reverse()
+    row = rows[0]
     times = {"leaveAt": row["leaveAt"], "arriveBy": row["arriveBy"]}
     if goal.domain == "bus":
         talk.say("system.journey.bus", **times)
         talk.act("Bus-Inform", talk.heard(times))
-    elif len(found) > 1 and talk.chance(0.2):
-        early, late = sorted((row["leaveAt"], found[1]["leaveAt"]))
+    elif len(rows) > 1 and talk.chance(0.2):
+        early, late = sorted((row["leaveAt"], rows[1]["leaveAt"]))
         talk.say("system.journey.select", leaveAt=early, later=late)
         talk.act("Train-Select", {"leaveAt": early})
         talk.act("Train-Select", {"leaveAt": late})

@@ -145,7 +145,7 @@ TRAITS = {
         ("just water for me .", "i do not drink much .", "anything cold ."),
         ("that sounds good right now .", "too sweet for me .", "i had some this morning ."),
     ),
-}  # fmt: skip
+}
 OPENING = ("hi , how are you [today|doing] ?", "hello ! how is it going ?", "hey there , how was your day ?")
 ANSWER = ("i am [good|fine|great] , thanks .", "[doing|feeling] well , a little tired .", "not bad , just got home .")
 CLOSING = (
@@ -175,14 +175,14 @@ def _turns(people: list[dict[str, str]], rng: random.Random) -> list[str]:
     turns = [_say(OPENING, rng)]
     fresh = [dict(person) for person in people]
     unasked = set(TRAITS)
-    topic, asked = "", False
+    topic, was_asked = "", False
     last = rng.randrange(9, 15, 2)
     for n in range(1, last + 1):
         me = n % 2
-        parts = [_respond(topic, asked, people[me], rng) if topic else _say(ANSWER, rng)]
+        parts = [_respond(topic, was_asked, people[me], rng) if topic else _say(ANSWER, rng)]
         fresh[me].pop(topic, None)
-        asked = bool(unasked) and n < last and (not fresh[me] or rng.random() < 0.5)
-        if asked:
+        was_asked = bool(unasked) and n < last and (not fresh[me] or rng.random() < 0.5)
+        if was_asked:
             likely = [name for name in fresh[1 - me] if name in unasked]
             topic = rng.choice(likely if likely and rng.random() < 0.6 else sorted(unasked))
             parts.append(_say(TRAITS[topic].ask, rng))
@@ -194,9 +194,9 @@ def _turns(people: list[dict[str, str]], rng: random.Random) -> list[str]:
     return [*turns, _say(CLOSING, rng)]
 
 
-def _respond(topic: str, asked: bool, person: Mapping[str, str], rng: random.Random) -> str:
+def _respond(topic: str, was_asked: bool, person: Mapping[str, str], rng: random.Random) -> str:
     """An answer to the question, or a reaction to what was told."""
-    if not asked:
+    if not was_asked:
         return _say(TRAITS[topic].react, rng)
     if topic in person:
         return _say(TRAITS[topic].tell, rng, person[topic])

@@ -8,7 +8,7 @@ from dialogue.corpora.toy import world as world
 from dialogue.corpora.toy.booking import book
 from dialogue.corpora.toy.goals import INFO, Goal
 from dialogue.corpora.toy.talk import Talk
-from dialogue.corpora.toy.wording import PLACE_PLURALS, WHAT, capitalised, instead, thing
+from dialogue.corpora.toy.wording import PLACE_PLURALS, WHAT, capitalised, say_instead, thing
 
 Rows = Sequence[world.DatabaseRow]
 
@@ -28,8 +28,8 @@ def visit(talk: Talk, goal: Goal) -> None:
         talk.end_turn()
     while to_ask or to_book:
         if to_ask and (not to_book or talk.chance(0.5)):
-            asked = [to_ask.pop() for _ in range(min(len(to_ask), talk.rng.randint(1, 2)))]
-            talk.answer(goal.domain, row, asked, more=not to_ask and not to_book)
+            questions = [to_ask.pop() for _ in range(min(len(to_ask), talk.rng.randint(1, 2)))]
+            talk.answer(goal.domain, row, questions, ask_more=not to_ask and not to_book)
         else:
             book(talk, goal, row)
             to_book = False
@@ -61,23 +61,23 @@ def _search(talk: Talk, goal: Goal) -> world.DatabaseRow:
     questions = 0
     while True:
         wanted = {slot: value for slot in INFO[goal.domain] if (value := talk.value(goal.domain, slot))}
-        found = world.matches(goal.domain, wanted)
+        rows = world.matches(goal.domain, wanted)
         unknown = [slot for slot in INFO[goal.domain] if slot not in wanted]
-        if not found:
+        if not rows:
             _refuse(talk, goal, wanted)
-        elif unknown and questions < 3 and talk.chance(_urge(len(found))):
+        elif unknown and questions < 3 and talk.chance(_urge(len(rows))):
             questions += 1
-            _ask(talk, goal, talk.one_of(unknown), len(found), pending)
+            _ask(talk, goal, talk.one_of(unknown), len(rows), pending)
         else:
-            row, others = _offer(talk, goal, found)
+            row, alternatives = _offer(talk, goal, rows)
             if not pending and not any(slot in wanted for slot in slip):
-                return _agree(talk, goal, row, others)
+                return _agree(talk, goal, row, alternatives)
             _add_wish(talk, goal, pending, slip)
 
 
-def _urge(found: int) -> float:
+def _urge(number: int) -> float:
     """How likely a question is before an offer."""
-    return 0.75 if found > 7 else 0.45 if found > 3 else 0.2 if found > 1 else 0.0
+    return 0.75 if number > 7 else 0.45 if number > 3 else 0.2 if number > 1 else 0.0
 
 
 def _add_wish(talk: Talk, goal: Goal, pending: dict[str, str], slip: dict[str, None]) -> None:
@@ -102,41 +102,41 @@ def _refuse(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
         talk.say("system.nooffer.ask", what=WHAT.get(slot, slot))
         talk.act(f"{goal.title}-Request", {slot: "?"})
     talk.end_turn()
-    talk.say("user.instead", value=instead(slot, goal.info[slot]))
+    talk.say("user.instead", value=say_instead(slot, goal.info[slot]))
     talk.believe(goal.domain, {slot: goal.info[slot]})
     talk.end_turn()
 
 
-def _ask(talk: Talk, goal: Goal, slot: str, found: int, pending: dict[str, str]) -> None:
+def _ask(talk: Talk, goal: Goal, slot: str, number: int, pending: dict[str, str]) -> None:
     """The system asks for a slot; the user answers, at times with one wish more."""
     if talk.chance(0.35):
-        talk.say("system.choice", choice=str(found), plural=PLACE_PLURALS[goal.domain])
-        talk.act(f"{goal.title}-Inform", {"choice": str(found)})
+        talk.say("system.choice", choice=str(number), plural=PLACE_PLURALS[goal.domain])
+        talk.act(f"{goal.title}-Inform", {"choice": str(number)})
     talk.say(f"system.request.{slot}")
     talk.act(f"{goal.title}-Request", {slot: "?"})
     talk.end_turn()
-    told = {slot: pending.pop(slot, "dontcare")}
+    answers = {slot: pending.pop(slot, "dontcare")}
     if pending and talk.chance(0.3):
-        more = talk.one_of(sorted(pending))
-        told[more] = pending.pop(more)
-    talk.tell(goal.domain, told)
+        extra_slot = talk.one_of(sorted(pending))
+        answers[extra_slot] = pending.pop(extra_slot)
+    talk.tell(goal.domain, answers)
     talk.end_turn()
 
 
-def _offer(talk: Talk, goal: Goal, found: Rows) -> tuple[world.DatabaseRow, Rows]:
-    """The system names one place, or two to choose from; what it did not name comes back beside it."""
-    row = talk.one_of(found)
-    others = [other for other in found if other is not row]
-    if not others:
+def _offer(talk: Talk, goal: Goal, rows: Rows) -> tuple[world.DatabaseRow, Rows]:
+    """The system names one place, or two to choose from; what it did not name comes back too."""
+    row = talk.one_of(rows)
+    alternatives = [place for place in rows if place is not row]
+    if not alternatives:
         talk.say("system.one", name=capitalised(row["name"]))
         talk.act(f"{goal.title}-Inform", {"name": row["name"], "choice": "1"})
     elif talk.chance(0.2):
-        other = talk.one_of(others)
-        talk.say("system.select", name=capitalised(row["name"]), other=capitalised(other["name"]))
+        second = talk.one_of(alternatives)
+        talk.say("system.select", name=capitalised(row["name"]), other=capitalised(second["name"]))
         talk.act(f"{goal.title}-Select", {"name": row["name"]})
-        talk.act(f"{goal.title}-Select", {"name": other["name"]})
+        talk.act(f"{goal.title}-Select", {"name": second["name"]})
         talk.end_turn()
-        return row, [other]
+        return row, [second]
     else:
         talk.say("system.recommend", name=capitalised(row["name"]))
         talk.act(f"{goal.title}-Recommend", {"name": row["name"]})
@@ -145,19 +145,19 @@ def _offer(talk: Talk, goal: Goal, found: Rows) -> tuple[world.DatabaseRow, Rows
     elif goal.domain != "attraction" and talk.chance(0.4):
         talk.offer_booking()
     talk.end_turn()
-    return row, others
+    return row, alternatives
 
 
-def _agree(talk: Talk, goal: Goal, row: world.DatabaseRow, others: Rows) -> world.DatabaseRow:
+def _agree(talk: Talk, goal: Goal, row: world.DatabaseRow, alternatives: Rows) -> world.DatabaseRow:
     """The user picks one of two places, or now and then asks for another one; the turn stays open."""
     if f"{goal.title}-Select" in talk.log[-1]["dialog_act"]:
         talk.say("user.choose", name=capitalised(row["name"]))
         talk.act(f"{goal.title}-Inform", {"name": row["name"]})
-    elif others and talk.chance(0.15):
+    elif alternatives and talk.chance(0.15):
         talk.say("user.another")
         talk.act(f"{goal.title}-Request", {"name": "?"})
         talk.end_turn()
-        row = talk.one_of(others)
+        row = talk.one_of(alternatives)
         talk.say("system.another", name=capitalised(row["name"]))
         talk.act(f"{goal.title}-Inform", {"name": row["name"]})
         talk.end_turn()
@@ -169,7 +169,7 @@ def _about(talk: Talk, goal: Goal, row: world.DatabaseRow, key: str) -> None:
     slots = [
         *talk.rng.sample([slot for slot in INFO[goal.domain] if slot != "type"], 1 + (goal.domain != "attraction"))
     ]
-    shown = {slot: row[slot] for slot in INFO[goal.domain] if slot in slots or slot == "type"}
-    goal.reqt = [slot for slot in goal.reqt if slot not in shown]
-    talk.say(key, name=capitalised(row["name"]), about=thing(goal.domain, shown, rng=talk.rng))
-    talk.act(f"{goal.title}-Inform", shown)
+    facts = {slot: row[slot] for slot in INFO[goal.domain] if slot in slots or slot == "type"}
+    goal.reqt = [slot for slot in goal.reqt if slot not in facts]
+    talk.say(key, name=capitalised(row["name"]), about=thing(goal.domain, facts, rng=talk.rng))
+    talk.act(f"{goal.title}-Inform", facts)

@@ -14,12 +14,34 @@ JsonActs = dict[str, list[list[str]]]
 
 # Slot -> its name in dialogue acts.
 ACT_SLOTS = {
-    "area": "Area", "pricerange": "Price", "food": "Food", "name": "Name", "type": "Type", "stars": "Stars",
-    "internet": "Internet", "parking": "Parking", "day": "Day", "people": "People", "stay": "Stay", "time": "Time",
-    "departure": "Depart", "destination": "Dest", "leaveAt": "Leave", "arriveBy": "Arrive", "department": "Department",
-    "phone": "Phone", "address": "Addr", "postcode": "Post", "entrance fee": "Fee", "duration": "Time",
-    "price": "Ticket", "trainID": "Id", "reference": "Ref", "choice": "Choice", "car": "Car",
-}  # fmt: skip
+    "area": "Area",
+    "pricerange": "Price",
+    "food": "Food",
+    "name": "Name",
+    "type": "Type",
+    "stars": "Stars",
+    "internet": "Internet",
+    "parking": "Parking",
+    "day": "Day",
+    "people": "People",
+    "stay": "Stay",
+    "time": "Time",
+    "departure": "Depart",
+    "destination": "Dest",
+    "leaveAt": "Leave",
+    "arriveBy": "Arrive",
+    "department": "Department",
+    "phone": "Phone",
+    "address": "Addr",
+    "postcode": "Post",
+    "entrance fee": "Fee",
+    "duration": "Time",
+    "price": "Ticket",
+    "trainID": "Id",
+    "reference": "Ref",
+    "choice": "Choice",
+    "car": "Car",
+}
 SEMI = {
     "taxi": ("leaveAt", "destination", "departure", "arriveBy"),
     "police": (),
@@ -77,9 +99,9 @@ class Talk:
 
     def heard(self, values: Mapping[str, str]) -> dict[str, str]:
         """Those of the values that the turn under construction speaks of."""
-        said = " ".join(self._words).lower()
+        spoken = " ".join(self._words).lower()
         words = {slot: COMFORTS.get(slot) or counted(slot, value).lower() for slot, value in values.items()}
-        return {slot: value for slot, value in values.items() if words[slot] in said}
+        return {slot: value for slot, value in values.items() if words[slot] in spoken}
 
     def fill(self, domain: str, values: Mapping[str, str]) -> None:
         """Put values into the belief state."""
@@ -102,8 +124,8 @@ class Talk:
     def value(self, domain: str, slot: str) -> str:
         """The believed value, or nothing."""
         sections = self.state[domain]
-        found: str = sections["book"].get(slot) or sections["semi"].get(slot) or ""
-        return "" if found == "not mentioned" else found
+        stored: str = sections["book"].get(slot) or sections["semi"].get(slot) or ""
+        return "" if stored == "not mentioned" else stored
 
     def believe(self, domain: str, values: Mapping[str, str]) -> None:
         """The user has given the values: the belief takes them up and the act tells them."""
@@ -131,8 +153,8 @@ class Talk:
     def open_topic(self, thing: str) -> None:
         """The user says what is looked for, in a way that fits what the system said last."""
         self.greet_first()
-        asked = self.log and "general-reqmore" in self.log[-1]["dialog_act"]
-        key = "user.open.yes" if asked else "user.open" if self.state is BLANK else "user.open.next"
+        was_asked = self.log and "general-reqmore" in self.log[-1]["dialog_act"]
+        key = "user.open.yes" if was_asked else "user.open" if self.state is BLANK else "user.open.next"
         self.say(key, thing=thing)
 
     def reqmore(self) -> None:
@@ -145,19 +167,19 @@ class Talk:
         self.say("system.offerbook")
         self.act("Booking-Inform")
 
-    def answer(self, domain: str, row: Mapping[str, str], asked: Sequence[str], *, more: bool) -> None:
+    def answer(self, domain: str, row: Mapping[str, str], slots: Sequence[str], *, ask_more: bool) -> None:
         """The user asks for facts, the system tells them."""
-        self.say("user.ask" if len(asked) == 1 else "user.ask.more", facts=facts_asked(asked, rng=self.rng))
-        self.act(f"{domain.capitalize()}-Request", dict.fromkeys(asked, "?"))
+        self.say("user.ask" if len(slots) == 1 else "user.ask.more", facts=facts_asked(slots, rng=self.rng))
+        self.act(f"{domain.capitalize()}-Request", dict.fromkeys(slots, "?"))
         self.end_turn()
-        for slot in asked:
+        for slot in slots:
             key = {"entrance fee": "fee.free" if row[slot] == "free" else "fee"}.get(slot, slot)
             self.say(
                 f"system.fact.{key}",
                 **{slot.removeprefix("entrance "): as_written(slot, row[slot]), "priced": priced(row[slot])},
             )
             self.act(f"{domain.capitalize()}-Inform", {slot: row[slot]})
-        if more and self.chance(0.6):
+        if ask_more and self.chance(0.6):
             self.reqmore()
         self.end_turn()
 

@@ -110,11 +110,11 @@ def _place_words(domain: str, slots: Mapping[str, str], rng: random.Random) -> l
 
 
 def _comforts(slots: Mapping[str, str]) -> list[str]:
-    given = [(word, slots[slot]) for slot, word in COMFORTS.items() if slot in slots]
+    wishes = [(word, slots[slot]) for slot, word in COMFORTS.items() if slot in slots]
     words = {"yes": "with", "no": "without"}
-    if len(given) == 2 and given[0][1] == given[1][1]:
-        return [f"{words[given[0][1]]} wifi {'and' if given[0][1] == 'yes' else 'or'} parking"]
-    return [f"{words[value]} {name}" for name, value in given]
+    if len(wishes) == 2 and wishes[0][1] == wishes[1][1]:
+        return [f"{words[wishes[0][1]]} wifi {'and' if wishes[0][1] == 'yes' else 'or'} parking"]
+    return [f"{words[value]} {name}" for name, value in wishes]
 
 
 def _journey_words(domain: str, slots: Mapping[str, str]) -> list[str]:
@@ -145,7 +145,7 @@ def facts_asked(slots: Sequence[str], *, rng: random.Random) -> str:
     return joined_with_and([f"the {rng.choice(FACTS[slot])}" for slot in slots])
 
 
-def instead(slot: str, value: str) -> str:
+def say_instead(slot: str, value: str) -> str:
     """A replacement value as a noun phrase for "how about ... instead?"."""
     if slot in ("people", "stay", "day", "time", "leaveAt", "arriveBy"):
         return counted(slot, value)

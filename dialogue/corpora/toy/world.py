@@ -103,15 +103,15 @@ def clock(quarters: int) -> str:
 def _journeys(kind: str, towns: Iterable[str], departures: int) -> list[DatabaseRow]:
     """Lines from the town and back, the same every day; a line's number tells route and time, not the day."""
     lines: list[DatabaseRow] = []
-    for route, (there, back) in enumerate((town, home) for town in towns for home in (False, True)):
-        far = TOWNS.index(there)
+    for route, (destination, back) in enumerate((town, home) for town in towns for home in (False, True)):
+        far = TOWNS.index(destination)
         for trip in range(departures):
             leave = 22 + route % 4 + trip * (68 // departures)
             lines.append(
                 {
                     f"{kind}ID": f"{kind[:2]}{100 + route * 10 + trip}",
-                    "departure": there if back else TOWN,
-                    "destination": TOWN if back else there,
+                    "departure": destination if back else TOWN,
+                    "destination": TOWN if back else destination,
                     "leaveAt": clock(leave),
                     "arriveBy": clock(leave + 2 + far),
                     "duration": f"{30 + 15 * far} minutes",

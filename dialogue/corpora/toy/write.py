@@ -26,9 +26,14 @@ from dialogue.seeds import child_random
 from dialogue.signature import signature
 
 CONVERSE = {
-    "restaurant": visit, "hotel": visit, "attraction": visit,
-    "train": journey, "bus": journey, "taxi": taxi, "hospital": hospital,
-}  # fmt: skip
+    "restaurant": visit,
+    "hotel": visit,
+    "attraction": visit,
+    "train": journey,
+    "bus": journey,
+    "taxi": taxi,
+    "hospital": hospital,
+}
 CHATS = ("weather", "birthday", "first", "bot")
 TENTH = {4: "valid", 9: "test"}
 
@@ -49,7 +54,7 @@ def write_toy(out: str | Path, dialogues: int, *, seed: int, kind: str = "multiw
         raise InputError(f"{dialogues} dialogues would leave a split empty; write 10 or more.")
     out = Path(out)
     recipe = signature(corpus="toy", kind=kind, dialogues=dialogues, seed=seed)
-    if _stands(out, recipe):
+    if _is_written(out, recipe):
         return False
     write_json(out / "recipe.json", {"signature": recipe, "complete": False})
     if kind == "personachat":
@@ -60,16 +65,16 @@ def write_toy(out: str | Path, dialogues: int, *, seed: int, kind: str = "multiw
     return True
 
 
-def _stands(out: Path, recipe: str) -> bool:
+def _is_written(out: Path, recipe: str) -> bool:
     """Whether the corpus of this recipe is in the folder, whole; nothing else that is there is ever written over."""
     if not out.exists() or not any(out.iterdir()):
         return False
     if not (out / "recipe.json").exists():
         raise InputError(f"{out} holds files that are no generated corpus. Give a new or empty folder.")
-    found = read_json(out / "recipe.json")
-    if found.get("signature") != recipe:
-        raise InputError(f"{out} holds another corpus ({found.get('signature')}). Remove it or give a new folder.")
-    return bool(found.get("complete"))
+    record = read_json(out / "recipe.json")
+    if record.get("signature") != recipe:
+        raise InputError(f"{out} holds another corpus ({record.get('signature')}). Remove it or give a new folder.")
+    return bool(record.get("complete"))
 
 
 def _write_multiwoz(out: Path, dialogues: int, *, seed: int) -> None:

@@ -316,8 +316,8 @@ def test_multiwoz_examples_are_system_turns_and_personachat_examples_all_but_the
 def test_whether_garbage_is_collected_is_as_before_whatever_was_read(tmp_path, before, content, monkeypatch):
     """While a corpus is read nothing is collected, for nothing of it is garbage."""
     (tmp_path / "test.jsonl").write_text(content)
-    seen, shape = [], reading._shape
-    monkeypatch.setattr(reading, "_shape", lambda file: seen.append(gc.isenabled()) or shape(file))
+    seen, shape = [], reading._recognise_shape
+    monkeypatch.setattr(reading, "_recognise_shape", lambda file: seen.append(gc.isenabled()) or shape(file))
     was = gc.isenabled()
     (gc.enable if before else gc.disable)()
     try:
