@@ -35,7 +35,7 @@ class RankJob:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedOptions:
+class RankInputs:
     """What is the same for every checkpoint."""
 
     questions: list[NumberedQuestion]
@@ -84,7 +84,7 @@ def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: st
     from generation.vocabulary import read_vocabulary
 
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
-    options = AskedOptions(number_questions(questions, vocabulary), vocabulary, texts, args.device)
+    options = RankInputs(number_questions(questions, vocabulary), vocabulary, texts, args.device)
     every = []
     for trained in find_repliers(args.study):
         for checkpoint in args.checkpoints.split(","):
@@ -102,19 +102,19 @@ def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: st
             bar.update()
 
 
-def _rank_options(asked: AskedOptions, job: RankJob) -> None:
+def _rank_options(shared: RankInputs, job: RankJob) -> None:
     from dialogue.files import clear_halves
     from generation.checkpoints import load_model
     from generation.devices import pick_device, threads
     from generation.rank_files import write_ranks
     from generation.ranking import rank_options
 
-    trained, device = job.trained, pick_device(asked.device)
-    model = load_model(trained, job.checkpoint, asked.vocabulary).to(device)
+    trained, device = job.trained, pick_device(shared.device)
+    model = load_model(trained, job.checkpoint, shared.vocabulary).to(device)
     clear_halves(job.path)
     with threads(jobs.JOB_THREADS):
-        ranks = list(rank_options(model, asked.questions, device))
-    write_ranks(job.path, ranks, trained.model, trained.seed, job.checkpoint, texts=asked.texts, key=job.key)
+        ranks = list(rank_options(model, shared.questions, device))
+    write_ranks(job.path, ranks, trained.model, trained.seed, job.checkpoint, texts=shared.texts, key=job.key)
 
 
 def _rank_hugging_face(args: argparse.Namespace, questions: list[Question], texts: str) -> None:

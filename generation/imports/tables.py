@@ -109,15 +109,15 @@ def _texts_by_version(responses: Iterable[Response]) -> dict[tuple[object, ...],
     return texts
 
 
-def refuse_strange_items(responses: Sequence[Response], whole: Corpus, corpus: Path, table: Path) -> None:
+def refuse_strange_items(responses: Sequence[Response], corpus: Corpus, corpus_folder: Path, table: Path) -> None:
     """Responses to contexts that the corpus does not hold would be left out of every pair without a word."""
-    known = {example.item for split in ("train", "valid", "test") for example in examples(whole.split(split))}
+    known = {example.item for split in ("train", "valid", "test") for example in examples(corpus.split(split))}
     strange = list(dict.fromkeys(response.item for response in responses if response.item not in known))
     if strange:
         samples, corpus_samples = ", ".join(map(repr, strange[:5])), ", ".join(map(repr, sorted(known)[:3]))
         raise InputError(
             f"{table}: {len(strange)} of its {len({response.item for response in responses})} items are not in "
-            f"{corpus}, e.g. {samples}. The corpus has items such as {corpus_samples} (dialogue:n, n = index of the "
+            f"{corpus_folder}, e.g. {samples}. The corpus has items such as {corpus_samples} (dialogue:n, n = index of the "
             "answered utterance). "
             "Give the corpus of these responses (--corpus), or name the column with its ids: --columns item=..."
         )
