@@ -117,8 +117,8 @@ def refuse_strange_items(responses: Sequence[Response], corpus: Corpus, corpus_f
         samples, corpus_samples = ", ".join(map(repr, strange[:5])), ", ".join(map(repr, sorted(known)[:3]))
         raise InputError(
             f"{table}: {len(strange)} of its {len({response.item for response in responses})} items are not in "
-            f"{corpus_folder}, e.g. {samples}. The corpus has items such as {corpus_samples} (dialogue:n, n = index of the "
-            "answered utterance). "
+            f"{corpus_folder}, e.g. {samples}. The corpus has items such as {corpus_samples} (dialogue:n, n = index of "
+            "the answered utterance). "
             "Give the corpus of these responses (--corpus), or name the column with its ids: --columns item=..."
         )
 
