@@ -21,7 +21,7 @@ SCORES = "scores"  # the format that a score file names in its metadata
 ANY = "*"  # in a card, the task that stands for all which it does not name
 BY = ":"  # in a task's name, between the task and the domain that it is asked for: `jga:hotel`
 LATE = 10  # the order of a card that states none: after people (0), token metrics (1) and probes (2)
-ASIDE = ("baseline", "control")  # evaluators whose rows stand beside another one's
+ASIDE = ("baseline", "control")  # evaluators whose rows go with another one's
 PEOPLE = ("people", "votes")  # what people say is read from votes.jsonl
 LONGEST = 60  # signs of a title: it stands in every row of a table
 

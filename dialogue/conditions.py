@@ -1,4 +1,4 @@
-"""Conditions of a study: the same dialogues, told otherwise, each in STUDY/conditions/NAME/.
+"""Conditions of a study: the same dialogues in other words, each in STUDY/conditions/NAME/.
 
 NAME is `typos@0.5-0`, that is kind, dose and seed. The folder holds `corpus/`, `condition.json` (what was done, with
 its recipe), and the scores of what models answer there.

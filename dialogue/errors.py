@@ -56,7 +56,7 @@ def _shell_word(text: str) -> str:
 
 
 def unusable(error: OSError) -> str:
-    """What a person is told of a file that cannot be used.
+    """What to say of a file that cannot be used.
 
     >>> unusable(OSError(errno.ENOSPC, "No space left on device", "runs/mine/pairs.jsonl"))
     'runs/mine/pairs.jsonl cannot be used: No space left on device. Make room and run the same command again to go on.'

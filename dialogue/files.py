@@ -56,7 +56,7 @@ FORMAT_VERSION = 1
 
 @contextlib.contextmanager
 def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a temporary file beside `path`; on success fsync it and rename it over `path`, else remove it.
+    """Open a temporary file next to `path`; on success fsync it and rename it over `path`, else remove it.
 
     A link stays a link: what it leads to is replaced. Into a device or a pipe (/dev/null, /dev/stdout) is written, for
     there is nothing to replace. An error of the system names `path`, which people know, not the temporary file.
@@ -110,7 +110,7 @@ def replaceable(path: Path) -> Path:
 
 
 def temporary_name(path: Path) -> Path:
-    """A name beside `path` that no other process uses, on this machine or another that shares the folder."""
+    """A name next to `path` that no other process uses, on this machine or another that shares the folder."""
     # Beside `path`, not in a folder for temporary files: a rename is atomic within one file system only.
     return path.with_name(f".{path.name}.{platform.node()}.{os.getpid()}.tmp")
 
@@ -159,7 +159,7 @@ def write_records(path: str | Path, records: Iterable[Any], *, signature: str, k
 
 
 def as_json(record: Any) -> dict[str, Any]:
-    """The record as plain JSON values, with the fields of `extra` beside the known ones, without empty sparse ones."""
+    """The record as plain JSON values, with the fields of `extra` among the known ones, without empty sparse ones."""
     values = _values(record)
     kind: Any = type(record)
     _leave_out_empty(kind, values)

@@ -80,9 +80,9 @@ def is_judge_name(name: str) -> bool:
 
 
 def judges_beside(files: Iterable[Path]) -> dict[str, str]:
-    """The judges of every verdicts.jsonl beside these files: their plain names, and where they are named.
+    """The judges of every verdicts.jsonl next to these files: their plain names, and where they are named.
 
-    A file in a folder of the study (STUDY/export/votes.csv) is beside the study's verdicts too.
+    A file in a folder of the study (STUDY/export/votes.csv) counts as next to the study's verdicts.
     """
     judges: dict[str, str] = {}
     for folder in dict.fromkeys(folder for file in files for folder in _folders(file)):

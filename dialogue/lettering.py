@@ -54,13 +54,17 @@ def _fill(text: str, room: float, size: float, weight: str) -> list[str]:
         if measure_line(lines[-1] + piece, size, weight) <= room:
             lines[-1] += piece
         elif not piece.isspace():
-            lines += _cut(piece, room, size, weight) if lines[-1] else _cut(lines.pop() + piece, room, size, weight)
+            lines += (
+                _cut_piece(piece, room, size, weight)
+                if lines[-1]
+                else _cut_piece(lines.pop() + piece, room, size, weight)
+            )
         else:
             lines.append("")
     return [line.strip() for line in lines]
 
 
-def _cut(piece: str, room: float, size: float, weight: str) -> list[str]:
+def _cut_piece(piece: str, room: float, size: float, weight: str) -> list[str]:
     """A piece in as many lines as its letters need; one letter fits everywhere."""
     lines = [piece[:1]]
     for letter in piece[1:]:

@@ -34,8 +34,8 @@ def watched(name: str) -> Iterator[None]:
     out, err = sys.stdout, sys.stderr
     line = ProgressLine(name, err)
     if out.isatty():
-        sys.stdout = _Told(out, line)
-    sys.stderr = _Told(err, line)
+        sys.stdout = _YieldingStream(out, line)
+    sys.stderr = _YieldingStream(err, line)
     step("")
     line.start()
     try:
@@ -87,7 +87,7 @@ class ProgressLine:
             self.draw(time.monotonic())
 
 
-class _Told:
+class _YieldingStream:
     """A stream that makes the line give way before anything is written to it."""
 
     def __init__(self, stream: TextIO, line: ProgressLine) -> None:

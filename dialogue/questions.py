@@ -1,6 +1,6 @@
 """Questions and their answers as files that belong together: every file of answers carries the hash of the texts.
 
-Options are answered by their index, so an answer means something only beside the texts that were shown. Questions whose
+Options are answered by their index, so an answer means something only with the texts that were shown. Questions whose
 texts were edited, and answers to other texts, are refused.
 """
 
@@ -58,7 +58,7 @@ def write_choices(path: str | Path, choices: Sequence[OptionChoice], texts: str,
 def read_choices(
     path: str | Path, questions: Sequence[Question], *, judges: Mapping[str, str] | None = None
 ) -> list[OptionChoice]:
-    """All answers to these questions; refused beside other texts, and where an answer is no person's."""
+    """All answers to these questions; refused with other texts, and where an answer is no person's."""
     check_texts(path, told_texts(read_header(path)), texts_hash(questions))
     known = {question.question: question for question in questions}
     choices = []
@@ -73,7 +73,7 @@ def read_choices(
 
 
 def check_texts(path: str | Path, recorded: str, texts: str) -> None:
-    """Refuse a file made for other texts, be it answers of people or ranks of models; `told` is what it says."""
+    """Refuse a file made for other texts, be it answers of people or ranks of models; `recorded` is what it says."""
     if recorded and recorded != texts:
         raise InputError(
             f"{path} belongs to other questions (texts:{recorded}) than those given (texts:{texts}). Give the "

@@ -119,7 +119,7 @@ class Pair:
     answer: Choice | None = _field("checks only: the right choice; never leaves the server", default=None)
     contrast: str = _field("what is compared, e.g. `bilstm_attn:0-1`, `within-seed`, `reference-random`", default="")
     answers: Mapping[str, Choice] = _field(
-        "checks of a study with several questions: question -> its right choice, beside `answer`, which is that of the "
+        "checks of a study with several questions: question -> its right choice; `answer` is that of the "
         "first one; never leaves the server",
         sparse=True,
         default_factory=dict,
@@ -234,7 +234,7 @@ class Question:
     question: str = _field("id, unique in the file")
     item: str = _field("context id, see response")
     context: Sequence[Utterance] = _field("the conversation so far, list of `{speaker, text}`")
-    options: Sequence[Option] = _field("two or more, no two alike: list of `{text, item}`")
+    options: Sequence[Option] = _field("two or more, all different: list of `{text, item}`")
     answer: int = _field("index of the true one, from 0; never leaves the server")
     kind: QuestionKind = _field("real question, or hidden check", default="real")
     dialogue: str | None = _field("cluster: the dialogue that the context comes from", default=None)
@@ -282,7 +282,7 @@ class ResponseSet:
         "checks only: what must hold of the first question, see above; never leaves the server", default=None
     )
     answers: Mapping[str, str] = _field(
-        "checks of a study with several questions: question -> what must hold of it, beside `answer`",
+        "checks of a study with several questions: question -> what must hold of it, as well as `answer`",
         sparse=True,
         default_factory=dict,
     )
@@ -338,7 +338,7 @@ class States:
 class Score:
     """One example's score by one evaluator: a row of `scores.parquet`, `metrics.parquet` or a table of your own."""
 
-    evaluator: str = _field("`probe`, `token`, or your own; `baseline` and `control` stand beside another one")
+    evaluator: str = _field("`probe`, `token`, or your own; `baseline` and `control` go with another one")
     task: str = _field("probe task or metric name")
     model: str = _field("architecture or system")
     seed: int | None = _field("training seed")

@@ -11,10 +11,10 @@ VERSION = "0.2.0"
 
 def signature(**parts: object) -> str:
     """Join the named values in the order given and close with the version."""
-    return "|".join([f"{name}:{_shown(value)}" for name, value in parts.items()] + [f"v:{VERSION}"])
+    return "|".join([f"{name}:{_format_value(value)}" for name, value in parts.items()] + [f"v:{VERSION}"])
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -23,5 +23,5 @@ def _shown(value: object) -> str:
         # Twelve digits: 0.1 + 0.2 and 0.3 are one setting.
         return f"{value:.12g}"
     if isinstance(value, (list, tuple)):
-        return ",".join(_shown(part) for part in value)
+        return ",".join(_format_value(part) for part in value)
     return str(value).replace("|", "/")

@@ -37,5 +37,5 @@ def detokenize(tokens: Iterable[str]) -> str:
 
 
 def normalize(text: str) -> str:
-    """A text as a model would have written it, so that a reference beside a response does not give itself away."""
+    """A text as a model would have written it, so that a reference next to a response does not give itself away."""
     return detokenize(tokenize(text))

@@ -338,7 +338,7 @@ def read_generators(study: Path, file: str) -> list[dict[str, Any]]:
 
 
 def list_accuracies(study: Path, file: str) -> Iterator[str]:
-    """Accuracies with what stands beside them."""
+    """Accuracies with their nulls and baselines."""
     columns = {
         "told right": "accuracy",
         "without `<unk>`": "without_unknown",
@@ -376,12 +376,13 @@ def list_rank_correlations(study: Path, file: str) -> Iterator[str]:
 def marks(study: Path, file: str) -> Iterator[str]:
     """The heaviest words of the bag, the model's and people's."""
 
-    def listed(generator: dict[str, Any], sign: int) -> str:
+    def list_words(generator: dict[str, Any], sign: int) -> str:
         words = [mark["words"] for mark in generator["artefacts"] if sign * mark["weight"] > 0][:MOST_WORDS]
         return ", ".join(f"`{word}`" for word in words)
 
     rows = (
-        [generator["name"], listed(generator, -1), listed(generator, 1)] for generator in read_generators(study, file)
+        [generator["name"], list_words(generator, -1), list_words(generator, 1)]
+        for generator in read_generators(study, file)
     )
     return table(["model", "in the model's replies", "in people's"], rows)
 

@@ -41,7 +41,7 @@ class Remaking:
 
     def typed(self, command: str, *words: object) -> str:
         """One command on the study and its corpus, quoted for the shell."""
-        return next_command(f"python -m {command}", self.study, *words, *self._given(corpus=self.corpus))
+        return next_command(f"python -m {command}", self.study, *words, *self._repeat_options(corpus=self.corpus))
 
     def made_by(self, command: str, classifier: str = "", *, missing: str = "") -> str:
         """The command behind a table, after those it needs and that were not given yet; `&&` stands between them."""
@@ -56,16 +56,16 @@ class Remaking:
 
     def papers(self) -> str:
         """The command that writes the tables: for those that need no other."""
-        return self.typed("probes papers", *self._given(scores=self.scores), *self._reported())
+        return self.typed("probes papers", *self._repeat_options(scores=self.scores), *self._reported())
 
     def plot(self) -> str:
         """The command that draws the figures."""
-        return self.typed("probes plot", *self._given(scores=self.scores))
+        return self.typed("probes plot", *self._repeat_options(scores=self.scores))
 
     def encode(self) -> str:
         """Encode every checkpoint, on the contexts that have states by now."""
         splits = ["--splits", self.splits] if self.splits != SPLITS else []
-        return self.typed("generation encode", "--checkpoints", "all", *splits, *self._given(limit=self.limit))
+        return self.typed("generation encode", "--checkpoints", "all", *splits, *self._repeat_options(limit=self.limit))
 
     def run(self, classifier: str = "") -> str:
         """Probe every checkpoint by this classifier, and by those that ran, whose scores would be lost otherwise."""
@@ -76,7 +76,7 @@ class Remaking:
         words += ["--protocol", "paper"] if "paper" in names else []
         words += ["--solver", "sklearn"] if "logistic-sklearn" in names and classifier != "logistic" else []
         words += ["--subset"] if self.partial else []
-        return self.typed("probes run", *words, *self._reported(), *self._given(out=self.scores))
+        return self.typed("probes run", *words, *self._reported(), *self._repeat_options(out=self.scores))
 
     def _list(self) -> str:
         corpus = self.corpus or self.study / "corpus"
@@ -85,7 +85,7 @@ class Remaking:
     def _reported(self) -> list[str]:
         return ["--report", self.report] if self.report != "test" else []
 
-    def _given(self, **options: object) -> list[str]:
+    def _repeat_options(self, **options: object) -> list[str]:
         return [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
 
     def _train(self) -> list[str]:

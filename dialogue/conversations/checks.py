@@ -1,4 +1,4 @@
-"""Hidden checks with one right answer: a conversation beside itself, with what the judged speaker says made wrong.
+"""Hidden checks with one right answer: a conversation next to a copy in which the judged speaker says wrong things.
 
 Half of them have the speaker's words in another order, half have what the same speaker said elsewhere. A machine's
 conversation may be odd by itself, so the best checks are made of conversations that people held.

@@ -1,6 +1,6 @@
 """Whole conversations as files have them: any form of `dialogue.corpora`, with who held each of them and about what.
 
-A line may say beside its turns which system spoke (`model`), under which training seed (`seed`), from which checkpoint
+A line may also say which system spoke (`model`), under which training seed (`seed`), from which checkpoint
 (`checkpoint`) and on which goal or topic (`goal`, `topic`, ...). Speakers are user and system, as everywhere here.
 """
 

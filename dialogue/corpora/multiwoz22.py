@@ -1,4 +1,4 @@
-"""MultiWOZ 2.2: shards `train/dialogues_001.json`, ... in the schema-guided form, with `dialog_acts.json` beside them.
+"""MultiWOZ 2.2: shards `train/dialogues_001.json`, ... in the schema-guided form, with a `dialog_acts.json`.
 
 A user turn's frames hold the belief state by service; slots are renamed to those of the other releases, so that
 `hotel-bookday` reads `hotel-book-day` and `train-leaveat` reads `train-semi-leaveAt`. A slot's value is the first of

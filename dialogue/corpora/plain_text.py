@@ -27,7 +27,7 @@ IDS = ("id", "dialogue_id", "conversation_id", "conv_id")
 SPEAKERS, TEXTS = ("role", "from", "speaker", "name"), ("content", "value", "text", "utterance")
 USERS = {"user", "human", "customer", "prompter"}
 SYSTEMS = {"assistant", "gpt", "chatgpt", "bing", "bard", "bot", "model", "agent", "chatbot"}
-NO_TURN = {"tool", "function", "developer"}  # and `system` beside an assistant
+NO_TURN = {"tool", "function", "developer"}  # and `system` where there is an assistant
 
 
 def is_plain_text(line: Any) -> bool:
@@ -103,6 +103,6 @@ def _assign_sides(names: Sequence[str], where: str) -> dict[str, str]:
     for name in (speaker for speaker in dict.fromkeys(names) if speaker not in sides):
         free = [side for side in TURN_ORDER if side not in sides.values()]
         if not free:
-            raise InputError(f"{where}: a third speaker, {name!r}, beside {', '.join(map(repr, sides))}. Two are read.")
+            raise InputError(f"{where}: a third speaker, {name!r}, after {', '.join(map(repr, sides))}. Two are read.")
         sides[name] = free[0]
     return sides

@@ -1,6 +1,6 @@
-"""Whether two names are alike: the partial ratio of published Inform and Success, on Python's difflib.
+"""Whether two names match: the partial ratio of published Inform and Success, on Python's difflib.
 
-The shorter text is laid beside equally long windows of the longer one, at the places where difflib finds matching
+The shorter text is compared with equally long windows of the longer one, at the places where difflib finds matching
 blocks; the best window's ratio counts, in whole per cent. The rule is the matcher: a search over every window
 (rapidfuzz's) accepts more names, and published numbers are then not met (9 of 13 systems where this meets 13).
 """

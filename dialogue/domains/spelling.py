@@ -2,7 +2,7 @@
 
 Published predictions were made with half a dozen ways of delexicalising. A placeholder is brought to what it means
 (`[restaurant_phone]`, `[value_phone]` and `[phone]` are PHONE), a value to the database's spelling. The tables are
-in spellings.toml; values of the database pass through the same function, so that both sides are spelt alike.
+in spellings.toml; values of the database pass through the same function, so that both sides are spelt the same way.
 """
 
 from __future__ import annotations

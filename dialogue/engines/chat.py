@@ -34,7 +34,7 @@ LONG_KEY = 16  # characters; a shorter one ("none", for a server that wants any)
 THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.S | re.I)  # its beginning may stand in the model's template
 THOUGHT_BEGINS = re.compile(r"\s*<think(?:ing)?>", re.I)
 SHOWN = 300  # characters of what an endpoint says of an error
-OPTIONAL = ("temperature", "seed")  # where an endpoint refuses to be told, its own default serves
+OPTIONAL = ("temperature", "seed")  # where an endpoint refuses them, its own default serves
 OTHER_NAME = "max_completion_tokens"  # newer endpoints refuse the older name of the same number
 Message = Mapping[str, str]  # {"role": ..., "content": ...}
 

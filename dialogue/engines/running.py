@@ -19,7 +19,7 @@ ENGINES = ("local", "ray", "slurm")
 
 
 def add_job_arguments(parser: argparse.ArgumentParser, *, one_at_a_time: bool = False) -> None:
-    """`--jobs` and `--on`; `one` where a command does one job at a time unless told otherwise."""
+    """`--jobs` and `--on`; `one_at_a_time` where that is a command's default."""
     few = "default: 1, because each needs memory" if one_at_a_time else "default: one per core"
     parser.add_argument("--jobs", type=int, metavar="N", help=f"jobs at a time, one thread each ({few})")
     parser.add_argument(
@@ -40,7 +40,7 @@ def place_of(args: argparse.Namespace, *, device: str = "cpu") -> Place:
 
 
 def run_jobs(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
-    """Do the jobs, yielding each result when it is there; failures are told at the end, when all others are done."""
+    """Do the jobs, yielding each result when it is there; failures are reported when all others are done."""
     failed: list[Outcome] = []
     with _environment():
         for outcome in _spread(work, jobs, place):

@@ -154,7 +154,7 @@ def _encode_elsewhere(args: argparse.Namespace, folder: Path) -> None:
 
     splits, corpus = list(dict.fromkeys(args.splits.split(","))), read_corpus(args.corpus or folder / "corpus")
     chosen = spread_over(corpus, splits, args.limit)
-    options = elsewhere.StatesAsked(
+    options = elsewhere.StatesRequest(
         args.hugging_face,
         args.fetch,
         args.device,

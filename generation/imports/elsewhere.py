@@ -17,7 +17,7 @@ from generation.imports.prompting import describe_changes
 
 
 @dataclass(frozen=True, slots=True)
-class StatesAsked:
+class StatesRequest:
     """The model, and which states of it are asked for."""
 
     folder: str
@@ -43,7 +43,7 @@ def random_seeds(text: str | None) -> list[int]:
 
 
 def encode_elsewhere(
-    options: StatesAsked, contexts: Sequence[Example], folder: Path, random: int | None, tell: Callable[[int], object]
+    options: StatesRequest, contexts: Sequence[Example], folder: Path, random: int | None, tell: Callable[[int], object]
 ) -> list[str]:
     """Write the layers that are not there yet, and what to say of them; with `random`, of random weights."""
     place = model_place(options.folder, fetch=options.fetch)

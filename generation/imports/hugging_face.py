@@ -117,7 +117,7 @@ class HuggingFace:
                 generation_config=self._settings(writing),
                 logits_processor=self._make_sampler(items, writing, start),
             )[:, start:].tolist()
-        ends = self._ends()
+        ends = self._end_tokens()
         replies = []
         for prompt, tokens in zip(prompts, written, strict=True):
             length = next((n for n, token in enumerate(tokens) if token in ends), None)
@@ -132,7 +132,7 @@ class HuggingFace:
             return None
         return [OwnDraw(writing, items, start, self.device)]
 
-    def _ends(self) -> set[int]:
+    def _end_tokens(self) -> set[int]:
         ends = self.own.eos_token_id
         ends = self.tokenizer.eos_token_id if ends is None else ends
         return set(ends) if isinstance(ends, list) else {ends} - {None}
@@ -140,14 +140,14 @@ class HuggingFace:
     def _settings(self, writing: Writing) -> Any:
         """Decoding exactly as asked for: of the folder's own settings only the tokens' numbers are kept."""
         numbers = {f"{name}_token_id": getattr(self.own, f"{name}_token_id", None) for name in NAMES_TOKENS}
-        numbers |= {"eos_token_id": sorted(self._ends()) or None, "pad_token_id": self._padding()}
+        numbers |= {"eos_token_id": sorted(self._end_tokens()) or None, "pad_token_id": self._padding()}
         beams = max(1, writing.how.beam)
         return _settings(max_new_tokens=writing.longest, do_sample=False, num_beams=beams, **numbers)
 
     def _padding(self) -> int:
         """Any token: what is padded is masked."""
         padding = self.tokenizer.pad_token_id
-        return int(next(iter(self._ends()), 0) if padding is None else padding)
+        return int(next(iter(self._end_tokens()), 0) if padding is None else padding)
 
     def _stacked(self, prompts: Sequence[ReadContext]) -> dict[str, Any]:
         """Padded on the left where the answer is written behind the context, on the right where an encoder reads it."""

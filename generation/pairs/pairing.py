@@ -111,17 +111,17 @@ def real_pairs(answers: Answers, examples: Mapping[str, Example], n: int, *, see
     sides = [(answers[first, 0], answers[second, 0], f"{first}-{second}") for first, second in combinations(seeds, 2)]
     if not sides:
         raise InputError("No context was answered by two seeds of this architecture. Run sample again for all seeds.")
-    return _in_turn(sides, examples, n, seed=seed)
+    return _alternate_sides(sides, examples, n, seed=seed)
 
 
 def system_pairs(first: Answers, second: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
     """`n` pairs of two systems: under the seeds that both have, else every seed of one with every seed of the other."""
     first_seeds, second_seeds = (sorted({s for s, draw in answers if draw == 0}) for answers in (first, second))
     chosen = [(s, s) for s in first_seeds if s in second_seeds] or list(product(first_seeds, second_seeds))
-    return _in_turn([(first[s, 0], second[t, 0], f"{s}-{t}") for s, t in chosen], examples, n, seed=seed)
+    return _alternate_sides([(first[s, 0], second[t, 0], f"{s}-{t}") for s, t in chosen], examples, n, seed=seed)
 
 
-def _in_turn(
+def _alternate_sides(
     sides: Sequence[tuple[Mapping[str, Response], Mapping[str, Response], str]],
     examples: Mapping[str, Example],
     n: int,

@@ -72,7 +72,7 @@ class Speech:
     @property
     def marks(self) -> Sequence[str]:
         """Words that stand in no text: what begins and ends a belief, and all that the database may answer."""
-        answers = [f"<{domain}:{count}>" for domain in self.asked for count in COUNTS]
+        answers = [f"<{domain}:{count}>" for domain in self.searched_domains for count in COUNTS]
         return (BELIEF, END, *answers) if self.is_agent else ()
 
     def own_words(self) -> Sequence[str]:
@@ -80,7 +80,7 @@ class Speech:
         return (*self.marks, NEXT) if self.is_agent else ()
 
     @cached_property
-    def asked(self) -> Sequence[str]:
+    def searched_domains(self) -> Sequence[str]:
         """The domains in which something is chosen from a database."""
         return sorted(domain for domain, table in self.tables.items() if table.offers)
 
@@ -89,7 +89,7 @@ class Speech:
         return [
             f"<{domain}:{_count(self.tables[domain].matching(state[domain]).bit_count())}>"
             for domain in sorted(state)
-            if domain in self.asked
+            if domain in self.searched_domains
         ]
 
     def number(self, example: Example, vocabulary: Vocabulary) -> tuple[list[int], list[int], tuple[int, int]]:

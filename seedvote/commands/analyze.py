@@ -2,7 +2,7 @@
 
 VOTES is a study folder, whose votes are exported first where they are still in its store, or any table: votes, ratings
 on a scale, ranks. Two or more logs of inspect_ai, lm-eval, lighteval or HELM are compared. The report is one page, and
-beside it are its Markdown, LaTeX and JSON.
+next to it are its Markdown, LaTeX and JSON.
 
   python -m seedvote analyze votes.csv
 """
@@ -23,10 +23,10 @@ HELD = (STORE, "votes.jsonl", "ratings.jsonl", "choices.jsonl", "pairs.jsonl", "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The files, and all that the report can be told."""
+    """The files, and all options of the report."""
     arguments = importlib.import_module("analysis.arguments")
     parser.add_argument("votes", nargs="+", metavar="VOTES", type=Path, help="a study folder, a table, or several logs")
-    parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder or beside the table)")
+    parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder or next to the table)")
     parser.add_argument("--title", help="heading of the page (default: the question that the votes answer)")
     parser.add_argument("--margin", metavar="M", help="net preference, 0 to 1, below which systems count as equivalent")
     parser.add_argument("--systems", metavar="S1,S2,...", help="ratings, one column a system: their names")

@@ -29,7 +29,7 @@ def test_it_appears_after_two_quiet_seconds_and_says_what_is_done(line):
 
 
 def test_whatever_is_written_takes_its_place(line):
-    told = progress._Told(Terminal(), line)
+    told = progress._YieldingStream(Terminal(), line)
     line.draw(line.begun + 7)
     told.write("a table")
     assert line.terminal.getvalue().endswith(ERASE) and told.getvalue() == "a table"

@@ -105,7 +105,7 @@ def test_every_table_is_filled_with_what_there_is(study, monkeypatch):
 
 def test_two_rows_of_one_name_are_refused(study, monkeypatch):
     with pytest.raises(SystemExit, match=r"Two drops are called typos, 0\.5, hred"):
-        results.named([(("typos", 0.5, "hred"), 1), (("typos", 0.5, "hred"), 2)], "drops")
+        results.index_by_name([(("typos", 0.5, "hred"), 1), (("typos", 0.5, "hred"), 2)], "drops")
     one = {"kind": "typos", "dose": 0.5, "task": "bleu", "drop": 1.0, "low": 0.5, "high": 2.0, "se": 0.4, "p_holm": 0.5}
     drops = [one | {"model": model} for model in (*results.MODELS, results.MODELS[0])]
     (study / "robustness.json").write_text(json.dumps({"drops": drops}))

@@ -12,7 +12,7 @@ PLACE_DOMAINS = ("hotel", "restaurant", "attraction")
 
 def taxi(talk: Talk, goal: Goal) -> None:
     """A taxi: both ends, a time, car and number."""
-    wishes = _ends(talk, goal)
+    wishes = _fill_ends(talk, goal)
     _open(talk, wishes)
     while missing := [slot for slot in wishes if not talk.value("taxi", slot)]:
         talk.say(f"system.request.{missing[0]}")
@@ -30,7 +30,7 @@ def taxi(talk: Talk, goal: Goal) -> None:
     talk.end_turn()
 
 
-def _ends(talk: Talk, goal: Goal) -> dict[str, str]:
+def _fill_ends(talk: Talk, goal: Goal) -> dict[str, str]:
     """The goal, its open ends filled from the places that the dialogue has named, else by chance."""
     known = [name for domain in PLACE_DOMAINS if (name := talk.value(domain, "name"))]
     talk.rng.shuffle(known)
@@ -40,14 +40,14 @@ def _ends(talk: Talk, goal: Goal) -> dict[str, str]:
     return {slot: value or open_ends[slot] for slot, value in goal.info.items()}
 
 
-def _called(talk: Talk, name: str) -> str:
+def _name_place(talk: Talk, name: str) -> str:
     """A place that was talked about is called by its kind: "the hotel"."""
     kind = next((domain for domain in PLACE_DOMAINS if talk.value(domain, "name") == name), None)
     return f"the {kind}" if kind else with_article(name)
 
 
 def _open(talk: Talk, wishes: dict[str, str]) -> None:
-    departure, destination = _called(talk, wishes["departure"]), _called(talk, wishes["destination"])
+    departure, destination = _name_place(talk, wishes["departure"]), _name_place(talk, wishes["destination"])
     if talk.chance(0.4):
         talk.say("user.taxi.between", here=departure, there=destination)
         talk.believe("taxi", {slot: wishes[slot] for slot in ("departure", "destination")})
@@ -61,7 +61,7 @@ def _open(talk: Talk, wishes: dict[str, str]) -> None:
 
 
 def _tell(talk: Talk, slot: str, value: str) -> None:
-    words = _called(talk, value) if slot in ("departure", "destination") else value
+    words = _name_place(talk, value) if slot in ("departure", "destination") else value
     talk.say(f"user.tell.{slot}", **{slot: words})
     talk.believe("taxi", {slot: value})
 

@@ -195,7 +195,7 @@ def _turns(people: list[dict[str, str]], rng: random.Random) -> list[str]:
 
 
 def _respond(topic: str, was_asked: bool, person: Mapping[str, str], rng: random.Random) -> str:
-    """An answer to the question, or a reaction to what was told."""
+    """An answer to the question, or a reaction to what was said."""
     if not was_asked:
         return _say(TRAITS[topic].react, rng)
     if topic in person:

@@ -15,7 +15,7 @@ Rows = Sequence[world.DatabaseRow]
 
 def visit(talk: Talk, goal: Goal) -> None:
     """From the user's first wish to the system's last answer about one place."""
-    row = _named(talk, goal) if "name" in goal.info else _search(talk, goal)
+    row = _ask_by_name(talk, goal) if "name" in goal.info else _search(talk, goal)
     if talk.chance(0.9):
         talk.fill(goal.domain, {"name": row["name"]})
     to_ask, to_book = list(goal.reqt), bool(goal.book)
@@ -35,7 +35,7 @@ def visit(talk: Talk, goal: Goal) -> None:
             to_book = False
 
 
-def _named(talk: Talk, goal: Goal) -> world.DatabaseRow:
+def _ask_by_name(talk: Talk, goal: Goal) -> world.DatabaseRow:
     """The user asks for a place by name."""
     row = world.matches(goal.domain, goal.info)[0]
     talk.greet_first()
@@ -65,7 +65,7 @@ def _search(talk: Talk, goal: Goal) -> world.DatabaseRow:
         unknown = [slot for slot in INFO[goal.domain] if slot not in wanted]
         if not rows:
             _refuse(talk, goal, wanted)
-        elif unknown and questions < 3 and talk.chance(_urge(len(rows))):
+        elif unknown and questions < 3 and talk.chance(_question_chance(len(rows))):
             questions += 1
             _ask(talk, goal, talk.one_of(unknown), len(rows), pending)
         else:
@@ -75,7 +75,7 @@ def _search(talk: Talk, goal: Goal) -> world.DatabaseRow:
             _add_wish(talk, goal, pending, slip)
 
 
-def _urge(number: int) -> float:
+def _question_chance(number: int) -> float:
     """How likely a question is before an offer."""
     return 0.75 if number > 7 else 0.45 if number > 3 else 0.2 if number > 1 else 0.0
 

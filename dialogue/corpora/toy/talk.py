@@ -117,7 +117,7 @@ class Talk:
         return any(value for section in self.state[domain].values() for value in section.values())
 
     def booked(self, domain: str, what: Mapping[str, str]) -> None:
-        """Note a completed booking beside the belief."""
+        """Note a completed booking with the belief."""
         old = self.state[domain]
         self.state = {**self.state, domain: {**old, "book": {**old["book"], "booked": [dict(what)]}}}
 

@@ -115,7 +115,7 @@ def generate_one(*, rng: random.Random) -> dict[str, Any]:
         CONVERSE[goal.domain](talk, goal)
         if number == chat_after:
             _chat(talk)
-    _close(talk)
+    _say_goodbye(talk)
     return {"goal": _goal_json(goals), "log": talk.log}
 
 
@@ -136,7 +136,7 @@ def _chat(talk: Talk) -> None:
         talk.end_turn()
 
 
-def _close(talk: Talk) -> None:
+def _say_goodbye(talk: Talk) -> None:
     talk.say("user.thanks.no" if "general-reqmore" in talk.log[-1]["dialog_act"] else "user.thanks")
     talk.act("general-thank")
     talk.end_turn()

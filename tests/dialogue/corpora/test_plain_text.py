@@ -55,7 +55,7 @@ def test_what_an_operator_or_a_tool_says_is_no_turn_and_is_counted(tmp_path):
 
 @pytest.mark.parametrize(("turns", "sentence"), [
     ([{"role": "user", "content": "a"}, {"role": "assistant", "content": None}], "a text is expected, found 'None'"),
-    ([{"speaker": name, "text": "a"} for name in ("Ann", "Bob", "Cy")], r"a third speaker, 'Cy', beside 'Ann', 'Bob'"),
+    ([{"speaker": name, "text": "a"} for name in ("Ann", "Bob", "Cy")], r"a third speaker, 'Cy', after 'Ann', 'Bob'"),
     ([{"speaker": "Ann", "text": "a"}, "b"], "does not have the form of dialogues as text"),
 ])  # fmt: skip
 def test_what_is_no_dialogue_of_two_is_refused_with_its_place(tmp_path, turns, sentence):
