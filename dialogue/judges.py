@@ -177,7 +177,7 @@ def judges_rating(where: str, why: str) -> InputError:
 
 
 def refuse_verdicts(path: Path, columns: Sequence[str] = ()) -> None:
-    """Refuse a file of verdicts where votes are expected; `columns` are those of the file, where they are known already."""
+    """Refuse a file of verdicts where votes are expected; `columns` are its own, where known."""
     if not set(columns or _columns(path)) >= MARKS:
         return
     raise InputError(
