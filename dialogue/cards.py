@@ -155,7 +155,7 @@ def metadata(signature: str, cards: Mapping[str, Card]) -> dict[str, str]:
     return {"format": SCORES, "signature": signature, "cards": as_text(cards)}
 
 
-def joined(card_sets: Iterable[tuple[str, Mapping[str, Card]]]) -> dict[str, Card]:
+def join_cards(card_sets: Iterable[tuple[str, Mapping[str, Card]]]) -> dict[str, Card]:
     """The cards of several places; refused where two places say different things of one evaluator."""
     cards_by_name: dict[str, Card] = {}
     places: dict[str, str] = {}

@@ -79,7 +79,7 @@ def is_judge_name(name: str) -> bool:
     return is_model_name(name) or JUDGE_NAME.search(folded_name(name).replace("_", " ")) is not None
 
 
-def judges_beside(files: Iterable[Path]) -> dict[str, str]:
+def find_judges(files: Iterable[Path]) -> dict[str, str]:
     """The judges of every verdicts.jsonl next to these files: their plain names, and where they are named.
 
     A file in a folder of the study (STUDY/export/votes.csv) counts as next to the study's verdicts.

@@ -40,7 +40,7 @@ def write_questions(path: str | Path, questions: Sequence[Question], **recipe: o
 def read_questions(path: str | Path) -> list[Question]:
     """All questions; refused where two have one id, or where texts are no longer those of the header."""
     questions = _read_distinct(path)
-    recorded, now = told_texts(read_header(path)), texts_hash(questions)
+    recorded, now = read_texts_hash(read_header(path)), texts_hash(questions)
     if recorded and recorded != now:
         raise InputError(
             f"{path}: texts were changed after the file was written (texts:{recorded} in its header, texts:{now} "
@@ -59,7 +59,7 @@ def read_choices(
     path: str | Path, questions: Sequence[Question], *, judges: Mapping[str, str] | None = None
 ) -> list[OptionChoice]:
     """All answers to these questions; refused with other texts, and where an answer is no person's."""
-    check_texts(path, told_texts(read_header(path)), texts_hash(questions))
+    check_texts(path, read_texts_hash(read_header(path)), texts_hash(questions))
     known = {question.question: question for question in questions}
     choices = []
     for where, choice in placed_records(path, OptionChoice):
@@ -81,10 +81,10 @@ def check_texts(path: str | Path, recorded: str, texts: str) -> None:
         )
 
 
-def told_texts(header: Mapping[str, object]) -> str:
+def read_texts_hash(header: Mapping[str, object]) -> str:
     """The hash of texts in a file's signature, empty where it has none.
 
-    >>> told_texts({"signature": "questions:400|texts:91c2|v:0.2.0"})
+    >>> read_texts_hash({"signature": "questions:400|texts:91c2|v:0.2.0"})
     '91c2'
     """
     parts = dict(part.partition(":")[::2] for part in str(header.get("signature", "")).split("|"))

@@ -23,7 +23,7 @@ from analysis.votes.clusters import clusters_of
 from dialogue.errors import InputError
 from dialogue.files import from_json, read_records
 from dialogue.importing.naming import Names, meanings
-from dialogue.judges import judges_beside, refusal, whose
+from dialogue.judges import find_judges, refusal, whose
 from dialogue.questions import check_indices, read_choices
 from dialogue.records import OptionChoice, Question, Rater
 from dialogue.tables.reading import read_table
@@ -86,7 +86,7 @@ def read_answers(
 ) -> Choices:
     """Answers from choices.jsonl, or from any table whose columns `columns` names; `first` is the first option's."""
     ours = path.suffix == ".jsonl" and not columns and not first
-    judges = judges_beside([path])
+    judges = find_judges([path])
     answers = read_choices(path, questions, judges=judges) if ours else _from_table(path, questions, columns, first)
     return answers_given(answers, questions, uncounted=uncounted)
 
@@ -162,7 +162,7 @@ def _from_table(path: Path, questions: Sequence[Question], columns: Names, first
     known = {question.question: question for question in questions}
     if unknown := [name for name in names if name not in CHOICE_FIELDS]:
         raise InputError(f"--columns maps {unknown[0]}; an answer has {', '.join(CHOICE_FIELDS)}.")
-    judges, answers = judges_beside([path]), []
+    judges, answers = find_judges([path]), []
     for where, row in read_table(path).rows():
         texts = {name: cell_text(row.get(names.get(name, name))).strip() for name in CHOICE_FIELDS}
         if not texts["question"] or not texts["rater"]:

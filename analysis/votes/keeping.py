@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from analysis.showing.words import count
 from analysis.votes.columns import Columns, codes_of
 from dialogue.errors import InputError
-from dialogue.judges import JUDGE, UNKNOWN_DOOR, door_of, is_judge_name, judges_beside, refusal, refuse_verdicts, whose
+from dialogue.judges import JUDGE, UNKNOWN_DOOR, door_of, find_judges, is_judge_name, refusal, refuse_verdicts, whose
 
 Bools = NDArray[np.bool_]
 Unverified = Literal["", "out", "only", "with"]  # "": out, and refused where they would be pooled
@@ -179,7 +179,7 @@ def doors_of(table: Columns, source: Any, rater: Any, how: PeopleOnly) -> tuple[
     """
     sources, doors = (None, ()) if source is None else codes_of(source.fill_null(UNKNOWN_DOOR))
     raters, names = (None, ()) if rater is None else codes_of(rater)
-    known = judges_beside([*([table.path] if table.path.is_file() else []), *how.beside])
+    known = find_judges([*([table.path] if table.path.is_file() else []), *how.beside])
     ours = [door_of(door, table.place(int(np.flatnonzero(sources == code)[0]))) for code, door in enumerate(doors)]
     judged = np.zeros(max(len(codes) for codes in (sources, raters, ()) if codes is not None), dtype=bool)
     for codes, judged_names in ((sources, [door == JUDGE for door in ours]),

@@ -21,7 +21,7 @@ from analysis.votes.votes import Votes
 from dialogue.errors import InputError
 from dialogue.importing.ratings import HoldsRanks, read_rating_rows
 from dialogue.importing.reading import Reading, Stated
-from dialogue.judges import judges_beside, judges_rating, whose
+from dialogue.judges import find_judges, judges_rating, whose
 from dialogue.tables.reading import read_table
 from dialogue.tables.table import RawTable, Row, cell_text, from_rows
 
@@ -266,7 +266,7 @@ def _of_sets(table: RawTable) -> RawTable:
 
 def _of_people(table: RawTable) -> Iterator[Row]:
     """The rows, up to the first that a judge gave: a program's rating is no person's, whatever it says."""
-    judges = judges_beside([table.path])
+    judges = find_judges([table.path])
     for where, row in table.rows():
         if (why := whose(cell_text(row.get("source", "")), cell_text(row["rater"]), judges)) is not None:
             raise judges_rating(where, why)

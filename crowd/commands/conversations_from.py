@@ -19,7 +19,7 @@ from dialogue.command_line import refuse_below, tell_next
 from dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from dialogue.conversations.reading import HeldConversation
+    from dialogue.conversations.reading import RatedConversation
     from dialogue.records import Pair
 
 FORM = 'form = "conversations"'
@@ -99,7 +99,7 @@ def _named(text: str) -> tuple[Path, str]:
 
 
 def _tell(
-    path: Path, conversations: list[HeldConversation], real: list[Pair], controls: list[Pair], checks: list[Pair]
+    path: Path, conversations: list[RatedConversation], real: list[Pair], controls: list[Pair], checks: list[Pair]
 ) -> None:
     lengths = sorted(len(conversation.turns) for conversation in conversations)
     how = (

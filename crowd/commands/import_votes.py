@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.importing.reading import Stated
     from dialogue.importing.records import ImportRules, as_votes
     from dialogue.importing.votes import read_judgements
-    from dialogue.judges import judges_beside
+    from dialogue.judges import find_judges
     from dialogue.records import Pair, Vote
     from dialogue.signature import signature
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> None:
     table = _opened(args.files, args.tool or "", columns)
     texts = {pair.pair: (pair.a.text, pair.b.text) for pair in pairs or ()}
     stated = Stated(columns, values, args.tool or "", args.wide, args.question, args.explode, args.fixed_order, texts)
-    judges = judges_beside([*args.files, args.out, *([args.pairs] if args.pairs else [])])
+    judges = find_judges([*args.files, args.out, *([args.pairs] if args.pairs else [])])
     judgements = read_judgements(table, stated)
     path = args.out.parent / "rater.key"
     key = path.read_text(encoding="ascii").strip() if path.exists() else secrets.token_hex(32)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle, islice, pairwise
 
-from dialogue.conversations.reading import HeldConversation
+from dialogue.conversations.reading import RatedConversation
 from dialogue.records import Candidate, Pair
 from dialogue.seeds import child_random, child_seed
 from dialogue.validity import written_out
@@ -20,7 +20,7 @@ FEWEST_WORDS = 12  # that the judged speaker says: of less nobody could tell tha
 TRIES = 50
 
 
-def conversation_checks(conversations: Sequence[HeldConversation], n: int, *, seed: int) -> list[Pair]:
+def conversation_checks(conversations: Sequence[RatedConversation], n: int, *, seed: int) -> list[Pair]:
     """At most `n` checks, half of either kind, the right answer alternating between a and b."""
     rng = child_random(seed, "checks")
     candidates = [
@@ -43,16 +43,16 @@ def conversation_checks(conversations: Sequence[HeldConversation], n: int, *, se
     return pairs
 
 
-def _own_texts(conversation: HeldConversation) -> list[str]:
+def _own_texts(conversation: RatedConversation) -> list[str]:
     return [turn.text for turn in conversation.turns if turn.speaker == conversation.speaker]
 
 
-def _own_words(conversation: HeldConversation) -> list[str]:
+def _own_words(conversation: RatedConversation) -> list[str]:
     return " ".join(_own_texts(conversation)).split()
 
 
 def _scramble(
-    conversation: HeldConversation, candidates: Sequence[HeldConversation], rng: random.Random
+    conversation: RatedConversation, candidates: Sequence[RatedConversation], rng: random.Random
 ) -> list[str] | None:
     """Each turn in an order in which few neighbours stay neighbours; none where that leaves it as it was."""
     del candidates
@@ -67,7 +67,7 @@ def _separate_neighbours(words: list[str], rng: random.Random) -> list[str]:
 
 
 def _take_from_elsewhere(
-    conversation: HeldConversation, candidates: Sequence[HeldConversation], rng: random.Random
+    conversation: RatedConversation, candidates: Sequence[RatedConversation], rng: random.Random
 ) -> list[str] | None:
     """What was said in a conversation on another goal that shares no sentence with this one."""
     own = _own_texts(conversation)
@@ -79,13 +79,13 @@ def _take_from_elsewhere(
     return None
 
 
-SPOILING: Mapping[str, Callable[[HeldConversation, Sequence[HeldConversation], random.Random], list[str] | None]] = {
+SPOILING: Mapping[str, Callable[[RatedConversation, Sequence[RatedConversation], random.Random], list[str] | None]] = {
     "scrambled": _scramble,
     "off-topic": _take_from_elsewhere,
 }
 
 
-def _replace_texts(conversation: HeldConversation, texts: Sequence[str], kind: str) -> Candidate:
+def _replace_texts(conversation: RatedConversation, texts: Sequence[str], kind: str) -> Candidate:
     """The same conversation in which the judged speaker says something else."""
     new = iter(texts)
     turns = tuple(
@@ -94,7 +94,7 @@ def _replace_texts(conversation: HeldConversation, texts: Sequence[str], kind: s
     return Candidate(written_out(turns), kind, None, "check", turns, conversation.speaker)
 
 
-def _make_check(conversation: HeldConversation, bad: Candidate, kind: str, *, right: str, seed: int) -> Pair:
+def _make_check(conversation: RatedConversation, bad: Candidate, kind: str, *, right: str, seed: int) -> Pair:
     good = conversation.as_side()
     who = conversation.system, conversation.seed, conversation.name
     name = f"{child_seed(seed, 'pair', 'check', kind, *who, good.text):016x}"

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 
-from dialogue.conversations.reading import HeldConversation
+from dialogue.conversations.reading import RatedConversation
 from dialogue.errors import InputError
 from dialogue.records import Candidate, Pair, PairKind
 from dialogue.seeds import child_random, child_seed
 
 WITHIN = "within-system"
-Places = dict[tuple[str, int], HeldConversation]  # (goal, how many of this system on it came before)
+Places = dict[tuple[str, int], RatedConversation]  # (goal, how many of this system on it came before)
 
 
-def pairs_of_systems(conversations: Sequence[HeldConversation], most: int | None = None, *, seed: int) -> list[Pair]:
+def pairs_of_systems(conversations: Sequence[RatedConversation], most: int | None = None, *, seed: int) -> list[Pair]:
     """Every two systems (or, of one system, every two of its seeds), at most `most` pairs in all."""
     systems = _group_by_system(conversations, seed=seed)
     ranked: list[tuple[int, str, Pair]] = []
@@ -41,9 +41,9 @@ def pairs_of_systems(conversations: Sequence[HeldConversation], most: int | None
     return [pair for _, _, pair in ranked[:most]]
 
 
-def within_systems(conversations: Sequence[HeldConversation], n: int, *, seed: int) -> list[Pair]:
+def within_systems(conversations: Sequence[RatedConversation], n: int, *, seed: int) -> list[Pair]:
     """At most `n` controls: two conversations of one system under one seed, on one goal where it has two there."""
-    by_unit: dict[tuple[str, str], list[HeldConversation]] = {}
+    by_unit: dict[tuple[str, str], list[RatedConversation]] = {}
     for conversation in child_random(seed, "controls").sample(list(conversations), len(conversations)):
         by_unit.setdefault(
             (conversation.system, "" if conversation.seed is None else f":{conversation.seed}"), []
@@ -61,13 +61,13 @@ def within_systems(conversations: Sequence[HeldConversation], n: int, *, seed: i
     ]
 
 
-def _group_by_system(conversations: Sequence[HeldConversation], *, seed: int) -> Mapping[str, Places]:
+def _group_by_system(conversations: Sequence[RatedConversation], *, seed: int) -> Mapping[str, Places]:
     """System -> its conversations by place."""
     if len({bool(conversation.goal) for conversation in conversations}) > 1:
         without = next(conversation for conversation in conversations if not conversation.goal)
         raise InputError(f"{without.where} has no goal, and others have one. Give every conversation its own, or none.")
     names = {conversation.system for conversation in conversations}
-    systems: dict[str, list[HeldConversation]] = {}
+    systems: dict[str, list[RatedConversation]] = {}
     for conversation in conversations:
         name = (
             conversation.system
@@ -83,11 +83,11 @@ def _group_by_system(conversations: Sequence[HeldConversation], *, seed: int) ->
     return {name: _order_places(group, seed=child_seed(seed, "order", name)) for name, group in sorted(systems.items())}
 
 
-def _order_places(conversations: Sequence[HeldConversation], *, seed: int) -> Places:
+def _order_places(conversations: Sequence[RatedConversation], *, seed: int) -> Places:
     """In random order, the seeds in turn: of the first k, every seed has held its share."""
     shuffled = child_random(seed, "conversations").sample(list(conversations), len(conversations))
     met: dict[tuple[str, int | None], int] = {}
-    turns: list[tuple[str, int, int, int, HeldConversation]] = []
+    turns: list[tuple[str, int, int, int, RatedConversation]] = []
     for conversation in shuffled:
         met[conversation.goal, conversation.seed] = turn = met.get((conversation.goal, conversation.seed), -1) + 1
         turns.append(
@@ -102,7 +102,7 @@ def _order_places(conversations: Sequence[HeldConversation], *, seed: int) -> Pl
 
 
 def _make_pair(
-    item: str, first: HeldConversation, second: HeldConversation, kind: PairKind, contrast: str, *, seed: int
+    item: str, first: RatedConversation, second: RatedConversation, kind: PairKind, contrast: str, *, seed: int
 ) -> Pair:
     ident = f"{child_seed(seed, 'pair', kind, contrast, item):016x}"
     side_a, side_b = (first, second) if child_random(seed, "sides", ident).random() < 0.5 else (second, first)

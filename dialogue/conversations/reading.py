@@ -27,7 +27,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class HeldConversation:
+class RatedConversation:
     """One conversation that a system held, and which of its speakers the system is."""
 
     where: str
@@ -46,7 +46,7 @@ class HeldConversation:
 
 def read_conversations(
     path: Path, system: str = "", *, stated: Mapping[str, str], judged: str
-) -> list[HeldConversation]:
+) -> list[RatedConversation]:
     """Every conversation of a file or folder; `system` is who held them all; else the lines say it, or the file's name.
 
     `stated` names fields (goal -> the file's name for it), `judged` is the speaker that the system is.
@@ -97,7 +97,7 @@ def _make_conversation(
     *,
     stated: Mapping[str, str],
     judged: str,
-) -> HeldConversation:
+) -> RatedConversation:
     turns = tuple(Utterance(turn.speaker, turn.text) for turn in dialogue.turns)
     speakers = list(dict.fromkeys(turn.speaker for turn in turns))
     if judged not in speakers:
@@ -108,7 +108,7 @@ def _make_conversation(
     fields = {name: _read_field(where, line, name, stated) for name in FIELDS}
     if fields["seed"] is not None and type(fields["seed"]) is not int:
         raise InputError(f"{where}: seed is {fields['seed']!r}, which is not a whole number.")
-    return HeldConversation(
+    return RatedConversation(
         where,
         dialogue.dialogue,
         turns,

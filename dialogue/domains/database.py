@@ -1,6 +1,6 @@
 """The domains' databases: which rows match a state, as an AND of one set of rows for each filled slot.
 
-Names, foods and stations match by `names_alike`, times as "not after" and "not before", the rest by equality. A row
+Names, foods and stations match by `match_names`, times as "not after" and "not before", the rest by equality. A row
 that does not know a value ("?") is not excluded by it. A slot that no column has excludes nothing. As in the published
 rule, the database's own names, foods and stations stay as they are written: only states are brought to one spelling.
 """
@@ -12,7 +12,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-from dialogue.domains.matching import names_alike
+from dialogue.domains.matching import match_names
 from dialogue.domains.spelling import NO_MATTER, minutes, slot, value
 
 FUZZY = frozenset({"name", "food", "departure", "destination"})
@@ -70,7 +70,7 @@ def _value_fits(name: str, stored: str, wanted: str) -> bool:
         return minutes(stored) <= minutes(wanted)
     if name == "leave":
         return minutes(stored) >= minutes(wanted)
-    return names_alike(stored, wanted) if name in FUZZY else stored == wanted
+    return match_names(stored, wanted) if name in FUZZY else stored == wanted
 
 
 def domain_tables(databases: Mapping[str, Any]) -> dict[str, DomainTable]:

@@ -33,7 +33,7 @@ def partial_ratio(first: str, second: str) -> int:
     return round(100 * best)
 
 
-def names_alike(first: str, second: str) -> bool:
+def match_names(first: str, second: str) -> bool:
     """Whether the partial ratio reaches `ALIKE`; texts that share too few letters are not aligned at all."""
     return _may_be_alike(first, second) and partial_ratio(first, second) >= ALIKE
 

@@ -148,7 +148,7 @@ def ask_all(
     """
     keys = [sent_hash(endpoint, call) for call in calls]
     headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-    with held_journal(journal) as file, httpx.Client(headers=headers, timeout=endpoint.timeout) as client:
+    with lock_journal(journal) as file, httpx.Client(headers=headers, timeout=endpoint.timeout) as client:
         run = _Run(endpoint, file, _read_journal(journal), budget, client, check)
         for reply in (run.known[key] for key in keys if key in run.known):
             run.check_model(reply)
@@ -166,7 +166,7 @@ def ask_all(
 
 
 @contextlib.contextmanager
-def held_journal(journal: Path) -> Iterator[IO[str]]:
+def lock_journal(journal: Path) -> Iterator[IO[str]]:
     """The journal, open to be added to, by one run at a time: two at once would pay for every call twice."""
     journal.parent.mkdir(parents=True, exist_ok=True)
     with journal.open("a", encoding="utf-8") as file:

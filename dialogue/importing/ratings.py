@@ -20,7 +20,7 @@ from dialogue.importing.recognising import SCORES, SYSTEMS
 from dialogue.importing.scores_of_sides import SIDES, one_row_a_system, with_systems_of_places
 from dialogue.importing.wide import melted
 from dialogue.importing.words import one_name
-from dialogue.judges import JUDGE, door_of, folded_name, is_judge_name, judges_beside, judges_rating
+from dialogue.judges import JUDGE, door_of, find_judges, folded_name, is_judge_name, judges_rating
 from dialogue.tables.nesting import flat_table
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
@@ -151,7 +151,7 @@ def _refuse_judges(table: RawTable, names: Mapping[str, str], raters: Sequence[s
     table, source = with_source(table, {*names.values()}, "source" if "source" in table.names else "")
     sources = table.text(source) if source else ()
     by_source = {word for word in dict.fromkeys(sources) if door_of(word, table.place(sources.index(word))) == JUDGE}
-    judges = judges_beside([table.path])
+    judges = find_judges([table.path])
     by_name = {name for name in dict.fromkeys(raters) if folded_name(name) in judges or is_judge_name(name)}
     for row, word in enumerate(sources):
         if word in by_source:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dialogue.errors import InputError
-from dialogue.questions import check_texts, told_texts
+from dialogue.questions import check_texts, read_texts_hash
 from dialogue.records import Question
 
 Floats = NDArray[np.float64]
@@ -55,7 +55,7 @@ def read_ranks(path: Path, questions: Sequence[Question], texts: str) -> Ranks:
     if absent := [name for name in NEEDED if name not in table.column_names]:
         raise InputError(f"{path}: column {', '.join(absent)} missing; ranks have {', '.join(NEEDED)}.")
     recipe = (table.schema.metadata or {}).get(b"signature", b"").decode()
-    check_texts(path, told_texts({"signature": recipe}), texts)
+    check_texts(path, read_texts_hash({"signature": recipe}), texts)
     places, starts = option_places(questions)
     column = {name: table.column(name).to_pylist() for name in table.column_names}
     groups: dict[tuple[str, int | None, str], list[int]] = {}

@@ -142,12 +142,15 @@ def _words(path: Path | None) -> frozenset[str]:
 def _refuse_beside_answers(path: Path, questions: Sequence[Question]) -> None:
     """Answers of people and ranks of models belong to the texts that they are of."""
     from dialogue.files import read_header
-    from dialogue.questions import check_texts, texts_hash, told_texts
+    from dialogue.questions import check_texts, read_texts_hash, texts_hash
 
     answers, ranks = path.with_name("choices.jsonl"), path.with_name("ranks.parquet")
     if answers.exists():
-        check_texts(answers, told_texts(read_header(answers)), texts_hash(questions))
-    if ranks.exists() and (texts := told_texts({"signature": _signature(ranks)})) not in ("", texts_hash(questions)):
+        check_texts(answers, read_texts_hash(read_header(answers)), texts_hash(questions))
+    if ranks.exists() and (texts := read_texts_hash({"signature": _signature(ranks)})) not in (
+        "",
+        texts_hash(questions),
+    ):
         raise InputError(
             f"{ranks} holds the ranks of other questions (texts:{texts}), which would be lost. Draw into a folder of "
             "their own, or delete it: `generation rank` makes the ranks of the new ones."

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from dialogue.engines.chat import Reply, held_journal, read_journal
+from dialogue.engines.chat import Reply, lock_journal, read_journal
 from dialogue.errors import InputError
 from dialogue.records import Verdict
 from dialogue.weights import RUNS, SMOL, weights_place
@@ -172,7 +172,7 @@ def local_replies(
     The model is loaded only if something is missing. What is longer than it reads has an empty reply.
     """
     keys = [hashlib.sha256(json.dumps([weights.hash, text]).encode()).hexdigest() for text in texts]
-    with held_journal(journal) as file:
+    with lock_journal(journal) as file:
         known = read_journal(journal)
         tell(sum(key in known for key in keys))
         for new_replies in _missing(load, weights, texts, keys, known):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialogue.domains.matching import names_alike
+from dialogue.domains.matching import match_names
 from dialogue.domains.spelling import NO_MATTER
 from dialogue.domains.states import State, state_of
 from dialogue.records import Dialogue
@@ -67,7 +67,7 @@ def filled_slots(state: State) -> dict[tuple[str, str], str]:
 
 
 def _alike(first: str, second: str) -> bool:
-    return first == second or names_alike(first, second)
+    return first == second or match_names(first, second)
 
 
 def _kept(slots: Slots, keep: Callable[[str, str, str], bool]) -> dict[tuple[str, str], str]:

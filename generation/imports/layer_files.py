@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from dialogue.engines.chat import held_journal
+from dialogue.engines.chat import lock_journal
 from dialogue.files import as_json, atomic, clear_halves, read_json, write_json
 from dialogue.jobs import content_key
 from dialogue.records import States
@@ -62,7 +62,7 @@ def write_layers(
         return len(wanted.layers)
     pieces = wanted.path(folder, 0).with_suffix(".pieces")
     now = pieces / content_key(key, missing)
-    with held_journal(pieces / "lock"):
+    with lock_journal(pieces / "lock"):
         for stale in (
             piece_folder for piece_folder in pieces.iterdir() if piece_folder.is_dir() and piece_folder != now
         ):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogue.corpora.examples import Example
-from dialogue.engines.chat import Call, Endpoint, Reply, ask_all, held_journal, journal_line, read_journal
+from dialogue.engines.chat import Call, Endpoint, Reply, ask_all, journal_line, lock_journal, read_journal
 from dialogue.errors import InputError
 from dialogue.seeds import child_seed
 from generation.imports.prompting import ReadContext, describe_changes
@@ -108,7 +108,7 @@ def answer_prompts(
     # Prompts of like length share a batch, so that little is padding.
     facts = {**model.facts(), "decoding": writing.how.name, "longest": writing.longest}
     keys = [_reply_key(facts, prompt, item, writing) for prompt, item in zip(prompts, items, strict=True)]
-    with held_journal(journal) as file:
+    with lock_journal(journal) as file:
         known = read_journal(journal)
         unanswered = sorted((n for n, key in enumerate(keys) if key not in known), key=lambda n: len(prompts[n].tokens))
         tell(len(keys) - len(unanswered))

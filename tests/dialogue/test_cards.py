@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dialogue.cards import BUILT_IN, PROBE, TOKEN, Card, TaskCard, as_text, card_from, cards_from, joined, metadata
+from dialogue.cards import BUILT_IN, PROBE, TOKEN, Card, TaskCard, as_text, card_from, cards_from, join_cards, metadata
 from dialogue.errors import InputError
 
 
@@ -63,13 +63,13 @@ def test_cards_that_are_no_json_are_refused_by_file():
 
 def test_two_places_may_say_the_same_and_nothing_else():
     one, other = Card("mine", tasks={"a": TaskCard()}), Card("mine", tasks={"a": TaskCard(better="lower")})
-    assert joined([("x", {"mine": one}), ("y", {"mine": one})]) == {"mine": one}
+    assert join_cards([("x", {"mine": one}), ("y", {"mine": one})]) == {"mine": one}
     with pytest.raises(
         InputError, match=r"x and y bring different cards for 'mine': better of a is 'neither' and 'lower'"
     ):
-        joined([("x", {"mine": one}), ("y", {"mine": other})])
+        join_cards([("x", {"mine": one}), ("y", {"mine": other})])
 
 
 def test_two_evaluators_of_one_title_are_refused():
     with pytest.raises(InputError, match="'token' and 'mine' both have the title 'Token  metrics'"):
-        joined([("mine.parquet", {"mine": Card("Token  metrics")})])
+        join_cards([("mine.parquet", {"mine": Card("Token  metrics")})])

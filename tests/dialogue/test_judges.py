@@ -6,7 +6,7 @@ import pytest
 
 from dialogue.errors import InputError
 from dialogue.files import write_records
-from dialogue.judges import folded_name, judges_beside, read_verdicts, refuse_verdicts, whose
+from dialogue.judges import find_judges, folded_name, read_verdicts, refuse_verdicts, whose
 from dialogue.records import Verdict
 
 VERDICT = Verdict("p1", "gpt-x", "ab", "a")
@@ -38,12 +38,12 @@ def test_a_verdict_on_a_pair_that_is_not_there_is_refused(tmp_path):
 
 def test_an_empty_file_has_no_judges_and_no_verdicts(tmp_path):
     assert read_verdicts(written(tmp_path / "verdicts.jsonl")) == []
-    assert judges_beside([tmp_path / "votes.jsonl", tmp_path / "gone" / "votes.jsonl"]) == {}
+    assert find_judges([tmp_path / "votes.jsonl", tmp_path / "gone" / "votes.jsonl"]) == {}
 
 
 def test_judges_are_known_by_their_names_however_they_are_typed(tmp_path):
     written(tmp_path / "verdicts.jsonl", VERDICT, replace(VERDICT, judge="Claude  Z"))
-    known = judges_beside([tmp_path / "votes.csv"])
+    known = find_judges([tmp_path / "votes.csv"])
     assert set(known) == {"gpt-x", "claude z"}
     assert whose("local", "claude z ", known) and whose("local", "GPT-X", known)
     assert whose("local", "gpt-x2", known) is None and whose("simulated", "", known) is None

@@ -13,7 +13,7 @@ from pathlib import Path
 from analysis.votes.choices import answers_kept, told_of_sources
 from dialogue.errors import InputError
 from dialogue.files import read_records
-from dialogue.judges import judges_beside
+from dialogue.judges import find_judges
 from dialogue.questions import read_choices, read_questions
 from dialogue.records import Comment, OptionChoice, Question
 from dialogue.signature import signature
@@ -72,7 +72,7 @@ def answer_questions(study: Path, *, uncounted: bool = False) -> QuestionsAnswer
     questions = read_questions(study / FILE)
     path = study / ANSWERS
     choices, notes = answers_kept(
-        read_choices(path, questions, judges=judges_beside([path])), questions, uncounted=uncounted
+        read_choices(path, questions, judges=find_judges([path])), questions, uncounted=uncounted
     )
     by_question, comments = defaultdict[str, list[OptionChoice]](list), comments_of_answers(study)
     for choice in choices:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from analysis.votes.columns import columns_in_memory, read_columns
 from analysis.votes.scores.summing import Batches, ByRows, Gaps, Summed, gaps_of, scale_of, summed
 from analysis.votes.scores.values import Key, Value
-from dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, joined
+from dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, join_cards
 from dialogue.errors import InputError
 from dialogue.judges import folded_name
 
@@ -145,7 +145,7 @@ def _whole(name: str, tables: Sequence[pa.Table], cards: Mapping[str, Card]) -> 
 def scores_of(sources: Sequence[Any]) -> Scores:
     """The same from files or tables in memory, whose rows are taken together."""
     tables = [read_scores([source]) for source in sources]
-    cards = joined((str(source), _carried(Path(source))) for source in sources if str(source).endswith(".parquet"))
+    cards = join_cards((str(source), _carried(Path(source))) for source in sources if str(source).endswith(".parquet"))
     return _read([_whole("the scores", tables, cards)], [])
 
 
@@ -202,7 +202,7 @@ def _under(batch: pa.RecordBatch, condition: str) -> pa.RecordBatch:
 
 
 def _read(files: Sequence[ScoreFile], unused: Sequence[Unused]) -> Scores:
-    cards = {**BUILT_IN, **joined((file.name, file.cards) for file in files)}
+    cards = {**BUILT_IN, **join_cards((file.name, file.cards) for file in files)}
     gaps = _all_gaps([gaps_of(file.batches) for file in files])
     values: ByRows = {}
     origin: dict[tuple[Key, int | None], str] = {}

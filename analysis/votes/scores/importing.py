@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from analysis.votes.columns import ABSENT, MISSING
 from analysis.votes.scores.files import card_files
-from dialogue.cards import ASIDE, COUNTS, PEOPLE, Card, check_title, joined, metadata
+from dialogue.cards import ASIDE, COUNTS, PEOPLE, Card, check_title, join_cards, metadata
 from dialogue.errors import InputError
 from dialogue.files import atomic, clear_halves, digest, placed_records, read_fields
 from dialogue.importing.columns import leaf_name, plain_name
@@ -141,7 +141,7 @@ def bring_scores(
         check_title(task, f"{path}: the name of the metric {task[:20]!r}")
     cards = {} if card is None else {evaluator: card}
     target = study / f"{evaluator}.parquet"
-    joined([*card_files(study, but=target.name), (f"the card of {evaluator}", cards)])
+    join_cards([*card_files(study, but=target.name), (f"the card of {evaluator}", cards)])
     recipe = signature(
         evaluator=evaluator, file=path.name, rows=form.scores, tasks=form.tasks, responses=len(known.responses)
     )

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from analysis.votes.scores.files import CONDITIONS, card_files, find_score_files, read_scores
 from analysis.votes.systems import key_of
-from dialogue.cards import ASIDE, BUILT_IN, PEOPLE, Card, joined
+from dialogue.cards import ASIDE, BUILT_IN, PEOPLE, Card, join_cards
 from dialogue.records import Candidate, Pair
 
 SLOT = re.compile(r"\[[a-z]+_[a-z_]+\]")
@@ -64,7 +64,7 @@ def _apart(values: Mapping[Side, float], pairs: Mapping[str, Pair]) -> dict[str,
 
 def _scored(folder: Path, pairs: Collection[Pair]) -> list[tuple[str, dict[Side, float]]]:
     """Title and scores of every evaluator, a side's score being the mean over raters; higher is better in all."""
-    cards = {**BUILT_IN, **joined(card_files(folder, but=""))}
+    cards = {**BUILT_IN, **join_cards(card_files(folder, but=""))}
     items = pa.array(sorted({pair.item for pair in pairs}), pa.string())
     sums: dict[tuple[int, str, str, str], dict[Side, list[float]]] = {}
     titles = {}

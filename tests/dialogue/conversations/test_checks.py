@@ -3,7 +3,7 @@
 from collections import Counter
 
 from dialogue.conversations.checks import conversation_checks
-from dialogue.conversations.reading import HeldConversation
+from dialogue.conversations.reading import RatedConversation
 from dialogue.records import Utterance
 from dialogue.validity import complaint
 
@@ -11,7 +11,7 @@ from dialogue.validity import complaint
 def held(number, turns=6, words=8):
     lines = [" ".join(f"w{number}x{turn}x{word}" for word in range(words)) for turn in range(turns)]
     said = tuple(Utterance(("user", "system")[n % 2], text) for n, text in enumerate(lines))
-    return HeldConversation(f"f:{number}", f"d{number}", said, "system", "ours", number % 3, goal=f"g{number // 2}")
+    return RatedConversation(f"f:{number}", f"d{number}", said, "system", "ours", number % 3, goal=f"g{number // 2}")
 
 
 def spoilt(pair):

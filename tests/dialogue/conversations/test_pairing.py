@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.conversations.pairing import pairs_of_systems, within_systems
-from dialogue.conversations.reading import HeldConversation
+from dialogue.conversations.reading import RatedConversation
 from dialogue.errors import InputError
 from dialogue.records import Utterance
 
 
 def held(system, number, goal="", seed=None):
     turns = (Utterance("user", f"Hello {number}."), Utterance("system", f"This is {system} {number} on {goal}."))
-    return HeldConversation(f"{system}:{number}", f"{system}-{number}", turns, "system", system, seed, goal=goal)
+    return RatedConversation(f"{system}:{number}", f"{system}-{number}", turns, "system", system, seed, goal=goal)
 
 
 def of(pair):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.domains.database import DomainTable
-from dialogue.domains.matching import ALIKE, names_alike, partial_ratio
+from dialogue.domains.matching import ALIKE, match_names, partial_ratio
 from dialogue.domains.spelling import NO_MATTER, minutes, placeholder, placeholder_domain, time, value
 
 NAMES = st.text("abc de", max_size=12)
@@ -29,7 +29,7 @@ def windows(first, second):
 @given(NAMES, NAMES)
 def test_pruning_loses_no_name(first, second):
     assert partial_ratio(first, second) == windows(first, second)
-    assert names_alike(first, second) == (windows(first, second) >= ALIKE)
+    assert match_names(first, second) == (windows(first, second) >= ALIKE)
 
 
 def test_a_window_that_the_blocks_do_not_show_does_not_count():
