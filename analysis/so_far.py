@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis import notebook
-from analysis.arguments import check_margin, check_ranges
 from analysis.showing.words import plain
+from analysis.votes.options import check_margin, check_ranges
 from dialogue.errors import InputError
 from dialogue.files import read_json, write_json
 

@@ -84,7 +84,7 @@ assert \"<form\" in page, page" "$(cat /tmp/address)"
         quick) echo 'cd seedvote
             test -e ../tried || { python3 -m venv ../tried; ../tried/bin/pip install ".[rate,markets]" pytest pytest-timeout hypothesis; }
             ../tried/bin/python -m pytest -q -m "not slow and not browser" \
-                tests/analysis/ties tests/analysis/showing tests/crowd/rating' ;;
+                tests/analysis/questions tests/analysis/showing tests/crowd/rating' ;;
     esac
 }
 

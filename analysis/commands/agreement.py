@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.notebook import agreement
+    from analysis.questions.agreement.showing import agreement
 
     asked = {name: getattr(args, name) for name in ("labels", "clusters", "seed", "raters", "by")}
     found = agreement(args.votes, **asked, **reading(args))
@@ -83,7 +83,7 @@ def _then(args: argparse.Namespace, votes: int) -> str:
 
 def write_posteriors(path: str, votes: Votes, model: str) -> None:
     """One line a pair: the chance of each label being its hidden truth, by Dawid and Skene's model or by MACE's."""
-    from analysis.agreement.answer import hidden_truth, spam_model
+    from analysis.questions.agreement.answer import hidden_truth, spam_model
     from dialogue.files import atomic
 
     fitted = spam_model(votes) if model == "mace" else hidden_truth(votes)

@@ -57,13 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="add a mixed logit of the decisive votes, with crossed effects of raters and pairs",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of these samples (default 0)")
-    parser.add_argument("--figure", metavar="STEM", help="draw the ranking: STEM.png and STEM.pdf")
+    parser.add_argument(
+        "--figure", metavar="STEM", help="draw the comparisons and the ranks: STEM.png, STEM-NAME.png and .pdf"
+    )
     add_json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.notebook import preference
+    from analysis.questions.preference.showing import preference
 
     asked = ("pairs", "margin", "model", "clusters", "sets", "careful", "mixed", "seed", "raters", "by")
     found = preference(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))

@@ -20,10 +20,10 @@ from analysis.arguments import (
     SAID_OF_VOTES,
     add_clusters_argument,
     add_naming_arguments,
-    check_margin,
     reading,
     study_beside,
 )
+from analysis.votes.options import check_margin
 from dialogue.command_line import given, tell_next
 from dialogue.errors import InputError
 

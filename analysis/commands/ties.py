@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Analyse, write and print."""
-    from analysis.notebook import ties
+    from analysis.questions.ties.showing import ties
     from dialogue.files import write_json
 
     asked = ("size", "unit", "replace", "method", "sets", "clusters", "mixed", "seed")

@@ -62,13 +62,13 @@ def run(args: argparse.Namespace) -> int | None:
 def draw(args: argparse.Namespace, path: Path) -> str:
     """Write the files; the sentence tells what they show."""
     from analysis.arguments import reading, votes_from
+    from analysis.questions.ties.answer import answer, smallest_experiment
+    from analysis.questions.ties.picture import laws_figure
+    from analysis.questions.ties.showing import document
     from analysis.showing.plots import save
     from analysis.showing.words import percent
     from analysis.so_far import stated_rule, write_so_far
-    from analysis.ties.answer import answer, smallest_experiment
-    from analysis.ties.figures import laws_figure
-    from analysis.ties.text import document
-    from analysis.votes.cautions import reading_of
+    from analysis.votes.cautions import with_reading
     from analysis.votes.voters import not_people
     from dialogue.files import write_json
 
@@ -76,7 +76,7 @@ def draw(args: argparse.Namespace, path: Path) -> str:
     replace = smallest_experiment(votes) <= args.size
     found = answer(votes, size=args.size, replace=replace, clusters=args.clusters)
     out = args.out or path.parent
-    write_json(out / "ties.json", {**document(found), "reading": reading_of(votes)})
+    write_json(out / "ties.json", with_reading(document(found), votes))
     save(laws_figure(found), out / "ties")
     rule = stated_rule(out, args.difference, args.margin, len(votes))
     write_so_far(out, args.votes, len(votes), rule, clusters=args.clusters, **reading(args))

@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.comparison.costs import pay_of_a_vote, seconds_a_vote
 from analysis.comparison.orders import Order
-from analysis.preference.answer import PreferenceAnswer
+from analysis.questions.preference.answer import PreferenceAnswer
 from analysis.showing.words import count
 from analysis.stats.intervals import Interval
 from analysis.stats.power import MOST_TIMES, POWER, smallest_shown, votes_to_show

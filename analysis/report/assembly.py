@@ -21,18 +21,19 @@ from typing import Any
 
 import jinja2
 
-from analysis.agreement import section as agreement
 from analysis.comparison import section as comparison
 from analysis.comparison.answer import answer as compared
 from analysis.comparison.text import document as comparison_document
 from analysis.comparison.verdicts import order_verdicts
-from analysis.preference import section as preference
 from analysis.questions import discriminators, erasure, leaderboard, robustness, worth
+from analysis.questions.agreement import showing as agreement
 from analysis.questions.choice import asking as choice_question
 from analysis.questions.choice import showing as choice
 from analysis.questions.judge import asking as judge_question
 from analysis.questions.judge import showing as judge
+from analysis.questions.preference import showing as preference
 from analysis.questions.ratings import showing as ratings
+from analysis.questions.ties import showing as ties
 from analysis.questions.variance import asking as variances
 from analysis.questions.variance import showing as variance
 from analysis.report import exclusion, findings
@@ -49,7 +50,6 @@ from analysis.report.probes import probe_table, probes_section
 from analysis.showing.page import RowFigure, Section, hash_source
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
-from analysis.ties import section as ties
 from analysis.votes.cautions import reading_of
 from analysis.votes.study import Study
 from analysis.votes.voters import judges_caption, marked_table, not_people
@@ -167,9 +167,9 @@ def report(
     parts = [
         Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
         Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
-        preference.section(votes.preference, study),
+        preference.section(votes.preference) if votes.preference else None,
         ratings.section(votes.rated) if votes.rated else None,
-        ties.section(votes.ties, study),
+        ties.section(votes.ties, study) if votes.ties else None,
         exclusion.section(excluded, votes),
         shown,
         leaderboard.section(led) if led else None,

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.agreement.answer import NONE_TWICE, AgreementAnswer
-from analysis.agreement.section import reach
-from analysis.preference.answer import Position, PreferenceAnswer, position
-from analysis.preference.section import clusters_in_words
+from analysis.questions.agreement.answer import NONE_TWICE, AgreementAnswer
+from analysis.questions.agreement.showing import spell_interval
 from analysis.questions.judge.answer import JudgeAnswer
 from analysis.questions.judge.showing import ORDERS
+from analysis.questions.preference.answer import Position, PreferenceAnswer, position
+from analysis.questions.preference.showing import spell_clusters
 from analysis.questions.ratings.showing import name_test
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count, percent
@@ -188,14 +188,12 @@ def _treated(study: Study, hit: Mapping[str, Any]) -> Iterator[Asked]:
 
 
 def _results(preference: PreferenceAnswer | None, agreement: AgreementAnswer | None) -> Iterator[Asked]:
-    kappa = None if agreement is None else agreement.found.fleiss_kappa
-    known = None if kappa is None or not np.isfinite(kappa.value) else f"Fleiss' kappa {reach(kappa, 2)}"
+    kappa = None if agreement is None else agreement.statistics.fleiss_kappa
+    known = None if kappa is None or not np.isfinite(kappa.value) else f"Fleiss' kappa {spell_interval(kappa, 2)}"
     without = NONE_TWICE if agreement is None or not agreement.comparable else "All votes have the same label."
     yield Asked("Agreement, with its interval", known or without, known is not None, f"{LEE}; {TWENTY}")
     tested = (
-        None
-        if preference is None
-        else f"net preference by t, new {clusters_in_words(preference)}, with Holm's correction"
+        None if preference is None else f"net preference by t, new {spell_clusters(preference)}, with Holm's correction"
     )
     yield _asked(
         "Which test, on which unit, corrected for how many", f"{LEE}; {CARD}", tested, "which systems were compared"

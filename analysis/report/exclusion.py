@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.preference.answer import Preference, PreferenceAnswer
-from analysis.preference.section import points
+from analysis.questions.preference.answer import Preference, PreferenceAnswer
+from analysis.questions.preference.showing import spell_points
+from analysis.questions.ties.answer import TiesAnswer
 from analysis.report.answers import VotesAnswers, ties_and_preference
 from analysis.showing.page import Section
 from analysis.showing.tables import Table
 from analysis.showing.words import count, percent, signed
 from analysis.stats.intervals import Interval
-from analysis.ties.answer import TiesAnswer
 from analysis.votes.study import Study
 from analysis.votes.votes import read_votes
 from dialogue.errors import InputError
@@ -98,7 +98,7 @@ def _share(ties: TiesAnswer | None) -> str:
 
 
 def _net(net: Interval | None) -> str:
-    return "-" if net is None else f"{signed(100 * net.value)} ({points(net.low, net.high)})"
+    return "-" if net is None else f"{signed(100 * net.value)} ({spell_points(net.low, net.high)})"
 
 
 def _same(preference: Preference, answer: PreferenceAnswer | None) -> Interval | None:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
-from analysis.agreement.answer import AgreementAnswer
-from analysis.agreement.section import reach
 from analysis.comparison.answer import median_spread
 from analysis.comparison.untrained import AboveUntrained, claims_above
-from analysis.preference.answer import Preference, PreferenceAnswer
-from analysis.preference.section import points
+from analysis.questions.agreement import showing as agreement
+from analysis.questions.preference import showing as preference
 from analysis.questions.ratings.showing import find_headline
+from analysis.questions.ties import showing as ties
 from analysis.report.answers import VotesAnswers
-from analysis.showing.words import count, percent
-from analysis.stats.between_raters.agreement import landis_koch
-from analysis.stats.intervals import Interval
-from analysis.ties.answer import TiesAnswer
-from analysis.ties.text import against_chance
+from analysis.showing.words import count
 from analysis.votes.ratings import RatingsTable
 from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
 from analysis.votes.study import Study
 
 MANY_RATERS = 60
 NAMED = 3  # evaluators in a sentence
-POOR = 0.2  # below it Landis and Koch say "slight"
 
 
 def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveUntrained]) -> list[str]:
@@ -32,111 +25,13 @@ def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveU
     if votes.rated is not None:
         return [find_headline(votes.rated)]
     parts = [
-        best_of(votes.preference),
-        *preferred(votes.preference),
-        _ties(votes.ties),
-        _agreed(votes.agreement),
+        *(preference.findings(votes.preference) if votes.preference else ()),
+        " ".join(ties.findings(votes.ties)) if votes.ties else "",
+        *(agreement.findings(votes.agreement) if votes.agreement else ()),
         _seeds(methods),
         " ".join(claims_above(above)),
     ]
     return [part for part in parts if part]
-
-
-def best_of(answer: PreferenceAnswer | None) -> str:
-    """Of several systems, who may be the best."""
-    if answer is None or answer.ranking is None or len(answer.ranking.systems) < 3:
-        return ""
-    ranking = answer.ranking.systems
-    may = [one.system for one in ranking if one.all_low == 1]
-    if len(may) == 1:
-        return f"{may[0]} is the best of {len(ranking)} systems (95 % confidence, all ranks at once)."
-    if len(may) == len(ranking):  # then no leader may be named, and the comparisons say what there is to say
-        return ""
-    others = ", ".join(may[1:]) if len(may) < 6 else f"one of {len(may) - 1} others"
-    return (
-        f"Of {len(ranking)} systems, {ranking[0].system} ranks first, but the best may also be {others} (95 % "
-        "confidence, all ranks at once)."
-    )
-
-
-def preferred(answer: PreferenceAnswer | None) -> list[str]:
-    """Whether any difference was shown, then the largest one seen."""
-    if answer is None:
-        return []
-    if not answer.led:
-        return ["No two systems were compared often enough for an interval."]
-    shown = [one for one, is_shown in zip(answer.led, answer.shown, strict=True) if is_shown]
-    largest = max(shown or answer.led, key=lambda one: one.net.value)
-    sentences = _largest(answer, largest, len(shown)) if largest.net.value else [_balanced(answer, largest)]
-    return [*sentences, *_of_these_raters(answer)]
-
-
-def _largest(answer: PreferenceAnswer, largest: Preference, shown: int) -> list[str]:
-    interval = f"95 % interval {points(largest.net.low, largest.net.high)}"
-    size = f"{100 * largest.net.value:.1f} points of net preference"
-    if len(answer.led) == 1:
-        if shown:
-            return [f"People preferred {largest.first} to {largest.second}, by {size} ({interval})."]
-        names = f"{largest.first} and {largest.second}"
-        return [f"No preference between {names} was shown: {largest.first} leads by {size} ({interval})."]
-    total = f"{len(answer.led)} comparisons of two systems"
-    detail = f"The largest difference is {size}, {largest.first} over {largest.second} ({interval}, not corrected)."
-    if not shown:
-        return [f"No preference was shown in any of {total}.", detail]
-    most = f"the largest for {largest.first} over {largest.second}"
-    return [f"A preference was shown in {shown} of {total}{f', {most}' if shown > 1 else f': {most[12:]}'}.", detail]
-
-
-def _of_these_raters(answer: PreferenceAnswer) -> Iterator[str]:
-    """What these few raters alone prefer, which says nothing of others."""
-    nets = answer.fixed
-    shown = sum(net.p_holm < 0.05 for net in nets)
-    if not nets or shown <= sum(answer.shown):
-        return
-    raters = count(max(net.raters for net in nets), "rater")
-    where = "" if len(nets) == 1 else f" in {shown} of {count(len(nets), 'comparison')}"
-    yield f"These {raters} have a preference{where}, also on new pairs. Whether other raters share it is not shown."
-
-
-def _balanced(answer: PreferenceAnswer, one: Preference) -> str:
-    """That every comparison came out even: nobody leads, so no leader may be named."""
-    if len(answer.led) == 1:
-        ends = f"95 % interval {points(one.net.low, one.net.high)} points"
-        names = f"{one.first} and {one.second}"
-        return f"No preference between {names} was shown: both got the same number of votes ({ends})."
-    total = f"{len(answer.led)} comparisons of two systems"
-    return f"No preference was shown in any of {total}: in each, both systems got the same number of votes."
-
-
-def _ties(ties: TiesAnswer | None) -> str:
-    if ties is None:
-        return ""
-    pooled, alone = ties.pooled, next((one.interval for one in ties.units if one.unit == "vote"), None)
-    was = "was a tie" if pooled.ties == 1 else "were ties"
-    share = percent(pooled.share)
-    if (interval := pooled.interval) is None:
-        return f"{pooled.ties:,} of {count(pooled.votes, 'vote')} {was} ({share})."
-    text = f"{pooled.ties:,} of {count(pooled.votes, 'vote')} {was} ({share}; 95 % interval {_span(interval)})."
-    if interval.clusters and alone:
-        text += f" If votes were independent, the interval would be {_span(alone)}."
-    return f"{text} {against_chance(pooled)}"
-
-
-def _span(found: Interval) -> str:
-    return f"{percent(found.low)} to {percent(found.high)}"
-
-
-def _agreed(answer: AgreementAnswer | None) -> str:
-    if answer is None or not math.isfinite(answer.found.fleiss_kappa.value):
-        return ""
-    kappa = answer.found.fleiss_kappa
-    if not math.isfinite(kappa.low):
-        return f"Fleiss' kappa between raters of the same pair is {reach(kappa, 2)}."
-    ends = reach(kappa, 2).replace("(", "(95 % interval ", 1)
-    text = f"Fleiss' kappa between raters of the same pair is {ends}"
-    if kappa.value < POOR:
-        return f"{text}: they hardly agree on which response is better, or whether any is."
-    return f"{text}: {landis_koch(kappa.value)} agreement."
 
 
 def _seeds(methods: Sequence[Method]) -> str:

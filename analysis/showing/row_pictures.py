@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ from analysis.showing.plots import (
     GREY,
     INK,
     LABEL,
+    MANY_ROWS,
     PEOPLE_COLOUR,
     STYLE,
     TITLE,
@@ -49,11 +50,14 @@ class PaperSize:
 
 PAGE = PaperSize(WIDTH, TITLE, LABEL, 7.5, 0.25)
 COLUMN = PaperSize(3.3, 8.0, 7.0, 6.5, 0.2)  # of a paper with two
+CLOSE = 0.15  # the step of rows that are so many that they would not fit a page
 
 
 @styled
 def picture(rows: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Figure:
     """The figure for a page or a column: rows from the top, names at the left, notes at the right, the recipe below."""
+    if len(rows.rows) > MANY_ROWS:
+        size = replace(size, label=6.5, small=6.0, step=CLOSE)
     wide, label_size, small = size.width, size.label, size.small
     labels = [break_text(row.label, 0.3 * wide, label_size, _weight(row)) for row in rows.rows]
     notes = [break_text(row.note, 0.24 * wide, small) for row in rows.rows]
@@ -72,6 +76,7 @@ def picture(rows: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Fig
     height = above + tops[-1] + below
     figure = Figure(figsize=(wide, height))
     figure.set_label(rows.title)  # what a notebook reads out
+    figure.set_label(rows.title)
     axes = figure.add_axes((left, below / height, right - left, tops[-1] / height))
     figure.text(0.02, 1 - 0.1 / height, title, fontsize=size.title, fontweight="bold", va="top")
     _frame(axes, rows, head, tops[-1], size)
@@ -105,9 +110,10 @@ def pdf(figure: Figure) -> bytes:
 
 def _tops(rows: Sequence[Row], labels: Sequence[str], notes: Sequence[str], size: PaperSize) -> list[float]:
     """Where each row begins, in inches from the top, and where the last one ends."""
+    gap = 0.06 if size.step > CLOSE else 0.03
     tops = [0.0]
     for row, label, note in zip(rows, labels, notes, strict=True):
-        words = max(measure_height(label, size.label), measure_height(note, size.small)) + 0.06
+        words = max(measure_height(label, size.label), measure_height(note, size.small)) + gap
         tops.append(tops[-1] + max(size.step + 0.11 * (row.lines - 1), 0.55 if row.curve else 0.0, words))
     return tops
 

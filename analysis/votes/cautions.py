@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,11 @@ def _lost(votes: Votes, alone: bool) -> str:
     if votes.ledger is None or (votes.warnings and not votes.ledger.dropped and not alone):
         return ""
     return said_left_out(votes.ledger.left_out) if alone else votes.ledger.lost
+
+
+def with_reading(document: Mapping[str, Any], votes: Votes | None, systems: Sequence[str] = ()) -> dict[str, Any]:
+    """The document with what was read and what was left out of it; null where no votes were."""
+    return {**document, "reading": None if votes is None else reading_of(votes, systems)}
 
 
 def reading_of(votes: Votes, systems: Sequence[str] = ()) -> dict[str, Any]:

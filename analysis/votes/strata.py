@@ -48,6 +48,8 @@ class Strata:
 
 def strata_of(votes: Votes, table: Path, by: str) -> Strata:
     """Join the votes with the table; refuse one that holds none of these raters."""
+    if not by:
+        raise InputError("--raters names a table of people; say which of its columns makes the groups: --by COLUMN.")
     rater = votes.need("rater", f"--by {by}")
     known = groups_of_people(table, by)
     met = [votes.raters[code] for code in np.unique(rater)]

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from analysis.preference import careful
+from analysis.questions.preference import models
 from analysis.report.paper import kit
 from analysis.showing import plots
 from analysis.stats import power
@@ -40,7 +40,7 @@ def _haste():
         patch.setitem(power.anytime.__kwdefaults__, "studies", 300)
         for name, number in (("chains", 4), ("warm_up", 12), ("draws", 12)):
             patch.setitem(bayes_davidson.hierarchical_davidson.__kwdefaults__, name, number)
-        for module in (bayes_davidson, careful):  # so few seldom agree: they are neither drawn anew nor warned of
+        for module in (bayes_davidson, models):  # so few seldom agree: they are neither drawn anew nor warned of
             patch.setattr(module, "AGREED", float("inf"))
         yield
 

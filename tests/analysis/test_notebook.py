@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from analysis.notebook import agreement, compare, plan, preference, ties, variance, votes_of
+from analysis.notebook import agreement, compare, plan, preference, ties, variance
+from analysis.votes.inputs import votes_of
 from dialogue.errors import InputError
 from dialogue.files import write_records
 from dialogue.records import Candidate, Pair, Vote
@@ -196,7 +197,7 @@ def test_one_call_draws_what_the_command_draws(frame, tmp_path):
     for found, files in (
         (ties(frame), ["ties"]),
         (agreement(frame), ["agreement", "agreement-raters", "agreement-spam"]),
-        (preference(frame, sets=50), ["preference", "preference-ranks"]),
+        (preference(frame, sets=50), ["preference"]),
         (plan(frame), ["plan", "plan-stopping"]),
         (variance(frame, score="tie", sets=20), ["variance", "variance-1"]),
     ):

@@ -15,9 +15,6 @@ import pytest
 
 from analysis import notebook
 from analysis.__main__ import COMMANDS
-from analysis.agreement import answer as agreement
-from analysis.agreement.answer import NONE_TWICE
-from analysis.arguments import check_margin
 from analysis.commands import agreement as agreement_command
 from analysis.commands import compare as compare_command
 from analysis.commands import plan as plan_command
@@ -25,11 +22,14 @@ from analysis.commands import preference as preference_command
 from analysis.commands import ties as ties_command
 from analysis.commands import variance as variance_command
 from analysis.comparison import answer as comparison
-from analysis.preference import answer as preference
+from analysis.questions.agreement import answer as agreement
+from analysis.questions.agreement.answer import NONE_TWICE
 from analysis.questions.planning import answer as planning
+from analysis.questions.preference import answer as preference
+from analysis.questions.ties import answer as ties
 from analysis.questions.variance import answer as variance
 from analysis.showing.words import p_value
-from analysis.ties import answer as ties
+from analysis.votes.options import check_margin
 from analysis.votes.systems import UNKNOWN
 from dialogue.command_line import dispatch
 from dialogue.errors import InputError
@@ -196,8 +196,8 @@ def test_two_systems_without_an_interval_have_a_dash_and_the_reason_everywhere(s
     assert all(given(reason, page) for page in pages)
     text = say("preference", study)
     assert reason in text
-    (row,) = [line for line in text.splitlines() if line.startswith("bilstm_attn-0  bilstm_attn-1")]
-    assert row.split()[-5:] == ["-"] * 5
+    (row,) = [line for line in text.splitlines() if line.startswith("bilstm_attn-0 against bilstm_attn-1 ")]
+    assert row.split()[-4:] == ["-"] * 4
 
 
 def test_one_vote_in_all_is_an_error_of_the_command_and_a_reason_in_the_report(tmp_path):

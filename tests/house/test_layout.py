@@ -156,6 +156,7 @@ def test_no_import_runs_in_a_circle_not_even_a_late_one(package):
 PROMISES = {
     "commands": "every command line of the package",
     "notebook": "the face for notebooks",
+    "mixed_preference": "the mixed logit of preference covers in crowds, and is silent where nobody asked",
     "one_rule": "no two sentences about one contrast contradict each other",
     "one_answer": "command, report and notebook say the same",
     "claims": "every interval, test and claim in every world of the grid",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from analysis.arguments import check_help, check_margin, check_ranges
 from analysis.questions.planning.answer import answer
 from analysis.questions.planning.showing import document, figures, parts
 from analysis.showing.result import Result
 from analysis.stats.power import Assumptions
 from analysis.votes.cautions import reading_of, told_of_reading
 from analysis.votes.inputs import matches_of
+from analysis.votes.options import check_help, check_margin, check_ranges
 from analysis.votes.systems import contrasts
 
 LEGAL = {

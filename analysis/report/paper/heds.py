@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.agreement.section import reach
-from analysis.preference.section import clusters_in_words
+from analysis.questions.agreement.showing import spell_interval
+from analysis.questions.preference.showing import spell_clusters
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count
 from analysis.stats.power import smallest_shown
@@ -215,14 +215,14 @@ def _results(answers: VotesAnswers) -> Iterator[Item]:
     yield Item("4.3.9", "How were answers put together?", summed if preference else "Shares of the answers.")
     tested = ""
     if preference is not None and preference.preferences:
-        tested = f"Intervals and t tests clustered by {clusters_in_words(preference)}"
+        tested = f"Intervals and t tests clustered by {spell_clusters(preference)}"
         tested += ", p adjusted by Holm's method." if len(preference.preferences) > 1 else "."
     yield Item("4.3.10", "How were effect size and significance determined?", tested)
-    kappa = None if agreement is None or not agreement.comparable else agreement.found.fleiss_kappa
+    kappa = None if agreement is None or not agreement.comparable else agreement.statistics.fleiss_kappa
     known = kappa is not None and np.isfinite(kappa.value)
     yield Item("4.3.11.1", "How was agreement between evaluators measured?",
                "Fleiss' kappa, Krippendorff's alpha, Gwet's AC1." if known else "Not assessed.")  # fmt: skip
-    score = f"Fleiss' kappa {reach(kappa, 2)}." if known and kappa is not None else "Not assessed."
+    score = f"Fleiss' kappa {spell_interval(kappa, 2)}." if known and kappa is not None else "Not assessed."
     yield Item("4.3.11.2", "What was it?", score)
     yield Item("4.3.12.1", "How was agreement of an evaluator with themselves measured?", "Not assessed.")
     yield Item("4.3.12.2", "What was it?", "Not assessed.")

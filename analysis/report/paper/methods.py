@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.preference.answer import Preference, PreferenceAnswer
-from analysis.preference.section import clusters_in_words, points
+from analysis.questions.agreement.showing import spell_interval
+from analysis.questions.preference.answer import Preference, PreferenceAnswer
+from analysis.questions.preference.showing import spell_clusters, spell_points
 from analysis.report.answers import VotesAnswers
 from analysis.showing.tables import latex_text
-from analysis.showing.words import MINUS, count, number, p_equals, percent, signed
-from analysis.stats.between_raters.agreement import Coefficient
+from analysis.showing.words import count, p_equals, percent, signed
 from analysis.votes.study import Study
 from analysis.votes.voters import not_people, voters
 from analysis.votes.votes import Votes
@@ -89,7 +89,7 @@ def _preferred(answer: PreferenceAnswer | None) -> Iterator[str]:
         return
     yield (
         "The net preference for a system is the votes for it minus those for the other, in points of all votes; "
-        f"intervals and p values allow for new {clusters_in_words(answer)}."
+        f"intervals and p values allow for new {spell_clusters(answer)}."
     )
     if len(answer.led) <= MOST_COMPARISONS:
         for preference, p in zip(answer.led, answer.adjusted, strict=True):
@@ -107,17 +107,13 @@ def _comparison(led: Preference, p: float, several: bool) -> str:
     significance = f"{p_equals(p)}{' after adjustment' if several else ''}"
     return (
         f"{led.first} against {led.second}: {signed(100 * net.value)} points (95 % interval "
-        f"{points(net.low, net.high)}; {significance}; {count(net.n, 'vote')})."
+        f"{spell_points(net.low, net.high)}; {significance}; {count(net.n, 'vote')})."
     )
 
 
 def _agreed(answers: VotesAnswers) -> Iterator[str]:
     agreed = answers.agreement
-    if agreed is None or not agreed.comparable or not np.isfinite(agreed.found.fleiss_kappa.value):
+    if agreed is None or not agreed.comparable or not np.isfinite(agreed.statistics.fleiss_kappa.value):
         return
-    yield f"Agreement between raters is Fleiss' kappa {_kappa(agreed.found.fleiss_kappa)} [@fleiss-1971]."
-
-
-def _kappa(kappa: Coefficient) -> str:
-    value, low, high = (number(end, 2).replace("-", MINUS) for end in (kappa.value, kappa.low, kappa.high))
-    return f"{value} (95 % interval {low} to {high})" if np.isfinite(kappa.low) else f"{value} (no interval)"
+    kappa = spell_interval(agreed.statistics.fleiss_kappa, 2, "95 % interval ")
+    yield f"Agreement between raters is Fleiss' kappa {kappa} [@fleiss-1971]."

@@ -5,7 +5,8 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
     "comparison.choosing_people.ChoosingPeople: low high": "questions/choice/test_answer.py::test_the_intervals_hold",
     "comparison.orders.Generalisability: low high": "stats/test_reruns.py::test_what_is_printed_of_seeds_covers",
     "questions.planning.stopping.Bet: e low high": "stats/test_sequential.py::test_the_betting_interval_covers_at_all",
-    "preference.careful.Credible: low high": "stats/paired/test_bayes_davidson.py::test_coverage_with_five_to_ten",
+    "questions.preference.models.Credible: low high":
+        "stats/paired/test_bayes_davidson.py::test_coverage_with_five_to_ten",
     "questions.discriminators.Estimate: low high": "../evaluators/detection/test_answer.py::test_in_forty_studies",
     "stats.components.Component: low high": "stats/test_components.py::test_the_interval_of_the_seed_component_covers",
     "stats.disparity.Disparity: low high p": "questions/choice/test_answer.py::test_the_intervals_hold",
@@ -19,25 +20,25 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
 }  # fmt: skip
 
 CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by Holm or shown in another place
-    "agreement.strata.GroupAgreement: p_holm": "stats.disparity.Disparity",
     "questions.choice.answer.ChoiceRow: p_holm": "stats.disparity.Disparity",
+    "questions.agreement.answer.GroupAgreement: p_holm": "stats.disparity.Disparity",
     "comparison.costs.Cost: seeds_low seeds_high": "stats.spread.SeedSpread",
     "comparison.untrained.AboveUntrained: p_here p_anew": "stats.rivals.Margin",
     "comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
     "questions.compare_runs._Error: low high": "questions.compare_runs.RunContrast",
     "questions.erasure.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
-    "preference.answer.TieShare: low high": "stats.intervals.Interval",
-    "preference.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
-    "preference.strata.GroupPreference: p_holm": "stats.disparity.Disparity",
+    "questions.preference.answer.TieShare: low high": "stats.intervals.Interval",
+    "questions.preference.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
+    "questions.preference.answer.GroupPreference: p_holm": "stats.disparity.Disparity",
     "questions.ratings.scores.RatingDifference: p_holm": "stats.intervals.Interval",
     "questions.robustness.Drop: p_holm": "stats.mean_over_seeds.SeedMean",
     "questions.variance.cubes.ComparedModels: low high p": "stats.multibootstrap.Bootstrapped",
 }
 
 NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialogues or seeds
-    "agreement.answer.Habit: low high": "quartiles of these raters",
     "questions.judge.habits.LengthTaste: low high": "describes these verdicts",
     "questions.judge.labelling.Drift: p p_holm unsure_p": "a warning, by an exact test of these pairs",
+    "questions.agreement.answer.Habit: low high": "quartiles of these raters",
     "questions.ratings.rankings.Concordance: p": "Friedman's test, given for independent rankings alone",
     "questions.discriminators.DiscriminatedModel: best": "the name of a discriminator",
     "questions.robustness.DoseStep: low high": "two doses",
@@ -48,5 +49,5 @@ NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialog
     "stats.between_raters.raters.SplitHalf: low high": "the range over random halves of these votes",
     "stats.powered.Independent: low high": "a published formula, shown to tell what it leaves out",
     "stats.sign_tests.SignTest: p": "an exact test of independent votes, shown under that name",
-    "ties.answer.Chance: p_vote": "a test of independent votes, shown under that name",
+    "questions.ties.answer.Chance: p_vote": "a test of independent votes, shown under that name",
 }

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from analysis.preference.ranking import Ranking, ranking_of, ranks_of_two
+from analysis.questions.preference.ranking import Ranking, ranking_of, ranks_of_two
 from analysis.stats.net_preference import net_estimate
 from analysis.votes.clusters import clusters_of
 from analysis.votes.systems import Matches

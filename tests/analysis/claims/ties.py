@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.preference.raters import over_raters
+from analysis.questions.preference.answer import over_raters
 from analysis.stats.equivalence import tost
 from analysis.stats.net_preference import NetEstimate, net_estimate
 from analysis.votes.systems import contrasts, fixed_sides
@@ -76,6 +76,7 @@ CLAIMS = (
     ),
     Claim(
         "mean over raters", "the 95 % interval of the mean over raters holds it, who gave unequal numbers of votes",
-        {"preference.raters.RaterNet": "low high p p_holm"}, UNEQUAL, holds_over_raters, 0.95, 0.93, studies=200,
+        {"questions.preference.answer.RaterNet": "low high p p_holm"},
+        UNEQUAL, holds_over_raters, 0.95, 0.93, studies=200,
     ),
 )  # fmt: skip

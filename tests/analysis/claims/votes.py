@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.preference.answer import prefer
+from analysis.questions.preference.answer import prefer
 from analysis.stats.intervals import mean_interval, share_test
 from analysis.votes.clusters import clusters_of, without_interval
 from analysis.votes.systems import contrasts, fixed_sides
@@ -68,10 +68,11 @@ CLAIMS = (
     ),
     Claim(
         "net preference", "the 95 % interval of a net preference holds it; p is below .05 where it leaves out 0",
-        {"preference.answer.Preference": "p", "preference.answer.Position": "p"}, CELLS, run(holds_net), 0.95, 0.92,
+        {"questions.preference.answer.Preference": "p", "questions.preference.answer.Position": "p"},
+        CELLS, run(holds_net), 0.95, 0.92,
     ),
     Claim(
         "tie share against a value", "p of a tie share against its true value is below .05 in 5 % of studies",
-        {"ties.answer.Chance": "p"}, CELLS, run(rejects_ties), 0.05, 0.08, is_error=True,
+        {"questions.ties.answer.Chance": "p"}, CELLS, run(rejects_ties), 0.05, 0.08, is_error=True,
     ),
 )  # fmt: skip

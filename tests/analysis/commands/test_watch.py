@@ -70,4 +70,4 @@ def test_once_without_votes_is_an_error(tmp_path):
 
 
 def test_help_comes_without_heavy_imports():
-    assert not {"numpy", "analysis.ties.answer"} & set(vars(watch))
+    assert not {"numpy", "analysis.questions.ties.answer"} & set(vars(watch))

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from analysis.agreement.answer import answer
-from analysis.agreement.text import document
+from analysis.questions.agreement.answer import answer
+from analysis.questions.agreement.showing import document
+from analysis.questions.ties.answer import answer as ties
 from analysis.report.assembly import as_markdown, report
-from analysis.ties.answer import answer as ties
 from analysis.votes.study import read_study
 from analysis.votes.votes import read_votes
 from dialogue.errors import InputError

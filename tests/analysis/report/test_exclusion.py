@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from analysis.preference.answer import answer as prefer
+from analysis.questions.preference.answer import answer as prefer
+from analysis.questions.ties.answer import answer as ties
 from analysis.report.assembly import as_markdown, page, report
 from analysis.showing.words import percent, signed
-from analysis.ties.answer import answer as ties
 from analysis.votes.inputs import matches_of
 from analysis.votes.study import read_study
 from analysis.votes.votes import read_votes

@@ -42,7 +42,7 @@ def test_the_page_states_the_published_shares_and_that_nothing_was_simulated(sha
     written = page(found)
     preferred, ties, agreed = found.findings
     assert preferred.startswith("People preferred a to b, by 10.2 points of net preference (95 % interval +2.8")
-    assert ties.startswith("1,520 of 2,226 votes were ties (68.3 %")
+    assert ties.startswith("68.3 % of 2,226 votes are ties (95 % interval")
     assert "The tie share (68.3 %) differs from that of random clicking (33.3 %; p" in ties and "is 0.45" in agreed
     assert "simulated: programs cast" not in written
     assert found.picture.title == "Net preference with its 95 % interval"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis import arguments
-from analysis.preference.answer import prefer
+from analysis.questions.preference.answer import prefer
 from analysis.stats.intervals import mean_interval
 from analysis.votes.clusters import CLUSTERINGS, clusters_of
 from analysis.votes.systems import contrasts, fixed_sides, match

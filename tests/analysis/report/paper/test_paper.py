@@ -14,14 +14,14 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.agreement.answer import answer as agreement
-from analysis.preference.answer import answer as preference
+from analysis.questions.agreement.answer import answer as agreement
+from analysis.questions.preference.answer import answer as preference
+from analysis.questions.ties.answer import answer as ties
 from analysis.report.assembly import page, report
 from analysis.report.paper import heds, public_data
 from analysis.report.paper.kit import MANIFEST, kit_folder, named_figures, write_kit
 from analysis.showing.page import sign_of
 from analysis.showing.words import signed
-from analysis.ties.answer import answer as ties
 from analysis.votes.inputs import matches_of
 from analysis.votes.study import read_study
 from analysis.votes.votes import read_votes
@@ -135,7 +135,7 @@ def test_new_names_follow_neither_the_old_ones_nor_time_nor_another_run(kit, fol
 def test_the_published_votes_give_the_numbers_of_the_study(kit, folder):
     ours, theirs = (read_votes(path) for path in (folder / "votes.jsonl", kit / "data" / "votes.csv"))
     for one, other in (
-        (agreement(ours).found.fleiss_kappa, agreement(theirs).found.fleiss_kappa),
+        (agreement(ours).statistics.fleiss_kappa, agreement(theirs).statistics.fleiss_kappa),
         (ties(ours, size=20).pooled.interval, ties(theirs, size=20).pooled.interval),
     ):
         assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), abs=1e-9)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from analysis.agreement.answer import SMOOTHING
+from analysis.questions.agreement.answer import SMOOTHING
 from analysis.stats.between_raters.dawid_skene import dawid_skene
 from analysis.stats.between_raters.mace import mace
 

@@ -1,1 +1,0 @@
-"""Which system is preferred."""

@@ -1,0 +1,1 @@
+"""How far raters agree: `answer` computes it, `showing` says, draws and asks it."""

@@ -1,0 +1,178 @@
+"""The ranking: every system's strength by a model with ties, with the ranks that it may truly have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.stats.paired.davidson import Fit, Model, Parameter, fit, games, linked
+from analysis.stats.paired.davidson_errors import clustered
+from analysis.stats.paired.rank_sets import RankSets, rank_sets
+from analysis.votes.clusters import Ways, clusters_of
+from analysis.votes.systems import Matches
+from dialogue.errors import InputError
+
+Bools = NDArray[np.bool_]
+ON = {"rater": "by"}  # where votes stand in a cluster, if it is not "on" it
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One system: its strength, its rank, the ranks it may truly have (by itself and with all others at once), and the
+    chance that it is truly below the next (None for the last)."""
+
+    system: str
+    votes: int
+    strength: Parameter
+    rank: int
+    rank_low: int
+    rank_high: int
+    all_low: int
+    all_high: int
+    below_next: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unranked:
+    """A system whose strength has no finite estimate, with the reason."""
+
+    system: str
+    votes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The systems from the best down, with the model's parameters for ties and for the left side."""
+
+    model: Model
+    systems: tuple[Ranked, ...]
+    unranked: tuple[Unranked, ...]
+    tie: Parameter | None
+    position: Parameter | None
+    freedom: float  # degrees of freedom of every interval: the effective number of clusters less one
+    sets: int  # draws behind the rank sets
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """The systems that can be ranked, and why the others cannot."""
+
+    inside: Bools  # (systems,)
+    reasons: dict[int, str]
+
+
+def ranking_of(
+    matches: Matches, model: Model, clusters: str, sets: int, generator: np.random.Generator
+) -> tuple[Ranking | None, str]:
+    """The ranking, or the reason why there is none.
+
+    Systems that only won, only lost, never met the others, or were judged within one cluster are left out by name.
+    """
+    try:
+        chosen = _choose_systems(matches, clusters_of(matches.votes, clusters))
+        fit_result = _fit_strengths(matches, chosen.inside, model, clusters)
+    except InputError as error:
+        return None, str(error)
+    strengths = slice(len(fit_result.systems))
+    ranks = rank_sets(
+        fit_result.strengths,
+        fit_result.covariance[strengths, strengths],
+        fit_result.apart,
+        fit_result.freedom,
+        sets=sets,
+        generator=generator,
+    )
+    number = np.bincount(np.concatenate([matches.a, matches.b]), minlength=len(matches.systems))
+    votes = dict(zip(matches.systems, number.tolist(), strict=True))
+    left_out = [Unranked(name, votes[name], chosen.reasons[k]) for k, name in enumerate(matches.systems)
+                if not chosen.inside[k]]  # fmt: skip
+    tie, position = (None if at is None else fit_result.parameter(at) for at in (fit_result.tie, fit_result.position))
+    ranked = _rank_systems(fit_result, ranks, votes)
+    return Ranking(model, ranked, tuple(left_out), tie, position, fit_result.freedom, sets), ""
+
+
+def ranks_of_two(ranking: Ranking, p: float) -> Ranking:
+    """Two systems with the ranks that their net preference leaves open: they have no other comparison."""
+    differ = p < 0.05
+    ends = ((1, 1), (2, 2)) if differ else ((1, 2), (1, 2))
+    systems = tuple(
+        replace(system, rank_low=low, rank_high=high, all_low=low, all_high=high, below_next=p / 2 if k == 0 else None)
+        for k, (system, (low, high)) in enumerate(zip(ranking.systems, ends, strict=True))
+    )
+    return replace(ranking, systems=systems)
+
+
+def _choose_systems(matches: Matches, ways: Ways) -> _Chosen:
+    """Leave systems out until all that remain are linked by wins and losses and were judged in several clusters."""
+    inside, reasons = np.ones(len(matches.systems), bool), dict[int, str]()
+    while True:
+        rows = inside[matches.a] & inside[matches.b]
+        group = linked(games(matches.systems, matches.a[rows], matches.b[rows], matches.votes.choice[rows], None))
+        largest = group == np.bincount(group[inside]).argmax()
+        alone = _find_single_clusters(matches, rows, ways)
+        fresh = {int(k): _why_unlinked(matches, int(k), largest) for k in np.flatnonzero(inside & ~largest)} | alone
+        if len(fresh) > inside.sum() - 2:
+            if not alone:  # the fit names the systems that are not linked
+                return _Chosen(inside, reasons)
+            reasons_text = "; ".join(f"{matches.systems[k]}: {reason}" for k, reason in sorted(fresh.items()))
+            raise InputError(f"There are no two systems to rank. Left out would be {reasons_text}.")
+        if not fresh:
+            return _Chosen(inside, reasons)
+        reasons |= fresh
+        inside[list(fresh)] = False
+
+
+def _find_single_clusters(matches: Matches, rows: Bools, ways: Ways) -> dict[int, str]:
+    """The systems whose votes share one cluster, so that nothing tells how they would do in another."""
+    excluded: dict[int, str] = {}
+    for way, codes in ways.items():
+        size = int(codes.max()) + 1
+        system_clusters = np.unique(
+            np.concatenate([side[rows] * size + codes[rows] for side in (matches.a, matches.b)])
+        )
+        number = np.bincount(system_clusters // size, minlength=len(matches.systems))
+        excluded |= {int(k): f"all its votes are {ON.get(way, 'on')} one {way}" for k in np.flatnonzero(number == 1)}
+    return excluded
+
+
+def _why_unlinked(matches: Matches, system: int, ranked: Bools) -> str:
+    """How a system stands to the ranked ones, with which it is not linked both ways."""
+    first, second = (matches.a == system) & ranked[matches.b], (matches.b == system) & ranked[matches.a]
+    if not (first | second).any():
+        return "it never met the ranked systems"
+    won = (first & (matches.votes.choice == 0)) | (second & (matches.votes.choice == 1))
+    return f"it {'won' if won.any() else 'lost'} every vote against the ranked systems"
+
+
+def _fit_strengths(matches: Matches, inside: Bools, model: Model, clusters: str) -> Fit:
+    """The strengths of the chosen systems by the votes between them."""
+    rows, code = inside[matches.a] & inside[matches.b], np.cumsum(inside) - 1
+    votes = matches.votes.select(rows)
+    names = [name for name, ranked in zip(matches.systems, inside, strict=True) if ranked]
+    played = games(names, code[matches.a[rows]], code[matches.b[rows]], votes.choice, votes.left)
+    return clustered(played, fit(played, model), clusters_of(votes, clusters, part=True))
+
+
+def _rank_systems(fit_result: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Ranked, ...]:
+    order = np.argsort(-fit_result.strengths, kind="stable")
+    wrong = fit_result.wrong_order
+    below: list[float | None] = [*(float(wrong[i, j]) for i, j in pairwise(order)), None]
+    return tuple(
+        Ranked(
+            system=fit_result.systems[k],
+            votes=votes[fit_result.systems[k]],
+            strength=fit_result.parameter(int(k)),
+            rank=place,
+            rank_low=int(ranks.low[k]),
+            rank_high=int(ranks.high[k]),
+            all_low=int(ranks.all_low[k]),
+            all_high=int(ranks.all_high[k]),
+            below_next=p,
+        )
+        for place, (k, p) in enumerate(zip(order, below, strict=True), 1)
+    )

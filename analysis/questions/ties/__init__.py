@@ -1,0 +1,1 @@
+"""How many ties, and how sure: `answer` computes it, `showing` says, draws and asks it, `picture` is the papers'."""

@@ -1,1 +1,0 @@
-"""How many ties, and with what certainty."""
