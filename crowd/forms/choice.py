@@ -78,16 +78,16 @@ class ChoiceForm(HitForm):
     def read(self, path: Path) -> list[FormRow]:
         """The questions of a file; each version is for raters of its own."""
         questions = read_questions(path)
-        is_parted = len({one.version for one in questions}) > 1
+        is_parted = len({question.version for question in questions}) > 1
         return [
             FormRow(
-                one.question,
-                one.kind,
-                body_of(one),
-                str(one.answer) if one.kind == "check" else None,
-                version=one.version if is_parted else 0,
+                question.question,
+                question.kind,
+                body_of(question),
+                str(question.answer) if question.kind == "check" else None,
+                version=question.version if is_parted else 0,
             )
-            for one in questions
+            for question in questions
         ]
 
     def fingerprint(self, rows: Sequence[FormRow]) -> str:
@@ -124,20 +124,20 @@ class ChoiceForm(HitForm):
 
     def on_page(self, lease: str, record: Question, layout: str, number: int) -> OptionsOnPage:
         """The texts in the order shown: not who speaks next, which is true, or where an option is from."""
-        shown = [record.options[int(index)].text for index in option_order(layout)]
-        return OptionsOnPage(lease, record.context, shown, number)
+        texts = [record.options[int(index)].text for index in option_order(layout)]
+        return OptionsOnPage(lease, record.context, texts, number)
 
     def example_from(self, value: object, where: str) -> ChoiceExample:
         """Its table in hit.toml."""
         names = {"context", "options", "best", "why"}
         if not isinstance(value, Mapping) or not names <= set(value) <= {*names, "second"}:
-            found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
-            raise InputError(f"{where} needs context, options, best and why, and may have second. Found: {found}.")
+            contents = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
+            raise InputError(f"{where} needs context, options, best and why, and may have second. Found: {contents}.")
         options, best, second, why = value["options"], value["best"], value.get("second"), value["why"]
         if (
             not isinstance(options, (list, tuple))
             or len(options) < 2
-            or not all(isinstance(one, str) for one in options)
+            or not all(isinstance(option, str) for option in options)
         ):
             raise InputError(f"{where}.options is {value_in_short(options)}, which is not a list of two texts or more.")
         for name, number in (("best", best), ("second", second)):
@@ -193,7 +193,9 @@ class ChoiceForm(HitForm):
         {'first': '4', 'second': '0'}
         """
         order = option_order(layout)
-        return {name: str(order.index(one)) for name, one in zip(("first", "second"), answer.split(","), strict=False)}
+        return {
+            name: str(order.index(index)) for name, index in zip(("first", "second"), answer.split(","), strict=False)
+        }
 
     def button(self, answer: str, layout: str) -> str:
         """The place of the best, from 1."""

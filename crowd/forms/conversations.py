@@ -74,15 +74,15 @@ class ConversationForm(SidedForm):
     def on_page(self, lease: str, record: Pair, layout: str, number: int) -> ConversationsOnPage:
         """The conversations in the order shown, never which is a or b."""
         a, b = _shown(record.a), _shown(record.b)
-        left, right = (a, b) if layout == "a" else (b, a)
-        return ConversationsOnPage(lease, record.context, left, right, number)
+        left_lines, right_lines = (a, b) if layout == "a" else (b, a)
+        return ConversationsOnPage(lease, record.context, left_lines, right_lines, number)
 
     def example_from(self, value: object, where: str) -> ConversationsExample:
         """Its table in hit.toml."""
         names = {"left", "right", "answer", "why"}
         if not isinstance(value, Mapping) or not names <= set(value) <= {*names, "speaker"}:
-            found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
-            raise InputError(f"{where} needs left, right, answer and why, and may have speaker. Found: {found}.")
+            contents = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
+            raise InputError(f"{where} needs left, right, answer and why, and may have speaker. Found: {contents}.")
         if value["answer"] not in ("left", "right", "tie"):
             raise InputError(
                 f"{where}.answer is {value_in_short(value['answer'])}, which is not one of left, right, tie."
@@ -99,12 +99,12 @@ class ConversationForm(SidedForm):
 
     def example_said(self, example: ConversationsExample, say: Callable[[str], str]) -> ConversationsExample:
         """Both conversations and the explanation; who speaks is not shown by name."""
-        left, right = (
+        left_turns, right_turns = (
             tuple(replace(line, text=say(line.text)) for line in side) for side in (example.left, example.right)
         )
-        return replace(example, left=left, right=right, why=say(example.why))
+        return replace(example, left=left_turns, right=right_turns, why=say(example.why))
 
     def example_on_page(self, example: ConversationsExample, number: int) -> ConversationsOnPage:
         """A worked example."""
-        left, right = lines_of(example.left, example.speaker), lines_of(example.right, example.speaker)
-        return ConversationsOnPage("", (), left, right, number)
+        left_lines, right_lines = lines_of(example.left, example.speaker), lines_of(example.right, example.speaker)
+        return ConversationsOnPage("", (), left_lines, right_lines, number)

@@ -58,9 +58,13 @@ class SidedForm(HitForm):
             if (record.a.turns is not None) != self.holds_conversations:
                 raise InputError(f"{where}: {WRONG_FORM[self.holds_conversations]}")
         records = [record for _, record in placed]
-        if lost := [one.pair for one in records if one.kind == "check" and not (one.answer or one.answers)]:
+        if lost := [
+            record.pair for record in records if record.kind == "check" and not (record.answer or record.answers)
+        ]:
             raise InputError(f"{path}: check {lost[0]} has no answer; a check needs answer: a, b or tie.")
-        return [FormRow(one.pair, one.kind, body_of(one), one.answer, one.identical) for one in records]
+        return [
+            FormRow(record.pair, record.kind, body_of(record), record.answer, record.identical) for record in records
+        ]
 
     def possible_answers(self, body: str) -> tuple[str, ...]:
         """Whatever the pair."""
@@ -121,14 +125,16 @@ class PairForm(SidedForm):
     def on_page(self, lease: str, record: Pair, layout: str, number: int) -> PairOnPage:
         """The texts in the order shown, never which is a or b."""
         a, b = record.a.text, record.b.text
-        left, right = (a, b) if layout == "a" else (b, a)
-        return PairOnPage(lease, record.context, left, right, number)
+        left_text, right_text = (a, b) if layout == "a" else (b, a)
+        return PairOnPage(lease, record.context, left_text, right_text, number)
 
     def example_from(self, value: object, where: str) -> WorkedExample:
         """Its table in hit.toml."""
         if not isinstance(value, Mapping) or set(value) != {"context", "left", "right", "answer", "why"}:
-            found = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
-            raise InputError(f"{where} needs context, left, right, answer and why, and nothing else. Found: {found}.")
+            contents = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
+            raise InputError(
+                f"{where} needs context, left, right, answer and why, and nothing else. Found: {contents}."
+            )
         for name in ("left", "right", "why"):
             if not isinstance(value[name], str):
                 raise InputError(f"{where}.{name} is {value_in_short(value[name])}, which is not text.")

@@ -40,8 +40,8 @@ class ResponsesOnPage:
 
 def square_of(name: str, responses: int, *, seed: int) -> list[str]:
     """The orders in which one set may be shown: in each place each response stands in one of them."""
-    one, mirror = squares(responses, seed=seed)
-    return mirror if child_seed(seed, "mirror", name) % 2 else one
+    square, mirror = squares(responses, seed=seed)
+    return mirror if child_seed(seed, "mirror", name) % 2 else square
 
 
 @lru_cache(64)
@@ -53,9 +53,9 @@ def squares(responses: int, *, seed: int) -> tuple[list[str], list[str]]:
     """
     zigzag = [(place + 1) // 2 if place % 2 else (responses - place // 2) % responses for place in range(responses)]
     rows = [[(first + shift) % responses for first in zigzag] for shift in range(responses)]
-    named = child_random(seed, "design", responses).sample(range(responses), responses)
-    one = [[named[index] for index in row] for row in rows]
-    return ["".join(map(str, row)) for row in one], ["".join(map(str, reversed(row))) for row in one]
+    labels = child_random(seed, "design", responses).sample(range(responses), responses)
+    square = [[labels[index] for index in row] for row in rows]
+    return ["".join(map(str, row)) for row in square], ["".join(map(str, reversed(row))) for row in square]
 
 
 def order_of(values: Sequence[float]) -> str:
@@ -88,10 +88,12 @@ class ResponseForm(HitForm):
     def read(self, path: Path) -> list[FormRow]:
         """The sets of a file."""
         records = read_records(path, ResponseSet)
-        if large := [one for one in records if len(one.responses) > MOST]:
-            found = f"{large[0].set} has {len(large[0].responses)} responses"
-            raise InputError(f"{path}: set {found}; a page shows at most {MOST} at once. Make smaller sets: --size.")
-        return [FormRow(one.set, one.kind, body_of(one), one.answer, one.identical) for one in records]
+        if large := [record for record in records if len(record.responses) > MOST]:
+            contents = f"{large[0].set} has {len(large[0].responses)} responses"
+            raise InputError(f"{path}: set {contents}; a page shows at most {MOST} at once. Make smaller sets: --size.")
+        return [
+            FormRow(record.set, record.kind, body_of(record), record.answer, record.identical) for record in records
+        ]
 
     def possible_answers(self, body: str) -> Sequence[str]:
         """What a check of so many responses may ask."""
@@ -119,8 +121,8 @@ class ResponseForm(HitForm):
 
     def on_page(self, lease: str, record: ResponseSet, layout: str, number: int) -> ResponsesOnPage:
         """The texts in the order shown, never whose they are."""
-        shown = [record.responses[int(index)].text for index in option_order(layout)]
-        return ResponsesOnPage(lease, record.context, shown, number)
+        texts = [record.responses[int(index)].text for index in option_order(layout)]
+        return ResponsesOnPage(lease, record.context, texts, number)
 
     def example_from(self, value: object, where: str) -> Never:
         """There are none: every answer is a matter of degree."""

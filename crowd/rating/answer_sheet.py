@@ -48,8 +48,11 @@ def read_sheet(questions: Sequence[AskedQuestion], form: Mapping[str, str], *, o
 
     A comment that is left empty is no answer.
     """
-    found = {one.name: (read_numbers if of_sets and one.makes_votes else _read)(one, form) for one in questions}
-    return {name: answer for name, answer in found.items() if answer}
+    answers = {
+        question.name: (read_numbers if of_sets and question.makes_votes else _read)(question, form)
+        for question in questions
+    }
+    return {name: answer for name, answer in answers.items() if answer}
 
 
 def _read(question: AskedQuestion, form: Mapping[str, str]) -> dict[str, Any]:
@@ -78,29 +81,29 @@ def _pressed(value: str) -> dict[str, Any]:
     return {"choice": side, **({"strength": int(step)} if step else {})}
 
 
-def turned_back(sheet: Sheet, left: str) -> Sheet:
+def turned_back(sheet: Sheet, layout: str) -> Sheet:
     """The same by response: which of a and b was on the left is undone.
 
-    >>> turned_back({"q": {"left": 4, "right": 2}, "r": {"choice": "right", "strength": 1}}, left="b")
+    >>> turned_back({"q": {"left": 4, "right": 2}, "r": {"choice": "right", "strength": 1}}, layout="b")
     {'q': {'choice': 'b', 'score_a': 2, 'score_b': 4}, 'r': {'choice': 'a', 'strength': 1}}
     """
-    return {name: _turned(answer, left) for name, answer in sheet.items()}
+    return {name: _turned(answer, layout) for name, answer in sheet.items()}
 
 
-def _turned(answer: Mapping[str, Any], left: str) -> dict[str, Any]:
+def _turned(answer: Mapping[str, Any], layout: str) -> dict[str, Any]:
     if "by_place" in answer:
-        return numbers_turned(answer, left)
+        return numbers_turned(answer, layout)
     if "left" in answer:
-        one, other = answer["left"], answer["right"]
-        higher = "tie" if one == other else "left" if one > other else "right"
-        a, b = (one, other) if left == "a" else (other, one)
-        return {"choice": SIDES.answer_of(higher, left), "score_a": a, "score_b": b}
+        left_score, right_score = answer["left"], answer["right"]
+        higher = "tie" if left_score == right_score else "left" if left_score > right_score else "right"
+        a, b = (left_score, right_score) if layout == "a" else (right_score, left_score)
+        return {"choice": SIDES.answer_of(higher, layout), "score_a": a, "score_b": b}
     if "choice" in answer:
-        return {**answer, "choice": SIDES.answer_of(answer["choice"], left)}
+        return {**answer, "choice": SIDES.answer_of(answer["choice"], layout)}
     return dict(answer)
 
 
-def as_sent(sheet: Sheet, left: str) -> dict[str, str]:
+def as_sent(sheet: Sheet, layout: str) -> dict[str, str]:
     """The form that held these answers where this layout was shown: `read_sheet` and `turned_back`, undone.
 
     >>> as_sent({"q": {"choice": "b", "score_a": 2, "score_b": 4}, "r": {"choice": "tie", "tie_kind": "good"}}, "b")
@@ -108,19 +111,23 @@ def as_sent(sheet: Sheet, left: str) -> dict[str, str]:
     >>> as_sent({"order": {"choice": "0=1,2", "ranks": [1, 1, 3]}, "why": {"text": "So."}}, "201")
     {'q-order-0': '3', 'q-order-1': '1', 'q-order-2': '1', 'q-why': 'So.'}
     """
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for name, answer in sheet.items():
         if "scores" in answer or "ranks" in answer:
-            found |= {f"q-{name}-{place}": str(number) for place, number in enumerate(numbers_by_place(answer, left))}
+            fields |= {
+                f"q-{name}-{place}": str(number) for place, number in enumerate(numbers_by_place(answer, layout))
+            }
         elif "score_a" in answer:
-            sides = ("left", "right") if left == "a" else ("right", "left")
-            found |= {f"q-{name}-{side}": str(answer[f"score_{one}"]) for side, one in zip(sides, "ab", strict=True)}
+            sides = ("left", "right") if layout == "a" else ("right", "left")
+            fields |= {
+                f"q-{name}-{side}": str(answer[f"score_{response}"]) for side, response in zip(sides, "ab", strict=True)
+            }
         elif "text" in answer:
-            found[f"q-{name}"] = answer["text"]
+            fields[f"q-{name}"] = answer["text"]
         else:
             steps = f"-{answer['strength']}" if "strength" in answer else ""
-            found[f"q-{name}"] = answer.get("tie_kind") or SIDES.button(answer["choice"], left) + steps
-    return {name: found[name] for name in sorted(found)}
+            fields[f"q-{name}"] = answer.get("tie_kind") or SIDES.button(answer["choice"], layout) + steps
+    return {name: fields[name] for name in sorted(fields)}
 
 
 def right_answers(pair: Pair | ResponseSet, lead: str, mended: str | None = None) -> dict[str, str]:
@@ -133,13 +140,13 @@ def right_answers(pair: Pair | ResponseSet, lead: str, mended: str | None = None
 
 def is_failed(answers: Sheet, right: Mapping[str, str]) -> bool:
     """Whether any question of a check was answered otherwise; of a scale, which response was to be rated higher."""
-    return any(not _agrees(answers.get(name, {}), asked) for name, asked in right.items())
+    return any(not _agrees(answers.get(name, {}), claim) for name, claim in right.items())
 
 
-def _agrees(answer: Mapping[str, Any], asked: str) -> bool:
+def _agrees(answer: Mapping[str, Any], claim: str) -> bool:
     if "scores" in answer or "ranks" in answer:
-        return holds(answer, asked)
-    return bool(answer.get("choice") == asked)
+        return holds(answer, claim)
+    return bool(answer.get("choice") == claim)
 
 
 def wrong_key(pair: Pair | ResponseSet, questions: Sequence[AskedQuestion]) -> str:
@@ -148,7 +155,7 @@ def wrong_key(pair: Pair | ResponseSet, questions: Sequence[AskedQuestion]) -> s
         return wrong_claim(pair, questions)
     if pair.kind != "check":
         return ""
-    known = {one.name: one for one in questions if one.makes_votes}
+    known = {question.name: question for question in questions if question.makes_votes}
     for name, choice in right_answers(pair, next(iter(known), "")).items():
         if questions and name not in known:
             return f"asks {name!r}, which is no question of hit.toml that makes votes ({', '.join(known)})"
@@ -159,13 +166,13 @@ def wrong_key(pair: Pair | ResponseSet, questions: Sequence[AskedQuestion]) -> s
 
 def read_numbers(question: AskedQuestion, form: Mapping[str, str]) -> dict[str, Any]:
     """What was given to each place: points of a scale, or ranks from 1; the fields are `q-NAME-0`, `q-NAME-1`, ..."""
-    given: list[str] = []
-    while (value := form.get(f"q-{question.name}-{len(given)}")) is not None:
-        given.append(value)
-    most = question.points if question.kind == "likert" else len(given)
-    if not given or not all(value in {str(number) for number in range(1, most + 1)} for value in given):
+    texts: list[str] = []
+    while (value := form.get(f"q-{question.name}-{len(texts)}")) is not None:
+        texts.append(value)
+    most = question.points if question.kind == "likert" else len(texts)
+    if not texts or not all(value in {str(number) for number in range(1, most + 1)} for value in texts):
         raise Incomplete(f"{question.name} needs a number from 1 to {most} for each response")
-    numbers = [int(value) for value in given]
+    numbers = [int(value) for value in texts]
     if question.kind == "likert":
         return {"by_place": numbers, "points": question.points}
     if question.tie == "none" and len(set(numbers)) < len(numbers):
@@ -183,17 +190,18 @@ def numbers_turned(answer: Mapping[str, Any], layout: str) -> dict[str, Any]:
     >>> numbers_turned({"by_place": [4], "points": 5}, "0")
     {'choice': '4', 'scores': [4], 'points': 5}
     """
-    order, given = option_order(layout), answer["by_place"]
-    if len(given) < len(order):
+    order, by_place = option_order(layout), answer["by_place"]
+    if len(by_place) < len(order):
         raise Incomplete("every response needs a number")
-    if len(given) > len(order):
+    if len(by_place) > len(order):
         raise NoAnswer("there are fewer responses")
-    mine = [given[order.index(str(index))] for index in range(len(order))]
+    by_response = [by_place[order.index(str(index))] for index in range(len(order))]
     if "points" not in answer:
-        ranks = [1 + sum(other < one for other in mine) for one in mine]  # 1, 1, 2 says what 1, 1, 3 says
+        # 1, 1, 2 says what 1, 1, 3 says
+        ranks = [1 + sum(other_number < number for other_number in by_response) for number in by_response]
         return {"choice": order_of(ranks), "ranks": ranks}
-    choice = str(mine[0]) if len(mine) == 1 else order_of([-one for one in mine])
-    return {"choice": choice, "scores": mine, "points": answer["points"]}
+    choice = str(by_response[0]) if len(by_response) == 1 else order_of([-number for number in by_response])
+    return {"choice": choice, "scores": by_response, "points": answer["points"]}
 
 
 def numbers_by_place(answer: Mapping[str, Any], layout: str) -> Numbers:
@@ -202,8 +210,8 @@ def numbers_by_place(answer: Mapping[str, Any], layout: str) -> Numbers:
     >>> numbers_by_place({"scores": [2, 4], "points": 5}, "10")
     [4, 2]
     """
-    mine = answer["scores"] if "scores" in answer else answer["ranks"]
-    return [mine[int(index)] for index in option_order(layout)]
+    by_response = answer["scores"] if "scores" in answer else answer["ranks"]
+    return [by_response[int(index)] for index in option_order(layout)]
 
 
 def holds(answer: Mapping[str, Any], claim: str) -> bool:
@@ -217,32 +225,35 @@ def holds(answer: Mapping[str, Any], claim: str) -> bool:
     if not answer:
         return False
     height = answer["scores"] if "scores" in answer else [-rank for rank in answer["ranks"]]
-    word, colon, one = claim.partition(":")
+    word, colon, response = claim.partition(":")
     if not colon:
         above, _, below = claim.partition(">")
         return bool(height[int(above)] > height[int(below)])
-    mine = height[int(one)]
-    others = [value for index, value in enumerate(height) if index != int(one)]
+    own_height = height[int(response)]
+    other_heights = [value for index, value in enumerate(height) if index != int(response)]
     if word in ("low", "high"):
-        twice_above_middle = 2 * mine - (answer["points"] + 1)
+        twice_above_middle = 2 * own_height - (answer["points"] + 1)
         return bool(twice_above_middle < 0 if word == "low" else twice_above_middle > 0)
-    return all(bool(mine > other if word == "best" else mine < other) for other in others)
+    return all(
+        bool(own_height > other_height if word == "best" else own_height < other_height)
+        for other_height in other_heights
+    )
 
 
-def wrong_claim(one: ResponseSet, questions: Sequence[AskedQuestion]) -> str:
+def wrong_claim(response_set: ResponseSet, questions: Sequence[AskedQuestion]) -> str:
     """Why this set cannot be asked what hit.toml asks, or a check what it asks; empty if it can."""
     ranked = [question for question in questions if question.kind == "ranking"]
-    if ranked and len(one.responses) < 2:
+    if ranked and len(response_set.responses) < 2:
         return f"has one response, and the question {ranked[0].name} ranks several"
     strict = [question.name for question in ranked if question.tie == "none"]
-    if strict and len({response.text for response in one.responses}) < len(one.responses):
+    if strict and len({response.text for response in response_set.responses}) < len(response_set.responses):
         return (
             f'has two responses with the same text, and the ranking {strict[0]} allows no equal ranks: set tie = "one" '
             "there, or leave such sets out (generation together --distinct)"
         )
     known = {question.name: question for question in questions if question.makes_votes}
     lead = next(iter(known))
-    for name, claim in {**({lead: one.answer} if one.answer else {}), **one.answers}.items():
+    for name, claim in {**({lead: response_set.answer} if response_set.answer else {}), **response_set.answers}.items():
         if name not in known:
             return f"asks {name!r}, which is no question of hit.toml that is counted ({', '.join(known)})"
         if known[name].kind == "ranking" and claim.startswith(("low:", "high:")):

@@ -42,16 +42,16 @@ def save_answer(
     if not token.isalnum():  # PostgreSQL would not even take a NUL
         raise Refused("no lease has such a name")
     names = {"token": token, "rater": seat.rater, "seat": seat.sitting}
-    beside = ((sql.ITS_OUTCOMES, {"rater": seat.rater}), shown_checks(seat)) if moment.rules.checks else ()
-    found, *more = fetch(moment.connection, (sql.CLAIM, names), *beside)
-    outcomes, shown = more or (None, None)
-    if not found:
+    check_queries = ((sql.ITS_OUTCOMES, {"rater": seat.rater}), shown_checks(seat)) if moment.rules.checks else ()
+    claims, *check_rows = fetch(moment.connection, (sql.CLAIM, names), *check_queries)
+    outcomes, seen_checks = check_rows or (None, None)
+    if not claims:
         raise Refused("no lease of this rater")
-    row = found[0]
+    row = claims[0]
     if row.state == "answered":
         differs = _differs(moment, row, choice)
         event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair, differs=differs)
-        return "again", shown
+        return "again", seen_checks
     if row.first is None:
         moment.needs_study()  # the first vote says of whom the study is
     if not fits(row.first, row.source):
@@ -61,13 +61,13 @@ def save_answer(
     if judges and (outcomes is None or standing.moves(row, outcomes, bool(failed), gate, waits=_waits(row))):
         moment.needs_study()
         standing.settle(moment.connection, moment.rules.assignment, gate, moment.now, row.rater)
-    return saved, shown
+    return saved, seen_checks
 
 
-def _differs(moment: Moment, row: Any, given: Given) -> bool:
+def _differs(moment: Moment, row: Any, sent_answer: Given) -> bool:
     """Whether an answer that came again is another one: a double click or a lost reply repeats the same."""
     (first,) = fetch(moment.connection, (sql.CHOICE_OF_LEASE, {"lease": row.lease}))
-    choice, _ = _by_response(moment, given, row.left)
+    choice, _ = _by_response(moment, sent_answer, row.left)
     return bool(first) and first[0].choice != choice
 
 
@@ -101,15 +101,15 @@ def _plausible(seconds: float | None, since: float) -> float:
     return round(page, 3)
 
 
-def _store(moment: Moment, seat: Seat, row: Any, given: Given, seconds: float) -> tuple[Saved, bool | None]:
+def _store(moment: Moment, seat: Seat, row: Any, sent_answer: Given, seconds: float) -> tuple[Saved, bool | None]:
     """Write the vote; with it, whether a check was failed, or None after any other pair."""
-    check, held, rules = row.kind in CHECKS, row.state == "held", moment.rules.assignment
-    late = not held or row.expires <= moment.now  # of a check too, which must answer as any pair does
+    check, is_held, rules = row.kind in CHECKS, row.state == "held", moment.rules.assignment
+    late = not is_held or row.expires <= moment.now  # of a check too, which must answer as any pair does
     aside, waits = row.withdrawn is not None, _waits(row)
     may = not check and is_eligible(row.status, late=late, aside=aside, late_votes=rules.late_votes)
     placed = may and row.votes < rules.votes_per_pair  # it is the last to come: the first k have the places
     counted = placed and not waits
-    choice, answers = _by_response(moment, given, row.left)
+    choice, answers = _by_response(moment, sent_answer, row.left)
     failed = _fails(moment, choice, answers, row) if check else None
     facts = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds}
     facts |= {"late": int(late), "counted": int(counted), "failed": None if failed is None else int(failed)}
@@ -119,31 +119,33 @@ def _store(moment: Moment, seat: Seat, row: Any, given: Given, seconds: float) -
         moment.connection,
         (sql.INSERT_VOTE, facts | whose | {"answers": None if answers is None else json.dumps(answers)}),
         (sql.CLOSE_LEASE, {"this": row.lease, "seat": seat.sitting}),
-        recount(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(held)),
-        event_log.entry("answered", moment.now, row.rater, row.pair, sitting=seat.sitting, **facts, **_told(answers)),
+        recount(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(is_held)),
+        event_log.entry(
+            "answered", moment.now, row.rater, row.pair, sitting=seat.sitting, **facts, **_choices_for_log(answers)
+        ),
         (sql.SET_LAST_VOTE, {"this": row.rater, "lease": row.lease}),  # the vote has its number by now
     )
     return "late" if late else "saved", failed
 
 
-def _by_response(moment: Moment, given: Given, layout: str) -> tuple[str, Sheet | None]:
+def _by_response(moment: Moment, sent_answer: Given, layout: str) -> tuple[str, Sheet | None]:
     """The choice, which with several questions is that of the leading one, and all answers."""
     lead = moment.rules.hit.lead
-    if bool(moment.rules.hit.questions) is isinstance(given, str):
+    if bool(moment.rules.hit.questions) is isinstance(sent_answer, str):
         raise Refused("one question was asked and several were answered, or the other way round")
-    if isinstance(given, str):
-        return moment.rules.form.answer_of(given, layout), None
+    if isinstance(sent_answer, str):
+        return moment.rules.form.answer_of(sent_answer, layout), None
     if lead is None:
-        comments = {name: answer for name, answer in given.items() if name != CHOSEN}
-        return moment.rules.form.answer_of(given[CHOSEN]["choice"], layout), comments
-    answers = turned_back(given, layout)
+        comments = {name: answer for name, answer in sent_answer.items() if name != CHOSEN}
+        return moment.rules.form.answer_of(sent_answer[CHOSEN]["choice"], layout), comments
+    answers = turned_back(sent_answer, layout)
     return answers[lead.name]["choice"], answers
 
 
-def _told(answers: Sheet | None) -> dict[str, Sheet]:
+def _choices_for_log(answers: Sheet | None) -> dict[str, Sheet]:
     """What the event log keeps: not a word that a rater wrote, so that what is taken back or forgotten is gone."""
-    told = {name: answer for name, answer in (answers or {}).items() if "text" not in answer}
-    return {"answers": told} if told else {}
+    choices = {name: answer for name, answer in (answers or {}).items() if "text" not in answer}
+    return {"answers": choices} if choices else {}
 
 
 def _waits(row: Any) -> bool:
@@ -181,19 +183,21 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
         return None
     if seated.status == "blocked" or seated.state != "running":
         return None
-    given = sa.select(votes, leases.c.attempt, leases.c.sitting).where(votes.c.vote == seated.last_vote)
-    row = moment.connection.execute(given.join(leases, votes.c.lease == leases.c.lease)).one()
+    query = sa.select(votes, leases.c.attempt, leases.c.sitting).where(votes.c.vote == seated.last_vote)
+    row = moment.connection.execute(query.join(leases, votes.c.lease == leases.c.lease)).one()
     if row.sitting != seated.seat.sitting:
         return None
     attempt = row.attempt + 1
-    held: dict[str, Any] = {
+    lease_values: dict[str, Any] = {
         "state": "held",
         "attempt": attempt,
         "token": lease_token(moment.secret, row.rater, row.pair, attempt),
     }
     expires = moment.now + moment.rules.assignment.lease_seconds
-    here = leases.c.lease == row.lease
-    moment.connection.execute(sa.update(leases).where(here).values(**held, issued=moment.now, expires=expires))
+    this_lease = leases.c.lease == row.lease
+    moment.connection.execute(
+        sa.update(leases).where(this_lease).values(**lease_values, issued=moment.now, expires=expires)
+    )
     moment.connection.execute(sa.delete(votes).where(votes.c.vote == row.vote))
     seat = sa.and_(sittings.c.rater == seated.seat.rater, sittings.c.sitting == seated.seat.sitting)
     moment.connection.execute(sa.update(sittings).where(seat).values(finished=None))
@@ -203,7 +207,7 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
     later(moment.connection, recount(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
     standing.count_anew(moment.connection, moment.rules.assignment, [row.pair])
     standing.settle(moment.connection, moment.rules.assignment, moment.rules.gate, moment.now, row.rater)
-    return TakenBack(held["token"], _fields(moment, row))
+    return TakenBack(lease_values["token"], _fields(moment, row))
 
 
 def _fields(moment: Moment, row: Any) -> Mapping[str, str]:

@@ -52,7 +52,7 @@ class Fewest:
 
     pair: str
     votes: int
-    held: int
+    leases: int
 
 
 @lru_cache(4096)
@@ -69,11 +69,11 @@ def check_places(assignment: AssignmentRules, block: int, *, seed: int, rater: s
 
 def later_checks(assignment: AssignmentRules, start: int, stop: int, *, seed: int, rater: str) -> int:
     """How many of a rater's real pairs number `start` to `stop` - 1, over all sittings, are followed by a check."""
-    size, found = assignment.pairs_per_sitting, 0
+    size, number = assignment.pairs_per_sitting, 0
     for block in range(start // size, -(-stop // size)):
         places = check_places(assignment, block, seed=seed, rater=rater)
-        found += sum(start <= block * size + place < stop for place in places)
-    return found
+        number += sum(start <= block * size + place < stop for place in places)
+    return number
 
 
 def check_is_due(assignment: AssignmentRules, life: Life, *, seed: int, rater: str) -> bool:
@@ -99,7 +99,7 @@ def verdict(fewest: Fewest | None, assignment: AssignmentRules) -> PairVerdict:
     """Show that pair; or wait, because every pair left is in other raters' hands; or nothing is left for this rater."""
     if fewest is None:
         return "finished"
-    return "show" if fewest.votes + fewest.held < assignment.votes_per_pair else "wait"
+    return "show" if fewest.votes + fewest.leases < assignment.votes_per_pair else "wait"
 
 
 def is_eligible(status: RaterStatus, *, late: bool, aside: bool, late_votes: LatePolicy) -> bool:

@@ -57,8 +57,8 @@ def refuse_changes(store: Store, hit: Hit) -> None:
     with store.read() as connection:
         before = kept_hit(connection)
         changes = changed_keys(before, hit) if before else []
-        for change in sorted(changes, key=lambda one: one.name != "form"):  # whose texts are others by default
-            _refuse(connection, change, [one.name for one in changes], hit)
+        for change in sorted(changes, key=lambda change: change.name != "form"):  # whose texts are others by default
+            _refuse(connection, change, [change.name for change in changes], hit)
 
 
 def take_up(store: Store, hit: Hit, now: float) -> list[str]:
@@ -91,9 +91,9 @@ def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str
     """One sentence on why, and the way out."""
     if change.name == "form" and connection.scalar(sa.select(leases.c.lease).limit(1)) is not None:
         raise InputError(f"form was changed, but raters were shown what the old one shows. {WAY_OUT}")
-    if change.name in ("question", "questions") and _any(connection, votes.c.failed.is_(None)):
+    if change.name in ("question", "questions") and _has_vote(connection, votes.c.failed.is_(None)):
         raise InputError(f"{change.name} was changed, but the votes so far answer the old one. {WAY_OUT}")
-    if change.name == "texts" and _any(connection, votes.c.failed.is_(None)):
+    if change.name == "texts" and _has_vote(connection, votes.c.failed.is_(None)):
         _refuse_another_question(change, hit)
     if change.name in ("consent_text", "texts") and "consent_version" not in changed:
         raise InputError(f"{change.name} was changed: raise consent_version too, so that everybody is asked again.")
@@ -106,7 +106,7 @@ def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str
             f"{change.name} was changed, but the study was launched ({', '.join(launched)}) with {change.before}: "
             f"people are paid and sent back by that. {WAY_OUT}"
         )
-    if change.name == "first_checks" and change.after > change.before and _any(connection, votes.c.vote > 0):
+    if change.name == "first_checks" and change.after > change.before and _has_vote(connection, votes.c.vote > 0):
         raise InputError(
             f"first_checks was {change.before}, is {change.after}, but raters have begun by the old number, and their "
             f"votes would wait for checks that many will never come back to answer. {WAY_OUT} "
@@ -116,11 +116,13 @@ def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str
 
 def _refuse_another_question(texts: ChangedKey, hit: Hit) -> None:
     """What raters of a language were asked stays what they are asked; a language that is new has no votes yet."""
-    before, after = ({one["language"]: one for one in kept} for kept in (texts.before, texts.after))
-    words = [text for one in hit.questions for text in (one.ask, *one.strength, *one.labels)]
+    before, after = (
+        {text["language"]: text for text in language_texts} for language_texts in (texts.before, texts.after)
+    )
+    words = [text for question in hit.questions for text in (question.ask, *question.strength, *question.labels)]
 
-    def asks(given: Mapping[str, Any]) -> tuple[Any, ...]:
-        return (given.get("question"), *(given.get("words", {}).get(text) for text in words))
+    def asks(language_texts: Mapping[str, Any]) -> tuple[Any, ...]:
+        return (language_texts.get("question"), *(language_texts.get("words", {}).get(text) for text in words))
 
     for language, was in before.items():
         if asks(was) != asks(after.get(language, {})):
@@ -130,15 +132,15 @@ def _refuse_another_question(texts: ChangedKey, hit: Hit) -> None:
             )
 
 
-def _any(connection: sa.Connection, of: sa.ColumnElement[bool]) -> bool:
-    return connection.scalar(sa.select(votes.c.vote).where(of).limit(1)) is not None
+def _has_vote(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> bool:
+    return connection.scalar(sa.select(votes.c.vote).where(condition).limit(1)) is not None
 
 
 def _offer(connection: sa.Connection, hit: Hit) -> None:
     """Identical pairs follow `identical`, but one that was shown stays with people: no automatic tie joins it."""
-    seen = sa.exists().where(leases.c.pair == pairs.c.pair)
+    was_shown = sa.exists().where(leases.c.pair == pairs.c.pair)
     rows = connection.execute(
-        sa.select(pairs.c.pair, pairs.c.offered, pairs.c.body).where(pairs.c.kind != "check", ~seen)
+        sa.select(pairs.c.pair, pairs.c.offered, pairs.c.body).where(pairs.c.kind != "check", ~was_shown)
     )
     wanted = int(hit.identical == "show")
     changed = [row.pair for row in rows if row.offered != wanted and json.loads(row.body).get("identical")]

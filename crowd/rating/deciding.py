@@ -53,8 +53,8 @@ def mend(store: Store, check: str, answer: str, now: float) -> Decided:
         before = row.mended or key_in(row.body)
         connection.execute(sa.update(pairs).where(pairs.c.pair == check).values(mended=answer))
         _judge_anew(connection, check, answer)
-        told: dict[str, Any] = {"failed": failed} if (failed := _failed_sheets(connection, check)) else {}
-        event_log.append(connection, "mended", now, pair=check, answer=answer, before=before, **told)
+        sheet_outcomes: dict[str, Any] = {"failed": failed} if (failed := _failed_sheets(connection, check)) else {}
+        event_log.append(connection, "mended", now, pair=check, answer=answer, before=before, **sheet_outcomes)
         turn_revision(connection)
         rules = rules_in_force(connection)
         effect = standing.settle(connection, rules.assignment, rules.gate, now)
@@ -74,8 +74,8 @@ def _judge_anew(connection: sa.Connection, check: str, answer: str) -> None:
         _judge_sheets_anew(connection, check, answer, hit.lead.name)
         return
     for choice in connection.scalars(sa.select(votes.c.choice).where(votes.c.pair == check).distinct()).all():
-        given = sa.update(votes).where(votes.c.pair == check, votes.c.choice == choice)
-        connection.execute(given.values(failed=int(fails(choice, answer))))
+        update = sa.update(votes).where(votes.c.pair == check, votes.c.choice == choice)
+        connection.execute(update.values(failed=int(fails(choice, answer))))
 
 
 def _judge_sheets_anew(connection: sa.Connection, check: str, answer: str, lead: str) -> None:
@@ -91,8 +91,8 @@ def _judge_sheets_anew(connection: sa.Connection, check: str, answer: str, lead:
 
 def _failed_sheets(connection: sa.Connection, check: str) -> dict[str, int]:
     """Lease -> whether it failed, for the log, which does not hold what a check asks beside its first question."""
-    mine = sa.and_(votes.c.pair == check, votes.c.answers.is_not(None))
-    return {str(row.lease): row.failed for row in connection.execute(sa.select(votes).where(mine))}
+    has_sheet = sa.and_(votes.c.pair == check, votes.c.answers.is_not(None))
+    return {str(row.lease): row.failed for row in connection.execute(sa.select(votes).where(has_sheet))}
 
 
 def find_rater(store: Store, name: str) -> str | None:
@@ -100,7 +100,7 @@ def find_rater(store: Store, name: str) -> str | None:
     with store.read() as connection:
         values = settings(connection)
         invited = invited_id(keys_in(values).people, name)
-        names = [*(rater_hash(values["rater_key"], one) for one in (name, invited)), name]
+        names = [*(rater_hash(values["rater_key"], worker) for worker in (name, invited)), name]
         return connection.scalars(sa.select(raters.c.rater).where(raters.c.rater.in_(names))).first()
 
 

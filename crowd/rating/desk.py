@@ -68,18 +68,18 @@ def _by_rules_in_force(act: Callable[Concatenate[Desk, P], R]) -> Callable[Conca
     """
 
     @wraps(act)
-    def again(desk: Desk, /, *args: P.args, **named: P.kwargs) -> R:
+    def again(desk: Desk, /, *args: P.args, **keywords: P.kwargs) -> R:
         turns = 0
         for _ in range(CHANGES_AT_ONCE):
             try:
-                return act(desk, *args, **named)
+                return act(desk, *args, **keywords)
             except StaleRules:
                 desk.read_rules()
             except LostTurn:
                 turns += 1
                 if turns == MOST_TURNS:
                     raise
-        return act(desk, *args, **named)
+        return act(desk, *args, **keywords)
 
     return again
 
@@ -245,9 +245,9 @@ class Desk:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
             is_certain = reserving.is_certain(moment, seated)
-            seen = leasing.step_without_writing(moment, seated, is_certain=is_certain)
-        if seen is not None:
-            return seen
+            step = leasing.step_without_writing(moment, seated, is_certain=is_certain)
+        if step is not None:
+            return step
         return self._with_rows_locked(seat, "", lambda moment: leasing.next_step(moment, seat))
 
     def _with_rows_locked(self, seat: Seat, token: str, act: Callable[[Moment], R]) -> R:
@@ -271,21 +271,21 @@ class Desk:
 
     def reads(self, seat: Seat, language: str) -> None:
         """Record the language in which this rater reads from now on."""
-        mine = raters.c.rater == seat.rater
+        is_rater = raters.c.rater == seat.rater
         with self._write() as connection:
-            if connection.scalar(sa.select(raters.c.language).where(mine)) != language:
-                connection.execute(sa.update(raters).where(mine).values(language=language))
+            if connection.scalar(sa.select(raters.c.language).where(is_rater)) != language:
+                connection.execute(sa.update(raters).where(is_rater).values(language=language))
                 event_log.append(connection, "language", self.clock(), seat.rater, language=language)
 
     @_by_rules_in_force
-    def tell_about(self, seat: Seat, told: Mapping[str, str]) -> Step:
+    def tell_about(self, seat: Seat, answers: Mapping[str, str]) -> Step:
         """Keep what a rater told about themselves; the first time holds. The log says that, not what, they told."""
         with self._write() as connection:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
             if seated.consent == self.rules.hit.consent_version and seated.about is None:
-                kept = json.dumps(dict(told), ensure_ascii=False)
-                connection.execute(sa.update(raters).where(raters.c.rater == seat.rater).values(about=kept))
+                text = json.dumps(dict(answers), ensure_ascii=False)
+                connection.execute(sa.update(raters).where(raters.c.rater == seat.rater).values(about=text))
                 event_log.append(connection, "described", moment.now, seat.rater)
                 reserving.prolong(moment, seated)
             return leasing.next_step(moment, seat)
@@ -295,19 +295,19 @@ class Desk:
         if not self.rules.hit.asked_of_rater("after"):
             return ""
         with self.store.read() as connection:
-            told = connection.scalar(sa.select(raters.c.told).where(raters.c.rater == seat.rater))
-        return "asked" if told is None else "told"
+            answers = connection.scalar(sa.select(raters.c.told).where(raters.c.rater == seat.rater))
+        return "asked" if answers is None else "told"
 
     @_by_rules_in_force
-    def tell_at_end(self, seat: Seat, told: ToldOfRater) -> None:
+    def tell_at_end(self, seat: Seat, profile: ToldOfRater) -> None:
         """Keep what a rater told at the end of a sitting; the first time holds, and only who has answered is asked."""
         with self._write() as connection:
             moment = self._moment(connection)
             seated = seated_rater(moment, seat)
-            mine = sa.and_(raters.c.rater == seat.rater, raters.c.told.is_(None))
+            is_untold = sa.and_(raters.c.rater == seat.rater, raters.c.told.is_(None))
             if seated.consent == self.rules.hit.consent_version and seated.done:
-                kept = json.dumps(dataclasses.asdict(told), ensure_ascii=False)
-                if connection.execute(sa.update(raters).where(mine).values(told=kept)).rowcount:
+                text = json.dumps(dataclasses.asdict(profile), ensure_ascii=False)
+                if connection.execute(sa.update(raters).where(is_untold).values(told=text)).rowcount:
                     event_log.append(connection, "described", moment.now, seat.rater, when="after")
 
     @_by_rules_in_force
@@ -339,12 +339,12 @@ class Desk:
         """Store an answer once, however often it is sent, and go on to the next place."""
 
         def save(moment: Moment) -> tuple[answering.Saved, Step]:
-            saved, shown = answering.save_answer(moment, seat, token, choice, seconds)
+            saved, seen_checks = answering.save_answer(moment, seat, token, choice, seconds)
             if self.rules.hit.page_events and noticed and saved != "again":
                 answering.keep_noticed(moment, seat, token, noticed)
             if self.rules.hit.program_trap and trapped and saved != "again":
                 answering.keep_trapped(moment, seat, token)
-            return saved, leasing.next_step(moment, seat, shown)
+            return saved, leasing.next_step(moment, seat, seen_checks)
 
         return self._with_rows_locked(seat, token if token.isalnum() else "", save)
 
@@ -377,13 +377,13 @@ def _begin(moment: Moment, rater: str, arriving: identities.Arriving) -> int:
     person = None if rater == arriving.person else arriving.person
     known, before = fetch(connection, (_KNOWN, who), (_BEFORE, who))
     if not known:
-        asked = asked_of(0, moment.rules.gate, None)
+        first_checks = asked_of(0, moment.rules.gate, None)
         version = version_for(connection, moment.rules.assignment.votes_per_pair)
         newcomer = {"rater": rater, "source": source, "arrived": moment.now, "person": person}
         newcomer |= {"status": standing([], moment.rules.gate)}
-        later(connection, (_NEWCOMER, {**newcomer, "version": version, "asked": asked, "instructed": 0}))
-        if asked is not None:
-            event_log.append(connection, "admitted", moment.now, rater, asked=asked)
+        later(connection, (_NEWCOMER, {**newcomer, "version": version, "asked": first_checks, "instructed": 0}))
+        if first_checks is not None:
+            event_log.append(connection, "admitted", moment.now, rater, asked=first_checks)
         if person is not None:
             identities.take_along(moment, rater, person)
     number, answered = 1 + (before[0].sittings or 0), before[0].answered
@@ -391,9 +391,9 @@ def _begin(moment: Moment, rater: str, arriving: identities.Arriving) -> int:
     length, paid_apart = length_of_sitting(moment.rules.assignment, answered), source in ASKED_LATER
     if paid_apart:
         reserving.release_idle(moment, arriving.person)
-    there = min(length, leasing.left_for(moment, rater, length, held=not paid_apart))
+    pairs_now = min(length, leasing.left_for(moment, rater, length, with_held=not paid_apart))
     if not paid_apart:
         reserving.move(moment, rater, number)
-    slots = "." * there + leasing.UNTOLD * (length - there)
+    slots = "." * pairs_now + leasing.UNTOLD * (length - pairs_now)
     later(connection, (_NO_UNDO, {"this": rater}), (_BEGUN, {**line, "slots": slots}))
     return number

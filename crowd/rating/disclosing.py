@@ -63,11 +63,13 @@ def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
     row = connection.execute(sa.select(raters).where(raters.c.rater == rater)).one_or_none()
     if row is None:
         return None
-    told = json.loads(row.told or '{"answers": {}, "comments": {}}')
-    given = connection.execute(sa.select(votes).where(votes.c.rater == rater).order_by(votes.c.vote)).all()
-    sheets = [json.loads(one.answers) for one in given if one.answers]
+    last_answers = json.loads(row.told or '{"answers": {}, "comments": {}}')
+    rater_votes = connection.execute(sa.select(votes).where(votes.c.rater == rater).order_by(votes.c.vote)).all()
+    sheets = [json.loads(vote.answers) for vote in rater_votes if vote.answers]
     texts = sum("text" in answer for sheet in sheets for answer in sheet.values())
-    seen = sa.select(sa.func.count()).select_from(leases).where(leases.c.rater == rater, leases.c.state != "reserved")
+    shown_pairs = (
+        sa.select(sa.func.count()).select_from(leases).where(leases.c.rater == rater, leases.c.state != "reserved")
+    )
     return KnownRater(
         rater=rater,
         arrived=row.arrived,
@@ -75,13 +77,13 @@ def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
         consented=row.consented,
         language=row.language,
         visits=_visits(connection, rater),
-        profile=json.loads(row.about or "{}") | told["answers"],
-        comments=len(told["comments"]) + texts,
-        shown=connection.scalar(seen) or 0,
-        answered=len(given),
-        first=min((one.submitted for one in given), default=None),
-        last=max((one.submitted for one in given), default=None),
-        seconds=sum(one.seconds or 0.0 for one in given),
+        profile=json.loads(row.about or "{}") | last_answers["answers"],
+        comments=len(last_answers["comments"]) + texts,
+        shown=connection.scalar(shown_pairs) or 0,
+        answered=len(rater_votes),
+        first=min((vote.submitted for vote in rater_votes), default=None),
+        last=max((vote.submitted for vote in rater_votes), default=None),
+        seconds=sum(vote.seconds or 0.0 for vote in rater_votes),
         noticed=_noticed(connection, rater),
         followed=_followed(connection, rater),
         paid=_paid(connection, rater),
@@ -101,17 +103,19 @@ def _visits(connection: sa.Connection, rater: str) -> list[KnownVisit]:
 def _noticed(connection: sa.Connection, rater: str) -> tuple[int, int, int]:
     query = sa.select(events.c.data).where(events.c.rater == rater, events.c.kind == "noticed")
     counts = [json.loads(data) for data in connection.scalars(query)]
-    left, copied, pasted = (sum(one.get(name, 0) for one in counts) for name in ("left", "copied", "pasted"))
-    return left, copied, pasted
+    times_left, copied, pasted = (
+        sum(event_counts.get(name, 0) for event_counts in counts) for name in ("left", "copied", "pasted")
+    )
+    return times_left, copied, pasted
 
 
 def _followed(connection: sa.Connection, rater: str) -> int:
-    mine = sa.select(sa.func.count()).where(events.c.rater == rater, events.c.kind == "trapped")
-    return connection.scalar(mine) or 0
+    query = sa.select(sa.func.count()).where(events.c.rater == rater, events.c.kind == "trapped")
+    return connection.scalar(query) or 0
 
 
 def _paid(connection: sa.Connection, rater: str) -> list[tuple[Decimal, str]]:
-    mine = sa.and_(payments.c.source == payouts.c.market, payments.c.key == payouts.c.submission)
-    query = sa.select(payouts.c.amount, payouts.c.currency).join(payments, mine)
+    is_same_visit = sa.and_(payments.c.source == payouts.c.market, payments.c.key == payouts.c.submission)
+    query = sa.select(payouts.c.amount, payouts.c.currency).join(payments, is_same_visit)
     query = query.where(payments.c.rater == rater, payouts.c.state.in_(LEFT_US))
     return [(Decimal(amount), currency) for amount, currency in connection.execute(query) if Decimal(amount)]

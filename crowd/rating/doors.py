@@ -20,9 +20,9 @@ DOORS = "doors"
 
 def doors(connection: sa.Connection) -> Mapping[Source, Sequence[str]]:
     """The doors that were launched, each with the tasks that it lets in; none named: people of any."""
-    kept = connection.scalar(sa.select(study_settings.c.value).where(study_settings.c.key == DOORS))
-    found: Mapping[Source, Sequence[str]] = json.loads(kept) if kept else {}
-    return found
+    text = connection.scalar(sa.select(study_settings.c.value).where(study_settings.c.key == DOORS))
+    tasks_by_source: Mapping[Source, Sequence[str]] = json.loads(text) if text else {}
+    return tasks_by_source
 
 
 def open_door(connection: sa.Connection, source: Source, tasks: Sequence[str]) -> None:

@@ -71,25 +71,25 @@ def at_cap(connection: sa.Connection, rater: str, assignment: AssignmentRules) -
     """Whether this rater has given as many judgements as `max_votes_per_rater` allows."""
     if assignment.max_votes_per_rater is None:
         return False
-    mine = sa.and_(votes.c.rater == rater, votes.c.failed.is_(None))
-    number = connection.scalar(sa.select(sa.func.count()).select_from(votes).where(mine)) or 0
+    is_judgement = sa.and_(votes.c.rater == rater, votes.c.failed.is_(None))
+    number = connection.scalar(sa.select(sa.func.count()).select_from(votes).where(is_judgement)) or 0
     return number >= assignment.max_votes_per_rater
 
 
-def ending(found: Outlook, *, whole: bool, stopped: bool, timed: bool = False) -> Ending:
+def ending(prospects: Outlook, *, is_full: bool, stopped: bool, timed: bool = False) -> Ending:
     """The word for it; what was promised and done comes first, then what holds for everybody, then for this rater.
 
-    >>> ending(Outlook(somebody=True, rater=True, now=True, at_cap=False), whole=False, stopped=False)
+    >>> ending(Outlook(somebody=True, rater=True, now=True, at_cap=False), is_full=False, stopped=False)
     'handed_in'
     """
-    if whole:
+    if is_full:
         return "done"
     if stopped:
         return "stopped"
-    if not found.somebody:
+    if not prospects.somebody:
         return "complete"
-    if found.at_cap:
+    if prospects.at_cap:
         return "cap"
-    if not found.rater:
+    if not prospects.rater:
         return "none_left"
     return "time" if timed else "handed_in"

@@ -47,51 +47,51 @@ class Others:
     ties: float
 
 
-def broken_rule(mine: Sequence[JudgedPair], others: Others, rules: Exclusion) -> str | None:
+def broken_rule(judgements: Sequence[JudgedPair], peers: Others, rules: Exclusion) -> str | None:
     """The first rule that these judgements break, as a clause with its numbers; None if they keep all."""
-    if len(mine) < rules.after:
+    if len(judgements) < rules.after:
         return None
     return (
-        _too_fast(mine, rules.seconds)
-        or _in_a_row(mine, rules.same)
-        or _too_many_left(mine, rules.left)
-        or _too_many_ties(mine, others.ties, rules.ties)
-        or _too_far_from_others(mine, others.answers, rules.agreement)
+        _too_fast(judgements, rules.seconds)
+        or _in_a_row(judgements, rules.same)
+        or _too_many_left(judgements, rules.left)
+        or _too_many_ties(judgements, peers.ties, rules.ties)
+        or _too_far_from_others(judgements, peers.answers, rules.agreement)
     )
 
 
-def _too_fast(mine: Sequence[JudgedPair], least: float | None) -> str | None:
-    taken = [one.seconds for one in mine if one.seconds is not None]
+def _too_fast(judgements: Sequence[JudgedPair], least: float | None) -> str | None:
+    taken = [judgement.seconds for judgement in judgements if judgement.seconds is not None]
     if least is None or not taken or (median := statistics.median(taken)) >= least:
         return None
     return f"seconds: the median of {len(taken)} is {median:.2f} s, below {least:g} s"
 
 
-def _in_a_row(mine: Sequence[JudgedPair], most: int | None) -> str | None:
-    run = max(len(list(group)) for _, group in groupby(one.pressed for one in mine))
+def _in_a_row(judgements: Sequence[JudgedPair], most: int | None) -> str | None:
+    run = max(len(list(group)) for _, group in groupby(judgement.pressed for judgement in judgements))
     return None if most is None or run < most else f"same: the same button {run} times in a row"
 
 
-def _too_many_left(mine: Sequence[JudgedPair], bound: float | None) -> str | None:
-    decided = [one.pressed for one in mine if one.pressed != "tie"]
-    left = decided.count("left")
-    if bound is None or (p := at_least(left, len(decided), 0.5)) > bound:
+def _too_many_left(judgements: Sequence[JudgedPair], bound: float | None) -> str | None:
+    decided = [judgement.pressed for judgement in judgements if judgement.pressed != "tie"]
+    left_count = decided.count("left")
+    if bound is None or (p := at_least(left_count, len(decided), 0.5)) > bound:
         return None
-    return f"left: {left} of {len(decided)} on the left, probability {p:.1g}"
+    return f"left: {left_count} of {len(decided)} on the left, probability {p:.1g}"
 
 
-def _too_many_ties(mine: Sequence[JudgedPair], share: float, bound: float | None) -> str | None:
-    ties = sum(one.pressed == "tie" for one in mine)
-    if bound is None or (p := at_least(ties, len(mine), share)) > bound:
+def _too_many_ties(judgements: Sequence[JudgedPair], share: float, bound: float | None) -> str | None:
+    ties = sum(judgement.pressed == "tie" for judgement in judgements)
+    if bound is None or (p := at_least(ties, len(judgements), share)) > bound:
         return None
-    return f"ties: {ties} of {len(mine)} where others have {share:.0%}, probability {p:.1g}"
+    return f"ties: {ties} of {len(judgements)} where others have {share:.0%}, probability {p:.1g}"
 
 
 def _too_far_from_others(
-    mine: Sequence[JudgedPair], answers: Mapping[str, Counter[str]], least: float | None
+    judgements: Sequence[JudgedPair], answers: Mapping[str, Counter[str]], least: float | None
 ) -> str | None:
-    same = sum(answers[one.pair][one.choice] for one in mine if one.pair in answers)
-    met = sum(answers[one.pair].total() for one in mine if one.pair in answers)
+    same = sum(answers[judgement.pair][judgement.choice] for judgement in judgements if judgement.pair in answers)
+    met = sum(answers[judgement.pair].total() for judgement in judgements if judgement.pair in answers)
     if least is None or not met or same / met >= least:
         return None
     return f"agreement: {same / met:.0%} of {met} answers of others are the same, below {least:.0%}"
@@ -102,38 +102,40 @@ def broken_rules(connection: sa.Connection, rules: Exclusion | None) -> dict[str
     if rules is None:
         return {}
     key = settings(connection)["rater_key"]
-    named = {*rules.raters, *(rater_hash(key, name) for name in rules.raters)}
+    named_raters = {*rules.raters, *(rater_hash(key, name) for name in rules.raters)}
     hit = kept_hit(connection)
-    given = _given(connection, FORMS[hit.form if hit else "pairs"])
+    by_rater = _read_judgements(connection, FORMS[hit.form if hit else "pairs"])
     answers, ties, total = defaultdict[str, Counter[str]](Counter), 0, 0
-    for mine in given.values():
-        for one in mine:
-            answers[one.pair][one.choice] += 1
-            ties, total = ties + (one.choice == "tie"), total + 1
-    found = {
+    for judgements in by_rater.values():
+        for judgement in judgements:
+            answers[judgement.pair][judgement.choice] += 1
+            ties, total = ties + (judgement.choice == "tie"), total + 1
+    clauses = {
         row.rater: "raters: named in hit.toml"
         for row in connection.execute(sa.select(raters.c.rater, raters.c.person))
-        if named & {row.rater, row.person}
+        if named_raters & {row.rater, row.person}
     }
-    for rater, mine in given.items():
-        own = sum(one.choice == "tie" for one in mine)
-        share = (ties - own) / (total - len(mine)) if total > len(mine) else 0.0
-        rest = {one.pair: answers[one.pair] - Counter([one.choice]) for one in mine}
-        if clause := broken_rule(mine, Others(rest, share), rules):
-            found.setdefault(rater, clause)
-    return found
+    for rater, judgements in by_rater.items():
+        own = sum(judgement.choice == "tie" for judgement in judgements)
+        share = (ties - own) / (total - len(judgements)) if total > len(judgements) else 0.0
+        other_answers = {
+            judgement.pair: answers[judgement.pair] - Counter([judgement.choice]) for judgement in judgements
+        }
+        if clause := broken_rule(judgements, Others(other_answers, share), rules):
+            clauses.setdefault(rater, clause)
+    return clauses
 
 
-def _given(connection: sa.Connection, form: HitForm) -> dict[str, list[JudgedPair]]:
+def _read_judgements(connection: sa.Connection, form: HitForm) -> dict[str, list[JudgedPair]]:
     v = votes.c
     query = sa.select(v.rater, v.pair, v.choice, v.left, v.seconds).join(raters, raters.c.rater == v.rater)
     query = query.where(v.failed.is_(None), raters.c.status != "blocked").order_by(v.vote)
-    found = defaultdict[str, list[JudgedPair]](list)
+    judgements = defaultdict[str, list[JudgedPair]](list)
     for row in connection.execute(query):
-        found[row.rater].append(
+        judgements[row.rater].append(
             JudgedPair(row.pair, decisive(row.choice), form.button(row.choice, row.left), row.seconds)
         )
-    return found
+    return judgements
 
 
 def mark_broken(connection: sa.Connection, rules: Exclusion | None, now: float) -> int:
@@ -141,11 +143,11 @@ def mark_broken(connection: sa.Connection, rules: Exclusion | None, now: float) 
 
     Of somebody forgotten the times and the id are gone, so what the rules said before stands while there are any.
     """
-    found = broken_rules(connection, rules)
+    clauses = broken_rules(connection, rules)
     known = connection.execute(sa.select(raters.c.rater, raters.c.broke)).all()
     if rules is not None:
         known = [row for row in known if not row.rater.startswith(FORGOTTEN)]
-    changed = {row.rater: found.get(row.rater) for row in known if row.broke != found.get(row.rater)}
+    changed = {row.rater: clauses.get(row.rater) for row in known if row.broke != clauses.get(row.rater)}
     for rater, clause in changed.items():
         connection.execute(sa.update(raters).where(raters.c.rater == rater).values(broke=clause))
         event_log.append(connection, "rule", now, rater, broke=clause)

@@ -30,25 +30,25 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
     with store.write() as connection:
         if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
             return None
-        kept = sum(_forget_one(connection, name, votes_per_pair, now) for name in siblings(connection, rater))
+        kept_votes = sum(_forget_one(connection, name, votes_per_pair, now) for name in siblings(connection, rater))
     _wipe(store)
-    return kept
+    return kept_votes
 
 
 def _forget_one(connection: sa.Connection, rater: str, votes_per_pair: int, now: float) -> int:
     # random, not a hash: whoever has the key and the id could make the hash again
     nobody = f"{FORGOTTEN}{secrets.token_hex(6)}"
-    held = sa.and_(leases.c.rater == rater, HOLDS_PLACE)
-    connection.execute(sa.update(leases).where(held).values(expires=now))
+    is_held = sa.and_(leases.c.rater == rater, HOLDS_PLACE)
+    connection.execute(sa.update(leases).where(is_held).values(expires=now))
     release_expired(connection, votes_per_pair, now)
     _revoke_invitations(connection, rater)
     _rename_payouts(connection, rater, nobody)
     for table in (payments, sittings):
         connection.execute(sa.delete(table).where(table.c.rater == rater))
-    kept = _rename(connection, rater, nobody)
+    kept_votes = _rename(connection, rater, nobody)
     _thin_events(connection, rater, nobody)
-    event_log.append(connection, "forgotten", now, nobody, votes=kept)
-    return kept
+    event_log.append(connection, "forgotten", now, nobody, votes=kept_votes)
+    return kept_votes
 
 
 def _revoke_invitations(connection: sa.Connection, rater: str) -> None:
@@ -66,34 +66,34 @@ def _rename_payouts(connection: sa.Connection, rater: str, nobody: str) -> None:
     """What was paid stays in the books, without the marketplace's name of the visit."""
     visits = connection.execute(sa.select(payments.c.source, payments.c.key).where(payments.c.rater == rater)).all()
     for n, visit in enumerate(visits):
-        mine = sa.and_(payouts.c.market == visit.source, payouts.c.submission == visit.key)
+        is_payout = sa.and_(payouts.c.market == visit.source, payouts.c.submission == visit.key)
         bare = {"submission": f"{nobody}-{n}", "handle": "", "why": ""}
-        connection.execute(sa.update(payouts).where(mine).values(bare))
-        here = sa.and_(holds.c.market == visit.source, holds.c.submission == visit.key)
-        connection.execute(sa.delete(holds).where(here))
+        connection.execute(sa.update(payouts).where(is_payout).values(bare))
+        is_hold = sa.and_(holds.c.market == visit.source, holds.c.submission == visit.key)
+        connection.execute(sa.delete(holds).where(is_hold))
 
 
-def _bare(clause: str | None) -> str | None:
+def _rule_name(clause: str | None) -> str | None:
     """The name of the rule that a rater broke, without its numbers: they tell how long the answers took."""
     return clause and clause.partition(":")[0]
 
 
 def _rename(connection: sa.Connection, rater: str, nobody: str) -> int:
     broke = connection.scalar(sa.select(raters.c.broke).where(raters.c.rater == rater))
-    gone = {"arrived": 0.0, "consent": None, "consented": None, "last_vote": None, "why": None, "broke": _bare(broke)}
-    gone["about"] = gone["told"] = gone["language"] = gone["person"] = None
+    columns = ("consent", "consented", "last_vote", "why", "about", "told", "language", "person")
+    gone = {"arrived": 0.0, "broke": _rule_name(broke), **dict.fromkeys(columns)}
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(rater=nobody, **gone))
-    mine = leases.c.rater == rater
+    is_own = leases.c.rater == rater
     # a token follows from the person's id, so it would lead back to them, and stand in their way if they come again
     token = sa.literal(f"{nobody}-") + sa.cast(leases.c.lease, sa.Text)
-    connection.execute(sa.update(leases).where(mine).values(rater=nobody, token=token, issued=0.0, expires=0.0))
+    connection.execute(sa.update(leases).where(is_own).values(rater=nobody, token=token, issued=0.0, expires=0.0))
     v = votes.c
-    cast = connection.execute(sa.select(v.vote, v.submitted, v.answers).where(v.rater == rater)).all()
-    for row in cast:
+    rater_votes = connection.execute(sa.select(v.vote, v.submitted, v.answers).where(v.rater == rater)).all()
+    for row in rater_votes:
         bare = {"rater": nobody, "seconds": None, "submitted": row.submitted // DAY * DAY}
         bare["answers"] = _without_texts(row.answers)
         connection.execute(sa.update(votes).where(votes.c.vote == row.vote).values(bare))
-    return len(cast)
+    return len(rater_votes)
 
 
 def _without_texts(answers: str | None) -> str | None:
@@ -111,7 +111,7 @@ def _thin_events(connection: sa.Connection, rater: str, nobody: str) -> None:
             continue
         data = {name: value for name, value in json.loads(row.data).items() if name not in ("seconds", "why")}
         if row.kind == "rule":
-            data["broke"] = _bare(data["broke"])
+            data["broke"] = _rule_name(data["broke"])
         values = {"rater": nobody, "at": row.at // DAY * DAY, "data": json.dumps(data)}
         connection.execute(sa.update(events).where(this).values(values))
 

@@ -50,17 +50,17 @@ def standing(
     *,
     ruling: Ruling | None = None,
     broke: bool = False,
-    asked: int | None = None,
+    asked_checks: int | None = None,
 ) -> RaterStatus:
     """The status from which everything else follows: a rater's votes count while it is `passed`, and only then.
 
     Blocked comes before excluded, because it also ends the work; a rater who broke a rule of `[exclude]` works on.
-    `asked` is what `asked_of` gives.
+    `asked_checks` is what `asked_of` gives.
 
     >>> standing([False, False, False], GateRule(), ruling="exclude")
     'excluded'
     """
-    gate = judge(failed, rule if asked is None else rule_within(rule, asked))
+    gate = judge(failed, rule if asked_checks is None else rule_within(rule, asked_checks))
     if gate == "blocked" or ruling == "block":
         return "blocked"
     return "excluded" if ruling == "exclude" or broke else gate
@@ -103,8 +103,8 @@ def _worst(failed: Sequence[bool], count: Counting) -> int:
 
 
 # Twin of failing_so_often in crowd/watching/checks.py, which may not import this room.
-def at_least(number: int, of: int, p: float) -> float:
-    """Probability of `number` or more successes in `of` independent trials (binomial upper tail), exact.
+def at_least(number: int, trials: int, p: float) -> float:
+    """Probability of `number` or more successes in `trials` independent trials (binomial upper tail), exact.
 
     >>> round(at_least(2, 3, 0.5), 6)
     0.5
@@ -114,8 +114,12 @@ def at_least(number: int, of: int, p: float) -> float:
     if p <= 0:
         return 0.0
     logs = (
-        math.lgamma(of + 1) - math.lgamma(x + 1) - math.lgamma(of - x + 1) + x * math.log(p) + (of - x) * math.log1p(-p)
-        for x in range(number, of + 1)
+        math.lgamma(trials + 1)
+        - math.lgamma(x + 1)
+        - math.lgamma(trials - x + 1)
+        + x * math.log(p)
+        + (trials - x) * math.log1p(-p)
+        for x in range(number, trials + 1)
     )
     return min(1.0, math.fsum(map(math.exp, logs)))
 

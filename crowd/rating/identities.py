@@ -92,7 +92,7 @@ def _may_share(moment: Moment, arriving: Arriving, row: Any, length: int) -> boo
         not arriving.proves
         and not row.proves
         and row.status != "blocked"
-        and left_for(moment, row.rater, length, held=True) >= length
+        and left_for(moment, row.rater, length, with_held=True) >= length
     )
 
 

@@ -31,24 +31,26 @@ class Leak:
 def leaks(pairs: Iterable[Pair]) -> Iterator[Leak]:
     """Every response whose text contains the name of the model that wrote it."""
     for pair in pairs:
-        for one in (pair.a, pair.b):
-            if one.checkpoint != CORPUS and (excerpt := _excerpt(one)):
-                yield Leak(pair.pair, one.model, excerpt)
+        for response in (pair.a, pair.b):
+            if response.checkpoint != CORPUS and (excerpt := _excerpt(response)):
+                yield Leak(pair.pair, response.model, excerpt)
 
 
-def warning(found: Sequence[Leak]) -> str:
+def warning(all_leaks: Sequence[Leak]) -> str:
     """One sentence on what was found, with an example."""
-    one, many = found[0], "1 response names its" if len(found) == 1 else f"{len(found)} responses name their"
-    example = f"e.g. in pair {one.pair} ({one.model}): {one.excerpt}."
+    leak = all_leaks[0]
+    many = "1 response names its" if len(all_leaks) == 1 else f"{len(all_leaks)} responses name their"
+    example = f"e.g. in pair {leak.pair} ({leak.model}): {leak.excerpt}."
     return f"warning: {many} own model, {example} Raters would not judge blind."
 
 
-def _excerpt(one: Candidate) -> str:
-    text = one.text if one.turns is None else "\n".join(turn.text for turn in one.turns)  # names are not shown
-    found = _pattern(one.model).search(text) if len(one.model) >= SHORTEST else None
-    if found is None:
+def _excerpt(response: Candidate) -> str:
+    # names are not shown
+    text = response.text if response.turns is None else "\n".join(turn.text for turn in response.turns)
+    match = _pattern(response.model).search(text) if len(response.model) >= SHORTEST else None
+    if match is None:
         return ""
-    return " ".join(text[max(0, found.start() - AROUND) : found.end() + AROUND].split())
+    return " ".join(text[max(0, match.start() - AROUND) : match.end() + AROUND].split())
 
 
 @cache

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from crowd.rating import reserving
 from crowd.rating.assignment import Fewest, PairVerdict, check_is_due, later_checks, verdict
 from crowd.rating.ending import Ending, ending, outlook
-from crowd.rating.next_pair import NAMED, Offer, named, next_pair_for
+from crowd.rating.next_pair import NAMED, Offer, next_pair_for, pair_row
 from crowd.rating.seating import Moment, Seat, SeatedRater, left_counts, life_of, seated_from, seated_rater
 from crowd.store import event_log
 from crowd.store import lease_statements as sql
@@ -39,7 +39,7 @@ class ShownPair:
 
     token: str
     pair: Pair | Question | ResponseSet
-    left: str
+    layout: str
     """How it is laid out, see crowd/forms/: of a pair, the response on the left."""
     seconds_left: float
 
@@ -74,10 +74,10 @@ class Step:
         return self.judged > 0 or (self.done > 0 and self.stage == "no_more")
 
 
-def _told(seated: SeatedRater) -> int:
+def _announced_length(seated: SeatedRater) -> int:
     """The pairs that the sitting is said to have: those that were there when it began, more if more came."""
-    there = len(seated.slots) - seated.slots.count(UNTOLD)
-    return there if seated.done < there else max(len(seated.slots), seated.done + (not seated.is_full))
+    length = len(seated.slots) - seated.slots.count(UNTOLD)
+    return length if seated.done < length else max(len(seated.slots), seated.done + (not seated.is_full))
 
 
 def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: bool) -> Step | None:
@@ -94,8 +94,8 @@ def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: boo
         return _over(moment, seated)
     if seated.state != "running":
         if seated.state == "paused":
-            return Step("paused", done, _told(seated), seated.judged, may_hand_in=seated.judged > 0)
-        return Step("stopped", done, _told(seated), seated.judged)
+            return Step("paused", done, _announced_length(seated), seated.judged, may_hand_in=seated.judged > 0)
+        return Step("stopped", done, _announced_length(seated), seated.judged)
     if not is_certain:
         return None
     if before := _before_pairs(moment, seated):
@@ -115,16 +115,16 @@ def _before_pairs(moment: Moment, seated: SeatedRater) -> Step | None:
     return None
 
 
-def left_for(moment: Moment, rater: str, most: int, *, held: bool) -> int:
+def left_for(moment: Moment, rater: str, most: int, *, with_held: bool) -> int:
     """How many pairs there are for this rater, checks among them, if nobody else came; counted up to `most` reals.
 
-    `held`: with the pair that they have in hand in another visit.
+    `with_held`: with the pair that they have in hand in another visit.
     """
     who = {"rater": rater}
-    waiting, open_to = (sql.WAITING, {**who, "held": int(held)}), (sql.OPEN_TO_RATER, {**who, "most": most})
+    waiting, open_to = (sql.WAITING, {**who, "held": int(with_held)}), (sql.OPEN_TO_RATER, {**who, "most": most})
     own_life, own_version = (sql.LIFE_OF_RATER, who), (sql.VERSION_OF_RATER, who)
-    found, waits, reals, whose = fetch(moment.connection, own_life, waiting, open_to, own_version)
-    life, checks = life_of(moment, found[0], whose[0].version), waits[0].checks
+    life_rows, waits, reals, whose = fetch(moment.connection, own_life, waiting, open_to, own_version)
+    life, checks = life_of(moment, life_rows[0], whose[0].version), waits[0].checks
     judged = reals[0].pairs + waits[0].reals
     first = max(0, moment.rules.assignment.first_checks - life.checks - checks)
     later_ = later_checks(moment.rules.assignment, life.last_check, life.reals + judged, seed=moment.seed, rater=rater)
@@ -136,28 +136,28 @@ def shown_checks(seat: Seat) -> Query:
     return sql.SHOWN_CHECKS, {"rater": seat.rater}
 
 
-def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) -> Step:
+def next_step(moment: Moment, seat: Seat, seen_checks: Sequence[Any] | None = None) -> Step:
     """Where the rater stands; a pair is leased if one is due.
 
     What waits for them comes first, before a new pair: reloading the page must not deal another one. Who has the
     rows of `shown_checks` gives them: then a check costs no more messages to the store than a real pair does.
     """
-    seated, offer = _seated_with_offer(moment, seat, shown)
+    seated, offer = _seated_with_offer(moment, seat, seen_checks)
     is_certain = reserving.is_certain(moment, seated)
-    if seen := step_without_writing(moment, seated, is_certain=is_certain):
-        return seen
-    left = _left_elsewhere(moment, seated) if seated.waiting is None else None
+    if step := step_without_writing(moment, seated, is_certain=is_certain):
+        return step
+    owed_elsewhere = _find_owed_elsewhere(moment, seated) if seated.waiting is None else None
     if not is_certain:
         if seated.reserved is not None:
             reserving.give_back(moment, seated)
-            seated, offer = _after_release(moment, seated, shown)
+            seated, offer = _after_release(moment, seated, seen_checks)
         elif offer.due:
-            seated, offer = _after_release(moment, seated, shown)
-        if (outcome := _let_in(moment, seated, offer, left)) != "show":
+            seated, offer = _after_release(moment, seated, seen_checks)
+        if (outcome := _let_in(moment, seated, offer, owed_elsewhere)) != "show":
             return _without_pair(moment, seated, outcome)
         if before := _before_pairs(moment, seated):
             return before
-    if (owed := seated.waiting or left) is not None:
+    if (owed := seated.waiting or owed_elsewhere) is not None:
         return _showing(seated, _renew(moment, seated, owed))
     due = _next(moment, seated, offer)
     return _showing(seated, due) if isinstance(due, ShownPair) else _without_pair(moment, seated, due)
@@ -166,14 +166,14 @@ def next_step(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) ->
 def _without_pair(moment: Moment, seated: SeatedRater, why: Literal["wait", "finished"]) -> Step:
     if why == "finished":
         return _finish(moment, seated)
-    return Step("wait", seated.done, _told(seated), seated.judged, may_hand_in=seated.judged > 0)
+    return Step("wait", seated.done, _announced_length(seated), seated.judged, may_hand_in=seated.judged > 0)
 
 
-def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, left: Any) -> PairVerdict:
+def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, owed_elsewhere: Any) -> PairVerdict:
     """Whether a rater who has no real pair in this sitting yet will get one; what comes before it reserves one."""
     if seated.is_full or seated.timed:
         return "show"  # the sitting is over, or ends with what is in hand
-    if (owed := seated.waiting or left) is not None:
+    if (owed := seated.waiting or owed_elsewhere) is not None:
         moment.needs_study()
     if owed is not None and reserving.can_be_taken_up(moment, owed):
         return "show"
@@ -194,7 +194,7 @@ def _verdict(moment: Moment, row: Any) -> PairVerdict:
 
 
 def _after_release(
-    moment: Moment, seated: SeatedRater, shown: Sequence[Any] | None = None
+    moment: Moment, seated: SeatedRater, seen_checks: Sequence[Any] | None = None
 ) -> tuple[SeatedRater, Offer]:
     """Return what has run out to the pool, and look again.
 
@@ -202,10 +202,10 @@ def _after_release(
     """
     moment.needs_study()
     sql.release_expired(moment.connection, moment.rules.assignment.votes_per_pair, moment.now)
-    return _seated_with_offer(moment, seated.seat, shown)
+    return _seated_with_offer(moment, seated.seat, seen_checks)
 
 
-def _left_elsewhere(moment: Moment, seated: SeatedRater) -> Any:
+def _find_owed_elsewhere(moment: Moment, seated: SeatedRater) -> Any:
     """A pair that was left standing in another visit while others were judged: it is owed here too.
 
     Else whoever opens a visit for each hidden check, and answers none of them, would never meet the gate. Real pairs
@@ -214,9 +214,9 @@ def _left_elsewhere(moment: Moment, seated: SeatedRater) -> Any:
     upto = seated.life.reals - LEFT_STANDING
     if seated.elsewhere is None or seated.elsewhere > upto:
         return None
-    here = {"rater": seated.seat.rater, "sitting": seated.seat.sitting}
-    (found,) = fetch(moment.connection, (sql.HELD_ELSEWHERE, {**here, "upto": upto}))
-    return found[0] if found else None
+    seat_values = {"rater": seated.seat.rater, "sitting": seated.seat.sitting}
+    (rows,) = fetch(moment.connection, (sql.HELD_ELSEWHERE, {**seat_values, "upto": upto}))
+    return rows[0] if rows else None
 
 
 def end_early(moment: Moment, seat: Seat) -> Step:
@@ -225,10 +225,12 @@ def end_early(moment: Moment, seat: Seat) -> Step:
     return _finish(moment, seated_rater(moment, seat)) if step.may_hand_in else step
 
 
-def _seated_with_offer(moment: Moment, seat: Seat, shown: Sequence[Any] | None = None) -> tuple[SeatedRater, Offer]:
+def _seated_with_offer(
+    moment: Moment, seat: Seat, seen_checks: Sequence[Any] | None = None
+) -> tuple[SeatedRater, Offer]:
     """Who sits there, and what they would be offered if a real pair is due, or a check."""
-    check = _unseen(moment, seat.rater, shown) if shown is not None else None
-    found, fewest, due, *named_ = fetch(
+    check = _unseen(moment, seat.rater, seen_checks) if seen_checks is not None else None
+    seat_rows, fewest, due, *named_ = fetch(
         moment.connection,
         (sql.SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
         next_pair_for(seat.rater, frontier=moment.frontier, versions=moment.rules.has_versions),
@@ -238,11 +240,11 @@ def _seated_with_offer(moment: Moment, seat: Seat, shown: Sequence[Any] | None =
     if moment.frontier is not None and fewest and not moment.rules.has_versions:  # one order, one frontier
         moment.frontier.reached(fewest[0])
     offer = Offer(fewest[0] if fewest else None, due, named_[0][0] if named_ else None)
-    return seated_from(moment, found, seat), offer
+    return seated_from(moment, seat_rows, seat), offer
 
 
-def _showing(seated: SeatedRater, shown: ShownPair) -> Step:
-    return Step("task", seated.done, _told(seated), seated.judged, shown=shown, undo=seated.last_token)
+def _showing(seated: SeatedRater, pair: ShownPair) -> Step:
+    return Step("task", seated.done, _announced_length(seated), seated.judged, shown=pair, undo=seated.last_token)
 
 
 def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
@@ -253,17 +255,17 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     moment.needs_study()
     k, was_held = moment.rules.assignment.votes_per_pair, row.state == "held"
     expires, record = moment.now + moment.rules.assignment.lease_seconds, moment.rules.form.record_of(row.body)
-    left, token = row.left, row.token
+    layout, token = row.left, row.token
     if moment.rules.form.balances_places and not was_held:
-        left = _layout(moment, seated, row, record, before=row.left)
-    if left != row.left:  # others were shown it so meanwhile; what the old page would send means something else
-        token = _laid_anew(moment, seated, row, left)
+        layout = _layout(moment, seated, row, record, before=row.left)
+    if layout != row.left:  # others were shown it so meanwhile; what the old page would send means something else
+        token = _laid_anew(moment, seated, row, layout)
     later(
         moment.connection,
         (sql.RENEW_LEASE, {"this": row.lease, "now": moment.now, "until": expires, "seat": seated.seat.sitting}),
         sql.recount(row.pair, k, held=int(not was_held)),
     )
-    return ShownPair(token, record, left, moment.rules.assignment.lease_seconds)
+    return ShownPair(token, record, layout, moment.rules.assignment.lease_seconds)
 
 
 def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: str | None = None) -> str:
@@ -272,19 +274,19 @@ def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: 
     name = (seated.seat.rater, row.pair)
     placed, lefts = left_counts(row), seated.lefts
     if form.balances_places:
-        found = fetch(moment.connection, (sql.PLACED, {"pair": row.pair}), (sql.LAID, {"rater": seated.seat.rater}))
-        placed, lefts = (Counter(one.left for one in rows) for rows in found)
+        row_lists = fetch(moment.connection, (sql.PLACED, {"pair": row.pair}), (sql.LAID, {"rater": seated.seat.rater}))
+        placed, lefts = (Counter(lease.left for lease in rows) for rows in row_lists)
     return form.layout(record, placed, lefts, seed=moment.seed, name=name, before=before)
 
 
-def _laid_anew(moment: Moment, seated: SeatedRater, row: Any, left: str) -> str:
+def _laid_anew(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> str:
     """Write another layout of a lease, and the new token under which it is answered."""
     seat, attempt = seated.seat, row.attempt + 1
     token = lease_token(moment.secret, seat.rater, row.pair, attempt)
-    facts = {"left": left, "sitting": seat.sitting, "slot": row.slot}
+    facts = {"left": layout, "sitting": seat.sitting, "slot": row.slot}
     later(
         moment.connection,
-        (sql.LAY_ANEW, {"this": row.lease, "how": left, "token": token, "attempt": attempt}),
+        (sql.LAY_ANEW, {"this": row.lease, "how": layout, "token": token, "attempt": attempt}),
         event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
     )
     return token
@@ -311,14 +313,15 @@ def _capped(moment: Moment, seated: SeatedRater) -> bool:
 
 def _next_check(moment: Moment, seat: Seat) -> Any:
     """The row of the next check in this rater's own order."""
-    (shown,) = fetch(moment.connection, shown_checks(seat))
-    return named(moment.connection, str(_unseen(moment, seat.rater, shown)))
+    (seen_checks,) = fetch(moment.connection, shown_checks(seat))
+    return pair_row(moment.connection, str(_unseen(moment, seat.rater, seen_checks)))
 
 
-def _unseen(moment: Moment, rater: str, shown: Sequence[Any]) -> str | None:
+def _unseen(moment: Moment, rater: str, seen_checks: Sequence[Any]) -> str | None:
     """The next check in this rater's own order, if one is left."""
-    known, mine = {row.pair for row in shown}, moment.rules.checks_of(shown[0].version) if shown else ()
-    return next((check for check in _own_order(mine, moment.seed, rater) if check not in known), None)
+    known = {row.pair for row in seen_checks}
+    checks = moment.rules.checks_of(seen_checks[0].version) if seen_checks else ()
+    return next((check for check in _own_order(checks, moment.seed, rater) if check not in known), None)
 
 
 @lru_cache(1024)
@@ -329,8 +332,8 @@ def _own_order(checks: tuple[str, ...], seed: int, rater: str) -> tuple[str, ...
 def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
     if _capped(moment, seated):
         return "finished"
-    if (kept := seated.reservation) is not None and not kept.open:
-        return _exchange(moment, seated, kept)
+    if (reservation := seated.reservation) is not None and not reservation.open:
+        return _exchange(moment, seated, reservation)
     if seated.reservation is not None:
         return _lease(moment, seated, seated.reservation, reserved=True)
     if offer.due:
@@ -354,9 +357,9 @@ def _exchange(moment: Moment, seated: SeatedRater, reservation: Any) -> ShownPai
 def _lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = False) -> ShownPair:
     """A new lease; one that was reserved has its place and its layout already."""
     seat, record = seated.seat, moment.rules.form.record_of(row.body)
-    left = row.left if reserved else _layout(moment, seated, row, record)
+    layout = row.left if reserved else _layout(moment, seated, row, record)
     rules, token = moment.rules.assignment, lease_token(moment.secret, seat.rater, row.pair, 0)
-    facts = {"left": left, "sitting": seat.sitting, "slot": seated.life.reals}
+    facts = {"left": layout, "sitting": seat.sitting, "slot": seated.life.reals}
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
     later(
         moment.connection,
@@ -365,7 +368,7 @@ def _lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = Fa
         sql.recount(row.pair, rules.votes_per_pair, held=int(not reserved)),
         event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
     )
-    return ShownPair(token, record, left, rules.lease_seconds)
+    return ShownPair(token, record, layout, rules.lease_seconds)
 
 
 def _finish(moment: Moment, seated: SeatedRater) -> Step:
@@ -374,15 +377,17 @@ def _finish(moment: Moment, seated: SeatedRater) -> Step:
     if not seated.judged:
         return _over(moment, seated)
     seat = seated.seat
-    here = sa.and_(sittings.c.rater == seat.rater, sittings.c.sitting == seat.sitting)
-    moment.connection.execute(sa.update(sittings).where(here).values(finished=moment.now))
+    is_sitting = sa.and_(sittings.c.rater == seat.rater, sittings.c.sitting == seat.sitting)
+    moment.connection.execute(sa.update(sittings).where(is_sitting).values(finished=moment.now))
     event_log.append(moment.connection, "finished", moment.now, seat.rater, sitting=seat.sitting, done=seated.done)
     return _over(moment, seated)
 
 
 def _over(moment: Moment, seated: SeatedRater) -> Step:
-    of, running = len(seated.slots), seated.state == "running"
-    found = outlook(moment.connection, seated.seat.rater, moment.rules.assignment)
-    stage = ending(found, whole=seated.is_full and of > 0, stopped=seated.state == "stopped", timed=seated.timed)
+    length, running = len(seated.slots), seated.state == "running"
+    prospects = outlook(moment.connection, seated.seat.rater, moment.rules.assignment)
+    stage = ending(
+        prospects, is_full=seated.is_full and length > 0, stopped=seated.state == "stopped", timed=seated.timed
+    )
     undo = seated.last_token if running else None  # a pair taken back could not be judged again
-    return Step(stage, seated.done, of, seated.judged, undo=undo, more=found.now and running)
+    return Step(stage, seated.done, length, seated.judged, undo=undo, more=prospects.now and running)

@@ -56,25 +56,25 @@ class Frontier:
 
 def _first(version: Any, *, locked: bool, bounded: bool = False) -> sa.Select[Any]:
     """The open pair of a version that comes next; `locked`: that nobody is changing now; `bounded`: by a frontier."""
-    here = sa.select(pairs).where(pairs.c.open == 1, pairs.c.version == version, ~_SEEN)
+    query = sa.select(pairs).where(pairs.c.open == 1, pairs.c.version == version, ~_SEEN)
     if bounded:
-        here = here.where(sa.tuple_(pairs.c.live, pairs.c.position) >= sa.tuple_(param("live"), param("position")))
-    first = here.order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
+        query = query.where(sa.tuple_(pairs.c.live, pairs.c.position) >= sa.tuple_(param("live"), param("position")))
+    first = query.order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
     return first.with_for_update(skip_locked=True) if locked else first
 
 
 def _of_versions(*, locked: bool) -> sa.Select[Any]:
     """Of the pairs for everybody and those of the rater's own version: two searches, as one index order serves each."""
     firsts = [_first(0, locked=locked).subquery("of_all"), _first(OWN_VERSION, locked=locked).subquery("of_own")]
-    both = sa.union_all(*(sa.select(first) for first in firsts)).subquery("both")
-    return sa.select(both).order_by(both.c.live, both.c.position).limit(_LITERAL_ONE)
+    candidates = sa.union_all(*(sa.select(first) for first in firsts)).subquery("both")
+    return sa.select(candidates).order_by(candidates.c.live, candidates.c.position).limit(_LITERAL_ONE)
 
 
-def _with_sides(one: sa.Select[Any]) -> sa.Select[Any]:
+def _with_sides(query: sa.Select[Any]) -> sa.Select[Any]:
     """The one pair, and how often each of its responses stood on the left."""
-    pair = one.subquery()
-    shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, IS_LAID)
-    return sa.select(pair, *(shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
+    pair = query.subquery()
+    times_shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, IS_LAID)
+    return sa.select(pair, *(times_shown.where(leases.c.left == side).label(f"left_{side}") for side in SIDES))
 
 
 # The next pair for `rater`, by whether it is locked and whether the study has versions. leasing.py asks it with its
@@ -107,7 +107,7 @@ class Offer:
     """The row of the hidden check that comes when one is due, where it was asked for beforehand."""
 
 
-def named(connection: sa.Connection, pair: str) -> Any:
+def pair_row(connection: sa.Connection, pair: str) -> Any:
     """The row of one pair, with the columns of NEXT_PAIR."""
     return fetch(connection, (NAMED, {"pair": pair}))[0][0]
 
@@ -127,7 +127,7 @@ _AT_WORK = (
 
 def version_for(connection: sa.Connection, votes_per_pair: int) -> int | None:
     """The version of a newcomer: one with a pair for them now, else one short of votes; then with the fewest raters."""
-    (there,) = fetch(connection, (_OPEN_PARTS, {"k": votes_per_pair}))
-    at_work = {row.version: row.raters for row in connection.execute(_AT_WORK)} if there else {}
-    order = [(row.open == 0, row.free == 0, at_work.get(row.version, 0), row.version) for row in there]
+    (parts,) = fetch(connection, (_OPEN_PARTS, {"k": votes_per_pair}))
+    at_work = {row.version: row.raters for row in connection.execute(_AT_WORK)} if parts else {}
+    order = [(row.open == 0, row.free == 0, at_work.get(row.version, 0), row.version) for row in parts]
     return min(order)[-1] if order else None

@@ -57,7 +57,7 @@ def _check(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
         raise InputError(f"{path}: pair {twice[0]} occurs twice; give every pair a unique id.")
     all_checks = [record for record in records if record.kind == "check"]
     versions = {record.version for record in records if record.kind != "check" and record.version} or {0}
-    checks = min(sum(one.version in (0, version) for one in all_checks) for version in versions)
+    checks = min(sum(check.version in (0, version) for check in all_checks) for version in versions)
     form = FORMS[hit.form]
     for row in records if form.is_set else all_checks if form.is_sided else ():
         if wrong := wrong_key(form.record_of(row.body), hit.questions):
@@ -76,8 +76,8 @@ def _keep_what_was_served(connection: sa.Connection, form: HitForm, bodies: dict
     """Drop pairs that nobody has seen and that changed; refuse where a pair that was shown changed."""
     rows = connection.execute(sa.select(pairs)).all()
     stale = {row.pair: row for row in rows if bodies.get(row.pair) not in (row.body, _mended(form, row))}
-    shown = set(connection.scalars(sa.select(leases.c.pair).distinct())) if stale else set()
-    if gone := sorted(shown & set(stale)):
+    shown_pairs = set(connection.scalars(sa.select(leases.c.pair).distinct())) if stale else set()
+    if gone := sorted(shown_pairs & set(stale)):
         raise InputError(_changed(path, form, stale[gone[0]], bodies.get(gone[0])))
     for pair in stale:
         connection.execute(sa.delete(pairs).where(pairs.c.pair == pair))

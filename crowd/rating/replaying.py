@@ -48,7 +48,7 @@ class _Facts:
     """By lease, in the order in which they came."""
     rulings: dict[str, Ruling | None] = field(default_factory=dict)
     broke: set[str] = field(default_factory=set)
-    asked: dict[str, int] = field(default_factory=dict)
+    asked_checks: dict[str, int] = field(default_factory=dict)
     raters: dict[str, None] = field(default_factory=dict)
     sittings: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
 
@@ -67,12 +67,12 @@ def replay(
     for answer in facts.answers.values():
         if answer.failed is None:
             by_pair[answer.pair].append(answer)
-    found: dict[int, bool] = {}
+    counted: dict[int, bool] = {}
     for answers in by_pair.values():
         may = [is_eligible(status[a.rater], late=a.late, aside=a.aside, late_votes=late_votes) for a in answers]
         places = zip(answers, first_votes(may, votes_per_pair), strict=True)
-        found |= {a.lease: placed and not a.waits for a, placed in places}
-    return Replayed(found, status)
+        counted |= {a.lease: placed and not a.waits for a, placed in places}
+    return Replayed(counted, status)
 
 
 def _take(facts: _Facts, event: Event) -> None:
@@ -89,12 +89,16 @@ def _take(facts: _Facts, event: Event) -> None:
     elif event.kind == "mended":
         for answer in facts.answers.values():
             if answer.pair == event.pair:
-                told = data.get("failed", {}).get(str(answer.lease))  # where several questions are asked
-                answer.failed = data["answer"] not in ("void", decisive(answer.choice)) if told is None else bool(told)
+                sheet_failed = data.get("failed", {}).get(str(answer.lease))  # where several questions are asked
+                answer.failed = (
+                    data["answer"] not in ("void", decisive(answer.choice))
+                    if sheet_failed is None
+                    else bool(sheet_failed)
+                )
     elif event.kind == "admitted":
-        facts.asked[str(event.rater)] = data["asked"]
+        facts.asked_checks[str(event.rater)] = data["asked"]
     elif event.kind == "hit" and data["name"] == "first_checks" and data["after"] > data["before"]:
-        facts.asked.clear()  # only before the first vote
+        facts.asked_checks.clear()  # only before the first vote
     elif event.kind == "ruled":
         _ruled(facts, event)
     elif event.kind == "rule":
@@ -124,29 +128,30 @@ def _ruled(facts: _Facts, event: Event) -> None:
 
 
 def _set_aside(facts: _Facts, event: Event) -> None:
-    named = event.data.get("leases")  # older logs name the sitting alone
+    lease_names = event.data.get("leases")  # older logs name the sitting alone
     for answer in facts.answers.values():
         if answer.rater != event.rater:
             continue
-        if named is not None:
-            answer.aside |= answer.lease in named
+        if lease_names is not None:
+            answer.aside |= answer.lease in lease_names
         elif answer.failed is None:
             answer.aside |= answer.sitting == event.data["sitting"]
 
 
 def _statuses(facts: _Facts, rule: GateRule) -> dict[str, RaterStatus]:
-    found = defaultdict[str, list[tuple[bool, bool]]](list)
-    for answer in sorted(facts.answers.values(), key=lambda one: one.lease):  # in the order in which they were shown
+    by_rater = defaultdict[str, list[tuple[bool, bool]]](list)
+    # in the order in which they were shown
+    for answer in sorted(facts.answers.values(), key=lambda answer: answer.lease):
         if answer.failed is not None and not answer.aside:
-            found[answer.rater].append((answer.failed and not answer.forgiven, answer.waits))
-    outcomes = {name: that_judge(found[name]) for name in facts.raters}
+            by_rater[answer.rater].append((answer.failed and not answer.forgiven, answer.waits))
+    outcomes = {name: that_judge(by_rater[name]) for name in facts.raters}
     return {
         name: standing(
             outcomes[name],
             rule,
             ruling=facts.rulings.get(name),
             broke=name in facts.broke,
-            asked=facts.asked.get(name),
+            asked_checks=facts.asked_checks.get(name),
         )
         for name in facts.raters
     }

@@ -43,12 +43,12 @@ def _is_real(row: Any) -> bool:
     return row.kind not in ("check", "void")
 
 
-def reserve(moment: Moment, seated: SeatedRater, row: Any, left: str) -> None:
+def reserve(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> None:
     """Hold this pair back for the rater; `left` is how it will be laid out."""
     seat, now = seated.seat, moment.now
     token = lease_token(moment.secret, seat.rater, row.pair, 0)
     who = {"token": token, "attempt": 0, "rater": seat.rater, "sitting": seat.sitting, "slot": seated.life.reals}
-    what = {"pair": row.pair, "kind": row.kind, "left": left, "state": "reserved"}
+    what = {"pair": row.pair, "kind": row.kind, "left": layout, "state": "reserved"}
     times = {"issued": now, "expires": now + moment.rules.assignment.lease_seconds}
     later(
         moment.connection,
@@ -74,8 +74,8 @@ def give_back(moment: Moment, seated: SeatedRater) -> None:
     """The sitting ends without it."""
     if seated.reserved is not None:
         moment.needs_study()
-        (found,) = fetch(moment.connection, (sql.ONE_LEASE, {"lease": seated.reserved}))
-        sql.release(moment.connection, found, moment.rules.assignment.votes_per_pair, moment.now)
+        (rows,) = fetch(moment.connection, (sql.ONE_LEASE, {"lease": seated.reserved}))
+        sql.release(moment.connection, rows, moment.rules.assignment.votes_per_pair, moment.now)
 
 
 def release_idle(moment: Moment, person: str) -> None:
@@ -84,5 +84,5 @@ def release_idle(moment: Moment, person: str) -> None:
     Anybody who knows a worker's id can forge visits. Each would take a pair that the worker then cannot be shown, for
     as long as somebody keeps its page open. A visit with an answer keeps what it has.
     """
-    (held,) = fetch(moment.connection, (sql.IDLE_HELD, {"person": person}))
-    sql.release(moment.connection, held[MOST_IDLE - 1 :], moment.rules.assignment.votes_per_pair, moment.now)
+    (rows,) = fetch(moment.connection, (sql.IDLE_HELD, {"person": person}))
+    sql.release(moment.connection, rows[MOST_IDLE - 1 :], moment.rules.assignment.votes_per_pair, moment.now)

@@ -94,8 +94,8 @@ def rules_in_force(connection: sa.Connection) -> StudyRules:
 
 def kept_hit(connection: sa.Connection) -> Hit | None:
     """The HIT that is in force; None where no server of this version has served the study."""
-    kept = _setting(connection, KEPT)
-    return None if kept is None else hit_from_kept(json.loads(kept))
+    text = _setting(connection, KEPT)
+    return None if text is None else hit_from_kept(json.loads(text))
 
 
 def keep_hit(connection: sa.Connection, hit: Hit) -> None:
@@ -111,13 +111,13 @@ def turn_revision(connection: sa.Connection) -> None:
 
 def first_source(connection: sa.Connection) -> Source | None:
     """Where the first vote of the study came from: it makes the study one of people or of simulated raters."""
-    (found,) = fetch(connection, (FIRST_SOURCE, {}))
-    return source_in(found)
+    (rows,) = fetch(connection, (FIRST_SOURCE, {}))
+    return source_in(rows)
 
 
-def source_in(found: Sequence[Any]) -> Source | None:
+def source_in(rows: Sequence[Any]) -> Source | None:
     """The source among the rows of FIRST_SOURCE."""
-    return found[0].source if found else None
+    return rows[0].source if rows else None
 
 
 def fits(first: Source | None, source: Source) -> bool:
@@ -129,14 +129,14 @@ def fits(first: Source | None, source: Source) -> bool:
     return first is None or (first == "simulated") == (source == "simulated")
 
 
-def value_in(found: Sequence[Any]) -> str | None:
+def value_in(rows: Sequence[Any]) -> str | None:
     """The value among the rows of a setting."""
-    return found[0].value if found else None
+    return rows[0].value if rows else None
 
 
 def _setting(connection: sa.Connection, key: str) -> str | None:
-    (found,) = fetch(connection, (_SETTING, {"key": key}))
-    return value_in(found)
+    (rows,) = fetch(connection, (_SETTING, {"key": key}))
+    return value_in(rows)
 
 
 def assignment_of(hit: Hit) -> AssignmentRules:

@@ -103,14 +103,14 @@ class SeatedRater:
 
 def seated_rater(moment: Moment, seat: Seat) -> SeatedRater:
     """Read who sits there."""
-    (found,) = fetch(moment.connection, (sql.SEAT, {"rater": seat.rater, "sitting": seat.sitting}))
-    return seated_from(moment, found, seat)
+    (rows,) = fetch(moment.connection, (sql.SEAT, {"rater": seat.rater, "sitting": seat.sitting}))
+    return seated_from(moment, rows, seat)
 
 
-def seated_from(moment: Moment, found: Sequence[Any], seat: Seat) -> SeatedRater:
-    if not found:
+def seated_from(moment: Moment, rows: Sequence[Any], seat: Seat) -> SeatedRater:
+    if not rows:
         raise Refused("nobody sits there")
-    row = found[0]
+    row = rows[0]
     if row.revision != moment.rules.revision:
         raise StaleRules
     full = row.done >= len(row.slots) and row.judged_here > 0

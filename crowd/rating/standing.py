@@ -90,10 +90,10 @@ def settle(
 ) -> Effect:
     """Write the status of one rater, or of all, and count anew whatever depends on it."""
     moved: dict[str, tuple[RaterStatus, RaterStatus]] = {}
-    for row, (status, asked) in _standings(connection, gate, rater):
-        if asked != row.asked:
-            admitted = event_log.entry("admitted", now, row.rater, asked=asked)
-            later(connection, (_ADMITTED, {"this": row.rater, "now": asked}), admitted)
+    for row, (status, asked_checks) in _standings(connection, gate, rater):
+        if asked_checks != row.asked:
+            admitted = event_log.entry("admitted", now, row.rater, asked=asked_checks)
+            later(connection, (_ADMITTED, {"this": row.rater, "now": asked_checks}), admitted)
         if status != row.status:
             moved[row.rater] = (row.status, status)
             kind: event_log.EventKind = "blocked" if status == "blocked" else "standing"
@@ -102,8 +102,8 @@ def settle(
         connection.execute(_STANDS, [{"this": name, "now": after} for name, (_, after) in moved.items()])
         _free(connection, [name for name, (_, after) in moved.items() if after == "blocked"], now)
     touched = None if rater is None else _pairs_of(connection, moved)
-    found = count_anew(connection, assignment, touched)
-    return Effect(Counter(moved.values()), found.gained, found.lost, found.opened, found.closed)
+    recount = count_anew(connection, assignment, touched)
+    return Effect(Counter(moved.values()), recount.gained, recount.lost, recount.opened, recount.closed)
 
 
 def count_anew(connection: sa.Connection, assignment: AssignmentRules, only: Collection[str] | None) -> Recount:
@@ -120,13 +120,14 @@ def count_anew(connection: sa.Connection, assignment: AssignmentRules, only: Col
 
 def follows(row: Any, failed: Sequence[bool], gate: GateRule) -> tuple[RaterStatus, int | None]:
     """Status and `asked` of a rater, a row with STANDING, after checks with these outcomes."""
-    asked = asked_of(len(failed), gate, row.asked)
-    return standing(failed, gate, ruling=row.ruling, broke=row.broke is not None, asked=asked), asked
+    asked_checks = asked_of(len(failed), gate, row.asked)
+    broke = row.broke is not None
+    return standing(failed, gate, ruling=row.ruling, broke=broke, asked_checks=asked_checks), asked_checks
 
 
 def moves(row: Any, outcomes: Sequence[Any], failed: bool, gate: GateRule, *, waits: bool) -> bool:
     """Whether one more check changes anything of a rater; `row` has STANDING and the check's `lease`."""
-    known = {one.lease: (bool(one.failed and not one.forgiven), bool(one.waits)) for one in outcomes}
+    known = {check.lease: (bool(check.failed and not check.forgiven), bool(check.waits)) for check in outcomes}
     known |= {row.lease: (failed, waits)}
     return follows(row, that_judge([known[lease] for lease in sorted(known)]), gate) != (row.status, row.asked)
 
@@ -138,25 +139,25 @@ def _standings(
         known, answered = connection.execute(_RATERS).all(), connection.execute(OUTCOMES).all()
     else:
         known, answered = fetch(connection, (_ONE, {"rater": rater}), (ITS_OUTCOMES, {"rater": rater}))
-    found = defaultdict[str, list[tuple[bool, bool]]](list)
+    outcomes = defaultdict[str, list[tuple[bool, bool]]](list)
     for row in answered:
-        found[row.rater].append((bool(row.failed and not row.forgiven), bool(row.waits)))
-    return [(row, follows(row, that_judge(found[row.rater]), gate)) for row in known]
+        outcomes[row.rater].append((bool(row.failed and not row.forgiven), bool(row.waits)))
+    return [(row, follows(row, that_judge(outcomes[row.rater]), gate)) for row in known]
 
 
 def _free(connection: sa.Connection, blocked: Sequence[str], now: float) -> None:
     """What a blocked rater holds goes back to the pool; whoever is unblocked finds it again, if it has room."""
     for name in blocked:
-        here = sa.and_(leases.c.rater == name, HOLDS_PLACE)
-        free = connection.scalars(sa.select(leases.c.pair).where(here, leases.c.kind.in_(("real", "control")))).all()
-        connection.execute(sa.delete(leases).where(here, leases.c.state == "reserved"))
-        connection.execute(sa.update(leases).where(here).values(state="expired", expires=now))
+        is_held = sa.and_(leases.c.rater == name, HOLDS_PLACE)
+        free = connection.scalars(sa.select(leases.c.pair).where(is_held, leases.c.kind.in_(("real", "control")))).all()
+        connection.execute(sa.delete(leases).where(is_held, leases.c.state == "reserved"))
+        connection.execute(sa.update(leases).where(is_held).values(state="expired", expires=now))
         connection.execute(sa.update(pairs).where(pairs.c.pair.in_(free)).values(live=pairs.c.live - 1))
 
 
 def _pairs_of(connection: sa.Connection, moved: Collection[str]) -> list[str]:
-    mine = sa.and_(votes.c.rater.in_(moved), votes.c.failed.is_(None))
-    return list(connection.scalars(sa.select(votes.c.pair).where(mine))) if moved else []
+    is_judgement = sa.and_(votes.c.rater.in_(moved), votes.c.failed.is_(None))
+    return list(connection.scalars(sa.select(votes.c.pair).where(is_judgement))) if moved else []
 
 
 def _among(column: sa.Column[Any], only: Collection[str] | None) -> sa.ColumnElement[bool]:
@@ -190,7 +191,7 @@ def _write_counters(
 ) -> tuple[int, int]:
     """Bring votes, live and open up to the places taken and the leases held; how many pairs opened and closed."""
     holding = sa.select(leases.c.pair, sa.func.count().label("held")).where(HOLDS_PLACE)
-    held = {
+    held_leases = {
         row.pair: row.held
         for row in connection.execute(holding.where(_among(leases.c.pair, only)).group_by(leases.c.pair))
     }
@@ -198,7 +199,7 @@ def _write_counters(
     changed = []
     for row in rows:
         number = have.get(row.pair, 0)
-        now = (number, number + held.get(row.pair, 0), int(row.offered == 1 and number < k))
+        now = (number, number + held_leases.get(row.pair, 0), int(row.offered == 1 and number < k))
         if now != (row.votes, row.live, row.open):
             changed.append((row, dict(zip(("has", "with_held", "short"), now, strict=True))))
     if changed:

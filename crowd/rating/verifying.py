@@ -24,25 +24,25 @@ SAME_PERSON = "blocked as another rater, whom the marketplace says is the same p
 
 def confirm_visit(connection: sa.Connection, rules: StudyRules, rater: str, sitting: int, now: float) -> bool:
     """The marketplace lists this visit: its votes count, if its rater's do. Whether that was news."""
-    here = _payment(rater, sitting)
-    known = connection.execute(sa.select(payments.c.listed, payments.c.withdrawn).where(here)).one()
+    is_payment = _payment(rater, sitting)
+    known = connection.execute(sa.select(payments.c.listed, payments.c.withdrawn).where(is_payment)).one()
     if known.listed is not None and known.withdrawn is None:
         return False
     fresh = {"listed": now if known.listed is None else known.listed, "withdrawn": None}
-    connection.execute(sa.update(payments).where(here).values(fresh))
+    connection.execute(sa.update(payments).where(is_payment).values(fresh))
     _follow(connection, rules, rater, sitting, now, "confirmed", {"waits": 0, "aside": 0})
-    if others := [name for name in siblings(connection, rater) if name != rater]:
-        _set_repeated_aside(connection, rules, rater, sitting, others, now)
-        _share_block(connection, rules, [rater, *others], now)
+    if other_raters := [name for name in siblings(connection, rater) if name != rater]:
+        _set_repeated_aside(connection, rules, rater, sitting, other_raters, now)
+        _share_block(connection, rules, [rater, *other_raters], now)
     return True
 
 
 def _set_repeated_aside(
-    connection: sa.Connection, rules: StudyRules, rater: str, sitting: int, others: Sequence[str], now: float
+    connection: sa.Connection, rules: StudyRules, rater: str, sitting: int, other_raters: Sequence[str], now: float
 ) -> None:
     """A person has one vote on a pair: the one of the visit that was confirmed first."""
     stands = sa.and_(votes.c.failed.is_(None), votes.c.waits == 0, votes.c.aside == 0)
-    judged = sa.select(votes.c.pair).where(votes.c.rater.in_(others), stands)
+    judged = sa.select(votes.c.pair).where(votes.c.rater.in_(other_raters), stands)
     repeated = sa.and_(stands, votes.c.pair.in_(judged))
     if connection.scalar(sa.select(sa.exists().where(_inside(rater, sitting), repeated))):
         _follow(connection, rules, rater, sitting, now, "set_aside", {"aside": 1}, only=repeated, why="repeated")
@@ -68,10 +68,10 @@ def withdraw_visit(
 
     They are kept, and their pairs are offered again.
     """
-    here = _payment(rater, sitting)
-    if connection.scalar(sa.select(payments.c.withdrawn).where(here)) is not None:
+    is_payment = _payment(rater, sitting)
+    if connection.scalar(sa.select(payments.c.withdrawn).where(is_payment)) is not None:
         return False
-    connection.execute(sa.update(payments).where(here).values(withdrawn=why))
+    connection.execute(sa.update(payments).where(is_payment).values(withdrawn=why))
     _follow(connection, rules, rater, sitting, now, "set_aside", {"aside": 1}, why=why)
     return True
 
@@ -91,17 +91,17 @@ def _follow(
     rater: str,
     sitting: int,
     now: float,
-    told: str,
+    key: str,
     values: dict[str, int],
     only: sa.ColumnElement[bool] | None = None,
-    **more: str,
+    **facts: str,
 ) -> None:
-    """Write it on the votes of the visit, then whatever follows from it, with the event that tells it."""
-    here = _inside(rater, sitting) if only is None else sa.and_(_inside(rater, sitting), only)
-    found = connection.execute(sa.select(votes.c.pair, votes.c.lease, votes.c.failed).where(here)).all()
-    connection.execute(sa.update(votes).where(here).values(values))
-    names = [row.lease for row in found]
-    data: dict[str, object] = {"sitting": sitting, "leases": names, told: len(names), **more}
+    """Write it on the votes of the visit, then whatever follows; the event counts the votes under `key`."""
+    is_vote = _inside(rater, sitting) if only is None else sa.and_(_inside(rater, sitting), only)
+    rows = connection.execute(sa.select(votes.c.pair, votes.c.lease, votes.c.failed).where(is_vote)).all()
+    connection.execute(sa.update(votes).where(is_vote).values(values))
+    names = [row.lease for row in rows]
+    data: dict[str, object] = {"sitting": sitting, "leases": names, key: len(names), **facts}
     later(connection, event_log.entry("study", now, rater, None, **data))
     standing.settle(connection, rules.assignment, rules.gate, now, rater)
-    standing.count_anew(connection, rules.assignment, [row.pair for row in found if row.failed is None])
+    standing.count_anew(connection, rules.assignment, [row.pair for row in rows if row.failed is None])

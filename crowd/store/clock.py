@@ -27,18 +27,18 @@ QUESTIONS = {
 class StoreClock:
     """The database's seconds since 1970; `ask` asks the database."""
 
-    def __init__(self, ask: Callable[[], float], here: Callable[[], float] = time.monotonic) -> None:
-        self._ask, self._here = ask, here
+    def __init__(self, ask: Callable[[], float], ticks: Callable[[], float] = time.monotonic) -> None:
+        self._ask, self._ticks = ask, ticks
         self._lock = threading.Lock()
         self._offset: float | None = None
         self._asked = float("-inf")
 
     def now(self) -> float:
         """The time by the database's clock, exact to the time of a message."""
-        if self._offset is None or self._here() - self._asked >= ASK_AGAIN:
+        if self._offset is None or self._ticks() - self._asked >= ASK_AGAIN:
             self._refresh()
         assert self._offset is not None
-        return self._here() + self._offset
+        return self._ticks() + self._offset
 
     def difference(self) -> float:
         """Seconds by which this server's own clock is ahead of the database's."""
@@ -50,10 +50,10 @@ class StoreClock:
             return  # another thread is asking
         try:
             if not first or self._offset is None:
-                before = self._here()
-                told = self._ask()
-                after = self._here()
-                self._offset, self._asked = told - (before + after) / 2, after
+                before = self._ticks()
+                database_time = self._ask()
+                after = self._ticks()
+                self._offset, self._asked = database_time - (before + after) / 2, after
         finally:
             self._lock.release()
 

@@ -30,12 +30,12 @@ def _second(connection: sa.Connection) -> None:
 
 def _keep_aside(connection: sa.Connection) -> None:
     """Votes that a marketplace never confirmed were known by an event alone."""
-    told = connection.execute(sa.select(events.c.rater, events.c.data).where(events.c.kind == "study")).all()
-    for row in told:
+    rows = connection.execute(sa.select(events.c.rater, events.c.data).where(events.c.kind == "study")).all()
+    for row in rows:
         if "set_aside" in (data := json.loads(row.data)):
-            here = sa.and_(leases.c.rater == row.rater, leases.c.sitting == data["sitting"])
+            is_lease = sa.and_(leases.c.rater == row.rater, leases.c.sitting == data["sitting"])
             lost = sa.and_(votes.c.counted == 0, votes.c.failed.is_(None))
-            query = sa.update(votes).where(lost, votes.c.lease.in_(sa.select(leases.c.lease).where(here)))
+            query = sa.update(votes).where(lost, votes.c.lease.in_(sa.select(leases.c.lease).where(is_lease)))
             connection.execute(query.values(aside=1))
 
 
@@ -67,11 +67,11 @@ def _fourth(connection: sa.Connection) -> None:
     now = connection.scalar(sa.select(sa.func.max(events.c.at))) or 0.0
     for row in connection.execute(sa.select(payments.c.rater, payments.c.sitting).where(unheard)).all():
         inside = sa.select(leases.c.lease).where(leases.c.rater == row.rater, leases.c.sitting == row.sitting)
-        here = sa.and_(votes.c.lease.in_(inside), votes.c.aside == 0)
-        names = list(connection.scalars(sa.select(votes.c.lease).where(here)))
-        connection.execute(sa.update(votes).where(here).values(waits=1))
-        told = json.dumps({"waiting": len(names), "sitting": row.sitting, "leases": names})
-        connection.execute(sa.insert(events).values(at=now, kind="study", rater=row.rater, data=told))
+        is_vote = sa.and_(votes.c.lease.in_(inside), votes.c.aside == 0)
+        names = list(connection.scalars(sa.select(votes.c.lease).where(is_vote)))
+        connection.execute(sa.update(votes).where(is_vote).values(waits=1))
+        facts = json.dumps({"waiting": len(names), "sitting": row.sitting, "leases": names})
+        connection.execute(sa.insert(events).values(at=now, kind="study", rater=row.rater, data=facts))
     connection.execute(sa.delete(study_settings).where(study_settings.c.key == "settled"))  # count anew at a start
 
 

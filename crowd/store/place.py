@@ -39,8 +39,8 @@ def where_it_was(connection: sa.Connection) -> str | None:
     if before is None:
         return None
     own, _, name = before.partition(" ")
-    here, called = place_of(connection)
-    return None if here == own or called == name else name
+    current, called = place_of(connection)
+    return None if current == own or called == name else name
 
 
 def caution(study: Path, before: str) -> str:

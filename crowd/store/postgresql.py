@@ -87,9 +87,9 @@ class Words:
     constants: Values
     order: tuple[str, ...]
 
-    def ordered(self, given: Values) -> list[Any]:
+    def ordered(self, inputs: Values) -> list[Any]:
         """All values, in the order in which the call takes them."""
-        values = {**self.constants, **given}
+        values = {**self.constants, **inputs}
         return [values[name] for name in self.order]
 
 
@@ -102,7 +102,9 @@ class Pipe:
 
     def later(self, changes: Sequence[tuple[Statement, Values]]) -> None:
         """Note changes."""
-        self._noted += [(_words(one, tuple(values) if one.is_insert else None), values) for one, values in changes]
+        self._noted += [
+            (_words(statement, tuple(values) if statement.is_insert else None), values) for statement, values in changes
+        ]
 
     def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
         """Send what was noted, then the queries; the rows of each."""
@@ -124,7 +126,7 @@ class Pipe:
         opening, noted = () if self._begun else self._opening, self._noted
         self._begun, self._noted = True, []
         calls = [words.call for words, _ in noted]
-        values = [value for words, given in noted for value in words.ordered(given)]
+        values = [value for words, inputs in noted for value in words.ordered(inputs)]
         try:
             cursor = psycopg.ClientCursor(driver, row_factory=namedtuple_row)
             self._prepare(cursor, {words.name: words.text for words, _ in noted})
@@ -151,7 +153,7 @@ def _words(statement: Statement, columns: tuple[str, ...] | None) -> Words:
     compiled = statement.compile(dialect=DIALECT, column_keys=columns)
     name = f"s{hashlib.sha256(compiled.string.encode()).hexdigest()[:16]}"
     order = tuple(compiled.positiontup or ())
-    constants = {bind: of.value for bind, of in compiled.binds.items() if not of.required}
+    constants = {bind: parameter.value for bind, parameter in compiled.binds.items() if not parameter.required}
     call = f"EXECUTE {name}({', '.join(['%s'] * len(order))})" if order else f"EXECUTE {name}"
     return Words(name, compiled.string, call, constants, order)
 

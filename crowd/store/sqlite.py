@@ -30,9 +30,9 @@ class Compiled:
     constants: Values
     order: tuple[str, ...]
 
-    def ordered(self, given: Values) -> list[Any]:
+    def ordered(self, inputs: Values) -> list[Any]:
         """All values, in the order in which the text takes them."""
-        values = {**self.constants, **given}
+        values = {**self.constants, **inputs}
         return [values[name] for name in self.order]
 
 
@@ -49,12 +49,12 @@ class DirectPipe:
 
     def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
         """The rows of each query."""
-        found = []
+        results = []
         for query, values in queries:
             cursor = self._run(compiled(query, None), values)
             row = row_type(tuple(column[0] for column in cursor.description))
-            found.append([row._make(values) for values in cursor.fetchall()])
-        return found
+            results.append([row._make(values) for values in cursor.fetchall()])
+        return results
 
     def _run(self, words: Compiled, values: Values) -> sqlite3.Cursor:
         driver: Any = self._connection.connection.driver_connection
@@ -68,9 +68,9 @@ class DirectPipe:
 @lru_cache(256)
 def compiled(statement: Statement, columns: tuple[str, ...] | None) -> Compiled:
     """The statement, compiled once."""
-    found = statement.compile(dialect=DIALECT, column_keys=columns)
-    constants = {bind: of.value for bind, of in found.binds.items() if not of.required}
-    return Compiled(found.string, constants, tuple(found.positiontup or ()))
+    compilation = statement.compile(dialect=DIALECT, column_keys=columns)
+    constants = {bind: parameter.value for bind, parameter in compilation.binds.items() if not parameter.required}
+    return Compiled(compilation.string, constants, tuple(compilation.positiontup or ()))
 
 
 @lru_cache(256)

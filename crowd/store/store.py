@@ -63,9 +63,9 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One change: all of it, on disk, or nothing."""
-        asked = time.perf_counter()
+        start = time.perf_counter()
         with self._lock, self.engine.begin() as connection:
-            self.on_wait(time.perf_counter() - asked)
+            self.on_wait(time.perf_counter() - start)
             yield connection
 
     @contextmanager

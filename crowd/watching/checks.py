@@ -51,32 +51,34 @@ class CheckLine:
 
 def check_lines(connection: sa.Connection) -> tuple[CheckLine, ...]:
     """All checks in the order of their names, blocked raters' answers included: a wrong key is what blocks them."""
-    given = defaultdict[str, Counter[str]](Counter)
-    cast = sa.select(votes.c.pair, votes.c.choice, sa.func.count()).where(votes.c.failed.is_not(None))
-    for pair, choice, number in connection.execute(cast.group_by(votes.c.pair, votes.c.choice)):
-        given[pair][decisive(choice)] += number
+    answers = defaultdict[str, Counter[str]](Counter)
+    query = sa.select(votes.c.pair, votes.c.choice, sa.func.count()).where(votes.c.failed.is_not(None))
+    for pair, choice, number in connection.execute(query.group_by(votes.c.pair, votes.c.choice)):
+        answers[pair][decisive(choice)] += number
     sums = sa.select(votes.c.pair, sa.func.sum(votes.c.failed)).where(votes.c.answers.is_not(None))
     by_sheet = {pair: failed for pair, failed in connection.execute(sums.group_by(votes.c.pair)) if failed is not None}
     rows = connection.execute(sa.select(pairs).where(pairs.c.kind == "check").order_by(pairs.c.pair))
-    return tuple(_line(r.pair, r.mended, json.loads(r.body), given[r.pair], by_sheet.get(r.pair)) for r in rows)
+    return tuple(_line(r.pair, r.mended, json.loads(r.body), answers[r.pair], by_sheet.get(r.pair)) for r in rows)
 
 
 def _line(
-    check: str, mended: str | None, body: Mapping[str, Any], given: Counter[str], by_sheet: int | None
+    check: str, mended: str | None, body: Mapping[str, Any], answers: Counter[str], by_sheet: int | None
 ) -> CheckLine:
-    """`by_sheet`: the failures where several questions are asked, of which `given` counts the first alone."""
-    one = body.get("answer")  # of a question 0, its first option
-    written = str(one) if one is not None else ", ".join(f"{name}: {said}" for name, said in body["answers"].items())
+    """`by_sheet`: the failures where several questions are asked; `answers` counts the first one alone."""
+    key = body.get("answer")  # of a question 0, its first option
+    written = (
+        str(key) if key is not None else ", ".join(f"{name}: {choice}" for name, choice in body["answers"].items())
+    )
     answer = mended if mended not in (None, "void") else written
-    total = given.total()
-    failed = total - given[str(answer)] if by_sheet is None else by_sheet
-    usual = given.most_common(1)[0][0] if given else ""
+    total = answers.total()
+    failed = total - answers[str(answer)] if by_sheet is None else by_sheet
+    usual = answers.most_common(1)[0][0] if answers else ""
     return CheckLine(check, mended or written, total, failed, failing_so_often(failed, total, SLIPS), usual)
 
 
 # Twin of at_least in crowd/rating/gate.py, which this room may not import; tests hold both to the binomial.
-def failing_so_often(number: int, of: int, p: float) -> float:
-    """Probability of `number` or more successes in `of` independent trials (binomial upper tail), exact.
+def failing_so_often(number: int, trials: int, p: float) -> float:
+    """Probability of `number` or more successes in `trials` independent trials (binomial upper tail), exact.
 
     >>> round(failing_so_often(2, 3, 0.5), 6)
     0.5
@@ -84,8 +86,12 @@ def failing_so_often(number: int, of: int, p: float) -> float:
     if number <= 0:
         return 1.0
     logs = (
-        math.lgamma(of + 1) - math.lgamma(x + 1) - math.lgamma(of - x + 1) + x * math.log(p) + (of - x) * math.log1p(-p)
-        for x in range(number, of + 1)
+        math.lgamma(trials + 1)
+        - math.lgamma(x + 1)
+        - math.lgamma(trials - x + 1)
+        + x * math.log(p)
+        + (trials - x) * math.log1p(-p)
+        for x in range(number, trials + 1)
     )
     return min(1.0, math.fsum(map(math.exp, logs)))
 

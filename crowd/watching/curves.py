@@ -13,18 +13,18 @@ from collections.abc import Sequence
 
 # Twin of hypergeometric in analysis/stats/laws.py: the server imports no SciPy. tests/house/test_twins.py holds the
 # two equal.
-def law_of_ties(votes: int, ties: int, drawn: int) -> list[float]:
+def law_of_ties(votes: int, ties: int, size: int) -> list[float]:
     """P(x ties in the set) for x = 0..drawn.
 
     >>> [round(p, 3) for p in law_of_ties(4, 2, 2)]
     [0.167, 0.667, 0.167]
     """
-    everything = _log_choose(votes, drawn)
+    everything = _log_choose(votes, size)
     return [
-        math.exp(_log_choose(ties, x) + _log_choose(votes - ties, drawn - x) - everything)
-        if 0 <= drawn - x <= votes - ties and x <= ties
+        math.exp(_log_choose(ties, x) + _log_choose(votes - ties, size - x) - everything)
+        if 0 <= size - x <= votes - ties and x <= ties
         else 0.0
-        for x in range(drawn + 1)
+        for x in range(size + 1)
     ]
 
 

@@ -31,13 +31,13 @@ def most_disputed(connection: sa.Connection) -> tuple[Dispute, ...]:
     """The strongest disagreement first, among equals the pair with more votes; none where all raters agree."""
     ranked = heapq.nsmallest(SHOWN, ((-_differ(met), -met.total(), pair, met) for pair, met in _counted(connection)),
                              key=lambda row: row[:3])  # fmt: skip
-    found = [(-differ, -number, pair, met) for differ, number, pair, met in ranked if differ]
-    query = sa.select(pairs.c.pair, pairs.c.body).where(pairs.c.pair.in_([row[2] for row in found]))
+    rows = [(-differ, -number, pair, met) for differ, number, pair, met in ranked if differ]
+    query = sa.select(pairs.c.pair, pairs.c.body).where(pairs.c.pair.in_([row[2] for row in rows]))
     bodies = {row.pair: json.loads(row.body) for row in connection.execute(query)}
     return tuple(
         Dispute(differ, number, pair, (met["a"], met["b"], met["tie"]),
                 (bodies[pair]["a"]["text"], bodies[pair]["b"]["text"]))
-        for differ, number, pair, met in found
+        for differ, number, pair, met in rows
     )  # fmt: skip
 
 

@@ -42,9 +42,9 @@ class Tally:
     choices: Counter[str] = field(default_factory=Counter)
     marked: int = 0
     """Ties; of questions, right ones."""
-    left: int = 0
+    left_choices: int = 0
     same: int = 0
-    others: int = 0
+    compared: int = 0
     counted: int = 0
     ties: int = 0
     seconds: array[float] = field(default_factory=lambda: array("f"))
@@ -77,8 +77,8 @@ class RaterLine:
         """What blocked or excluded them, without its numbers."""
         if self.ruled:
             return f"{self.status} by hand"
-        named = self.broke.partition(":")[0]
-        return f"[exclude] {named}" if self.status == "excluded" and named else f"{self.status} by hidden checks"
+        name = self.broke.partition(":")[0]
+        return f"[exclude] {name}" if self.status == "excluded" and name else f"{self.status} by hidden checks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ class Gathered:
     @property
     def name(self) -> str:
         """Which of the two the clusters are."""
-        named = None not in self.dialogues and len(self.dialogues) > 1
-        return "dialogue" if named and len(self.dialogues) < self.pairs.clusters else "pair"
+        are_named = None not in self.dialogues and len(self.dialogues) > 1
+        return "dialogue" if are_named and len(self.dialogues) < self.pairs.clusters else "pair"
 
     @property
     def counts(self) -> ClusterCounts:
@@ -255,21 +255,23 @@ def _dialogue(connection: sa.Connection) -> sa.Label[Any]:
 def _in_body(connection: sa.Connection, name: str) -> sa.Label[Any]:
     """A field of the record; SQLite keeps JSON as text, PostgreSQL must be told that it is JSON."""
     lite: sa.ColumnElement[Any] = sa.func.json_extract(pairs.c.body, f"$.{name}")
-    told: sa.ColumnElement[Any] = sa.cast(pairs.c.body, sa.JSON)[name].as_string()
-    return (lite if connection.dialect.name == "sqlite" else told).label(name)
+    json_field: sa.ColumnElement[Any] = sa.cast(pairs.c.body, sa.JSON)[name].as_string()
+    return (lite if connection.dialect.name == "sqlite" else json_field).label(name)
 
 
 def _tally(judged: list[Any], tallies: defaultdict[str, Tally], form: HitForm) -> None:
-    """`same` and `others` are held against raters in good standing alone: who was blocked or excluded, and whose visit
-    was taken back, is no measure for anybody else."""
+    """`same` and `compared` count the votes of raters in good standing alone.
+
+    Nobody is measured by raters who were blocked or excluded, or by visits that were taken back.
+    """
     measures = Counter(decisive(row.choice) for row in judged if _is_measure(row))
     for row in judged:
         tally, own = tallies[row.rater], int(_is_measure(row))
         tally.choices[row.choice] += 1
         tally.marked += form.is_marked(row.choice, row.answer)
-        tally.left += row.choice == row.left
+        tally.left_choices += row.choice == row.left
         tally.same += measures[decisive(row.choice)] - own
-        tally.others += measures.total() - own
+        tally.compared += measures.total() - own
         if row.counted and row.kind == "real":
             tally.counted += 1
             tally.ties += form.is_marked(row.choice, row.answer)
@@ -291,8 +293,8 @@ def _by_rater(tallies: dict[str, Tally]) -> ClusterCounts:
 
 def _identical(connection: sa.Connection) -> list[str | None]:
     """The dialogues of the real pairs that nobody is shown, because their responses are the same."""
-    seen = sa.exists().where(leases.c.pair == pairs.c.pair)  # those are left to people
-    query = sa.select(_dialogue(connection)).where(pairs.c.kind == "real", pairs.c.offered == 0, ~seen)
+    was_shown = sa.exists().where(leases.c.pair == pairs.c.pair)  # those are left to people
+    query = sa.select(_dialogue(connection)).where(pairs.c.kind == "real", pairs.c.offered == 0, ~was_shown)
     return list(connection.scalars(query))
 
 
@@ -311,8 +313,8 @@ def _with_automatic(
         gathered.together.add(number, number, k)
     gathered.single.add(1, 1, k * len(same))
     by_rater.add(len(same), len(same), k)
-    cast = [*rounds, *[(0, 0)] * (k - len(rounds))]
-    return tuple((n + len(same), t + len(same)) if place < k else (n, t) for place, (n, t) in enumerate(cast))
+    all_rounds = [*rounds, *[(0, 0)] * (k - len(rounds))]
+    return tuple((n + len(same), t + len(same)) if place < k else (n, t) for place, (n, t) in enumerate(all_rounds))
 
 
 def _pace(connection: sa.Connection, now: float) -> float:
@@ -327,8 +329,8 @@ def _pace(connection: sa.Connection, now: float) -> float:
 
 def _earned(connection: sa.Connection) -> int:
     """Sittings in which something was answered and that are over: finished, or ended by the gate."""
-    mine = sa.and_(leases.c.rater == sittings.c.rater, leases.c.sitting == sittings.c.sitting)
-    worked = sa.exists().where(mine, leases.c.state == "answered")
+    is_lease = sa.and_(leases.c.rater == sittings.c.rater, leases.c.sitting == sittings.c.sitting)
+    worked = sa.exists().where(is_lease, leases.c.state == "answered")
     over = sa.or_(sittings.c.finished.is_not(None), raters.c.status == "blocked")
     joined = sa.select(sa.func.count()).select_from(sittings).join(raters, raters.c.rater == sittings.c.rater)
     return connection.scalar(joined.where(over, worked)) or 0
@@ -336,15 +338,15 @@ def _earned(connection: sa.Connection) -> int:
 
 def _unpaid_checks(connection: sa.Connection) -> list[str]:
     """What is said of sittings in which checks were answered and no pair was to be had; of those at work, nothing."""
-    here = sa.and_(leases.c.rater == sittings.c.rater, leases.c.sitting == sittings.c.sitting)
+    is_lease = sa.and_(leases.c.rater == sittings.c.rater, leases.c.sitting == sittings.c.sitting)
     answered, is_check = leases.c.state == "answered", leases.c.kind.in_(("check", "void"))
     ended = sa.select(sa.func.count()).select_from(sittings).join(raters, raters.c.rater == sittings.c.rater)
     number = connection.scalar(
         ended.where(
             raters.c.status != "blocked",
-            sa.exists().where(here, answered, is_check),
-            ~sa.exists().where(here, answered, ~is_check),
-            ~sa.exists().where(here, HOLDS_PLACE),
+            sa.exists().where(is_lease, answered, is_check),
+            ~sa.exists().where(is_lease, answered, ~is_check),
+            ~sa.exists().where(is_lease, HOLDS_PLACE),
         )
     )
     if not number:
@@ -355,7 +357,7 @@ def _unpaid_checks(connection: sa.Connection) -> list[str]:
 
 def _lines(connection: sa.Connection, tallies: dict[str, Tally], *, sided: bool) -> tuple[RaterLine, ...]:
     query = sa.select(votes.c.rater, sa.func.count(), sa.func.sum(votes.c.failed)).group_by(votes.c.rater)
-    checks = {rater: (seen, failed) for rater, seen, failed in connection.execute(query.where(votes.c.failed >= 0))}
+    checks = {rater: (number, failed) for rater, number, failed in connection.execute(query.where(votes.c.failed >= 0))}
     known = connection.execute(
         sa.select(raters.c.rater, raters.c.status, raters.c.broke, raters.c.why, raters.c.ruling).order_by(
             raters.c.arrived
@@ -366,7 +368,7 @@ def _lines(connection: sa.Connection, tallies: dict[str, Tally], *, sided: bool)
     )
 
 
-def _line(row: Any, tally: Tally, seen: int, failed: int, *, sided: bool) -> RaterLine:
+def _line(row: Any, tally: Tally, answered: int, failed: int, *, sided: bool) -> RaterLine:
     number = tally.choices.total()
     decided = number - tally.choices["tie"]
     return RaterLine(
@@ -374,11 +376,11 @@ def _line(row: Any, tally: Tally, seen: int, failed: int, *, sided: bool) -> Rat
         status=row.status,
         votes=number,
         tie_rate=_rate(tally.marked, number),
-        left_rate=_rate(tally.left, decided) if sided else None,
-        checks_seen=seen,
+        left_rate=_rate(tally.left_choices, decided) if sided else None,
+        checks_seen=answered,
         checks_failed=failed,
         median_seconds=statistics.median(tally.seconds) if tally.seconds else None,
-        agreement=_rate(tally.same, tally.others),
+        agreement=_rate(tally.same, tally.compared),
         why=row.why or "",
         broke=row.broke or "",
         ruled=row.ruling is not None,
@@ -395,8 +397,8 @@ def _by_rule(lines: Iterable[RaterLine]) -> tuple[tuple[str, int, int], ...]:
     return tuple((rule, number, judged[rule]) for rule, number in raters.most_common())
 
 
-def _rate(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _rate(part: int, total: int) -> float | None:
+    return part / total if total else None
 
 
 def _short(connection: sa.Connection, k: int) -> tuple[tuple[int, int], ...]:

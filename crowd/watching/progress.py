@@ -38,7 +38,7 @@ def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
     offered = sa.select(count).select_from(pairs).where(pairs.c.offered == 1)
     number = connection.scalar(offered) or 0
     real = votes.c.failed.is_(None)
-    by_counted = _by(connection, sa.select(votes.c.counted, count).where(real).group_by(votes.c.counted))
+    by_counted = _count_by(connection, sa.select(votes.c.counted, count).where(real).group_by(votes.c.counted))
     places = connection.scalar(sa.select(sa.func.sum(pairs.c.votes)).where(pairs.c.kind != "check")) or 0
     waiting = int(places) - by_counted.get("1", 0)
     return Progress(
@@ -50,8 +50,8 @@ def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
         uncounted=by_counted.get("0", 0) - waiting,
         wanted=number * votes_per_pair,
         held=connection.scalar(sa.select(count).select_from(leases).where(HOLDS_PLACE)) or 0,
-        raters=_by(connection, sa.select(raters.c.status, count).group_by(raters.c.status)),
-        sources=_by(connection, sa.select(votes.c.source, count).where(real).group_by(votes.c.source)),
+        raters=_count_by(connection, sa.select(raters.c.status, count).group_by(raters.c.status)),
+        sources=_count_by(connection, sa.select(votes.c.source, count).where(real).group_by(votes.c.source)),
     )
 
 
@@ -99,5 +99,5 @@ def set_state(store: Store, state: StudyState) -> None:
         event_log.append(connection, "study", now, state=state)
 
 
-def _by(connection: sa.Connection, query: sa.Select[Any]) -> dict[str, int]:
+def _count_by(connection: sa.Connection, query: sa.Select[Any]) -> dict[str, int]:
     return {str(key): number for key, number in connection.execute(query).all()}

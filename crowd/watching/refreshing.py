@@ -30,25 +30,25 @@ def keep_fresh(store: Store, study: Path, database: str | None, question: str = 
     """From now on, export and draw whenever there are new votes, of several questions one; ends with the process."""
 
     def watch() -> None:
-        drawn: Seen = (None, 0)
+        drawn_votes: Seen = (None, 0)
         while True:
-            drawn = refresh_if_new(store, study, database, drawn, question)
+            drawn_votes = refresh_if_new(store, study, database, drawn_votes, question)
             time.sleep(EVERY)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-def refresh_if_new(store: Store, study: Path, database: str | None, drawn: Seen, question: str = "") -> Seen:
+def refresh_if_new(store: Store, study: Path, database: str | None, drawn_votes: Seen, question: str = "") -> Seen:
     """Refresh if the votes are not those that were drawn; returns which ones are drawn now."""
     with store.read() as connection:  # an undo lowers the number, a vote after it raises the last: both are needed
         last, number = connection.execute(sa.select(sa.func.max(votes.c.vote), sa.func.count(votes.c.vote))).one()
-    return (last, number) if (last, number) == drawn or refresh(study, database, question) else drawn
+    return (last, number) if (last, number) == drawn_votes or refresh(study, database, question) else drawn_votes
 
 
 def refresh(study: Path, database: str | None, question: str = "") -> bool:
     """Export the votes and draw them once; False if a step failed, which the log says."""
-    asked = ("--question", question) if question else ()
-    return not export_anew(study, database) and not _run("analysis", "watch", str(study), "--once", *asked)
+    options = ("--question", question) if question else ()
+    return not export_anew(study, database) and not _run("analysis", "watch", str(study), "--once", *options)
 
 
 def export_anew(study: Path, database: str | None, form: str = "jsonl", out: Path | None = None) -> str:
@@ -62,6 +62,6 @@ def _run(*command: str) -> str:
     done = subprocess.run((*PYTHON, *command), stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if not done.returncode:
         return ""
-    said = done.stderr.strip().splitlines()[-1:]
-    LOG.warning("figures", extra={"facts": {"error": said}})
-    return "".join(said) or f"it ended with status {done.returncode}"
+    lines = done.stderr.strip().splitlines()[-1:]
+    LOG.warning("figures", extra={"facts": {"error": lines}})
+    return "".join(lines) or f"it ended with status {done.returncode}"

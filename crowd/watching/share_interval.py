@@ -54,9 +54,9 @@ class ShareInterval:
 
 
 def share_interval(
-    ties: int, votes: int, by: Mapping[str, ClusterCounts], cells: ClusterCounts
+    ties: int, votes: int, clusters: Mapping[str, ClusterCounts], cells: ClusterCounts
 ) -> ShareInterval | None:
-    """Interval of ties/votes, robust to the clusters in `by` (one or two ways), by its logit; None below 2 votes.
+    """Interval of ties/votes, robust to these clusters (one or two ways), by its logit; None below 2 votes.
 
     A way with a single cluster is left out, for its variance cannot be seen; without any, votes are independent. Two
     ways: the variances of both, less that of their crossing (`cells`: the votes of one rater on one dialogue), but no
@@ -66,17 +66,17 @@ def share_interval(
     """
     if votes < 2:
         return None
-    ways = {name: counts for name, counts in by.items() if counts.clusters > 1}
+    ways = {name: counts for name, counts in clusters.items() if counts.clusters > 1}
     parts = [_variance(ties, votes, counts) for counts in ways.values()]
     alone = _variance(ties, votes, ClusterCounts(Counter({(1, 1): ties, (0, 1): votes - ties})))
     parts = parts or [alone]
     crossed = sum(parts) - _variance(ties, votes, cells) if len(parts) == 2 else 0.0
     freedoms = [max(counts.kish - 1, 1.0) for counts in ways.values()]
     df = min(freedoms, default=max(votes - 1.0, 1.0))
-    both = len(parts) == 2 and df >= FEW - 1
-    variance = max(crossed, max(parts) / (2 if both else 1), 0.0)
-    if both and variance:
-        df = max(df, variance**2 / sum(one**2 / free for one, free in zip(parts, freedoms, strict=True)))
+    is_two_way = len(parts) == 2 and df >= FEW - 1
+    variance = max(crossed, max(parts) / (2 if is_two_way else 1), 0.0)
+    if is_two_way and variance:
+        df = max(df, variance**2 / sum(part**2 / free for part, free in zip(parts, freedoms, strict=True)))
     se = math.sqrt(variance or alone)  # clusters that are all alike would leave no width
     low, high = _bounds(ties, votes, se, df)
     return ShareInterval(ties / votes, se, df, low, high, "+".join(ways) or "vote")

@@ -42,5 +42,5 @@ def shared_links(connection: sa.Connection) -> tuple[SharedLink, ...]:
         if event.rater:
             counts[event.rater][0] += bool(event.data.get("differs"))
             counts[event.rater][1] += 1
-    found = [SharedLink(rater, *numbers) for rater, numbers in counts.items() if numbers[0] >= FEWEST]
-    return tuple(sorted(found, key=lambda link: -link.dropped))
+    links = [SharedLink(rater, *numbers) for rater, numbers in counts.items() if numbers[0] >= FEWEST]
+    return tuple(sorted(links, key=lambda link: -link.dropped))

@@ -108,7 +108,10 @@ def page_events(connection: sa.Connection) -> Mapping[str, PageEvents] | None:
                 pairs_with[event.rater][name].add(event.pair)
     if not pairs_with and not _counts_page_events(connection):
         return None
-    return {rater: PageEvents(**{name: len(met) for name, met in by.items()}) for rater, by in pairs_with.items()}
+    return {
+        rater: PageEvents(**{name: len(met) for name, met in pair_sets.items()})
+        for rater, pair_sets in pairs_with.items()
+    }
 
 
 def _counts_page_events(connection: sa.Connection) -> bool:
@@ -121,39 +124,39 @@ def _characters(body: str) -> int:
     return sum(len(line["text"]) for line in (*known["context"], *judged))
 
 
-def signals_of(given: Iterable[TimedAnswer], page: Mapping[str, PageEvents] | None = None) -> Mapping[str, Signals]:
+def signals_of(answers: Iterable[TimedAnswer], page: Mapping[str, PageEvents] | None = None) -> Mapping[str, Signals]:
     """The same from judgements, and from what happened to the page where that is counted."""
-    mine: defaultdict[str, list[TimedAnswer]] = defaultdict(list)
-    for one in given:
-        mine[one.rater].append(one)
-    mine = defaultdict(list, {rater: rows for rater, rows in mine.items() if len(rows) >= FEWEST})
-    twins = _twins(mine)
-    events = None if page is None else {rater: page.get(rater, PageEvents()) for rater in mine}
-    found = {
+    by_rater: defaultdict[str, list[TimedAnswer]] = defaultdict(list)
+    for answer in answers:
+        by_rater[answer.rater].append(answer)
+    by_rater = defaultdict(list, {rater: rows for rater, rows in by_rater.items() if len(rows) >= FEWEST})
+    twins = _twins(by_rater)
+    events = None if page is None else {rater: page.get(rater, PageEvents()) for rater in by_rater}
+    signals = {
         rater: _signals(rows, twins.get(rater), None if events is None else events[rater])
-        for rater, rows in mine.items()
+        for rater, rows in by_rater.items()
     }
-    scores = machine_scores({rater: _behaviour(one, mine[rater]) for rater, one in found.items()})
-    return {rater: _with_score(one, scores.get(rater)) for rater, one in found.items()}
+    scores = machine_scores({rater: _behaviour(own, by_rater[rater]) for rater, own in signals.items()})
+    return {rater: _with_score(own, scores.get(rater)) for rater, own in signals.items()}
 
 
-def _with_score(one: Signals, score: MachineScore | None) -> Signals:
-    doubts = (*one.doubts, LIKE_A_PROGRAM) if score and score.stands_out else one.doubts
-    return replace(one, score=score, doubts=doubts)
+def _with_score(signals: Signals, score: MachineScore | None) -> Signals:
+    doubts = (*signals.doubts, LIKE_A_PROGRAM) if score and score.stands_out else signals.doubts
+    return replace(signals, score=score, doubts=doubts)
 
 
-def _behaviour(one: Signals, rows: Sequence[TimedAnswer]) -> Behaviour:
+def _behaviour(signals: Signals, rows: Sequence[TimedAnswer]) -> Behaviour:
     times = [math.log(max(row.seconds, 1e-3)) for row in rows if row.seconds is not None]
     shares: dict[str, float] = {}
-    if one.page is not None:
-        counts = {"left": one.page.left, "copied": one.page.copied, "pasted": one.page.pasted}
+    if signals.page is not None:
+        counts = {"left": signals.page.left, "copied": signals.page.copied, "pasted": signals.page.pasted}
         shares = {name: min(1.0, count / len(rows)) for name, count in counts.items()}
     return Behaviour(
-        pace=one.pace,
-        with_length=one.with_length,
+        pace=signals.pace,
+        with_length=signals.with_length,
         spread=statistics.stdev(times) if len(times) >= FEWEST else None,
-        bits=one.bits or 0.0,
-        likeness=one.chance,
+        bits=signals.bits or 0.0,
+        likeness=signals.chance,
         answers=len(rows),
         **shares,
     )
@@ -163,10 +166,10 @@ def _signals(
     rows: Sequence[TimedAnswer], likeness: tuple[tuple[int, int], float] | None, page: PageEvents | None
 ) -> Signals:
     twin, chance = likeness or (None, None)
-    timed = [(one.seconds, max(1, one.characters)) for one in rows if one.seconds is not None]
+    timed = [(answer.seconds, max(1, answer.characters)) for answer in rows if answer.seconds is not None]
     pace = statistics.median(100 * seconds / length for seconds, length in timed) if len(timed) >= FEWEST else None
     follows = _rank_correlation(timed) if len(timed) >= FEWEST else None
-    shares = [number / len(rows) for number in Counter(one.button for one in rows).values()]
+    shares = [number / len(rows) for number in Counter(answer.button for answer in rows).values()]
     bits = max(0.0, -sum(share * math.log2(share) for share in shares))
     doubts = []
     if pace is not None and pace < READING:
@@ -193,28 +196,28 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [statistics.fmean(places[value]) for value in values]
 
 
-def _twins(mine: Mapping[str, Sequence[TimedAnswer]]) -> dict[str, tuple[tuple[int, int], float]]:
+def _twins(by_rater: Mapping[str, Sequence[TimedAnswer]]) -> dict[str, tuple[tuple[int, int], float]]:
     """For each rater the least probable likeness to another one."""
     by_pair: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for rater, rows in mine.items():
-        for one in rows:
-            by_pair[one.pair][rater] = one.choice
+    for rater, rows in by_rater.items():
+        for answer in rows:
+            by_pair[answer.pair][rater] = answer.choice
     met: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for answers in by_pair.values():
-        for both in combinations(sorted(answers), 2):
-            met[both][0] += answers[both[0]] == answers[both[1]]
-            met[both][1] += 1
-    compared = {both: (same, shared) for both, (same, shared) in met.items() if shared >= TOGETHER}
+        for couple in combinations(sorted(answers), 2):
+            met[couple][0] += answers[couple[0]] == answers[couple[1]]
+            met[couple][1] += 1
+    compared = {couple: (same, shared) for couple, (same, shared) in met.items() if shared >= TOGETHER}
     every_same, every_shared = (sum(counts[n] for counts in compared.values()) for n in (0, 1))
-    found: dict[str, tuple[tuple[int, int], float]] = {}
-    for both, (same, shared) in compared.items():
-        rest = every_shared - shared  # the two are no measure of themselves
-        usual = max(1 / 3, (every_same - same) / rest) if rest else 1 / 3
+    twins: dict[str, tuple[tuple[int, int], float]] = {}
+    for couple, (same, shared) in compared.items():
+        other_shared = every_shared - shared  # the two are no measure of themselves
+        usual = max(1 / 3, (every_same - same) / other_shared) if other_shared else 1 / 3
         chance = min(1.0, _at_least(same, shared, usual) * len(compared))
-        for rater in both:
-            if rater not in found or chance < found[rater][1]:
-                found[rater] = ((same, shared), chance)
-    return found
+        for rater in couple:
+            if rater not in twins or chance < twins[rater][1]:
+                twins[rater] = ((same, shared), chance)
+    return twins
 
 
 def _at_least(k: int, n: int, p: float) -> float:

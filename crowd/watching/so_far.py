@@ -67,18 +67,20 @@ def read_so_far(folder: Path | None) -> SoFar | None:
         return None
 
 
-def _so_far(read: Mapping[str, Any]) -> SoFar:
-    rule, margin, stated = read["rule"], read["rule"]["margin"], read["rule"]["stated_at"]
+def _so_far(document: Mapping[str, Any]) -> SoFar:
+    rule, margin, stated = document["rule"], document["rule"]["margin"], document["rule"]["stated_at"]
     return SoFar(
-        written=str(read["written"]),
-        votes=int(read["votes"]),
+        written=str(document["written"]),
+        votes=int(document["votes"]),
         difference=float(rule["difference"]),
         margin=None if margin is None else float(margin),
         stated_at=None if stated is None else int(stated),
-        nets=tuple(_net(row) for row in read["contrasts"]),
-        agreement={str(name): _bounds(value) for name, value in read["agreement"].items() if value is not None},
-        running=tuple(StoppingState(*(str(row[key]) for key in StoppingState.__slots__)) for row in read["running"]),
-        refusals=tuple(map(str, read["refusals"])),
+        nets=tuple(_net(row) for row in document["contrasts"]),
+        agreement={str(name): _bounds(value) for name, value in document["agreement"].items() if value is not None},
+        running=tuple(
+            StoppingState(*(str(row[key]) for key in StoppingState.__slots__)) for row in document["running"]
+        ),
+        refusals=tuple(map(str, document["refusals"])),
     )
 
 

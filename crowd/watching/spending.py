@@ -25,15 +25,15 @@ class Spending:
 
 def spending_of(connection: sa.Connection) -> tuple[Spending, ...]:
     """One for each currency; none before anything was paid."""
-    kept = settings(connection).get("cap")
+    text = settings(connection).get("cap")
     sums: defaultdict[str, dict[str, Decimal]] = defaultdict(lambda: {"confirmed": Decimal(0), "open": Decimal(0)})
     uncertain: defaultdict[str, int] = defaultdict(int)
     p = payouts.c
     for currency, state, cost in connection.execute(sa.select(p.currency, p.state, p.cost).where(p.state != "refused")):
         sums[currency]["confirmed" if state == "confirmed" else "open"] += Decimal(cost)
         uncertain[currency] += state == "uncertain"
-    cap = None if kept is None else Decimal(kept)
+    cap = None if text is None else Decimal(text)
     return tuple(
-        Spending(currency, found["confirmed"], found["open"], uncertain[currency], cap)
-        for currency, found in sorted(sums.items())
+        Spending(currency, costs["confirmed"], costs["open"], uncertain[currency], cap)
+        for currency, costs in sorted(sums.items())
     )

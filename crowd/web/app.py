@@ -176,7 +176,7 @@ def create_app(config: ServerConfig) -> Flask:
             database=config.database,
         )
     )
-    app.register_blueprint(metrics_page(app.extensions["metrics"], lambda given: is_token_of(desk, given)))
+    app.register_blueprint(metrics_page(app.extensions["metrics"], lambda token: is_token_of(desk, token)))
     if config.proxies:
         n = config.proxies
         app.front = _with_sound_prefix(ProxyFix(app.front, x_for=n, x_proto=n, x_host=n, x_prefix=n))
@@ -187,15 +187,16 @@ def create_app(config: ServerConfig) -> Flask:
 
 def largest_body(hit: Hit) -> int:
     """Bytes of the largest form that the pages of this HIT can send, whatever script its raters write."""
-    texts = [one.kind for one in hit.questions].count("comment") + [one.kind for one in hit.about].count("comment")
-    return LARGEST_BODY + texts * LONGEST_COMMENT * LONGEST_CHARACTER
+    comments = sum(question.kind == "comment" for question in hit.questions)
+    comments += sum(question.kind == "comment" for question in hit.about)
+    return LARGEST_BODY + comments * LONGEST_COMMENT * LONGEST_CHARACTER
 
 
-def is_token_of(desk: Desk, given: str) -> bool:
+def is_token_of(desk: Desk, text: str) -> bool:
     """Whether this opens the researcher's page, to change it or to read it."""
     desk.refresh_keys()
     tokens = (desk.study_token(), desk.reading_token())
-    return any(hmac.compare_digest(given.encode("utf-8", "replace"), token.encode()) for token in tokens)
+    return any(hmac.compare_digest(text.encode("utf-8", "replace"), token.encode()) for token in tokens)
 
 
 def study_token(app: Flask) -> str:
@@ -239,9 +240,11 @@ def _with_sound_prefix(inner: WSGI) -> WSGI:
     """Drop an X-Forwarded-Prefix that is no path: it would stand before every link and redirect of ours."""
 
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        given = environ.get("HTTP_X_FORWARDED_PREFIX", "")
+        prefixes = environ.get("HTTP_X_FORWARDED_PREFIX", "")
         # several proxies write several of them, separated by commas
-        if not all(PATH.fullmatch(one.strip().rstrip("/")) for one in given.split(",") if one.strip().strip("/")):
+        if not all(
+            PATH.fullmatch(prefix.strip().rstrip("/")) for prefix in prefixes.split(",") if prefix.strip().strip("/")
+        ):
             del environ["HTTP_X_FORWARDED_PREFIX"]
         return inner(environ, start_response)
 
@@ -307,7 +310,7 @@ def _guard(app: Flask, config: ServerConfig, desk: Desk) -> None:
     def wrong(error: HTTPException) -> tuple[str, int]:
         code = error.code or 500
         if code >= 500:
-            LOG.error("failed", extra={"facts": _of(getattr(error, "original_exception", None) or error)})
+            LOG.error("failed", extra={"facts": _error_facts(getattr(error, "original_exception", None) or error)})
         if g.get("admitted") and code < 500:
             return dashboard.problem_page(
                 "Nothing was changed", "The page was out of date. Go back and try again."
@@ -316,7 +319,7 @@ def _guard(app: Flask, config: ServerConfig, desk: Desk) -> None:
 
     @app.errorhandler(SQLAlchemyError)
     def not_stored(error: SQLAlchemyError) -> tuple[str, int]:
-        LOG.error("store", extra={"facts": _of(error)})
+        LOG.error("store", extra={"facts": _error_facts(error)})
         return _failed(), 503
 
 
@@ -351,11 +354,11 @@ class _ProxyCaution:
 
 def _request_id(config: ServerConfig) -> str:
     """By which the log, a proxy's log and a reply speak of one request: that of a trusted proxy, else a new one."""
-    given = request.headers.get("X-Request-ID", "") if config.proxies else ""
-    return given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+    proxy_id = request.headers.get("X-Request-ID", "") if config.proxies else ""
+    return proxy_id if REQUEST_ID.fullmatch(proxy_id) else secrets.token_hex(8)
 
 
-def _of(error: BaseException) -> dict[str, str]:
+def _error_facts(error: BaseException) -> dict[str, str]:
     """What the log says of an error: its kind and where it arose, never its text, which may name a rater."""
     *_, last = traceback.extract_tb(error.__traceback__) or [None]
     where = f"{Path(last.filename).name}:{last.lineno}" if last else ""

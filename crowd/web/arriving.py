@@ -151,9 +151,11 @@ def _arrival(request: StudyRequest) -> Arrival | None:
 
 def _source(request: StudyRequest) -> Source:
     """Simulated raters say that they are, and come only where a server was started for them; people nowhere else."""
-    said = cast("Source | None", request.args.get("source")) or (request.visit.source if request.visit else None)
-    if said == "simulated" and request.source != "simulated":
+    claimed_source = cast("Source | None", request.args.get("source")) or (
+        request.visit.source if request.visit else None
+    )
+    if claimed_source == "simulated" and request.source != "simulated":
         raise WrongKind("this server is for people")
-    if request.source == "simulated" and said != "simulated":
+    if request.source == "simulated" and claimed_source != "simulated":
         raise WrongKind("this server is for simulated raters")
     return request.source

@@ -116,13 +116,13 @@ def blueprint(
     @researcher_pages.before_request
     def admit() -> Response | None:
         known = tokens()
-        if (given := request.args.get("token")) is not None:
+        if (query_token := request.args.get("token")) is not None:
             for token in (known.full, known.reading):
-                if _equal(given, token):
+                if _equal(query_token, token):
                     return _with_cookie(_proof_of(token))
-        shown = request.cookies.get(COOKIE, "")
-        g.may_change, g.proof = _equal(shown, _proof_of(known.full)), shown
-        if not g.may_change and (request.method == "POST" or not _equal(shown, _proof_of(known.reading))):
+        cookie_proof = request.cookies.get(COOKIE, "")
+        g.may_change, g.proof = _equal(cookie_proof, _proof_of(known.full)), cookie_proof
+        if not g.may_change and (request.method == "POST" or not _equal(cookie_proof, _proof_of(known.reading))):
             abort(404)
         g.admitted = True
         return None
@@ -189,43 +189,49 @@ def problem_page(title: str, words: str) -> str:
 
 
 def render(
-    found: Overview, hit: Hit, csrf: str, sort: str, order: str, files: Mapping[str, float], so_far: SoFar | None = None
+    summary: Overview,
+    hit: Hit,
+    csrf: str,
+    sort: str,
+    order: str,
+    files: Mapping[str, float],
+    so_far: SoFar | None = None,
 ) -> str:
     """The page as HTML; `sort` and `order` arrange the raters' table, `files` are those there, with their times.
 
     An empty `csrf` is for who may only read: no switch and no export.
     """
     key = SORTS.get(sort, SORTS["votes"])
-    known = [line for line in found.raters if key(line) is not None]
-    lines = sorted(known, key=key, reverse=order != "up") + [line for line in found.raters if key(line) is None]
-    values = {"csrf": csrf, "hit": hit, "s": found, "lines": lines, "sort": sort, "order": order}
+    known = [line for line in summary.raters if key(line) is not None]
+    lines = sorted(known, key=key, reverse=order != "up") + [line for line in summary.raters if key(line) is None]
+    values = {"csrf": csrf, "hit": hit, "s": summary, "lines": lines, "sort": sort, "order": order}
     values |= {"figures": [name for name in FILES if name in files], "so_far": so_far, "forms": FORMS}
     values |= {"exports": [(name, iso(files[name])) for name in EXPORTS if name in files]}
     values |= {"slips": SLIPS, "doubtful": DOUBTFUL}
-    drawn = {"curves": curves(found), "size": set_size(found.progress.pairs), "width": WIDTH, "height": HEIGHT}
+    drawing = {"curves": curves(summary), "size": set_size(summary.progress.pairs), "width": WIDTH, "height": HEIGHT}
     template = page.jinja_environment().get_template("study/dashboard.html")
-    return as_typed(template.render(base=request.script_root, nonce=g.nonce, states=SWITCHES, **values, **drawn))
+    return as_typed(template.render(base=request.script_root, nonce=g.nonce, states=SWITCHES, **values, **drawing))
 
 
-def curves(found: Overview) -> list[ExperimentCurve]:
+def curves(summary: Overview) -> list[ExperimentCurve]:
     """HumanExp-1, -2, ... as SVG lines on one scale; an experiment is drawn once it has more votes than a set."""
-    size = set_size(found.progress.pairs)
-    laws = {k: law_of_ties(n, t, size) for k, (n, t) in enumerate(found.rounds, 1) if n > size}
+    size = set_size(summary.progress.pairs)
+    laws = {k: law_of_ties(n, t, size) for k, (n, t) in enumerate(summary.rounds, 1) if n > size}
     top = max((max(law) for law in laws.values()), default=1.0)
     return [
         ExperimentCurve(k, n, t / n, polyline(laws[k], top, WIDTH, HEIGHT) if k in laws else "")
-        for k, (n, t) in enumerate(found.rounds, 1)
+        for k, (n, t) in enumerate(summary.rounds, 1)
     ]
 
 
 def _files(folder: Path | None) -> dict[str, float]:
     """The files that may be fetched and are there, with the time of each."""
-    there = {} if folder is None else {name: folder / name for name in (*FILES, *EXPORTS)}
-    return {name: path.stat().st_mtime for name, path in there.items() if path.exists()}
+    paths = {} if folder is None else {name: folder / name for name in (*FILES, *EXPORTS)}
+    return {name: path.stat().st_mtime for name, path in paths.items() if path.exists()}
 
 
-def _equal(given: str, right: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
+def _equal(text: str, right: str) -> bool:
+    return hmac.compare_digest(text.encode("utf-8", "replace"), right.encode())
 
 
 def _proof_of(token: str) -> str:

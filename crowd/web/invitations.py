@@ -33,10 +33,10 @@ class InvitationEntrance:
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """Who the link names, if the study has signed it; one that was altered or cut off names nobody."""
-        keys, named = self.desk.keys, _signed_name(self.desk.secret, query.get(PARAMETER, ""))
-        if named is None:
+        keys, name_and_end = self.desk.keys, _signed_name(self.desk.secret, query.get(PARAMETER, ""))
+        if name_and_end is None:
             return None
-        name, until = named
+        name, until = name_and_end
         worker = invited_id(keys.people, name)
         lapsed = until <= self.desk.clock() or keys.is_revoked(worker)
         return Arrival("local", worker=worker, sitting="", task="", proven=True, lapsed=lapsed)
@@ -72,8 +72,8 @@ def _signed_name(secret: str, link: str) -> tuple[str, float] | None:
     return (name, float(end)) if _is_proof(proof, expiring_proof(secret, name, end)) else None
 
 
-def _is_proof(given: str, right: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
+def _is_proof(text: str, right: str) -> bool:
+    return hmac.compare_digest(text.encode("utf-8", "replace"), right.encode())
 
 
 def fresh_names(number: int) -> list[str]:

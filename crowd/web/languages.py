@@ -55,19 +55,19 @@ def hit_in(hit: Hit, language: str) -> Hit:
     hit = _said_truly(hit)
     if language == ENGLISH and hit.languages == (ENGLISH,):
         return hit
-    given = next((one for one in hit.texts if one.language == language), TextsIn(language))
+    own_texts = next((texts for texts in hit.texts if texts.language == language), TextsIn(language))
     usual = usual_hit(hit.form)
     usual = _said_truly(replace(usual, form=hit.form, examples=hit.examples and usual.examples))
     first = hit if language == hit.languages[0] else usual
 
     def text(name: str) -> str:
-        own = getattr(given, name) or getattr(first, name)
+        own = getattr(own_texts, name) or getattr(first, name)
         return in_words(own, language) if own == getattr(usual, name) else own
 
-    examples = (given.examples or first.examples) if hit.examples else ()
+    examples = (own_texts.examples or first.examples) if hit.examples else ()
     if examples == usual.examples:
         say = partial(in_words, language=language)
-        examples = tuple(FORMS[hit.form].example_said(one, say) for one in examples)
+        examples = tuple(FORMS[hit.form].example_said(example, say) for example in examples)
     words: dict[str, Any] = {name: text(name) for name in ("title", "question", "consent_text", "instructions")}
     return replace(hit, **words, examples=examples)
 
@@ -82,9 +82,9 @@ def _said_truly(hit: Hit) -> Hit:
 
 def own_word(hit: Hit, text: str, language: str) -> str:
     """A text of the study that is no key of its own, such as a question about the rater; its form's, translated."""
-    given = next((one.words for one in hit.texts if one.language == language), {})
-    if text in given:
-        return given[text]
+    words = next((texts.words for texts in hit.texts if texts.language == language), {})
+    if text in words:
+        return words[text]
     return in_words(text, language) if text in texts_by_default(hit, usual_hit(hit.form)) else text
 
 

@@ -84,13 +84,13 @@ class Frame:
     language: str = ENGLISH
     """In which the page speaks."""
 
-    def to(self, path: str, **more: str) -> str:
+    def to(self, path: str, **parameters: str) -> str:
         """The address of a page of this visit.
 
         >>> Frame("/study", "t", "").to("/task", last="", note="saved")
         '/study/task?seat=t&note=saved'
         """
-        query = urlencode({name: value for name, value in {TOKEN: self.seat, **more}.items() if value})
+        query = urlencode({name: value for name, value in {TOKEN: self.seat, **parameters}.items() if value})
         return f"{self.base}{path}{'?' if query else ''}{query}"
 
 
@@ -146,25 +146,25 @@ def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayO
 
     `pairs` are those of a sitting (None: as many as planned).
     """
-    shown = hit.shown_per_sitting if pairs is None else pairs
-    return _render("hit/consent.html", hit=hit, frame=frame, pairs=shown, decline=decline)
+    number = hit.shown_per_sitting if pairs is None else pairs
+    return _render("hit/consent.html", hit=hit, frame=frame, pairs=number, decline=decline)
 
 
 def about_page(hit: Hit, frame: Frame, note: Note = "", sent: Mapping[str, str] = NOTHING_SENT) -> str:
     """What raters are asked about themselves: a form to /about with one answer a question; empty is withheld."""
-    told = languages.in_words(NOT_ALL, frame.language) if note else ""
-    return _render("hit/about.html", hit=hit, frame=frame, said=told, sent=sent)
+    notice = languages.in_words(NOT_ALL, frame.language) if note else ""
+    return _render("hit/about.html", hit=hit, frame=frame, said=notice, sent=sent)
 
 
 def stored_page(hit: Hit, frame: Frame, known: KnownRater | None, *, own: bool) -> str:
     """What is stored about the rater, in plain words, and whom to ask; of somebody who may be another, nothing."""
-    asked = {one.name: one.ask for one in hit.about}
-    shown = known if own else None
-    payouts = shown.paid if shown else ()
+    questions = {question.name: question.ask for question in hit.about}
+    facts = known if own else None
+    payouts = facts.paid if facts else ()
     paid = [languages.pay_in(float(amount), currency, frame.language) for amount, currency in payouts]
-    speaks = languages.name_of(shown.language).name if shown and shown.language else ""
-    told = {"known": shown, "theirs": own, "asked": asked, "paid": paid, "speaks": speaks}
-    return _render("hit/stored.html", hit=hit, frame=frame, **told)
+    speaks = languages.name_of(facts.language).name if facts and facts.language else ""
+    values = {"known": facts, "theirs": own, "asked": questions, "paid": paid, "speaks": speaks}
+    return _render("hit/stored.html", hit=hit, frame=frame, **values)
 
 
 def example_page(
@@ -177,29 +177,29 @@ def example_page(
 ) -> str:
     """Page `number` (from 1) of the worked examples; with `chosen`, the feedback and the way on."""
     example = languages.hit_in(hit, frame.language).examples[number - 1]
-    shown = FORMS[hit.form].example_on_page(example, number)
-    told = {"example": example, "chosen": chosen, "said": said(hit, frame, note, shown), "filled": filled}
-    return _render("hit/instructions.html", hit=hit, frame=frame, shown=shown, progress=None, **told)
+    content = FORMS[hit.form].example_on_page(example, number)
+    values = {"example": example, "chosen": chosen, "said": say_note(hit, frame, note, content), "filled": filled}
+    return _render("hit/instructions.html", hit=hit, frame=frame, shown=content, progress=None, **values)
 
 
 def task_page(
     hit: Hit,
     frame: Frame,
-    shown: OnPage,
+    content: OnPage,
     progress: SittingProgress,
     note: Note,
     filled: Mapping[str, str] = NOTHING_SENT,
 ) -> str:
     """The page with one pair; `note` says what became of the previous answer, `filled` holds what was taken back."""
-    told = {"note": note, "said": said(hit, frame, note, shown), "filled": filled}
-    return _render("hit/task.html", hit=hit, frame=frame, shown=shown, progress=progress, **told)
+    values = {"note": note, "said": say_note(hit, frame, note, content), "filled": filled}
+    return _render("hit/task.html", hit=hit, frame=frame, shown=content, progress=progress, **values)
 
 
 def pair_fragment(
-    hit: Hit, frame: Frame, shown: OnPage, progress: SittingProgress, filled: Mapping[str, str] = NOTHING_SENT
+    hit: Hit, frame: Frame, content: OnPage, progress: SittingProgress, filled: Mapping[str, str] = NOTHING_SENT
 ) -> str:
     """What is shown at once alone, to be put in the place of the previous one."""
-    return _render(shown.fragment, hit=hit, frame=frame, shown=shown, progress=progress, filled=filled)
+    return _render(content.fragment, hit=hit, frame=frame, shown=content, progress=progress, filled=filled)
 
 
 def message_page(hit: Hit, frame: Frame, kind: MessageKind, at: SittingSoFar = NOTHING_YET) -> str:
@@ -212,18 +212,18 @@ def glance_page(hit: Hit, frame: Frame, pairs: int | None = None) -> str:
     return _render("hit/glance.html", hit=hit, frame=frame, pairs=hit.shown_per_sitting if pairs is None else pairs)
 
 
-def said(hit: Hit, frame: Frame, note: Note, shown: OnPage | None = None) -> str:
+def say_note(hit: Hit, frame: Frame, note: Note, content: OnPage | None = None) -> str:
     """What a note says, in the words of the form and the language of the page."""
     words = FORMS[hit.form].undone if note == "undone" else NOTES[note]
     if note == "incomplete":
-        apart = any(one.kind == "ranking" and one.tie == "none" for one in hit.questions)
-        words = RANK_APART if apart else ANSWER_ALL if hit.questions else said_incomplete(shown)
+        is_strict = any(question.kind == "ranking" and question.tie == "none" for question in hit.questions)
+        words = RANK_APART if is_strict else ANSWER_ALL if hit.questions else said_incomplete(content)
     return languages.in_words(words, frame.language)
 
 
-def said_incomplete(shown: OnPage | None) -> str:
+def said_incomplete(content: OnPage | None) -> str:
     """What is missing, of a question with several options; in English."""
-    return CHOOSE_TWO if getattr(shown, "ranked", True) else CHOOSE_ONE
+    return CHOOSE_TWO if getattr(content, "ranked", True) else CHOOSE_ONE
 
 
 def paragraphs(text: str) -> list[str]:

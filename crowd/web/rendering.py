@@ -37,7 +37,7 @@ def literal(text: str) -> str:
     'a\\nb␀'
     """
     text = text.replace("\r\n", "\n").encode("utf-8", "backslashreplace").decode("utf-8")
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda found: chr(0x2400 + min(ord(found[0]), 0x21)), text)
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda match: chr(0x2400 + min(ord(match[0]), 0x21)), text)
 
 
 def rendered(text: str, rendering: Rendering) -> Markup:
@@ -55,7 +55,7 @@ def rendered(text: str, rendering: Rendering) -> Markup:
 
 def _code(text: str) -> Markup:
     """Signs that turn the direction of what follows are named: in code they would show another program."""
-    return Markup(DIRECTIONS.sub(lambda found: f'<span class="sign">U+{ord(found[0]):04X}</span>', str(escape(text))))
+    return Markup(DIRECTIONS.sub(lambda match: f'<span class="sign">U+{ord(match[0]):04X}</span>', str(escape(text))))
 
 
 @lru_cache(1024)  # every rater of a pair sees the same texts
@@ -72,9 +72,9 @@ def _markdown(text: str) -> Markup:
     if len(written) > LARGEST:
         return Markup()
     safe = nh3.clean(written, tags=TAGS, attributes=NUMBER, link_rel=None, url_schemes=set()).strip()
-    left = html.unescape(nh3.clean(safe, tags=set()))
-    lost = _letters(html.unescape(text)) - _letters(left + "".join(re.findall(r'<li value="(\d{1,3})"', safe)))
-    return Markup() if lost or not left.strip() else Markup(safe)  # nh3 has left TAGS alone
+    visible_text = html.unescape(nh3.clean(safe, tags=set()))
+    lost = _letters(html.unescape(text)) - _letters(visible_text + "".join(re.findall(r'<li value="(\d{1,3})"', safe)))
+    return Markup() if lost or not visible_text.strip() else Markup(safe)  # nh3 has left TAGS alone
 
 
 def _letters(text: str) -> Counter[str]:
@@ -116,8 +116,8 @@ def _parser() -> MarkdownIt:
         def fence(self, tokens: Sequence[Token], at: int, *_: object) -> str:
             """The word after the fence too: it is a part of what was written."""
             info = tokens[at].info.strip()
-            named = f"<small>{escape(info)}</small>\n" if info else ""
-            return f"<pre>{named}<code>{escape(tokens[at].content)}</code></pre>\n"
+            label = f"<small>{escape(info)}</small>\n" if info else ""
+            return f"<pre>{label}<code>{escape(tokens[at].content)}</code></pre>\n"
 
     options = {"html": False, "breaks": True, "maxNesting": DEEPEST}
     parser = MarkdownIt("commonmark", options, renderer_cls=InertRenderer)
@@ -129,5 +129,5 @@ def _parser() -> MarkdownIt:
 def _address(token: Token, name: str, written: str) -> str:
     """Where a link leads, for the eye alone; nothing where the link's text is the address."""
     address, title = token.attrGet(name), token.attrGet("title")
-    shown = " ".join(str(part) for part in (address, title) if part)
-    return f" <small>({escape(shown)})</small>" if shown not in ("", written) else ""
+    words = " ".join(str(part) for part in (address, title) if part)
+    return f" <small>({escape(words)})</small>" if words not in ("", written) else ""

@@ -75,16 +75,18 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
             asyncore_use_poll=True,  # select() knows no descriptor above 1023
         )
     except OSError as error:
-        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
-        raise InputError(f"{host}:{port} cannot be used: {error.strerror or error}. Choose another {other}.") from error
+        option = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise InputError(
+            f"{host}:{port} cannot be used: {error.strerror or error}. Choose another {option}."
+        ) from error
     _keep_quiet(sockets)
     ended = threading.Event()
 
     def end() -> None:  # no exception: it would lose what the loop has just read from a socket
         ended.set()
-        for one in list(sockets.values()):
-            if one.accepting:
-                one.pull_trigger()
+        for connection in list(sockets.values()):
+            if connection.accepting:
+                connection.pull_trigger()
 
     # Whoever asks twice does not want to wait.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0) if ended.is_set() else end())
@@ -103,13 +105,13 @@ def serve(app: Flask, host: str, port: int, ready: Callable[[int], None], *, sto
 
 
 def _keep_quiet(sockets: dict[int, wasyncore.dispatcher]) -> None:
-    for one in sockets.values():
-        if one.accepting:
-            one.channel_class = Connection
+    for connection in sockets.values():
+        if connection.accepting:
+            connection.channel_class = Connection
 
 
 def _port_of(sockets: dict[int, wasyncore.dispatcher]) -> int:
-    return next(int(one.effective_port) for one in sockets.values() if one.accepting)
+    return next(int(connection.effective_port) for connection in sockets.values() if connection.accepting)
 
 
 def _answer_the_rest(sockets: dict[int, wasyncore.dispatcher]) -> None:
@@ -117,11 +119,11 @@ def _answer_the_rest(sockets: dict[int, wasyncore.dispatcher]) -> None:
     until, quiet = time.monotonic() + LAST_CALL, 0
     while quiet < 2 and time.monotonic() < until:  # twice: what lay in a socket's buffer is known after one look
         wasyncore.loop(timeout=0.05, map=sockets, use_poll=True, count=1)
-        for one in list(sockets.values()):
-            if one.accepting:
-                wasyncore.dispatcher.close(one)  # not its own close(), which takes away what wakes this loop
-        channels = [one for one in list(sockets.values()) if isinstance(one, HTTPChannel)]
-        quiet = 0 if any(one.requests or one.total_outbufs_len for one in channels) else quiet + 1
+        for connection in list(sockets.values()):
+            if connection.accepting:
+                wasyncore.dispatcher.close(connection)  # not its own close(), which takes away what wakes this loop
+        channels = [connection for connection in list(sockets.values()) if isinstance(connection, HTTPChannel)]
+        quiet = 0 if any(connection.requests or connection.total_outbufs_len for connection in channels) else quiet + 1
 
 
 @contextmanager

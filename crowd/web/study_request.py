@@ -51,17 +51,17 @@ class StudyRequest(flask.Request):
 
         False where a token is there that this study has not signed, or that has ended.
         """
-        given = self.form.get(TOKEN, "") if self.method == "POST" else self.args.get(TOKEN)
+        token = self.form.get(TOKEN, "") if self.method == "POST" else self.args.get(TOKEN)
         cookie = session.get(TOKEN)
-        named = self._visit_of(given)
-        remembered = named if named and given == cookie else self._visit_of(cookie, longer=COOKIE_LIFE - LIFE)
-        if given is None:
-            named = remembered
-        elif named and remembered and self._is_from_outside() and self.rater_of(named) != self.rater_of(remembered):
-            named = remembered  # a link with the seat of somebody else does not turn this browser into them
+        visit = self._visit_of(token)
+        remembered = visit if visit and token == cookie else self._visit_of(cookie, longer=COOKIE_LIFE - LIFE)
+        if token is None:
+            visit = remembered
+        elif visit and remembered and self._is_from_outside() and self.rater_of(visit) != self.rater_of(remembered):
+            visit = remembered  # a link with the seat of somebody else does not turn this browser into them
         self.remembered = remembered
-        self._go_by(named)
-        return not given or named is not None
+        self._go_by(visit)
+        return not token or visit is not None
 
     def _visit_of(self, token: object, longer: float = 0.0) -> PageVisit | None:
         """The visit of a token, if it still lets anybody in; one from before tokens had a version, as one of today."""
@@ -132,10 +132,10 @@ class StudyRequest(flask.Request):
 
     def visit_facts(self) -> Mapping[str, Any]:
         """What an entrance hears of whose page it is."""
-        visit, named = self.visit, self.named_visit()
-        if visit is None or named is None:
+        visit, names = self.visit, self.named_visit()
+        if visit is None or names is None:
             refuse("nobody sits here")
-        return replace(visit, worker=named.worker, sitting=named.sitting).facts()
+        return replace(visit, worker=names.worker, sitting=names.sitting).facts()
 
     def way_out(self, step: Step) -> WayOut | None:
         """The way back to where they came from, once there is one."""
@@ -161,9 +161,9 @@ class StudyRequest(flask.Request):
         token = self.visit.token(self.desk.secret, self.now) if self.visit else ""
         return page.Frame(self.script_root, token, g.nonce, language)
 
-    def go(self, path: str, **more: str) -> Response:
+    def go(self, path: str, **parameters: str) -> Response:
         """On to another page of this visit."""
-        return cast(Response, redirect(self.frame.to(path, **more), 303))
+        return cast(Response, redirect(self.frame.to(path, **parameters), 303))
 
 
 def study_request() -> StudyRequest:

@@ -34,7 +34,7 @@ def route(rule: str, *methods: str, endpoint: str | None = None) -> Callable[[Vi
     """Let a view answer requests to this address: it gets the request first."""
 
     def register(view: View) -> View:
-        answer = lambda **named: view(study_request(), **named)  # noqa: E731
+        answer = lambda **keywords: view(study_request(), **keywords)  # noqa: E731
         rater_pages.add_url_rule(rule, endpoint or view.__name__, answer, methods=methods or ("GET",))
         return view
 
@@ -61,10 +61,10 @@ def about(request: StudyRequest) -> PageReply:
         return request.go("/")
     if request.method != "POST":
         return page.about_page(hit, request.frame)
-    told = told_of_rater(hit.asked_of_rater("before"), request.form)
-    if told is None:
+    profile = told_of_rater(hit.asked_of_rater("before"), request.form)
+    if profile is None:
         return page.about_page(hit, request.frame, "incomplete", request.form)
-    request.desk.tell_about(seat, told.answers)
+    request.desk.tell_about(seat, profile.answers)
     return request.go("/task")
 
 
@@ -73,13 +73,13 @@ def last_questions(request: StudyRequest) -> PageReply:
     """What raters are asked at the end; the page of the end comes again, with the code and the way back as before."""
     desk, seat, leaving = request.desk, request.sender_s_seat(), "leaving" in request.form
     try:
-        told = told_of_rater(request.desk.rules.hit.asked_of_rater("after"), request.form, leaving=leaving)
+        profile = told_of_rater(request.desk.rules.hit.asked_of_rater("after"), request.form, leaving=leaving)
     except TooLong:
         return _page_of(request, desk.next_step(seat), "too_long")
-    if told is None:
+    if profile is None:
         return _page_of(request, desk.next_step(seat), "incomplete")
-    if told.answers or told.comments or not leaving:
-        desk.tell_at_end(seat, told)
+    if profile.answers or profile.comments or not leaving:
+        desk.tell_at_end(seat, profile)
     if leaving:  # by the way out, with the page's script: nobody reads this reply
         return Response(status=204)
     return request.go("/task", last=_last(request))
@@ -211,8 +211,8 @@ def problem(request: StudyRequest, kind: page.MessageKind, retry_seconds: int = 
     """What a rater sees when a request failed: a page, which may ask again by itself, or JSON for the page's script."""
     hit, frame = request.desk.rules.hit, request.frame
     if request.wants_json:
-        said = page.said(hit, frame, "too_long") if kind == "too_large" else ""
-        return jsonify(status=kind, saved=False, html="", progress=None, said=said)
+        message = page.say_note(hit, frame, "too_long") if kind == "too_large" else ""
+        return jsonify(status=kind, saved=False, html="", progress=None, said=message)
     sends = request.method == "POST"
     retry = page.Retry(_address_asked(request), retry_seconds, sends) if retry_seconds else None
     again = request.form if sends and (retry or (kind == "not_saved" and request.endpoint == "hit.answer")) else {}
@@ -254,7 +254,7 @@ def _given(request: StudyRequest) -> Given:
 def _noticed(text: str) -> Noticed | None:
     """How often the page was left, copied from and pasted into, as its script counted; nonsense is nothing."""
     counts = text.split(",")
-    if len(counts) != 3 or not all(one.isascii() and one.isdigit() and len(one) < 4 for one in counts):
+    if len(counts) != 3 or not all(count.isascii() and count.isdigit() and len(count) < 4 for count in counts):
         return None
     return Noticed(*map(int, counts))
 
@@ -276,7 +276,7 @@ def _page_of(request: StudyRequest, step: Step, note: page.Note) -> PageReply:
         return request.go(f"/instructions/{step.number}")
     hit, frame = request.desk.rules.hit, request.frame
     if step.stage == "task":
-        return page.task_page(hit, frame, *_shown(request, step, _undo(request, step)), note, step.filled)
+        return page.task_page(hit, frame, *_pair_on_page(request, step, _undo(request, step)), note, step.filled)
     return page.message_page(hit, frame, step.stage, _so_far(request, step, note))
 
 
@@ -287,17 +287,17 @@ def _so_far(request: StudyRequest, step: Step, note: page.Note = "") -> page.Sit
         out = arriving.way_back_unworked(request, step.done)
     code = hit.screened_out_code if step.stage == "no_more" else hit.completion_code
     earned = step.is_paid and step.stage in page.ENDINGS and not out
-    more = step.more and request.sender().source in OWN
+    may_continue = step.more and request.sender().source in OWN
     undo = _undo(request, step) if not (out and not out.url) else ""  # without a way back it is handed in already
     asks = _asks_at_end(request, step)
     sent = request.form if note in page.REFUSALS else {}
-    why = page.said(hit, request.frame, note) if note == "too_long" else ""
+    why = page.say_note(hit, request.frame, note) if note == "too_long" else ""
     return page.SittingSoFar(
         step.done,
         code if earned else "",
         out,
         step.may_hand_in,
-        more,
+        may_continue,
         undo,
         asks,
         bool(sent),
@@ -318,12 +318,12 @@ def _undo(request: StudyRequest, step: Step) -> str:
     return step.undo if step.undo is not None and step.undo == _last(request) else ""
 
 
-def _shown(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage, page.SittingProgress]:
+def _pair_on_page(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage, page.SittingProgress]:
     """What leaves the server of a pair: texts in the order shown, never which is which."""
     due = cast(ShownPair, step.shown)
     minutes = max(1, math.ceil(due.seconds_left / 60))
-    shown = FORMS[request.desk.rules.hit.form].on_page(due.token, due.pair, due.left, step.done + 1)
-    return shown, page.SittingProgress(step.done, step.of, minutes, undo)
+    content = FORMS[request.desk.rules.hit.form].on_page(due.token, due.pair, due.layout, step.done + 1)
+    return content, page.SittingProgress(step.done, step.of, minutes, undo)
 
 
 def _and_then(request: StudyRequest, step: Step, note: page.Note) -> Response:
@@ -335,11 +335,11 @@ def _and_then(request: StudyRequest, step: Step, note: page.Note) -> Response:
 
 def _json_of(request: StudyRequest, step: Step, note: page.Note = "") -> Response:
     hit, frame, undo = request.desk.rules.hit, request.frame, _undo(request, step)
-    saving = {"note": note, "said": page.said(hit, frame, note), "saved": note in ("saved", "again", "late")}
+    saving = {"note": note, "said": page.say_note(hit, frame, note), "saved": note in ("saved", "again", "late")}
     saving |= {"next": frame.to("/task", last=undo), "progress": {"done": step.done, "of": step.of}}
     if step.stage != "task":
         request.way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
         asks = _asks_at_end(request, step) == "asked"
         return jsonify(status=step.stage, html="", number=step.number, asks=asks, **saving)
-    shown, progress = _shown(request, step, undo)
-    return jsonify(status="task", html=page.pair_fragment(hit, frame, shown, progress, step.filled), **saving)
+    content, progress = _pair_on_page(request, step, undo)
+    return jsonify(status="task", html=page.pair_fragment(hit, frame, content, progress, step.filled), **saving)

@@ -57,7 +57,7 @@ def choose(desk, seat, right=True, place=None):
     """Answer what is due: the true option first or another one; returns what happened and the next place."""
     place = place or desk.next_step(seat)
     shown = place.shown
-    order, truth = option_order(shown.left), str(shown.pair.answer)
+    order, truth = option_order(shown.layout), str(shown.pair.answer)
     wrong = [index for index in order if index != truth]
     first, second = (truth, wrong[0]) if right else wrong[:2]
     return desk.answer(seat, shown.token, f"{order.index(first)},{order.index(second)}", 5.0)

@@ -49,7 +49,7 @@ def fields(hit, order, ranks, scores, why="Because."):
 def judge(desk, seat, ranks=(1, 2, 3, 4), scores=(5, 4, 3, 2), why="Because."):
     """Answer what is due by response, wherever it stands; what happened and the next place."""
     place = desk.next_step(seat)
-    sent = fields(desk.rules.hit, option_order(place.shown.left), ranks, scores, why)
+    sent = fields(desk.rules.hit, option_order(place.shown.layout), ranks, scores, why)
     return desk.answer(seat, place.shown.token, read_sheet(desk.rules.hit.questions, sent, of_sets=True), 2.0)
 
 

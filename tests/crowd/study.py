@@ -141,7 +141,7 @@ def press(place, choice):
     """The side to press so that the response `a`, `b` or a tie is chosen."""
     if choice == "tie":
         return "tie"
-    return "left" if place.shown.left == choice else "right"
+    return "left" if place.shown.layout == choice else "right"
 
 
 def vote(desk, seat, choice="a", seconds=1.0):

@@ -87,8 +87,8 @@ def test_undo_gives_all_answers_back_filled_in_and_leaves_no_word_of_them(url, t
         before = desk.next_step(seat).shown
         judge(desk, seat, ranks=(2, 1, 3, 4), why="My name is Ann.")
         undone, step = desk.undo(seat, before.token)
-        assert undone and step.shown.left == before.left
-        assert step.filled == fields(desk.rules.hit, before.left, (2, 1, 3, 4), (5, 4, 3, 2), "My name is Ann.")
+        assert undone and step.shown.layout == before.layout
+        assert step.filled == fields(desk.rules.hit, before.layout, (2, 1, 3, 4), (5, 4, 3, 2), "My name is Ann.")
         assert not desk.next_step(seat).filled
         with desk.store.read() as connection:
             assert connection.scalar(sa.select(sa.func.count()).select_from(votes)) == 0

@@ -45,7 +45,7 @@ def url(request, tmp_path):
 
 def sheet(place, better="a", fluency=(4, 2), why="A repeats nothing."):
     """What a page sends of these answers by response."""
-    turn = (lambda side: side) if place.shown.left == "a" else {"left": "right", "right": "left"}.get
+    turn = (lambda side: side) if place.shown.layout == "a" else {"left": "right", "right": "left"}.get
     pressed = better if better in ("good", "poor") else f"{turn('left' if better == 'a' else 'right')}-1"
     scores = {f"q-fluency-{turn('left')}": str(fluency[0]), f"q-fluency-{turn('right')}": str(fluency[1])}
     return read_sheet(QUESTIONS, {"q-better": pressed, **scores, "q-why": why})

@@ -209,7 +209,7 @@ def test_the_stories_do_meet_a_check(tmp_path):
             kinds = []
             while (place := desk.next_step(seat)).stage == "task":
                 kinds.append(place.shown.pair.kind)
-                desk.answer(seat, place.shown.token, "left" if place.shown.left == "a" else "right", 1.0)
+                desk.answer(seat, place.shown.token, "left" if place.shown.layout == "a" else "right", 1.0)
         assert kinds[-1 if last else 0] == "check" and kinds.count("check") == 1
 
 
@@ -222,7 +222,7 @@ def statements_of(desk, seat, monkeypatch):
     )
     while (place := desk.next_step(seat)).stage == "task":
         said.clear()
-        desk.answer(seat, place.shown.token, "left" if place.shown.left == "a" else "right", 1.0)
+        desk.answer(seat, place.shown.token, "left" if place.shown.layout == "a" else "right", 1.0)
         found.append((place.shown.pair.kind, tuple(said)))
     return found
 
@@ -244,7 +244,7 @@ def test_an_undo_asks_the_same_for_a_check_and_for_a_real_pair(tmp_path, monkeyp
     with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, make_pairs(30, checks=9)) as desk:
         seat = seated(desk, "ann")
         while (place := desk.next_step(seat)).stage == "task":
-            right = "left" if place.shown.left == "a" else "right"
+            right = "left" if place.shown.layout == "a" else "right"
             desk.answer(seat, place.shown.token, right, 1.0)
             said = []
             sa.event.listen(

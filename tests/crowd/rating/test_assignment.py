@@ -91,8 +91,8 @@ def test_later_checks_stand_at_places_that_differ_from_rater_to_rater_and_from_b
 def test_no_pair_left_ends_a_sitting_and_pairs_in_other_hands_are_waited_for():
     rules = AssignmentRules(votes_per_pair=3)
     assert verdict(None, rules) == "finished"
-    assert verdict(Fewest("p", votes=1, held=2), rules) == "wait"
-    assert verdict(Fewest("p", votes=2, held=0), rules) == "show"
+    assert verdict(Fewest("p", votes=1, leases=2), rules) == "wait"
+    assert verdict(Fewest("p", votes=2, leases=0), rules) == "show"
 
 
 @given(st.lists(st.booleans(), max_size=9), st.integers(1, 5))

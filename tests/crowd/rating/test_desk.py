@@ -109,7 +109,7 @@ def test_a_rater_who_comes_back_after_the_time_goes_on_at_the_same_pair_if_it_ha
         before = desk.next_step(seat).shown
         desk.clock.now += 601
         after = desk.next_step(seat).shown
-        assert (after.token, after.pair, after.left) == (before.token, before.pair, before.left)
+        assert (after.token, after.pair, after.layout) == (before.token, before.pair, before.layout)
         assert desk.answer(seat, after.token, "left", 1.0)[0] == "saved"
 
 
@@ -160,7 +160,7 @@ def test_undo_takes_back_the_last_answer_once_and_a_stale_click_is_refused(url, 
         first = desk.next_step(seat).shown
         vote(desk, seat, "a")
         undone, place = desk.undo(seat, first.token)
-        assert undone and place.shown.pair == first.pair and place.shown.left == first.left
+        assert undone and place.shown.pair == first.pair and place.shown.layout == first.layout
         assert place.undo is None and desk.undo(seat, first.token)[0] is False
         with pytest.raises(Refused):
             desk.answer(seat, first.token, "left", 1.0)

@@ -61,7 +61,7 @@ def test_what_comes_again_after_its_time_is_laid_anew_if_its_layout_is_taken_and
             for number in range(3):
                 choose_of_two(desk, seated(desk, f"r{number}"))
             again = desk.next_step(one).shown
-            anew.append(again.left != before.left)
+            anew.append(again.layout != before.layout)
             assert (again.token != before.token) == anew[-1]
             if anew[-1]:
                 with pytest.raises(Refused):

@@ -153,7 +153,7 @@ def test_a_rater_who_comes_back_in_time_goes_on_and_gets_the_pair_that_was_reser
         for _ in range(2):
             vote(desk, seat)
         place = desk.next_step(seat)
-        assert (place.shown.pair.pair, place.shown.left) == reserved
+        assert (place.shown.pair.pair, place.shown.layout) == reserved
         check_books(desk)
 
 

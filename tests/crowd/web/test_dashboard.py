@@ -91,7 +91,7 @@ def judge(desk, clock, worker, choose):
 def careful(task, generator):
     """Right on checks; elsewhere a tie two times in five, else the left side more often than not."""
     if task.pair.kind == "check":
-        return "left" if task.pair.answer == task.left else "right"
+        return "left" if task.pair.answer == task.layout else "right"
     return generator.choices(["left", "right", "tie"], [4, 2, 4])[0]
 
 
