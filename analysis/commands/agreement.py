@@ -63,13 +63,13 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.questions.agreement.showing import agreement
 
-    asked = {name: getattr(args, name) for name in ("labels", "clusters", "seed", "raters", "by")}
-    found = agreement(args.votes, **asked, **reading(args))
+    options = {name: getattr(args, name) for name in ("labels", "clusters", "seed", "raters", "by")}
+    result = agreement(args.votes, **options, **reading(args))
     if args.posteriors:
         write_posteriors(
             args.posteriors, votes_from(args, labels="tie" if args.labels == "tie" else "any").given(), args.model
         )
-    deliver(args, found, then=_then(args, found.document["votes"]))
+    deliver(args, result, then=_then(args, result.document["votes"]))
 
 
 def _then(args: argparse.Namespace, votes: int) -> str:

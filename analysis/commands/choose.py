@@ -46,11 +46,11 @@ def run(args: argparse.Namespace) -> None:
 
     names = ("choices", "count_from", "by", "raters", "clusters", "uncounted", "as_published", "published",
              "participants")  # fmt: skip
-    found = choice(
+    result = choice(
         args.study, columns=parse_names(args.columns, "--columns"), **{name: getattr(args, name) for name in names}
     )
     if args.latex:
-        tables = [part for part in found.parts if isinstance(part, Table)]
+        tables = [part for part in result.parts if isinstance(part, Table)]
         with atomic(args.latex) as handle:
-            handle.write(latex(tables, recipe=str(found.parts[-1])))
-    deliver(args, found, then=next_command("python -m analysis report", args.study, *clusters_given(args)))
+            handle.write(latex(tables, recipe=str(result.parts[-1])))
+    deliver(args, result, then=next_command("python -m analysis report", args.study, *clusters_given(args)))

@@ -51,10 +51,10 @@ def run(args: argparse.Namespace) -> None:
 
     if args.margin is not None:
         raise InputError(f"compare has no --margin; the wanted precision of a mean is --within {args.margin}.")
-    asked = ("within", "pay", "machine", "published", "clusters", "with_judges")
+    names = ("within", "pay", "machine", "published", "clusters", "with_judges")
     try:
         options: dict[str, Any] = {"unverified": args.unverified or "", "question": args.question or ""}
-        found = compare(args.study, **{name: getattr(args, name) for name in asked}, **options)
+        result = compare(args.study, **{name: getattr(args, name) for name in names}, **options)
     except InputError as error:
         if not args.study.is_file() or "a score table has" not in str(error):
             raise
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
             raise InputError(f"compare puts people beside metrics. {instead}") from error
         step = next_command("python -m analysis preference", args.study)
         raise InputError(f"{error} compare puts people beside metrics; for votes alone type: {step}") from error
-    deliver(args, found, then=_then(args))
+    deliver(args, result, then=_then(args))
 
 
 def _then(args: argparse.Namespace) -> str:

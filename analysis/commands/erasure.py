@@ -29,5 +29,5 @@ def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
     from analysis.questions.erasure import erasure
 
-    found = erasure(args.study, margin=args.margin)
-    deliver(args, found, then=next_command("python -m analysis compare", args.study))
+    result = erasure(args.study, margin=args.margin)
+    deliver(args, result, then=next_command("python -m analysis compare", args.study))

@@ -71,19 +71,19 @@ def _card(args: argparse.Namespace) -> Card | None:
     from dialogue.cards import ANY, card_from
     from dialogue.files import read_json
 
-    given = [name for name in (*OF_CARD, *OF_TASK) if getattr(args, name) is not None]
+    stated = [name for name in (*OF_CARD, *OF_TASK) if getattr(args, name) is not None]
     if args.card is not None:
-        if given:
-            raise InputError(f"--card says it all; leave out --{given[0]}, or write it into {args.card}.")
+        if stated:
+            raise InputError(f"--card says it all; leave out --{stated[0]}, or write it into {args.card}.")
         return card_from(read_json(args.card), str(args.card))
-    if not given:
+    if not stated:
         return None
-    task = {name: getattr(args, name) for name in OF_TASK if name in given}
+    task = {name: getattr(args, name) for name in OF_TASK if name in stated}
     if args.unit == "share" and args.scale is None:
         task["scale"] = 100.0
-    whole: dict[str, Any] = {"title": args.title or args.evaluator, "tasks": {ANY: task}}
-    whole |= {"order": args.order} if args.order is not None else {}
-    return card_from(whole | {"baselines": _names(args.baselines)}, "the card of the options")
+    fields: dict[str, Any] = {"title": args.title or args.evaluator, "tasks": {ANY: task}}
+    fields |= {"order": args.order} if args.order is not None else {}
+    return card_from(fields | {"baselines": _names(args.baselines)}, "the card of the options")
 
 
 def _said(brought: Brought, evaluator: str) -> list[str]:

@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.questions.judge.asking import judged
 
-    found = judged(
+    result = judged(
         args.study, votes=args.votes, verdicts=args.verdicts, judges=[n for n in args.judges.split(",") if n],
         labels=args.labels, tuned_on=args.tuned_on, clusters=args.clusters, seed=args.seed, **reading(args),
     )  # fmt: skip
-    deliver(args, found, then=next_command("python -m analysis report", args.study, *clusters_given(args)))
+    deliver(args, result, then=next_command("python -m analysis report", args.study, *clusters_given(args)))

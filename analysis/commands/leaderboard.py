@@ -43,19 +43,19 @@ def run(args: argparse.Namespace) -> None:
     from analysis.questions.leaderboard import leaderboard
 
     weights = _weights(args.weights)
-    found = leaderboard(*args.study, weights=weights, condition=args.condition, claims=args.claims, seed=args.seed)
-    deliver(args, found, then=next_command("python -m analysis compare", args.study[0]))
+    result = leaderboard(*args.study, weights=weights, condition=args.condition, claims=args.claims, seed=args.seed)
+    deliver(args, result, then=next_command("python -m analysis compare", args.study[0]))
 
 
 def _weights(text: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for part in filter(None, text.split(",")):
         name, _, weight = part.partition("=")
         try:
             value = float(weight or 1)
         except ValueError:
             value = -1.0
-        if not 0 < value < float("inf") or name in found:
+        if not 0 < value < float("inf") or name in weights:
             raise InputError(f"--weights has {part!r}; write each task once with a number above 0: jga=1,combined=2")
-        found[name] = value
-    return found
+        weights[name] = value
+    return weights

@@ -89,15 +89,15 @@ def run(args: argparse.Namespace) -> None:
     """Assume or measure, plan, print."""
     from analysis.questions.planning.asking import plan
 
-    if args.votes is None and (said := given(args, *READING)):
-        raise InputError(f"{' '.join(said)} says how votes are to be read: name their table too, or leave it out.")
-    asked = (
+    if args.votes is None and (stated := given(args, *READING)):
+        raise InputError(f"{' '.join(stated)} says how votes are to be read: name their table too, or leave it out.")
+    names = (
         *("pairs", "difference", "margin", "size", "power", "alpha", "ties", "per_pair", "per_rater", "pair_icc"),
         *("rater_icc", "per_dialogue", "dialogue_icc", "rater_cv", "price", "fee", "seed_sd", "clusters", "seed"),
         *("judge_correlation", "unlabelled", "rater_share", "verdict_price"),
     )
-    found = plan(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
-    deliver(args, found, then=_then(args))
+    result = plan(args.votes, **{name: getattr(args, name) for name in names}, **reading(args))
+    deliver(args, result, then=_then(args))
 
 
 def _then(args: argparse.Namespace) -> str:

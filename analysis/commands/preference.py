@@ -67,9 +67,9 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.questions.preference.showing import preference
 
-    asked = ("pairs", "margin", "model", "clusters", "sets", "careful", "mixed", "seed", "raters", "by")
-    found = preference(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
-    deliver(args, found, then=_then(args))
+    names = ("pairs", "margin", "model", "clusters", "sets", "careful", "mixed", "seed", "raters", "by")
+    result = preference(args.votes, **{name: getattr(args, name) for name in names}, **reading(args))
+    deliver(args, result, then=_then(args))
 
 
 def _then(args: argparse.Namespace) -> str:

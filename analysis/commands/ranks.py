@@ -32,11 +32,11 @@ def run(args: argparse.Namespace) -> None:
     from dialogue.importing.naming import parse_names
 
     columns = parse_names(args.columns, "--columns")
-    found = ranks(args.table, clusters=args.clusters, columns=columns, question=args.question)
+    result = ranks(args.table, clusters=args.clusters, columns=columns, question=args.question)
     ours = ratings_file(args.table)
     then = (
         next_command("python -m analysis report", args.table, *given(args, "question"))
         if ours
         else "python -m analysis plan"
     )
-    deliver(args, found, then=then)
+    deliver(args, result, then=then)

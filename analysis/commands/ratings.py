@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     from analysis.votes.inputs import ratings_file
     from dialogue.importing.naming import parse_names
 
-    found = ratings(
+    result = ratings(
         args.table,
         systems=[name.strip() for name in args.systems.split(",") if name.strip()],
         clusters=args.clusters,
@@ -56,4 +56,4 @@ def run(args: argparse.Namespace) -> None:
         if ours
         else "python -m analysis plan"
     )
-    deliver(args, found, then=then)
+    deliver(args, result, then=then)

@@ -36,15 +36,15 @@ def run(args: argparse.Namespace) -> None:
     from analysis.showing.tables import Table
     from analysis.votes.inputs import judgements_of
 
-    found = judgements_of(args.file, **reading(args))
-    account, won = found.reading, _won(found)
+    judgements = judgements_of(args.file, **reading(args))
+    account, won = judgements.reading, _won(judgements)
     columns = [(ours, theirs, account.evidence.get(ours, account.evidence.get("systems", ""))) for ours, theirs
                in account.columns.items()]  # fmt: skip
     words = Table(["word", "means"], list(account.words.items()), "Every word of the answers")
-    rows = [(found.table.place(row), found.pair[row], _who(found, row), found.left[row] or "")
-            for row in range(min(SHOWN, len(found.choice)))]  # fmt: skip
+    rows = [(judgements.table.place(row), judgements.pair[row], _who(judgements, row), judgements.left[row] or "")
+            for row in range(min(SHOWN, len(judgements.choice)))]  # fmt: skip
     parts: list[Table | str] = [
-        f"{args.file} is a {account.form} of {account.read:,} rows, read as {len(found.choice):,} votes: "
+        f"{args.file} is a {account.form} of {account.read:,} rows, read as {len(judgements.choice):,} votes: "
         f"{', '.join(f'{name} {number:,}' for name, number in won.items())}. {account.lost}",
         *account.notes,
         Table(["field", "column", "why"], columns, "What every column was taken for"),
@@ -53,25 +53,27 @@ def run(args: argparse.Namespace) -> None:
     ]
     document = {"file": str(args.file), "form": account.form, "rows": account.read, "columns": dict(account.columns),
                 "evidence": dict(account.evidence), "words": dict(account.words), "notes": list(account.notes),
-                "left_out": dict(account.left_out), "votes": len(found.choice), "won": won}  # fmt: skip
+                "left_out": dict(account.left_out), "votes": len(judgements.choice), "won": won}  # fmt: skip
     then = next_command("python -m analysis preference", args.file)
     deliver(args, Result(document, [*parts, f"sha256:{_digest(args.file)}"], dict), then=then)
 
 
-def _who(found: Judgements, row: int) -> str:
+def _who(judgements: Judgements, row: int) -> str:
     """`alpha over beta`; the letters where no systems are named."""
-    both: Any = (found.a[row], found.b[row]) if found.a else ("a", "b")
-    choice = found.choice[row]
+    systems: Any = (judgements.a[row], judgements.b[row]) if judgements.a else ("a", "b")
+    choice = judgements.choice[row]
     if choice == "tie":
-        return f"{both[0]} = {both[1]}"
-    return f"{both[choice == 'b']} over {both[choice == 'a']}"
+        return f"{systems[0]} = {systems[1]}"
+    return f"{systems[choice == 'b']} over {systems[choice == 'a']}"
 
 
-def _won(found: Judgements) -> dict[str, int]:
+def _won(judgements: Judgements) -> dict[str, int]:
     """How often each system won, and the ties."""
     won: Counter[str] = Counter()
-    for row, choice in enumerate(found.choice):
-        won[choice if choice == "tie" or not found.a else (found.a, found.b)["ab".index(choice)][row]] += 1
+    for row, choice in enumerate(judgements.choice):
+        won[
+            choice if choice == "tie" or not judgements.a else (judgements.a, judgements.b)["ab".index(choice)][row]
+        ] += 1
     return dict(sorted(won.items(), key=lambda pair: (pair[0] == "tie", pair[0])))
 
 

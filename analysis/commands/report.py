@@ -80,26 +80,30 @@ def run(args: argparse.Namespace) -> None:
         if study.votes is not None and study.pairs
         else None
     )
-    found = report(study, **options, paper=kit_folder(out).name, browse=every_pair.name if every_pair else "")
+    page_report = report(study, **options, paper=kit_folder(out).name, browse=every_pair.name if every_pair else "")
     step("writing")
-    write_json(out.with_suffix(".json"), found.document)
-    for suffix, written in ((".md", as_markdown(found)), (".tex", as_latex(found)), (out.suffix, page(found))):
+    write_json(out.with_suffix(".json"), page_report.document)
+    for suffix, written in (
+        (".md", as_markdown(page_report)),
+        (".tex", as_latex(page_report)),
+        (out.suffix, page(page_report)),
+    ):
         with atomic(out.with_suffix(suffix)) as handle:
             handle.write(written)
     if study.votes is not None and every_pair is not None:
-        shown = answer(study.votes, study.pairs, study.controls, clusters=args.clusters)
+        browsable = answer(study.votes, study.pairs, study.controls, clusters=args.clusters)
         with atomic(every_pair) as handle:
-            handle.write(browse_page(shown, found.title))
-    edited = write_kit(found.material, kit_folder(out), rng=SystemRandom()) if study.votes is not None else []
-    read = [] if study.votes is None else told_of_reading(study.votes, alone=True)
-    for sentence in read if study.ratings is None else study.ratings.told:
+            handle.write(browse_page(browsable, page_report.title))
+    edited = write_kit(page_report.material, kit_folder(out), rng=SystemRandom()) if study.votes is not None else []
+    reading_lines = [] if study.votes is None else told_of_reading(study.votes, alone=True)
+    for sentence in reading_lines if study.ratings is None else study.ratings.told:
         print(sentence)
-    for sentence in found.findings:
+    for sentence in page_report.findings:
         print(f"- {sentence}")
     print(f"Written: {out}, and beside it .md, .tex and .json")
     if every_pair is not None:
         print(f"Every pair behind the numbers: {every_pair}")
-    if found.study.votes is not None:
+    if page_report.study.votes is not None:
         print(f"For your paper: {kit_folder(out)}/")
     for name in edited:
         print(f"You have edited {name}, so it stays as it is; the new one is {name}.new.")
@@ -111,13 +115,13 @@ def _study(args: argparse.Namespace) -> Study:
     from analysis.votes.inputs import study_of_table
     from analysis.votes.study import read_study
 
-    said = {"with_judges": args.with_judges, "unverified": args.unverified or "", "question": args.question or ""}
+    stated = {"with_judges": args.with_judges, "unverified": args.unverified or "", "question": args.question or ""}
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     if not args.study.is_file():
-        return read_study(args.study, **said, ratings_too=True)
+        return read_study(args.study, **stated, ratings_too=True)
     plainly = not given(args, "systems", *(name for name in READING if name not in SAID_OF_VOTES))
     if plainly and (folder := study_beside(args.study)):
-        return read_study(folder, **said)
+        return read_study(folder, **stated)
     if plainly and args.study.name == "ratings.jsonl" and (args.study.parent / "hit.toml").exists():
-        return read_study(args.study.parent, **said, ratings_too=True)
+        return read_study(args.study.parent, **stated, ratings_too=True)
     return study_of_table(args.study, systems=systems, **reading(args))

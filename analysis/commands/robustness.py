@@ -32,5 +32,5 @@ def run(args: argparse.Namespace) -> None:
     kinds, tasks, models = (
         [part for part in text.split(",") if part] for text in (args.kinds, args.tasks, args.models)
     )
-    found = robustness(args.study, kinds=kinds, tasks=tasks, models=models, by=args.by)
-    deliver(args, found, then=next_command("python -m analysis leaderboard", args.study))
+    result = robustness(args.study, kinds=kinds, tasks=tasks, models=models, by=args.by)
+    deliver(args, result, then=next_command("python -m analysis leaderboard", args.study))

@@ -57,10 +57,10 @@ def run(args: argparse.Namespace) -> None:
     from analysis.questions.ties.showing import ties
     from dialogue.files import write_json
 
-    asked = ("size", "unit", "replace", "method", "sets", "clusters", "mixed", "seed")
-    found = ties(args.votes, **{name: getattr(args, name) for name in asked}, **reading(args))
+    names = ("size", "unit", "replace", "method", "sets", "clusters", "mixed", "seed")
+    result = ties(args.votes, **{name: getattr(args, name) for name in names}, **reading(args))
     out = args.out or (args.votes if args.votes.is_dir() else args.votes.parent)
-    write_json(out / "ties.json", found.document)
-    found.plot().save(out / "ties")
+    write_json(out / "ties.json", result.document)
+    result.plot().save(out / "ties")
     then = next_command("python -m analysis agreement", args.votes, *given(args, *READING), *clusters_given(args))
-    deliver(args, found, more=f"\n\nWritten: {out / 'ties'}.json, .png and .pdf", then=then)
+    deliver(args, result, more=f"\n\nWritten: {out / 'ties'}.json, .png and .pdf", then=then)

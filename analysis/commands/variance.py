@@ -65,12 +65,12 @@ def run(args: argparse.Namespace) -> None:
     from analysis.questions.variance.asking import variance
     from dialogue.importing.naming import parse_names
 
-    found = variance(
+    result = variance(
         args.scores,
         score=args.score,
         factors=[name.strip() for name in args.factors.split(",") if name.strip()],
         target=args.target,
-        sizes=[{name: _size(name, text) for name, text in parse_names(one, "--sizes")} for one in args.sizes],
+        sizes=[{name: _size(name, text) for name, text in parse_names(typed, "--sizes")} for typed in args.sizes],
         only=args.only,
         pairs=args.pairs,
         compare=_two(args.compare) if args.compare else None,
@@ -80,10 +80,10 @@ def run(args: argparse.Namespace) -> None:
         seed=args.seed,
         **reading(args),
     )
-    deliver(args, found, then=_then(args, found.document))
+    deliver(args, result, then=_then(args, result.document))
 
 
-def _then(args: argparse.Namespace, found: Mapping[str, Any]) -> str:
+def _then(args: argparse.Namespace, document: Mapping[str, Any]) -> str:
     """The report of the study that the first file belongs to; else how many seeds, or votes, would tell more."""
     first = args.scores[0]
     if first.is_dir() or first.name in STUDY_FILES:
@@ -91,9 +91,9 @@ def _then(args: argparse.Namespace, found: Mapping[str, Any]) -> str:
         return next_command("python -m analysis report", folder, *given(args, *SAID_OF_VOTES))
     if args.score in ("tie", "net"):
         return next_command("python -m analysis plan", first, *given(args, *READING))
-    sds = [part["sd"] for table in found["tables"] for part in table["components"] if part["name"] == "model:seed"]
-    seen = next((sd for sd in sds if sd > 0), None)
-    return next_command("python -m analysis plan", *([] if seen is None else ["--seed-sd", f"{seen:.4g}"]))
+    sds = [part["sd"] for table in document["tables"] for part in table["components"] if part["name"] == "model:seed"]
+    first_sd = next((sd for sd in sds if sd > 0), None)
+    return next_command("python -m analysis plan", *([] if first_sd is None else ["--seed-sd", f"{first_sd:.4g}"]))
 
 
 def _two(text: str) -> tuple[str, str]:

@@ -42,17 +42,17 @@ def run(args: argparse.Namespace) -> int | None:
 
     path = args.votes if args.votes.suffix else args.votes / "votes.jsonl"
     _state_rule(args, path)
-    drawn: object = "nothing yet"
+    last_stamp: object = "nothing yet"
     while True:
-        seen = _stamp(path)
-        if seen != drawn or args.once:
+        stamp = _stamp(path)
+        if stamp != last_stamp or args.once:
             try:
                 print(draw(args, path), flush=True)
             except InputError as error:
                 if args.once:
                     raise
                 print(f"waiting: {error}", flush=True)
-            drawn = seen
+            last_stamp = stamp
         if args.once:
             tell_next("python -m analysis agreement", args.votes, *given(args, *READING), *clusters_given(args))
             return 0
@@ -74,14 +74,14 @@ def draw(args: argparse.Namespace, path: Path) -> str:
 
     votes = votes_from(args)
     replace = smallest_experiment(votes) <= args.size
-    found = answer(votes, size=args.size, replace=replace, clusters=args.clusters)
+    answer_found = answer(votes, size=args.size, replace=replace, clusters=args.clusters)
     out = args.out or path.parent
-    write_json(out / "ties.json", with_reading(document(found), votes))
-    save(laws_figure(found), out / "ties")
+    write_json(out / "ties.json", with_reading(document(answer_found), votes))
+    save(laws_figure(answer_found), out / "ties")
     rule = stated_rule(out, args.difference, args.margin, len(votes))
     write_so_far(out, args.votes, len(votes), rule, clusters=args.clusters, **reading(args))
-    drawn = f"{len(votes):,} votes, {percent(found.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
-    return " ".join([drawn, *not_people(found.voters)])
+    line = f"{len(votes):,} votes, {percent(answer_found.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
+    return " ".join([line, *not_people(answer_found.voters)])
 
 
 def _state_rule(args: argparse.Namespace, path: Path) -> None:
@@ -98,7 +98,7 @@ def _state_rule(args: argparse.Namespace, path: Path) -> None:
 
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

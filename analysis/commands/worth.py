@@ -35,5 +35,5 @@ def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
     from analysis.questions.worth import worth
 
-    found = worth(args.study, votes=args.votes, clusters=args.clusters, seed=args.seed, **reading(args))
-    deliver(args, found, then=next_command("python -m analysis report", args.study, *clusters_given(args)))
+    result = worth(args.study, votes=args.votes, clusters=args.clusters, seed=args.seed, **reading(args))
+    deliver(args, result, then=next_command("python -m analysis report", args.study, *clusters_given(args)))

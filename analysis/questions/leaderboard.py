@@ -199,8 +199,8 @@ def _collected(studies: Sequence[Study], condition: str) -> tuple[ByTask, Parts,
 
 def _averaged(many: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Several raters or rules of one task count as their mean."""
-    names = dict.fromkeys(name for one in many for name in one)
-    return {name: sum(one.get(name, 0.0) for one in many) / len(many) for name in names}
+    names = dict.fromkeys(name for parts in many for name in parts)
+    return {name: sum(parts.get(name, 0.0) for parts in many) / len(many) for name in names}
 
 
 def _row(adds: Mapping[str, float], names: Sequence[str]) -> Floats:
@@ -215,24 +215,25 @@ def _tasks(
         raise InputError(f"--weights names {unknown[0]!r}; there are {', '.join(sorted(measures))}.")
     has = {name: {system for (system, _), by in values.items() if name in by} for name in measures}
     wanted = [name for name in measures if name in weights or (not weights and measures[name].card.main)]
-    whole = [name for name in wanted if len(has[name]) == len(systems) and weights.get(name, 1.0) > 0]
+    complete = [name for name in wanted if len(has[name]) == len(systems) and weights.get(name, 1.0) > 0]
     out = [
         f"{measures[name].card.title} does not count: {', '.join(sorted(set(systems) - has[name]))} lack it."
         for name in wanted if len(has[name]) < len(systems)
     ]  # fmt: skip
-    if not whole:
+    if not complete:
         raise InputError(
             f"No task is there for all of {', '.join(systems)}. {' '.join(out)} Name some: --weights jga=1"
         )
     if not weights:
-        first = min(whole, key=lambda name: measures[name].order)
-        others = [name for name in whole if measures[name].unit != measures[first].unit]
-        whole = [name for name in whole if name not in others]
-        if others:
-            out.append(f"Of another unit, so not averaged: {', '.join(others)}. --weights {others[0]}=1 orders by one.")
+        first = min(complete, key=lambda name: measures[name].order)
+        of_another_unit = [name for name in complete if measures[name].unit != measures[first].unit]
+        complete = [name for name in complete if name not in of_another_unit]
+        if of_another_unit:
+            names = ", ".join(of_another_unit)
+            out.append(f"Of another unit, so not averaged: {names}. --weights {of_another_unit[0]}=1 orders by one.")
     return [
         RankedTask(name, measures[name].card.title, weights.get(name, 1.0), highest_score(measures[name].card))
-        for name in whole
+        for name in complete
     ], out
 
 
@@ -298,7 +299,7 @@ def read_printed(path: Path) -> dict[str, dict[str, float]]:
         rows: Iterable[Mapping[str, str | None]] = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}). Expected a CSV with a column system.") from None
-    found: dict[str, dict[str, float]] = {}
+    printed: dict[str, dict[str, float]] = {}
     for n, row in enumerate(rows, start=2):
         if not (row.get("system") or "").strip():
             raise InputError(f"{path}:{n}: no system. Expected columns such as system,jga,success,macro.")
@@ -306,8 +307,8 @@ def read_printed(path: Path) -> dict[str, dict[str, float]]:
             numbers = {name: float(text) for name, text in row.items() if name != "system" and text and text.strip()}
         except (TypeError, ValueError):
             raise InputError(f"{path}:{n}: a number was expected under every column but system.") from None
-        found[str(row["system"]).strip().lower()] = numbers
-    return found
+        printed[str(row["system"]).strip().lower()] = numbers
+    return printed
 
 
 def parts(answer: LeaderboardAnswer) -> list[Table | str]:
@@ -330,15 +331,25 @@ def standings_table(answer: LeaderboardAnswer) -> Table:
     return Table([*head, *(["printed"] if printed else [])], rows, "Systems by the weighted mean of tasks")
 
 
-def _cells(one: Standing, anew: bool, several: bool) -> list[str]:
-    cells = [span_ranks(one.trained), one.system, str(one.seeds), f"{one.macro:.1f}", span_reach(one.trained)]
+def _cells(standing: Standing, anew: bool, several: bool) -> list[str]:
+    cells = [
+        span_ranks(standing.trained),
+        standing.system,
+        str(standing.seeds),
+        f"{standing.macro:.1f}",
+        span_reach(standing.trained),
+    ]
     if anew:
-        spread = one.over_seeds
-        cells += [span_reach(one.anew), span_ranks(one.anew), f"{spread.low:.1f}-{spread.high:.1f}" if spread else "-"]
-    cells += [f"{value:.1f}" for value in one.tasks] if several else []
-    if anew and (step := one.step):
+        spread = standing.over_seeds
+        cells += [
+            span_reach(standing.anew),
+            span_ranks(standing.anew),
+            f"{spread.low:.1f}-{spread.high:.1f}" if spread else "-",
+        ]
+    cells += [f"{value:.1f}" for value in standing.tasks] if several else []
+    if anew and (step := standing.step):
         cells += [f"{step.value:.1f} ({number(step.low, 1)} to {number(step.high, 1)})", p_value(step.p_holm)]
-    return cells + ["-"] * (2 if anew and not one.step else 0)
+    return cells + ["-"] * (2 if anew and not standing.step else 0)
 
 
 def span_ranks(span: RankedSpan | None) -> str:
@@ -353,10 +364,13 @@ def span_reach(span: RankedSpan | None) -> str:
     return "-" if span is None else f"{span.low:.1f}-{span.high:.1f}"
 
 
-def _printed(answer: LeaderboardAnswer, one: Standing) -> str:
+def _printed(answer: LeaderboardAnswer, standing: Standing) -> str:
     """The printed numbers, with ! behind those that are not what was computed."""
-    claims = answer.claims.get(one.system.lower(), {})
-    ours = {**{task.name: value for task, value in zip(answer.tasks, one.tasks, strict=True)}, "macro": one.macro}
+    claims = answer.claims.get(standing.system.lower(), {})
+    ours = {
+        **{task.name: value for task, value in zip(answer.tasks, standing.tasks, strict=True)},
+        "macro": standing.macro,
+    }
     return ", ".join(
         f"{name} {value:g}{' !' if name in ours and abs(ours[name] - value) > ROUNDING + 1e-9 else ''}"
         for name, value in claims.items()
@@ -375,7 +389,7 @@ def leaderboard_notes(answer: LeaderboardAnswer) -> Iterator[str]:
         yield "New seeds: other trainings on other dialogues, from each system's own seeds."
         if answer.lone:
             yield f"One seed: {', '.join(answer.lone)}. So nothing is known of other trainings of them."
-        yield from told_of_few_seeds(one.over_seeds for one in answer.standings)
+        yield from told_of_few_seeds(standing.over_seeds for standing in answer.standings)
     if answer.unequal:
         yield f"Not all dialogues were answered by {', '.join(answer.unequal)}; compare with care."
     yield from answer.out
@@ -383,13 +397,13 @@ def leaderboard_notes(answer: LeaderboardAnswer) -> Iterator[str]:
 
 def row_figures(answer: LeaderboardAnswer) -> tuple[RowFigure, ...]:
     """Every system's mean of the tasks, with its interval and its ranks."""
-    spans = [one.anew or one.trained for one in answer.standings]
+    spans = [standing.anew or standing.trained for standing in answer.standings]
     axis = Axis(min(0.0, *(span.low for span in spans)), max(100.0, *(span.high for span in spans)))
     rows = tuple(
-        Row(one.system if one.anew else f"{one.system} (as trained)",
-            note := f"{one.macro:.1f} ({span.low:.1f} to {span.high:.1f}), rank {span_ranks(span)}",
-            axis.interval(span.low, one.macro, span.high, "c0"), described=note)
-        for one, span in zip(answer.standings, spans, strict=True)
+        Row(standing.system if standing.anew else f"{standing.system} (as trained)",
+            note := f"{standing.macro:.1f} ({span.low:.1f} to {span.high:.1f}), rank {span_ranks(span)}",
+            axis.interval(span.low, standing.macro, span.high, "c0"), described=note)
+        for standing, span in zip(answer.standings, spans, strict=True)
     )  # fmt: skip
     return (RowFigure(
         "Mean of the tasks, by system", rows, axis.ticks((0, 25, 50, 75, 100)), "points, the mean of all tasks",
@@ -401,9 +415,9 @@ def document(answer: LeaderboardAnswer) -> dict[str, Any]:
     """The stable keys of `--json`."""
     keys = {
         "systems": [
-            {**asdict(one), "tasks": dict(zip((task.name for task in answer.tasks), one.tasks, strict=True)),
-             "printed": answer.claims.get(one.system.lower())}
-            for one in answer.standings
+            {**asdict(standing), "tasks": dict(zip((task.name for task in answer.tasks), standing.tasks, strict=True)),
+             "printed": answer.claims.get(standing.system.lower())}
+            for standing in answer.standings
         ],
         "weights": {task.name: task.weight for task in answer.tasks}, "dialogues": answer.dialogues,
         "one_seed": answer.lone, "not_all_answered": answer.unequal, "not_counted": answer.out,

@@ -35,11 +35,11 @@ class VotesAnswers:
 
     def documents(self) -> dict[str, Any]:
         """Every room's numbers under the keys of its command's `--json`, with what it read."""
-        read = {"reading": self.votes and reading_of(self.votes)}
+        reading = {"reading": self.votes and reading_of(self.votes)}
         judged = self.preference and self.preference.matches
         return {
-            "ties": self.ties and tie_question.document(self.ties) | read,
-            "agreement": self.agreement and agreement_question.nameless_document(self.agreement) | read,
+            "ties": self.ties and tie_question.document(self.ties) | reading,
+            "agreement": self.agreement and agreement_question.nameless_document(self.agreement) | reading,
             "preference": self.preference
             and preference_question.document(self.preference)
             | {"reading": judged and reading_of(judged.votes, judged.systems)},

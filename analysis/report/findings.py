@@ -36,34 +36,34 @@ def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveU
 
 def _seeds(methods: Sequence[Method]) -> str:
     people = [m for m in methods if m.kind == PEOPLE and m.several]
-    others = [m for m in methods if m.kind != PEOPLE and m.checkpoint == "last" and m.several and m.shown.in_points]
-    if not others:
+    automatic = [m for m in methods if m.kind != PEOPLE and m.checkpoint == "last" and m.several and m.shown.in_points]
+    if not automatic:
         return ""
     if not people:
-        return _without_people(others)
-    judged = {m.model for m in others}
+        return _without_people(automatic)
+    judged = {m.model for m in automatic}
     person = next((m for m in people if m.model in judged), people[0])
-    over, mine = person.over_seeds, [m for m in others if m.model == person.model]
+    over, of_model = person.over_seeds, [m for m in automatic if m.model == person.model]
     text = (
         f"Over {count(len(person.seeds), 'seed')} of {person.model}, the SD of people's preference is {over.sd:.1f} "
         f"points (95 % interval {over.low:.1f} to {over.high:.1f}); equal seeds would give {person.sd_if_alike:.1f}."
     )
-    if not mine:  # other architectures' scores tell nothing about the seeds of this one
-        return f"{text} {_without_people(others)}"
-    evaluators = count(len(_by_group(mine)), "other evaluator")
+    if not of_model:  # other architectures' scores tell nothing about the seeds of this one
+        return f"{text} {_without_people(automatic)}"
+    evaluators = count(len(_by_group(of_model)), "other evaluator")
     return text + (f" These are too few seeds to rank the SDs of people and {evaluators}." if over.few else "")
 
 
-def _by_group(found: Sequence[Method]) -> list[tuple[str, list[Method]]]:
+def _by_group(methods: Sequence[Method]) -> list[tuple[str, list[Method]]]:
     """The methods of each evaluator under its title, in the order of the cards."""
     groups: dict[str, list[Method]] = {}
-    for one in found:
-        groups.setdefault(one.shown.group, []).append(one)
+    for method in methods:
+        groups.setdefault(method.shown.group, []).append(method)
     return list(groups.items())
 
 
-def _without_people(found: Sequence[Method]) -> str:
-    spreads = [(name, median_spread(some)) for name, some in _by_group(found)]
+def _without_people(methods: Sequence[Method]) -> str:
+    spreads = [(name, median_spread(some)) for name, some in _by_group(methods)]
     text = ", ".join(
         f"{median.sd:.1f} points for {name} ({median.sd_if_alike:.1f} if the seeds were equal)"
         for name, median in spreads[:NAMED]
@@ -133,11 +133,11 @@ def _of_votes(study: Study) -> list[str]:
 def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
     trained, sentences = [m for m in methods if m.checkpoint != UNSEEN], []
     if study.votes is not None and not study.pairs:
-        beside = study.table is not None and (study.table.parent / "pairs.jsonl").exists()
+        has_pairs = study.table is not None and (study.table.parent / "pairs.jsonl").exists()
         sentences.append(
             "Of a table, pairs.jsonl beside it tells the names of the systems alone; controls, models and seeds are "
             "read in a study folder."
-            if beside
+            if has_pairs
             else "There is no pairs.jsonl, so the votes cannot be traced to models and seeds."
             if study.votes.system_a is None
             else "The table names systems and no training seeds, so it is unknown what other seeds would show."

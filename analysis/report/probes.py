@@ -40,9 +40,9 @@ def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
     trained: list[str] = []
     plain: list[str] = []
     tasks = {key.task for key in scores if key.evaluator == SHOWN_ELSEWHERE}
-    others = {key.task for key in scores if key.evaluator not in (SHOWN_ELSEWHERE, *ASIDE)} - tasks
+    other_tasks = {key.task for key in scores if key.evaluator not in (SHOWN_ELSEWHERE, *ASIDE)} - tasks
     for key, seeds in sorted(scores.items()):
-        name = "" if key.task in others else _column(key)
+        name = "" if key.task in other_tasks else _column(key)
         if name and (key.task, name) not in value:
             value[key.task, name] = 100 * float(np.mean([part.value for part in seeds.values()]))
             column = trained if key.evaluator == SHOWN_ELSEWHERE and key.checkpoint != UNSEEN else plain
@@ -119,15 +119,17 @@ def probe_figure(table: ProbeTable, panels: Sequence[Panel]) -> RowFigure:
 def _task_row(
     task: str, table: ProbeTable, panels: Sequence[Panel], axis: Axis, signs: Mapping[str, tuple[str, str]]
 ) -> Row:
-    shown = [panel for panel in panels if panel.name.split(", ")[0] == task]
-    marks = [mark for line, model in enumerate(signs) for mark in _probe(shown, model, line, axis, signs[model])]
+    panels_of_task = [panel for panel in panels if panel.name.split(", ")[0] == task]
+    marks = [
+        mark for line, model in enumerate(signs) for mark in _probe(panels_of_task, model, line, axis, signs[model])
+    ]
     rivals = [(table.value[task, name], name) for name in baselines_of(table) if (task, name) in table.value]
     note = ""
     if rivals:
         best, name = max(rivals)
         marks.insert(0, Mark("tick", axis.at(best), 0, -1, "grey"))
         note = f"{name} {best:.0f}"
-    return Row(task, note, tuple(marks), lines=len(signs), described=_scores(shown))
+    return Row(task, note, tuple(marks), lines=len(signs), described=_scores(panels_of_task))
 
 
 def _probe(panels: Sequence[Panel], model: str, line: int, axis: Axis, sign: tuple[str, str]) -> Iterator[Mark]:

@@ -27,13 +27,13 @@ class Result:
     read: Sequence[str] = ()  # how the table was read, and what was left out
 
     def __repr__(self) -> str:
-        shown = ["\n".join(self.read)] if self.read else []
-        return "\n\n".join([*shown, *map(str, self.parts)])
+        parts = ["\n".join(self.read)] if self.read else []
+        return "\n\n".join([*parts, *map(str, self.parts)])
 
     def _repr_html_(self) -> str:
-        shown: list[Table | str] = [*self.read, *self.parts[:-1]]
+        parts: list[Table | str] = [*self.read, *self.parts[:-1]]
         recipe = self.parts[-1]
-        body = "\n".join(part.html() if isinstance(part, Table) else f"<p>{escape(part)}</p>" for part in shown)
+        body = "\n".join(part.html() if isinstance(part, Table) else f"<p>{escape(part)}</p>" for part in parts)
         return f"<section>\n{body}\n<p><small><code>{escape(str(recipe))}</code></small></p>\n</section>"
 
     def plot(self) -> Drawing:

@@ -68,8 +68,8 @@ def terms_of(factors: Mapping[str, Ints], nested: Mapping[str, str]) -> list[tup
     another. A grouping that leaves (nearly) every observation alone is the residual; of equal ones the first is kept.
     """
     n = len(next(iter(factors.values())))
-    found: list[tuple[str, ...]] = []
-    seen: list[Ints] = []
+    terms: list[tuple[str, ...]] = []
+    known_codes: list[Ints] = []
     for size in range(1, len(factors) + 1):
         for names in combinations(factors, size):
             if any(inner in names and outer in factors and outer not in names for inner, outer in nested.items()):
@@ -77,10 +77,10 @@ def terms_of(factors: Mapping[str, Ints], nested: Mapping[str, str]) -> list[tup
             codes = group(factors, names)
             groups = int(codes.max()) + 1
             # A factor with a level for nearly every observation cannot be told from the residual.
-            if 1 < groups < 0.95 * n and not any(_same(codes, other) for other in seen):
-                found.append(names)
-                seen.append(codes)
-    return found
+            if 1 < groups < 0.95 * n and not any(_same(codes, known) for known in known_codes):
+                terms.append(names)
+                known_codes.append(codes)
+    return terms
 
 
 def components(
@@ -129,25 +129,25 @@ def group(factors: Mapping[str, Ints], names: Sequence[str]) -> Ints:
     for name in names:
         codes = codes * (int(factors[name].max()) + 1) + factors[name]
         # Counting is faster than sorting, as long as the crossed codes do not run far beyond the observations.
-        held = np.bincount(codes) if codes.max() < 4 * len(codes) + 1000 else None
-        codes = np.unique(codes, return_inverse=True)[1] if held is None else (np.cumsum(held > 0) - 1)[codes]
+        occurring = np.bincount(codes) if codes.max() < 4 * len(codes) + 1000 else None
+        codes = np.unique(codes, return_inverse=True)[1] if occurring is None else (np.cumsum(occurring > 0) - 1)[codes]
     return np.asarray(codes, dtype=np.int64)
 
 
-def _same(one: Ints, other: Ints) -> bool:
+def _same(first: Ints, second: Ints) -> bool:
     """Whether two groupings are equal: as many groups each as together."""
-    groups = int(one.max()) + 1
-    if groups != int(other.max()) + 1:
+    groups = int(first.max()) + 1
+    if groups != int(second.max()) + 1:
         return False
-    return int(group({"one": one, "other": other}, ("one", "other")).max()) + 1 == groups
+    return int(group({"one": first, "other": second}, ("one", "other")).max()) + 1 == groups
 
 
 def _squares(score: Floats, codes: Sequence[Ints], sizes: Sequence[Ints]) -> Floats:
     """Sum of squares within the groups of every term, of these sizes, and about the mean."""
     centred = score - score.mean()  # else large means lose the digits of a small spread
-    whole = float(centred @ centred)
-    within = [whole - float((np.bincount(c, centred) ** 2 / size).sum()) for c, size in zip(codes, sizes, strict=True)]
-    return np.array([*within, whole])
+    total = float(centred @ centred)
+    within = [total - float((np.bincount(c, centred) ** 2 / size).sum()) for c, size in zip(codes, sizes, strict=True)]
+    return np.array([*within, total])
 
 
 def _expectations(codes: Sequence[Ints], n: int) -> Floats:
@@ -161,9 +161,9 @@ def _expectations(codes: Sequence[Ints], n: int) -> Floats:
     everything = np.zeros(n, dtype=np.int64)
     for row, within in enumerate([*codes, everything]):
         size = np.bincount(within)
-        for column, other in enumerate(codes):
+        for column, column_codes in enumerate(codes):
             # Sparse, because the full table of pairs by raters of a million votes fits in no memory.
-            table = sparse.coo_matrix((np.ones(n), (within, other))).tocsr()
+            table = sparse.coo_matrix((np.ones(n), (within, column_codes))).tocsr()
             table.data **= 2
             expected[row, column] = n - float((np.asarray(table.sum(1)).ravel() / size).sum())
         expected[row, k] = n - len(size)
@@ -174,19 +174,19 @@ def _simulated(
     values: Floats, codes: Sequence[Ints], sizes: Sequence[Ints], n: int, generator: np.random.Generator
 ) -> Floats:
     """Scores of a normal model with these components on the same design."""
-    made: Floats = np.sqrt(max(values[-1], 0.0)) * generator.standard_normal(n)
+    values_drawn: Floats = np.sqrt(max(values[-1], 0.0)) * generator.standard_normal(n)
     for value, code, size in zip(values, codes, sizes, strict=False):
         if value > 0:
-            made += np.sqrt(value) * generator.standard_normal(len(size))[code]
-    return made
+            values_drawn += np.sqrt(value) * generator.standard_normal(len(size))[code]
+    return values_drawn
 
 
 def _freedoms(terms: Sequence[tuple[str, ...]], levels: Sequence[int]) -> list[int]:
     """Degrees of freedom of every term and of the residual: groups less those of the terms within, at least 1."""
-    found: dict[tuple[str, ...], int] = {}
+    freedoms: dict[tuple[str, ...], int] = {}
     for names, groups in zip(terms, levels, strict=False):
-        found[names] = max(groups - 1 - sum(part for inner, part in found.items() if set(inner) < set(names)), 1)
-    return [*found.values(), max(levels[-1] - 1 - sum(found.values()), 1)]
+        freedoms[names] = max(groups - 1 - sum(part for inner, part in freedoms.items() if set(inner) < set(names)), 1)
+    return [*freedoms.values(), max(levels[-1] - 1 - sum(freedoms.values()), 1)]
 
 
 def _interval(value: float, draws: Floats, freedom: int) -> tuple[float, float]:

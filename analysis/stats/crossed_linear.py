@@ -129,10 +129,10 @@ def crossed_linear(y: Floats, x: Floats, factors: Mapping[str, Ints]) -> Crossed
 def _step(design: CrossedDesign, variances: Floats, state: _State, move: Floats) -> tuple[Floats, _State, bool]:
     """The first of ever shorter steps that lowers the deviance; the same place where none does."""
     for halving in range(25):
-        there = variances + move / 2**halving
-        after = _state(design, there) if there[-1] > 0 else None
+        candidate = variances + move / 2**halving
+        after = _state(design, candidate) if candidate[-1] > 0 else None
         if after is not None and after.deviance <= state.deviance + 1e-10:
-            return there, after, True
+            return candidate, after, True
     return variances, state, False
 
 
@@ -145,9 +145,11 @@ def _state(design: CrossedDesign, variances: Floats) -> _State | None:
     inverse = inverse_of(design, ratios)
     if inverse is None:
         return None
-    z, both = design.z, np.column_stack([design.x, design.y])
-    weighed = both - z @ inverse.times(np.asarray(z.T @ both))  # V^-1 times both, over the residual variance
-    products = weighed.T @ both
+    z, fixed_and_response = design.z, np.column_stack([design.x, design.y])
+    weighed = fixed_and_response - z @ inverse.times(
+        np.asarray(z.T @ fixed_and_response)
+    )  # V^-1 times both, over the residual variance
+    products = weighed.T @ fixed_and_response
     try:
         root = np.linalg.cholesky(products[:-1, :-1])
     except np.linalg.LinAlgError:

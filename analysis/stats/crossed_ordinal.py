@@ -84,8 +84,8 @@ def crossed_ordinal(
     least, most = np.concatenate([-free, -far, low]), np.concatenate([free, far, high])
     at, value = _highest(surface, np.concatenate([cuts, effects, logs]), least, most)
     # The curvature by what was fitted here; a variance at its lower end is none, and the likelihood is flat there.
-    asked = np.concatenate([np.ones(fixed, bool), (at[fixed:] > LEAST + 1) & (not restricted)])
-    places = np.flatnonzero(asked)
+    wanted = np.concatenate([np.ones(fixed, bool), (at[fixed:] > LEAST + 1) & (not restricted)])
+    places = np.flatnonzero(wanted)
     slopes = np.array([_slope(surface, at, place)[places] for place in places.tolist()])
     covariance = np.linalg.pinv((slopes + slopes.T) / 2, hermitian=True)
     own = slice(len(cuts), fixed)
@@ -194,10 +194,10 @@ class _Surface:
             if float(move @ slope) < 1e-12:
                 return rated, inverse
             for halving in range(30):
-                there, after = height(self.mode + move / 2**halving)
-                if there >= top:
+                candidate, after = height(self.mode + move / 2**halving)
+                if candidate >= top:
                     break
-            self.mode, top, rated = self.mode + move / 2**halving, there, after
+            self.mode, top, rated = self.mode + move / 2**halving, candidate, after
         return rated, self._inverse(rated.weight, variances)
 
     def _inverse(self, weight: Floats, variances: Floats) -> CrossedInverse:

@@ -41,7 +41,7 @@ class Design:
     dependability: float  # Phi: for the level itself
 
 
-def study_sizes(factors: Mapping[str, Ints], found: Components, target: str | None) -> Sizes:
+def study_sizes(factors: Mapping[str, Ints], components: Components, target: str | None) -> Sizes:
     """The sizes of the study that gave these components."""
     levels = {} if target is None else {target: int(factors[target].max()) + 1}
 
@@ -51,14 +51,16 @@ def study_sizes(factors: Mapping[str, Ints], found: Components, target: str | No
         return (int(group(factors, joint).max()) + 1) / levels.get(target or "", 1)
 
     sizes = {name: count((name,)) for name in factors if name != target}
-    whole = np.zeros(found.n, np.int64) if target is None else factors[target]
+    target_codes = np.zeros(components.n, np.int64) if target is None else factors[target]
     counts = {
-        part.name: _effective(group(factors, part.factors), whole) for part in found.parts if part.name != RESIDUAL
+        part.name: _effective(group(factors, part.factors), target_codes)
+        for part in components.parts
+        if part.name != RESIDUAL
     }
     around = frozenset(
         outer for outer in sizes for inner in sizes if inner != outer and count((inner, outer)) == sizes[inner]
     )
-    return Sizes(target, sizes, {**counts, RESIDUAL: found.n / levels.get(target or "", 1)}, around)
+    return Sizes(target, sizes, {**counts, RESIDUAL: components.n / levels.get(target or "", 1)}, around)
 
 
 def _effective(codes: Ints, target: Ints) -> float:
@@ -71,7 +73,7 @@ def _effective(codes: Ints, target: Ints) -> float:
     return 1 / float((squares / size**2).mean())
 
 
-def resized(study: Sizes, found: Components, sizes: Mapping[str, float]) -> Sizes:
+def resized(study: Sizes, components: Components, sizes: Mapping[str, float]) -> Sizes:
     """The same kind of study with other sizes: a term grows with each of its factors, the residual with all.
 
     As many pairs in twice the dialogues are as many observations, so what holds others whole adds none.
@@ -81,31 +83,31 @@ def resized(study: Sizes, found: Components, sizes: Mapping[str, float]) -> Size
     counts = {
         part.name: study.counts[part.name]
         * float(np.prod([ratio.get(name, 1.0) for name in (adding if part.name == RESIDUAL else part.factors)]))
-        for part in found.parts
+        for part in components.parts
     }
     return Sizes(
         study.target, {name: sizes.get(name, size) for name, size in study.sizes.items()}, counts, study.around
     )
 
 
-def error_variance(found: Components, study: Sizes, *, absolute: bool = False) -> float:
+def error_variance(components: Components, study: Sizes, *, absolute: bool = False) -> float:
     """Error variance of the mean of one level of the target.
 
     Each term counts with its variance over its number of levels. Terms without the target are shared by all its levels
     and cancel in comparisons (`absolute` keeps them). The residual holds the interaction of everything.
     """
     value = 0.0
-    for part in found.parts:
+    for part in components.parts:
         shared = study.target is not None and study.target not in part.factors and part.name != RESIDUAL
         if part.factors != (study.target,) and (absolute or not shared):
             value += max(part.value, 0.0) / study.counts[part.name]
     return value
 
 
-def design(found: Components, study: Sizes) -> Design:
+def design(components: Components, study: Sizes) -> Design:
     """Error and generalisability of a study."""
-    truth = next((max(part.value, 0.0) for part in found.parts if part.factors == (study.target,)), float("nan"))
-    relative, absolute = error_variance(found, study), error_variance(found, study, absolute=True)
+    truth = next((max(part.value, 0.0) for part in components.parts if part.factors == (study.target,)), float("nan"))
+    relative, absolute = error_variance(components, study), error_variance(components, study, absolute=True)
     shares = (_share(truth, error) for error in (relative, absolute))
     return Design(study.sizes, study.counts[RESIDUAL], float(np.sqrt(relative)), *shares)
 

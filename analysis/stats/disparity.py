@@ -28,13 +28,13 @@ class Disparity:
     high: float
     p: float
 
-    def mirrors(self, other: Disparity) -> bool:
+    def mirrors(self, disparity: Disparity) -> bool:
         """Whether this is the same difference, seen from the other side.
 
         >>> Disparity(0.2, 0.1, 0.3, 0.01).mirrors(Disparity(-0.2, -0.3, -0.1, 0.01))
         True
         """
-        return bool(np.allclose((self.value, self.low, self.high), (-other.value, -other.high, -other.low)))
+        return bool(np.allclose((self.value, self.low, self.high), (-disparity.value, -disparity.high, -disparity.low)))
 
 
 def disparity(values: Floats, inside: NDArray[np.bool_], by: Mapping[str, Ints]) -> Disparity | None:
@@ -42,13 +42,13 @@ def disparity(values: Floats, inside: NDArray[np.bool_], by: Mapping[str, Ints])
     sides = (inside, ~inside)
     if any(len(np.unique(codes[side])) < 2 for codes in by.values() for side in sides) or inside.sum() < 2:
         return None
-    one, other = (float(values[side].mean()) for side in sides)
+    first, second = (float(values[side].mean()) for side in sides)
     n = len(values)
-    influence = np.where(inside, (values - one) * n / inside.sum(), -(values - other) * n / (~inside).sum())
-    se = mean_interval(one - other + influence, by=by).se
+    influence = np.where(inside, (values - first) * n / inside.sum(), -(values - second) * n / (~inside).sum())
+    se = mean_interval(first - second + influence, by=by).se
     least = min((kish(np.unique(codes[side], return_inverse=True)[1]) for codes in by.values() for side in sides),
                 default=float(min(inside.sum(), (~inside).sum())))  # fmt: skip
     df = max(least - 1, 1.0)
     reach = float(stdtrit(df, 0.975)) * se
-    p = 2 * float(stdtr(df, -abs(one - other) / se)) if se else float(one == other)
-    return Disparity(one - other, one - other - reach, one - other + reach, p)
+    p = 2 * float(stdtr(df, -abs(first - second) / se)) if se else float(first == second)
+    return Disparity(first - second, first - second - reach, first - second + reach, p)

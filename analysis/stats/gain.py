@@ -42,7 +42,7 @@ class Gain:
 
     def saved(self, votes: int) -> tuple[float, float, float]:
         """How many of the votes it is worth, with the interval."""
-        worth = [votes * (1 - 1 / one) for one in (self.value, self.low, self.high)]
+        worth = [votes * (1 - 1 / ratio) for ratio in (self.value, self.low, self.high)]
         return worth[0], worth[1], worth[2]
 
 
@@ -50,12 +50,12 @@ def rater_part(sample: Sample) -> float:
     """The part of the variance of the votes' mean that raters make, which no predictor lowers; 0 without raters."""
     if "rater" not in sample.by or len(sample.by) < 2:
         return 0.0
-    whole = robust_variance(sample.y, by=sample.by, at_least_one_way=True)
-    if whole <= 0:
+    variance = robust_variance(sample.y, by=sample.by, at_least_one_way=True)
+    if variance <= 0:
         return 0.0
-    others = {name: codes for name, codes in sample.by.items() if name != "rater"}
-    alone = robust_variance(sample.y, by=others, at_least_one_way=True)
-    return float(np.clip((whole - alone) / whole, 0.0, 1.0))
+    other_ways = {name: codes for name, codes in sample.by.items() if name != "rater"}
+    alone = robust_variance(sample.y, by=other_ways, at_least_one_way=True)
+    return float(np.clip((variance - alone) / variance, 0.0, 1.0))
 
 
 def ceiling(correlation: float, raters: float) -> float:
@@ -86,15 +86,15 @@ def gain_of(sample: Sample, generator: np.random.Generator, *, endless: bool = F
     """The gain of the tuned weight with the pairs without votes that there are, or with pairs without end."""
     if np.ptp(sample.y) < 1e-12 or np.ptp(sample.f) < 1e-12 or not (endless or len(sample.other) > 1):
         return Gain(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-    here = float(_correlations(sample, np.ones((1, len(sample.y))), np.ones((1, len(sample.other))), endless)[0])
+    correlation = float(_correlations(sample, np.ones((1, len(sample.y))), np.ones((1, len(sample.other))), endless)[0])
     df = max(min([kish(codes) for codes in sample.by.values()], default=len(sample.y)) - 1, 1.0)
-    z, se = float(np.arctanh(here)), _error(sample, generator, endless)
+    z, se = float(np.arctanh(correlation)), _error(sample, generator, endless)
     reach = float(stdtrit(df, 0.975)) * se
     low, high = (float(np.clip(np.tanh(z + way * reach), -MOST, MOST)) for way in (-1, 1))
     ends = [1.0 if low <= 0 <= high else _gain(min(abs(low), abs(high))), _gain(max(abs(low), abs(high)))]
     # A gain goes by the square, whose expectation chance raises by the variance: a coin would be worth something.
-    fair = float(np.sqrt(max(here**2 - (se * (1 - here**2)) ** 2, 0.0)))
-    return Gain(_gain(fair), ends[0], ends[1], here, low, high)
+    fair = float(np.sqrt(max(correlation**2 - (se * (1 - correlation**2)) ** 2, 0.0)))
+    return Gain(_gain(fair), ends[0], ends[1], correlation, low, high)
 
 
 def _gain(correlation: float) -> float:
@@ -107,8 +107,8 @@ def _error(sample: Sample, generator: np.random.Generator, endless: bool) -> flo
     parts = [_left_out(sample, codes, name == "wide", generator, endless) for name, codes in ways]
     if len(ways) == 1:
         return float(np.sqrt(parts[0]))
-    both = _left_out(sample, crossed([codes for _, codes in ways]), False, generator, endless)
-    return float(np.sqrt(max(sum(parts) - both, *parts)))
+    crossed_left_out = _left_out(sample, crossed([codes for _, codes in ways]), False, generator, endless)
+    return float(np.sqrt(max(sum(parts) - crossed_left_out, *parts)))
 
 
 def _left_out(sample: Sample, codes: Ints, with_others: bool, generator: np.random.Generator, endless: bool) -> float:
@@ -118,17 +118,19 @@ def _left_out(sample: Sample, codes: Ints, with_others: bool, generator: np.rand
     group = generator.permutation(np.arange(size) % number)  # of every cluster
     if number == len(np.unique(codes)):  # one group for each cluster with votes
         group[np.unique(codes)] = np.arange(number)
-    found = []
+    correlations = []
     step = max(1, CELLS // (len(sample.y) + len(sample.other)))
     for start in range(0, number, step):
         left = np.arange(start, min(start + step, number))[:, None]
-        others = group[sample.other_wide] != left if with_others else np.ones((len(left), len(sample.other)))
-        found.append(_correlations(sample, (group[codes] != left).astype(float), others.astype(float), endless))
-    moved = np.arctanh(np.concatenate(found))
+        other_weights = group[sample.other_wide] != left if with_others else np.ones((len(left), len(sample.other)))
+        correlations.append(
+            _correlations(sample, (group[codes] != left).astype(float), other_weights.astype(float), endless)
+        )
+    moved = np.arctanh(np.concatenate(correlations))
     return float((number - 1) / number * ((moved - moved.mean()) ** 2).sum())
 
 
-def _correlations(sample: Sample, votes: Floats, others: Floats, endless: bool) -> Floats:
+def _correlations(sample: Sample, votes: Floats, other_weights: Floats, endless: bool) -> Floats:
     """The correlation with these weights, 0 or 1, of votes (rows, votes) and pairs without (rows, others)."""
     total = votes.sum(axis=1, keepdims=True)
     y, f = (votes * (part - (votes @ part)[:, None] / total) for part in (sample.y, sample.f))
@@ -139,10 +141,10 @@ def _correlations(sample: Sample, votes: Floats, others: Floats, endless: bool) 
         single = (_sums(y, crossed([sample.wide, sample.by["rater"]])) ** 2).sum(axis=1)
         variance = np.maximum(variance + people - single, np.maximum(variance, people))
     if not endless:
-        count = others.sum(axis=1, keepdims=True)
+        count = other_weights.sum(axis=1, keepdims=True)
         count = np.maximum(count, 1)  # a part that holds all of these pairs leaves none, which add no spread
-        apart = others * (sample.other - (others @ sample.other)[:, None] / count)
-        spread = spread + (_sums(apart, sample.other_wide) ** 2).sum(axis=1) / count[:, 0] ** 2
+        deviations = other_weights * (sample.other - (other_weights @ sample.other)[:, None] / count)
+        spread = spread + (_sums(deviations, sample.other_wide) ** 2).sum(axis=1) / count[:, 0] ** 2
     shared = (of_y * of_f).sum(axis=1) / total[:, 0] ** 2
     error = np.sqrt(variance / total[:, 0] ** 2 * spread)
     return np.asarray(np.clip(np.divide(shared, error, out=np.zeros(len(error)), where=error > 0), -MOST, MOST))

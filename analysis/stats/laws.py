@@ -110,23 +110,31 @@ def clusters_with_replacement(votes: Ints, ties: Ints, size: int) -> Law | None:
     sizes, place = np.unique(votes, return_inverse=True)
     if size * size * int((sizes[sizes <= size] + 1).sum()) > 100 * GRID_CELLS:
         return None
-    whole = {int(each): np.bincount(ties[place == at]) / len(votes) for at, each in enumerate(sizes) if each <= size}
+    law_of_size = {
+        int(cluster_size): np.bincount(ties[place == at]) / len(votes)
+        for at, cluster_size in enumerate(sizes)
+        if cluster_size <= size
+    }
     begun: list[Floats] = [np.ones(1)]  # [v]: ties among the first v votes, with the chance that v ends a cluster
     for v in range(1, size):
-        before = [(part, begun[v - each]) for each, part in whole.items() if each <= v and begun[v - each].any()]
-        begun.append(_summed([np.convolve(*both) for both in before], v + 1))
-    left = _cut(votes, ties, whole, size)
+        before = [
+            (part, begun[v - cluster_size])
+            for cluster_size, part in law_of_size.items()
+            if cluster_size <= v and begun[v - cluster_size].any()
+        ]
+        begun.append(_summed([np.convolve(*factors) for factors in before], v + 1))
+    left = _cut(votes, ties, law_of_size, size)
     mass = _summed([np.convolve(begun[size - r], left[r]) for r in range(1, size + 1)], size + 1)
     return Law(np.arange(size + 1) / size, _normalised(mass), "exact clusters", size)
 
 
-def _cut(votes: Ints, ties: Ints, whole: Mapping[int, Floats], size: int) -> list[Floats]:
+def _cut(votes: Ints, ties: Ints, law_of_size: Mapping[int, Floats], size: int) -> list[Floats]:
     """[r]: ties among r random votes of a cluster, with the chance that it has r or more, for r = 0..size."""
     kinds, counts = np.unique(np.stack([votes, ties], axis=1)[votes > size], axis=0, return_counts=True)
     large = [n * _hypergeometric(v, t, size) for (v, t), n in zip(kinds.tolist(), counts.tolist(), strict=True)]
     parts = [_summed(large, size + 1) / len(votes)]
     for r in range(size, 0, -1):
-        parts[-1] = _summed([parts[-1], whole.get(r, np.zeros(1))], r + 1)
+        parts[-1] = _summed([parts[-1], law_of_size.get(r, np.zeros(1))], r + 1)
         parts.append(_without_one(parts[-1]))
     return parts[::-1]
 
@@ -144,16 +152,21 @@ def clusters_without_replacement(votes: Ints, ties: Ints, size: int) -> Law | No
     A type is the number of ties in a cluster; given how many clusters are still to come, those of the next type are
     hypergeometric. None where the clusters differ in size or the table would be too large.
     """
-    each, draws, over = int(votes[0]), size // int(votes[0]), size % int(votes[0])
-    if not (votes == each).all() or (each + 1) ** 2 * (draws + 1) ** 3 * each > 100 * GRID_CELLS:
+    cluster_size, draws, over = int(votes[0]), size // int(votes[0]), size % int(votes[0])
+    if (
+        not (votes == cluster_size).all()
+        or (cluster_size + 1) ** 2 * (draws + 1) ** 3 * cluster_size > 100 * GRID_CELLS
+    ):
         return None
-    types = np.bincount(ties, minlength=each + 1)
+    types = np.bincount(ties, minlength=cluster_size + 1)
     if not over:
         return Law(np.arange(size + 1) / size, _normalised(_whole(types, draws)), "exact clusters", size)
     mass = np.zeros(size + 1)
     for kind in np.flatnonzero(types).tolist():  # the type of the cluster that is cut
-        others = types - (np.arange(each + 1) == kind)
-        mass += types[kind] / len(ties) * np.convolve(_whole(others, draws), _hypergeometric(each, kind, over))
+        other_types = types - (np.arange(cluster_size + 1) == kind)
+        mass += (
+            types[kind] / len(ties) * np.convolve(_whole(other_types, draws), _hypergeometric(cluster_size, kind, over))
+        )
     return Law(np.arange(size + 1) / size, _normalised(mass), "exact clusters", size)
 
 
@@ -171,8 +184,8 @@ def _whole(types: Ints, draws: int) -> Floats:
 def _with_type(state: Floats, kind: int, count: int, left: int, draws: int) -> Floats:
     """Share out `count` clusters with `kind` ties among the draws to come, `left` clusters being left in all."""
     chance = np.zeros((draws + 1, draws + 1))  # [clusters drawn before, clusters of this type]
-    for drawn in np.flatnonzero(state.any(axis=1)).tolist():
-        chance[drawn, : draws - drawn + 1] = _hypergeometric(left, count, draws - drawn)
+    for drawn_count in np.flatnonzero(state.any(axis=1)).tolist():
+        chance[drawn_count, : draws - drawn_count + 1] = _hypergeometric(left, count, draws - drawn_count)
     after = np.zeros_like(state)
     for more in range(min(count, draws) + 1):
         rows, columns = draws + 1 - more, state.shape[1] - kind * more

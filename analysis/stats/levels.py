@@ -20,8 +20,8 @@ HALVINGS = 48
 
 def levels_reach(variance: Floats, freedom: Floats, tail: float | Floats) -> Floats:
     """How far an interval with this probability beyond its one end reaches."""
-    each = stdtrit(freedom, 1 - np.asarray(tail)[..., None])
-    return np.asarray(np.sqrt((each**2 * variance).sum(-1)))
+    reaches = stdtrit(freedom, 1 - np.asarray(tail)[..., None])
+    return np.asarray(np.sqrt((reaches**2 * variance).sum(-1)))
 
 
 def levels_tail(difference: Floats, variance: Floats, freedom: Floats) -> Floats:

@@ -43,21 +43,21 @@ def replicates_by_dialogue(values: Floats, parts: Floats) -> Replicates:
     return Replicates(values, {"dialogue": covariance, BOTH: covariance}, {"dialogue": float(dialogues)})
 
 
-def mean_over_seeds(found: Replicates, *, level: float = 0.95) -> SeedMean:
+def mean_over_seeds(replicates: Replicates, *, level: float = 0.95) -> SeedMean:
     """The mean of all replicates."""
-    n = len(found.values)
-    value = float(found.values.mean())
-    by_dialogue = drawn_anew(found, np.full(n, 1 / n), "dialogue")
+    n = len(replicates.values)
+    value = float(replicates.values.mean())
+    by_dialogue = drawn_anew(replicates, np.full(n, 1 / n), "dialogue")
     if by_dialogue is None:
         return SeedMean(value, math.nan, math.nan, math.nan, math.nan, math.nan, n)
     variance, freedom = by_dialogue
     if n > 1:
-        observed, noise = between(found, np.arange(n))
+        observed, noise = between(replicates, np.arange(n))
         shared = max(variance - noise / n, 0.0)
-        both = both_levels((shared, freedom), (observed / n, n - 1.0), level=level)
-        variance, freedom = wider(by_dialogue, both, level=level)
+        error = both_levels((shared, freedom), (observed / n, n - 1.0), level=level)
+        variance, freedom = wider(by_dialogue, error, level=level)
     se = math.sqrt(variance)
-    spread = seed_range(found.values.tolist(), level=level)
+    spread = seed_range(replicates.values.tolist(), level=level)
     if se < 1e-12 * max(abs(value), 1e-12):  # nothing moved anywhere
         return SeedMean(value, 0.0, freedom, value, value, 1.0 if abs(value) < 1e-12 else 0.0, n, spread)
     reach, p = float(stdtrit(freedom, (1 + level) / 2)) * se, 2 * float(stdtr(freedom, -abs(value) / se))

@@ -60,15 +60,15 @@ def crossed_logit(yes: ArrayLike, by: Mapping[str, Ints]) -> CrossedLogit:
     A way that leaves every vote alone, or all together, adds nothing and is left out.
     """
     yes = np.asarray(yes, dtype=np.float64)
-    ways = {name: codes for name, found in by.items() if 1 < (codes := _small(found)).max() + 1 < len(yes)}
+    ways = {name: codes for name, raw_codes in by.items() if 1 < (codes := _small(raw_codes)).max() + 1 < len(yes)}
     if not ways:
         raise InputError("A mixed model needs votes that share raters, dialogues or pairs; these share none.")
     if yes.min() == yes.max():
         raise InputError("Every vote says the same, so a mixed model has nothing to take apart.")
     effects = sparse.hstack([_indicators(codes) for codes in ways.values()]).tocsr()
     way = np.repeat(np.arange(len(ways)), [int(codes.max()) + 1 for codes in ways.values()])
-    level, se_mean_field, sds, held, converged = _variational(yes, effects, way)
-    se = _curvature_error(level, held, effects, sds[way])
+    level, se_mean_field, sds, mode, converged = _variational(yes, effects, way)
+    se = _curvature_error(level, mode, effects, sds[way])
     freedom = max(min(map(kish, ways.values())) - 1, 1.0)
     reach = float(stdtrit(freedom, 0.975)) * se
     scatter = float(np.sqrt((sds**2).sum()))
@@ -100,17 +100,17 @@ def _variational(yes: Floats, effects: sparse.csr_matrix, way: Ints) -> tuple[fl
 
     model = BinomialBayesMixedGLM(yes, np.ones((len(yes), 1)), effects, way, vcp_p=LOG_SD, fe_p=LEVEL_SD)
     size = 1 + int(way.max()) + 1 + len(way)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # Its own search, BFGS, keeps a full matrix of all effects: minutes for the 2,000 pairs of a usual study.
-        found = model.fit_vb(mean=np.zeros(size), sd=np.full(size, 0.5), fit_method="L-BFGS-B")
-    sds = np.exp(np.asarray(found.vcp_mean))
-    return float(found.fe_mean[0]), float(found.fe_sd[0]), sds, np.asarray(found.vc_mean), not said
+        fit = model.fit_vb(mean=np.zeros(size), sd=np.full(size, 0.5), fit_method="L-BFGS-B")
+    sds = np.exp(np.asarray(fit.vcp_mean))
+    return float(fit.fe_mean[0]), float(fit.fe_sd[0]), sds, np.asarray(fit.vc_mean), not caught
 
 
-def _curvature_error(level: float, held: Floats, effects: sparse.csr_matrix, sds: Floats) -> float:
+def _curvature_error(level: float, mode: Floats, effects: sparse.csr_matrix, sds: Floats) -> float:
     """Error of the level from the inverse of the joint curvature of level and effects at fixed SDs."""
-    chance = expit(level + effects @ held)
+    chance = expit(level + effects @ mode)
     columns = sparse.hstack([sparse.csr_matrix(np.ones((len(chance), 1))), effects]).tocsr()
     prior = sparse.diags(np.concatenate([[1 / LEVEL_SD**2], 1 / sds**2]))
     curvature = (columns.T @ columns.multiply((chance * (1 - chance))[:, None]) + prior).tocsc()

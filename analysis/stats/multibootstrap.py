@@ -69,9 +69,9 @@ def bleu2_metric(names: Sequence[str]) -> Metric:
 
     def value(sums: Floats) -> Floats:
         first = sums[..., m1] / np.maximum(sums[..., t1], 1)
-        both = np.sqrt(first * sums[..., m2] / np.maximum(sums[..., t2], 1))
+        geometric_mean = np.sqrt(first * sums[..., m2] / np.maximum(sums[..., t2], 1))
         # Seeds of a weak model can all answer in one word; 0 would say that none of these words was right.
-        precision = np.where(sums[..., t2] > 0, both, first)
+        precision = np.where(sums[..., t2] > 0, geometric_mean, first)
         short = np.minimum(1 - sums[..., reference] / np.maximum(sums[..., length], 1e-300), 0)
         return np.asarray(100 * np.exp(short) * precision)
 
@@ -161,8 +161,8 @@ def _value(cube: Cube, measure: Metric) -> float:
     return float(measure(cube.counts.sum(1)).mean())
 
 
-def _estimate(value: float, drawn: Floats, level: float) -> Bootstrapped:
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+def _estimate(value: float, draws: Floats, level: float) -> Bootstrapped:
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     # One more in count and total, as for any Monte Carlo test, so that p is never 0.
-    p = 2 * min((np.sum(drawn <= 0) + 1) / (len(drawn) + 1), (np.sum(drawn >= 0) + 1) / (len(drawn) + 1), 0.5)
-    return Bootstrapped(value, float(drawn.std(ddof=1)), float(low), float(high), float(p), drawn)
+    p = 2 * min((np.sum(draws <= 0) + 1) / (len(draws) + 1), (np.sum(draws >= 0) + 1) / (len(draws) + 1), 0.5)
+    return Bootstrapped(value, float(draws.std(ddof=1)), float(low), float(high), float(p), draws)

@@ -47,16 +47,16 @@ def proportional_odds(first: Floats, second: Floats, by: Mapping[str, Ints]) -> 
     if not 2 <= len(levels) <= MOST_STEPS or first.min() >= second.max() or second.min() >= first.max():
         return None
     model = OrderedModel(code, which[:, None], distr="logit")
-    found = model.fit(method="bfgs", disp=0, maxiter=200)
-    scores = np.asarray(model.score_obs(found.params))
-    bread = np.linalg.pinv(-np.asarray(model.hessian(found.params)))
+    fit = model.fit(method="bfgs", disp=0, maxiter=200)
+    scores = np.asarray(model.score_obs(fit.params))
+    bread = np.linalg.pinv(-np.asarray(model.hessian(fit.params)))
     twice = {name: np.concatenate([codes, codes]) for name, codes in by.items()} or {
         "pair": np.tile(np.arange(len(first)), 2)
     }
     variance = float((bread @ _meat(scores, twice) @ bread)[0, 0])
     one_way = max(float((bread @ _meat(scores, {n: c}) @ bread)[0, 0]) for n, c in twice.items())
     df = max(min(kish(codes) for codes in (by or twice).values()) - 1, 1.0)
-    return odds_of(float(found.params[0]), float(np.sqrt(max(variance, one_way))), df)
+    return odds_of(float(fit.params[0]), float(np.sqrt(max(variance, one_way))), df)
 
 
 def odds_of(level: float, se: float, df: float) -> ProportionalOdds | None:

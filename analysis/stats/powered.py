@@ -67,12 +67,12 @@ def powered(sample: Sample, weight: float | Floats, share: bool = False) -> Powe
 
     mean(y - l f) + l mean(f over pairs without votes). A weight of 0 gives the votes alone, to the last digit.
     """
-    each = np.broadcast_to(np.asarray(weight, dtype=float), sample.y.shape)
-    if not len(sample.other) or not each.any():
+    weights = np.broadcast_to(np.asarray(weight, dtype=float), sample.y.shape)
+    if not len(sample.other) or not weights.any():
         return Powered(people(sample, share), 0.0, 1.0)
-    mean = float(each.mean())
+    mean = float(weights.mean())
     # Where folds have weights of their own, each needs the predictor about the same centre.
-    own = sample.y - each * (sample.f - sample.other.mean())
+    own = sample.y - weights * (sample.f - sample.other.mean())
     return replace(_both(sample, own, mean * sample.other, float(own.mean()), share), weight=mean)
 
 
@@ -92,12 +92,12 @@ def tuned_by_fold(sample: Sample, generator: np.random.Generator) -> Floats:
     """One weight for each vote, (votes,), fitted on the votes of other folds; clusters are never divided."""
     clusters, place = np.unique(sample.wide, return_inverse=True)
     fold = generator.permutation(np.arange(len(clusters)) % FOLDS)[place]
-    found = np.zeros(len(sample.y))
-    for one in np.unique(fold):
-        inside = fold == one
+    tuned_values = np.zeros(len(sample.y))
+    for number in np.unique(fold):
+        inside = fold == number
         if (~inside).sum() > 1:
-            found[inside] = tuned(part_of(sample, ~inside))
-    return found
+            tuned_values[inside] = tuned(part_of(sample, ~inside))
+    return tuned_values
 
 
 def plus_plus(sample: Sample, generator: np.random.Generator, share: bool = False) -> Powered:
@@ -118,24 +118,24 @@ def stratified(
         return Powered(people(sample, share), 0.0, 1.0)
     pairs, first = np.unique(sample.pair, return_index=True)
     total = len(pairs) + len(sample.other)
-    own, others = np.zeros(len(sample.y)), np.zeros(len(sample.other))
+    own, other_parts = np.zeros(len(sample.y)), np.zeros(len(sample.other))
     means, value, weights = {}, 0.0, 0.0
-    for one in np.unique(stratum):
-        inside, outside = stratum == one, other_stratum == one
-        part = (int((stratum[first] == one).sum()) + int(outside.sum())) / total
+    for name in np.unique(stratum):
+        inside, outside = stratum == name, other_stratum == name
+        part = (int((stratum[first] == name).sum()) + int(outside.sum())) / total
         weight = tuned(part_of(sample, inside, outside)) if outside.any() else 0.0
         centre = float(sample.other[outside].mean()) if outside.any() else 0.0
         corrected = sample.y[inside] - weight * (sample.f[inside] - centre)
-        means[one] = float(corrected.mean())
-        value, weights = value + part * means[one], weights + weight * inside.mean()
-        own[inside] = part / inside.mean() * (corrected - means[one])
+        means[name] = float(corrected.mean())
+        value, weights = value + part * means[name], weights + weight * inside.mean()
+        own[inside] = part / inside.mean() * (corrected - means[name])
         if outside.any():
-            others[outside] = part / outside.mean() * weight * (sample.other[outside] - centre)
+            other_parts[outside] = part / outside.mean() * weight * (sample.other[outside] - centre)
     if not known:  # how far each pair moves the shares of the strata
         votes = np.bincount(sample.pair)[sample.pair]
-        own += np.array([means[one] - value for one in stratum]) * len(sample.y) / (total * votes)
-        others += np.array([means.get(one, value) - value for one in other_stratum]) * len(sample.other) / total
-    return replace(_both(sample, own, others, value, share), weight=weights)
+        own += np.array([means[name] - value for name in stratum]) * len(sample.y) / (total * votes)
+        other_parts += np.array([means.get(name, value) - value for name in other_stratum]) * len(sample.other) / total
+    return replace(_both(sample, own, other_parts, value, share), weight=weights)
 
 
 def weighted(sample: Sample, chance: Floats, weight: float, share: bool = False) -> Powered:
@@ -144,8 +144,8 @@ def weighted(sample: Sample, chance: Floats, weight: float, share: bool = False)
     Votes count by 1 / chance, and the predictor's mean is that of all pairs. A gain is beside such votes alone.
     """
     alone = _by_chance(sample, chance, 0.0, share)
-    found = _by_chance(sample, chance, weight, share)
-    return replace(found, weight=weight, gain=_ratio(alone.interval, found.interval))
+    estimate = _by_chance(sample, chance, weight, share)
+    return replace(estimate, weight=weight, gain=_ratio(alone.interval, estimate.interval))
 
 
 def _by_chance(sample: Sample, chance: Floats, weight: float, share: bool) -> Powered:
@@ -153,19 +153,19 @@ def _by_chance(sample: Sample, chance: Floats, weight: float, share: bool) -> Po
     every = np.concatenate([sample.f[first], sample.other])
     votes = np.bincount(sample.pair)[sample.pair]
     counts, corrected = 1 / chance, sample.y - weight * sample.f
-    rest = float(np.average(corrected, weights=counts))
-    own = counts * (corrected - rest) / counts.mean()
+    judge_mean = float(np.average(corrected, weights=counts))
+    own = counts * (corrected - judge_mean) / counts.mean()
     own += weight * (sample.f - every.mean()) * len(sample.y) / (len(every) * votes)
-    others = weight * (sample.other - every.mean()) * len(sample.other) / len(every)
-    return _both(sample, own, others, rest + weight * float(every.mean()), share)
+    other_parts = weight * (sample.other - every.mean()) * len(sample.other) / len(every)
+    return _both(sample, own, other_parts, judge_mean + weight * float(every.mean()), share)
 
 
 def part_of(sample: Sample, inside: NDArray[np.bool_], outside: NDArray[np.bool_] | None = None) -> Sample:
     """Some of the votes, beside all pairs without votes or some of them."""
-    kept = slice(None) if outside is None else outside
+    rows_inside = slice(None) if outside is None else outside
     return Sample(
         sample.y[inside], sample.f[inside], {name: codes[inside] for name, codes in sample.by.items()},
-        sample.pair[inside], sample.wide[inside], sample.other[kept], sample.other_wide[kept],
+        sample.pair[inside], sample.wide[inside], sample.other[rows_inside], sample.other_wide[rows_inside],
     )  # fmt: skip
 
 
@@ -174,44 +174,46 @@ def joined_strata(stratum: Ints, pair: Ints, other_stratum: Ints) -> tuple[Ints,
     stratum, other_stratum, any_joined = stratum.copy(), other_stratum.copy(), False
     while True:
         first = np.unique(pair, return_index=True)[1]
-        counts = {int(one): int((stratum[first] == one).sum()) for one in {*stratum, *other_stratum}}
-        small, *rest = sorted(counts, key=lambda one: (counts[one], one))
-        if counts[small] >= LEAST_IN_STRATUM or not rest:
+        counts = {int(name): int((stratum[first] == name).sum()) for name in {*stratum, *other_stratum}}
+        small, *larger = sorted(counts, key=lambda name: (counts[name], name))
+        if counts[small] >= LEAST_IN_STRATUM or not larger:
             return stratum, other_stratum, any_joined
         any_joined = True
-        stratum[stratum == small] = rest[0]
-        other_stratum[other_stratum == small] = rest[0]
+        stratum[stratum == small] = larger[0]
+        other_stratum[other_stratum == small] = larger[0]
 
 
-def _both(sample: Sample, own: Floats, others: Floats, value: float, share: bool) -> Powered:
+def _both(sample: Sample, own: Floats, other_parts: Floats, value: float, share: bool) -> Powered:
     """The interval of mean(own) + mean(others) about `value`, as both are linear in votes and in pairs without."""
     alone, votes = people(sample, share), mean_interval(own, by=sample.by)
     error, freedom = error_of_mean(own, by=sample.by, share=share)
-    apart = robust_variance(others, by={"wide": _packed(sample.other_wide)}) if len(others) > 1 else 0.0
-    together = 2 * covariance_between(own, sample.wide, others, sample.other_wide)
+    variance_apart = (
+        robust_variance(other_parts, by={"wide": _packed(sample.other_wide)}) if len(other_parts) > 1 else 0.0
+    )
+    together = 2 * covariance_between(own, sample.wide, other_parts, sample.other_wide)
     # What both sorts of pairs have in common may widen the interval; by chance alone it must not narrow it.
-    se = float(np.sqrt(error**2 + max(apart + together, 0.0)))
+    se = float(np.sqrt(error**2 + max(variance_apart + together, 0.0)))
     df = max(min(freedom, kish(_packed(sample.other_wide)) - 1), 1.0)
     low, high = bounds(value, se, df, 0.95, share=share and 0 < value < 1)
     least = 0.0 if share else -1.0  # a correction may lead out of what a share or a net preference can be
     value, low, high = (min(max(end, least), 1.0) for end in (value, low, high))
-    found = replace(votes, value=value, se=se, low=low, high=high, df=df)
-    return Powered(found, 1.0, _ratio(alone, found))
+    estimate = replace(votes, value=value, se=se, low=low, high=high, df=df)
+    return Powered(estimate, 1.0, _ratio(alone, estimate))
 
 
-def _ratio(alone: Interval, found: Interval) -> float:
-    return float(alone.se**2 / found.se**2) if found.se > 0 else 1.0
+def _ratio(alone: Interval, estimate: Interval) -> float:
+    return float(alone.se**2 / estimate.se**2) if estimate.se > 0 else 1.0
 
 
-def covariance_between(own: Floats, codes: Ints, others: Floats, other_codes: Ints) -> float:
+def covariance_between(own: Floats, codes: Ints, other_values: Floats, other_codes: Ints) -> float:
     """Covariance of two means that share clusters: the jackknife of both, where a cluster has a part in both."""
     size = 1 + int(max(codes.max(initial=0), other_codes.max(initial=0)))
-    one, many = _moves(own, codes, size)
-    other, more = _moves(others, other_codes, size)
-    both = (one != 0) & (other != 0)
+    first_moves, many = _moves(own, codes, size)
+    second_moves, more = _moves(other_values, other_codes, size)
+    in_both = (first_moves != 0) & (second_moves != 0)
     if many < 2 or more < 2:
         return 0.0
-    return float(one[both] @ other[both]) * float(np.sqrt((1 - 1 / many) * (1 - 1 / more)))
+    return float(first_moves[in_both] @ second_moves[in_both]) * float(np.sqrt((1 - 1 / many) * (1 - 1 / more)))
 
 
 def _moves(values: Floats, codes: Ints, size: int) -> tuple[Floats, int]:
@@ -231,8 +233,8 @@ def _shared(sample: Sample, y: Floats) -> float:
 def _spread(sample: Sample) -> float:
     """Variance of mean(f) - mean(other)."""
     own = covariance_between(sample.f, sample.wide, sample.f, sample.wide)
-    others = covariance_between(sample.other, sample.other_wide, sample.other, sample.other_wide)
-    return own + others - 2 * covariance_between(sample.f, sample.wide, sample.other, sample.other_wide)
+    other_covariance = covariance_between(sample.other, sample.other_wide, sample.other, sample.other_wide)
+    return own + other_covariance - 2 * covariance_between(sample.f, sample.wide, sample.other, sample.other_wide)
 
 
 def _flat(values: Floats) -> bool:
@@ -254,16 +256,16 @@ class Independent:
 
 
 def as_if_independent(
-    y: ArrayLike, f: ArrayLike, other: ArrayLike, *, weight: float | None = None, level: float = 0.95
+    y: ArrayLike, f: ArrayLike, unlabelled: ArrayLike, *, weight: float | None = None, level: float = 0.95
 ) -> Independent:
     """The formulas of PPI++ as published: a pooled variance for the weight, cut to 0 to 1, and a normal interval."""
-    y, f, other = (np.asarray(part, dtype=float) for part in (y, f, other))
-    n, more = len(y), len(other)
+    y, f, unlabelled = (np.asarray(part, dtype=float) for part in (y, f, unlabelled))
+    n, more = len(y), len(unlabelled)
     if weight is None:
-        pooled = float(np.concatenate([f, other]).var(ddof=1))
+        pooled = float(np.concatenate([f, unlabelled]).var(ddof=1))
         shared = float(((y - y.mean()) * (f - f.mean())).mean())
         weight = min(max(shared / ((1 + n / more) * pooled), 0.0), 1.0) if pooled > 0 else 0.0
-    value = float((y - weight * f).mean() + weight * other.mean())
-    se = float(np.sqrt((y - weight * f).var() / n + weight**2 * other.var() / more))
+    value = float((y - weight * f).mean() + weight * unlabelled.mean())
+    se = float(np.sqrt((y - weight * f).var() / n + weight**2 * unlabelled.var() / more))
     reach = float(ndtri((1 + level) / 2)) * se
     return Independent(value, value - reach, value + reach, weight)

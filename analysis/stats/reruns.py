@@ -69,62 +69,62 @@ def replicates_of(score: Floats, replicate: Ints, by: Mapping[str, Ints]) -> Rep
         adds = sparse.coo_matrix((parts, (replicate, codes))).tocsr()
         return np.asarray((adds @ adds.T).toarray() * number / (number - 1))
 
-    found: dict[str, Floats] = {name: covariance(codes) for name, codes in by.items()}
+    covariances: dict[str, Floats] = {name: covariance(codes) for name, codes in by.items()}
     if by:
-        found[BOTH] = sum(
-            ((-1) ** (size + 1) * (found[names[0]] if size == 1 else covariance(crossed([by[n] for n in names])))
+        covariances[BOTH] = sum(
+            ((-1) ** (size + 1) * (covariances[names[0]] if size == 1 else covariance(crossed([by[n] for n in names])))
              for size in range(1, len(by) + 1) for names in combinations(by, size)), np.zeros((len(count),) * 2),
         )  # fmt: skip
-    return Replicates(values, found, {name: kish(codes) for name, codes in by.items()})
+    return Replicates(values, covariances, {name: kish(codes) for name, codes in by.items()})
 
 
-def flips(found: Replicates, first: tuple[str, Ints], second: tuple[str, Ints]) -> dict[str, Flip | None]:
+def flips(replicates: Replicates, first: tuple[str, Ints], second: tuple[str, Ints]) -> dict[str, Flip | None]:
     """What is new in the re-run -> the flip of the order of two things, by name and places of their replicates.
 
     None: not known from this study, which is also so where the few values happen to be equal.
     """
-    means = [(name, float(found.values[at].mean())) for name, at in (first, second)]
-    made = {
+    means = [(name, float(replicates.values[at].mean())) for name, at in (first, second)]
+    flips_by_way = {
         way: predicted(means[0], means[1], *error) if error is not None and error[0] > 0 else None
-        for way, error in difference_errors(found, first[1], second[1]).items()
+        for way, error in difference_errors(replicates, first[1], second[1]).items()
     }
-    for way, parts in ((BOTH, found.clusters), (EVERYTHING, made)):
-        known = [flip for part in (*parts, way) if (flip := made.get(part)) is not None]
-        if made.get(way) is not None:  # more that is new is never surer, whatever the degrees of freedom say
-            made[way] = max(known, key=lambda flip: flip.p)
-    return made
+    for way, parts in ((BOTH, replicates.clusters), (EVERYTHING, flips_by_way)):
+        known = [flip for part in (*parts, way) if (flip := flips_by_way.get(part)) is not None]
+        if flips_by_way.get(way) is not None:  # more that is new is never surer, whatever the degrees of freedom say
+            flips_by_way[way] = max(known, key=lambda flip: flip.p)
+    return flips_by_way
 
 
-def difference_errors(found: Replicates, first: Ints, second: Ints) -> dict[str, Error | None]:
+def difference_errors(replicates: Replicates, first: Ints, second: Ints) -> dict[str, Error | None]:
     """What is new -> the error of the difference of two means; None: not known."""
-    weights = np.zeros(len(found.values))
+    weights = np.zeros(len(replicates.values))
     weights[first], weights[second] = 1 / len(first), -1 / len(second)
-    errors: dict[str, Error | None] = {way: drawn_anew(found, weights, way) for way in found.clusters}
-    both = drawn_anew(found, weights, BOTH) if found.clusters else (0.0, math.inf)
-    if len(found.clusters) > 1:
-        errors[BOTH] = both
-    seeds = [(*between(found, at), len(at)) for at in (first, second) if len(at) > 1]
+    errors: dict[str, Error | None] = {way: drawn_anew(replicates, weights, way) for way in replicates.clusters}
+    joint = drawn_anew(replicates, weights, BOTH) if replicates.clusters else (0.0, math.inf)
+    if len(replicates.clusters) > 1:
+        errors[BOTH] = joint
+    seeds = [(*between(replicates, at), len(at)) for at in (first, second) if len(at) > 1]
     own = _satterthwaite([(observed / n, n - 1) for observed, _, n in seeds]) if len(seeds) == 2 else None
     errors[SEEDS], errors[EVERYTHING] = own, None
-    if own is not None and both is not None:
-        shared = max(both[0] - sum(noise / n for _, noise, n in seeds), 0.0)
-        errors[EVERYTHING] = wider(both, both_levels((shared, both[1]), own))
+    if own is not None and joint is not None:
+        shared = max(joint[0] - sum(noise / n for _, noise, n in seeds), 0.0)
+        errors[EVERYTHING] = wider(joint, both_levels((shared, joint[1]), own))
     return errors
 
 
-def both_levels(one: Error, other: Error, *, level: float = 0.95) -> Error:
+def both_levels(first: Error, second: Error, *, level: float = 0.95) -> Error:
     """The error of two levels at once, such as items and what seeds add to them.
 
     The half-width of the interval is the root of the squared half-widths that either level would have alone, each with
     its own t; the degrees of freedom are those of the one t interval that is as wide. Satterthwaite's hold the truth
     less often where the level with few of them has most of the variance (docs/robustness.md, docs/comparison.md).
     """
-    if not min(one[0], other[0]) > 0:
-        return max(one, other)  # the one that has a variance
-    variance = one[0] + other[0]
-    few, many = sorted((one[1], other[1]))
+    if not min(first[0], second[0]) > 0:
+        return max(first, second)  # the one that has a variance
+    variance = first[0] + second[0]
+    few, many = sorted((first[1], second[1]))
     tail = (1 + level) / 2
-    wide = sum(float(stdtrit(freedom, tail)) ** 2 * part for part, freedom in (one, other)) / variance
+    wide = sum(float(stdtrit(freedom, tail)) ** 2 * part for part, freedom in (first, second)) / variance
 
     def narrower(inverse: float) -> float:
         return float(stdtrit(1 / inverse if inverse else math.inf, tail)) ** 2 - wide
@@ -135,31 +135,31 @@ def both_levels(one: Error, other: Error, *, level: float = 0.95) -> Error:
     return variance, 1 / float(brentq(narrower, *edges))
 
 
-def wider(one: Error, other: Error, *, level: float = 0.95) -> Error:
+def wider(first: Error, second: Error, *, level: float = 0.95) -> Error:
     """The error with the wider interval: more that is new is never surer, however alike few seeds happen to be."""
-    return max(one, other, key=lambda error: float(stdtrit(error[1], (1 + level) / 2)) * math.sqrt(error[0]))
+    return max(first, second, key=lambda error: float(stdtrit(error[1], (1 + level) / 2)) * math.sqrt(error[0]))
 
 
-def drawn_anew(found: Replicates, weights: Floats, way: str) -> Error | None:
+def drawn_anew(replicates: Replicates, weights: Floats, way: str) -> Error | None:
     """Variance of a weighted sum of the values over new levels of one crossed factor, or of all of them (`BOTH`)."""
-    ways = list(found.clusters) if way == BOTH else [way]
-    levels = min(found.clusters.get(name, 0) for name in ways)
+    ways = list(replicates.clusters) if way == BOTH else [way]
+    levels = min(replicates.clusters.get(name, 0) for name in ways)
     if levels < 2:
         return None
     # A variance by inclusion and exclusion may by chance fall below one of its ways, or below zero.
-    parts = [float(weights @ found.covariance[name] @ weights) for name in {*ways, way}]
+    parts = [float(weights @ replicates.covariance[name] @ weights) for name in {*ways, way}]
     return max(*parts, 0.0), levels - 1.0
 
 
-def between(found: Replicates, at: Ints) -> tuple[float, float]:
+def between(replicates: Replicates, at: Ints) -> tuple[float, float]:
     """The sample variance over these replicates, and what it would be on average, were they all alike."""
-    return float(found.values[at].var(ddof=1)), noise_between(found.covariance, at)
+    return float(replicates.values[at].var(ddof=1)), noise_between(replicates.covariance, at)
 
 
 def noise_between(covariance: Mapping[str, Floats], at: Ints) -> float:
     """What the sample variance over these replicates would be on average, were they all alike; they share the items."""
     # The larger of the ways: items and raters are crossed, and their sum would count a vote's own noise twice.
-    parts = [found[np.ix_(at, at)] for found in covariance.values()]
+    parts = [matrix[np.ix_(at, at)] for matrix in covariance.values()]
     noise = [float(np.trace(part) - part.sum() / len(at)) / (len(at) - 1) for part in parts]
     return max((part for part in noise if math.isfinite(part)), default=math.nan if noise else 0.0)
 

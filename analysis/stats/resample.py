@@ -47,18 +47,18 @@ def _filled(clusters: Clusters, size: int, rows: int, replace: bool, generator: 
     """Ties in each of `rows` sets. Without replacement this is the shuffle of Fisher and Yates, as far as needed."""
     number, all_ties = len(clusters.votes), clusters.sums.astype(np.int64)
     order = None if replace else np.tile(np.arange(number, dtype=np.int32), (rows, 1))
-    ties, missing, unfilled, drawn = np.zeros(rows, np.int64), np.full(rows, size), np.arange(rows), 0
+    ties, missing, unfilled, draw = np.zeros(rows, np.int64), np.full(rows, size), np.arange(rows), 0
     while len(unfilled):
-        place = generator.integers(0 if replace else drawn, number, len(unfilled))
+        place = generator.integers(0 if replace else draw, number, len(unfilled))
         chosen = place if order is None else order[unfilled, place]
         if order is not None:
-            order[unfilled, place] = order[unfilled, drawn]
+            order[unfilled, place] = order[unfilled, draw]
         votes, more, room = clusters.votes[chosen], all_ties[chosen], missing[unfilled]
         cut = votes > room
         more[cut] = generator.hypergeometric(more[cut], votes[cut] - more[cut], room[cut])
         ties[unfilled] += more
         missing[unfilled] -= np.minimum(votes, room)
-        unfilled, drawn = unfilled[missing[unfilled] > 0], drawn + 1
+        unfilled, draw = unfilled[missing[unfilled] > 0], draw + 1
     return ties
 
 
@@ -74,8 +74,8 @@ def bootstrap_mean(values: ArrayLike, codes: Ints, *, sets: int, generator: np.r
     # With nearly as many types as clusters the multinomial saves nothing and its matrix is large.
     if len(types) > number / 8:
         return _redrawn(clusters, sets, generator)
-    drawn = generator.multinomial(number, counts / number, size=sets) @ types
-    return np.asarray(drawn[:, 1] / drawn[:, 0])
+    sums = generator.multinomial(number, counts / number, size=sets) @ types
+    return np.asarray(sums[:, 1] / sums[:, 0])
 
 
 def _redrawn(clusters: Clusters, sets: int, generator: np.random.Generator) -> Floats:
@@ -102,14 +102,14 @@ def crossed_bootstrap(
     b, columns = np.unique(second, return_inverse=True)
     summed = csr_array((values, (columns, rows)), shape=(len(b), len(a)))
     counted = csr_array((np.ones_like(values), (columns, rows)), shape=(len(b), len(a)))
-    found: list[Floats] = []
-    while (missing := sets - sum(map(len, found))) > 0:
+    means: list[Floats] = []
+    while (missing := sets - sum(map(len, means))) > 0:
         left, right = _coins(len(a), generator), _coins(len(b), generator)
         votes = np.einsum("ij,ij->j", counted @ left, right)
         sums = np.einsum("ij,ij->j", summed @ left, right)
         # A set in which no vote is left has no mean: another is drawn in its place.
-        found.append((sums[votes > 0] / votes[votes > 0])[:missing].astype(float))
-    return np.concatenate(found)
+        means.append((sums[votes > 0] / votes[votes > 0])[:missing].astype(float))
+    return np.concatenate(means)
 
 
 def narrowed(shares: Floats, *, around: float, sd: float) -> Floats:

@@ -88,10 +88,10 @@ class Gap:
 
     def low(self, tail: float) -> float:
         """The lower end with this error; minus infinity where the seeds alone use it up."""
-        rest = (tail - self.chance) / self.spare
-        if rest <= 0 or not np.isfinite(self.errors).all():
+        remaining = (tail - self.chance) / self.spare
+        if remaining <= 0 or not np.isfinite(self.errors).all():
             return -np.inf
-        ends = self.differences - float(stdtrit(self.freedom, 1 - rest)) * self.errors
+        ends = self.differences - float(stdtrit(self.freedom, 1 - remaining)) * self.errors
         return float(np.sort(ends)[self.spare - 1])
 
 

@@ -42,15 +42,15 @@ class RoundDrift:
 def round_drift(pair: Ints, round: Ints, rater: Ints | None, yes: NDArray[np.bool_]) -> RoundDrift:
     """One yes/no outcome over the rounds, on the pairs that have exactly one vote in every round."""
     rounds, place = np.unique(round, return_inverse=True)
-    seen = np.zeros((int(pair.max()) + 1, len(rounds)))
-    np.add.at(seen, (pair, place), 1)
-    whole = (seen == 1).all(1)[pair]  # a pair judged twice in a round would count double
-    place, outcome = place[whole], yes[whole].astype(np.float64)
+    votes_in_round = np.zeros((int(pair.max()) + 1, len(rounds)))
+    np.add.at(votes_in_round, (pair, place), 1)
+    is_complete = (votes_in_round == 1).all(1)[pair]  # a pair judged twice in a round would count double
+    place, outcome = place[is_complete], yes[is_complete].astype(np.float64)
     pairs = len(place) // len(rounds)
     shares = tuple((np.bincount(place, outcome, len(rounds)) / max(pairs, 1)).tolist())
     if rater is None or not pairs:
         return RoundDrift(shares, pairs, 0, 0, 0.0, None, None, None)
-    codes = np.unique(rater[whole], return_inverse=True)[1]
+    codes = np.unique(rater[is_complete], return_inverse=True)[1]
     scores, information = _scores(codes, place, outcome, len(rounds))
     telling = information > 1e-9
     effective = float(information.sum() ** 2 / (information @ information)) if telling.any() else 0.0

@@ -59,8 +59,8 @@ class SeedLevels:
 
     def contrast_tail(self, first: Ints, second: Ints) -> Floats:
         """One-sided p (contrasts,) of the first above the second; 1 where that is not known."""
-        gap, apart = self.means[first] - self.means[second], self.apart[first, second]
-        alone = levels_tail(gap, apart[:, None] ** 2, np.full((len(gap), 1), self.dialogues - 1.0))
+        gap, errors = self.means[first] - self.means[second], self.apart[first, second]
+        alone = levels_tail(gap, errors[:, None] ** 2, np.full((len(gap), 1), self.dialogues - 1.0))
         return np.maximum(levels_tail(gap, *self._contrast(first, second)), alone)
 
     def _contrast(self, first: Ints, second: Ints) -> tuple[Floats, Floats]:

@@ -48,9 +48,9 @@ class DifferenceError:
 
     def degrees(self, seeds: int, items: float = 1.0) -> float:
         """Degrees of freedom of that variance (Satterthwaite 1946)."""
-        apart, shared = (self.seeds + self.own / items) / seeds, self.shared / items
-        spread = apart**2 / (2 * (seeds - 1)) + shared**2 / max(items * (self.freedom + 1) - 1, 1.0)
-        return (apart + shared) ** 2 / spread if spread > 0 else math.inf
+        own_part, shared = (self.seeds + self.own / items) / seeds, self.shared / items
+        spread = own_part**2 / (2 * (seeds - 1)) + shared**2 / max(items * (self.freedom + 1) - 1, 1.0)
+        return (own_part + shared) ** 2 / spread if spread > 0 else math.inf
 
 
 def power_of_order(difference: float, error: DifferenceError, seeds: int, items: float = 1.0) -> float:

@@ -117,8 +117,8 @@ def mixture_reach(weight: ArrayLike, freedom: ArrayLike, alpha: float) -> Floats
     """Half the always-valid interval in standard errors, at scale^2/se^2 = `weight`; infinite with too few clusters."""
     weight, freedom = np.asarray(weight, dtype=float), np.asarray(freedom, dtype=float)
     ratio = np.exp((2 * np.log(1 / alpha) + np.log1p(weight)) / (freedom + 1))
-    rest = 1 - ratio / (1 + weight)
-    return np.where(rest > 0, np.sqrt(freedom * (ratio - 1) / np.where(rest > 0, rest, 1)), np.inf)
+    remaining = 1 - ratio / (1 + weight)
+    return np.where(remaining > 0, np.sqrt(freedom * (ratio - 1) / np.where(remaining > 0, remaining, 1)), np.inf)
 
 
 def trusted_error(se: ArrayLike, clusters: ArrayLike) -> Floats:
@@ -137,8 +137,8 @@ def unshared(ways: Collection[Ints]) -> Ints:
     taken: list[int] = []
     used: list[set[int]] = [set() for _ in ways]
     for place, codes in enumerate(zip(*(way.tolist() for way in ways), strict=True)):
-        if not any(code in seen for code, seen in zip(codes, used, strict=True)):
+        if not any(code in used_codes for code, used_codes in zip(codes, used, strict=True)):
             taken.append(place)
-            for code, seen in zip(codes, used, strict=True):
-                seen.add(code)
+            for code, used_codes in zip(codes, used, strict=True):
+                used_codes.add(code)
     return np.array(taken, dtype=np.int64)

@@ -51,10 +51,10 @@ def holm(values: Floats) -> Floats:
     Its twin is in evaluators.task.comparing. That of statsmodels gives the same bits, but looks through the memory of
     the whole program for garbage at every call, which takes up to half a second where much is loaded.
     """
-    found = np.array(values, dtype=float)
-    order = found.argsort(kind="stable")
-    found[order] = np.minimum(np.maximum.accumulate(found[order] * np.arange(len(found), 0, -1)), 1.0)
-    return found
+    p_values = np.array(values, dtype=float)
+    order = p_values.argsort(kind="stable")
+    p_values[order] = np.minimum(np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1)), 1.0)
+    return p_values
 
 
 def holm_where(values: Sequence[float | None], tests: Sequence[Hashable] | None = None) -> list[float | None]:

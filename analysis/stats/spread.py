@@ -63,12 +63,12 @@ class Ratio:
         return self.low > 1 or self.high < 1
 
 
-def sd_ratio(one: SeedSpread, other: SeedSpread, *, level: float = 0.95) -> Ratio | None:
+def sd_ratio(first: SeedSpread, second: SeedSpread, *, level: float = 0.95) -> Ratio | None:
     """Ratio of the SDs of two independent normal samples; None below two seeds or where an SD is zero."""
-    sizes = len(one.values), len(other.values)
-    if min(sizes) < 2 or not (one.sd > 0 and other.sd > 0):
+    sizes = len(first.values), len(second.values)
+    if min(sizes) < 2 or not (first.sd > 0 and second.sd > 0):
         return None
-    value = one.sd / other.sd
+    value = first.sd / second.sd
     high, low = (float(fdtri(sizes[0] - 1, sizes[1] - 1, (1 + sign * level) / 2)) for sign in (1, -1))
     return Ratio(value, value / math.sqrt(high), value / math.sqrt(low))
 

@@ -238,8 +238,8 @@ def long_tables(source: Any, score: str, factors: Sequence[str], pairs: Any, **r
     if score == "score" and (ratings := ratings_file(source)):
         return long_from_ratings(ratings, factors=factors, question=reading.get("question") or "")
     if score in ("tie", "net"):
-        matches, named = matches_of(source, pairs, **reading)
-        return [long_from_votes(matches, score, named=named, factors=factors)]
+        matches, has_names = matches_of(source, pairs, **reading)
+        return [long_from_votes(matches, score, named=has_names, factors=factors)]
     if isinstance(source, str | Path):
         return read_long(Path(source), score=score, factors=factors)
     return long_from_columns(as_columns(source), score=score, factors=factors)

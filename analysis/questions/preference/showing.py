@@ -121,27 +121,27 @@ def preferred(answer: PreferenceAnswer) -> list[str]:
     """Whether any difference was shown, then the largest one seen."""
     if not answer.led:
         return ["No two systems were compared often enough for an interval."]
-    shown = [preference for preference, is_shown in zip(answer.led, answer.shown, strict=True) if is_shown]
-    largest = max(shown or answer.led, key=lambda preference: preference.net.value)
-    sentences = _largest(answer, largest, len(shown)) if largest.net.value else [_balanced(answer, largest)]
+    shown_preferences = [preference for preference, is_shown in zip(answer.led, answer.shown, strict=True) if is_shown]
+    largest = max(shown_preferences or answer.led, key=lambda preference: preference.net.value)
+    sentences = _largest(answer, largest, len(shown_preferences)) if largest.net.value else [_balanced(answer, largest)]
     return [*sentences, *_of_these_raters(answer)]
 
 
-def _largest(answer: PreferenceAnswer, largest: Preference, shown: int) -> list[str]:
+def _largest(answer: PreferenceAnswer, largest: Preference, shown_count: int) -> list[str]:
     interval = f"95 % interval {spell_points(largest.net.low, largest.net.high)}"
     size = f"{100 * largest.net.value:.1f} points of net preference"
     if len(answer.led) == 1:
-        if shown:
+        if shown_count:
             return [f"People preferred {largest.first} to {largest.second}, by {size} ({interval})."]
         names = f"{largest.first} and {largest.second}"
         return [f"No preference between {names} was shown: {largest.first} leads by {size} ({interval})."]
     total = f"{len(answer.led)} comparisons of two systems"
     names = f"{largest.first} over {largest.second}"
     detail = f"The largest difference is {size}, {names} ({interval}, not corrected)."
-    if not shown:
+    if not shown_count:
         return [f"No preference was shown in any of {total}.", detail]
-    most = f", the largest for {names}" if shown > 1 else f": for {names}"
-    return [f"A preference was shown in {shown} of {total}{most}.", detail]
+    most = f", the largest for {names}" if shown_count > 1 else f": for {names}"
+    return [f"A preference was shown in {shown_count} of {total}{most}.", detail]
 
 
 def _balanced(answer: PreferenceAnswer, preference: Preference) -> str:
@@ -157,11 +157,11 @@ def _balanced(answer: PreferenceAnswer, preference: Preference) -> str:
 def _of_these_raters(answer: PreferenceAnswer) -> Iterator[str]:
     """What these few raters alone prefer, which says nothing of others."""
     nets = answer.fixed
-    shown = sum(net.p_holm < 0.05 for net in nets)
-    if not nets or shown <= sum(answer.shown):
+    shown_count = sum(net.p_holm < 0.05 for net in nets)
+    if not nets or shown_count <= sum(answer.shown):
         return
     raters = count(max(net.raters for net in nets), "rater")
-    where = "" if len(nets) == 1 else f" in {shown} of {count(len(nets), 'comparison')}"
+    where = "" if len(nets) == 1 else f" in {shown_count} of {count(len(nets), 'comparison')}"
     yield f"These {raters} have a preference{where}, also on new pairs. Whether other raters share it is not shown."
 
 
@@ -340,8 +340,14 @@ def _fixed_rater_parts(nets: Sequence[RaterNet]) -> list[Table | str]:
     if not nets:
         return []
     raters = count(max(net.raters for net in nets), "rater")
-    shown = sum(net.p_holm < 0.05 for net in nets)
-    where = f"{shown} of {count(len(nets), 'comparison')}" if len(nets) > 1 else "the comparison" if shown else "none"
+    shown_count = sum(net.p_holm < 0.05 for net in nets)
+    where = (
+        f"{shown_count} of {count(len(nets), 'comparison')}"
+        if len(nets) > 1
+        else "the comparison"
+        if shown_count
+        else "none"
+    )
     return [
         _rater_table(nets, f"For these {raters} alone, on new pairs"),
         f"For these {raters}, a preference is shown in {where}. The other intervals allow for new raters as well.",
@@ -433,11 +439,11 @@ def row_figures(answer: PreferenceAnswer) -> tuple[RowFigure, ...]:
 
 def _net_figure(preferences: Sequence[Preference]) -> RowFigure:
     """Net preferences; of very many those with the most votes."""
-    title, shown = "Net preference with its 95 % interval", preferences
+    title, preferences_drawn = "Net preference with its 95 % interval", preferences
     if len(preferences) > MOST_ROWS:
-        shown = sorted(preferences, key=lambda pair: -pair.net.n)[:MOST_ROWS]
+        preferences_drawn = sorted(preferences, key=lambda pair: -pair.net.n)[:MOST_ROWS]
         title += f": the {MOST_ROWS} {' '.join(MOST_VOTED)}, of {len(preferences):,}"
-    ends = [100 * end for pair in shown for end in (pair.net.low, pair.net.high, 0.0)]
+    ends = [100 * end for pair in preferences_drawn for end in (pair.net.low, pair.net.high, 0.0)]
     axis = Axis(min(ends) - 2, max(ends) + 2)
     rows = tuple(
         Row(
@@ -446,7 +452,7 @@ def _net_figure(preferences: Sequence[Preference]) -> RowFigure:
             axis.interval(100 * pair.net.low, 100 * pair.net.value, 100 * pair.net.high),
             described=f"net preference {signed(100 * pair.net.value)} points",
         )
-        for pair in shown
+        for pair in preferences_drawn
     )
     ticks = axis.ticks(round_steps(axis.low, axis.high))
     zero = ((axis.at(0), "no preference"),)

@@ -126,7 +126,7 @@ def _answer_table(
     terms = [term for term in terms_of(table.factors, NESTED) if len(term) == 1 or table.alone.isdisjoint(term)]
     parts = components(table.score, table.factors, terms, generator=generator, sets=sets)
     study = study_sizes(table.factors, parts, target if target in table.factors else None)
-    others = [*sizes, *({name: 2 * size} for name, size in study.sizes.items())]
+    other_sizes = [*sizes, *({name: 2 * size} for name, size in study.sizes.items())]
     return VarianceTable(
         table.name,
         table.title or table.name,
@@ -136,7 +136,7 @@ def _answer_table(
         parts.parts,
         study.target,
         design(parts, study),
-        tuple(design(parts, resized(study, parts, other)) for other in others),
+        tuple(design(parts, resized(study, parts, sizes_of_study)) for sizes_of_study in other_sizes),
         _reversals(table, study.target),
         table.voters,
     )
@@ -179,14 +179,14 @@ def _reversals_of_pair(
     replicates = np.unique(replicate[rows], return_inverse=True)[1]
     # A new item has new draws: its draws alone would be given the spread of the items too.
     within = {"draw"} if target != "item" and "item" in table.factors else set()
-    others = tuple(name for name in table.factors if name not in (target, *within))
-    by = {name: _levels(table, name)[rows] for name in others if name != seed}
+    other_factors = tuple(name for name in table.factors if name not in (target, *within))
+    by = {name: _levels(table, name)[rows] for name in other_factors if name != seed}
     means = replicates_of(table.score[rows], replicates, by)
     first, second = ((table.names[target][k], np.unique(replicates[codes[rows] == k])) for k in pair)
     difference = float(means.values[first[1]].mean() - means.values[second[1]].mean())
     chances = flips(means, first, second)
-    ways = [(SEEDS if name == seed else name, (name,)) for name in others]
-    together = [(EVERYTHING if seed else BOTH, others)] if len(others) > 1 else []
+    ways = [(SEEDS if name == seed else name, (name,)) for name in other_factors]
+    together = [(EVERYTHING if seed else BOTH, other_factors)] if len(other_factors) > 1 else []
     for way, redrawn in [*ways, *together]:
         yield Reversal(redrawn, first[0], second[0], difference, chances[way])
 

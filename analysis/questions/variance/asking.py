@@ -174,11 +174,11 @@ def _table_of_cells(panel: Panel, cells: Floats, over: str, suffix: str = "") ->
 
 def not_used(study: Study, panels: Sequence[Panel], unused: Sequence[Unused], tables: Sequence[LongTable]) -> list[str]:
     """What the study holds and no table shows, with the reason."""
-    drawn = {panel.shown.group for panel in panels if panel.by_draw is not None}
+    option_groups = {panel.shown.group for panel in panels if panel.by_draw is not None}
     omissions = [
         omission
         for omission in unused
-        if omission.why != OPTION_DRAWS or not any(omission.what.startswith(f"{name} of ") for name in drawn)
+        if omission.why != OPTION_DRAWS or not any(omission.what.startswith(f"{name} of ") for name in option_groups)
     ]
     titles = {table.title for table in tables}
     for panel in panels:

@@ -140,12 +140,12 @@ def _make_cube(model: str, rows: _Rows, names: Sequence[str]) -> Cube | None:
     for k, column in enumerate(counts.values()):
         cells = np.bincount(place * len(items) + item, column, len(seeds) * len(items))
         cube[:, :, k] = cells.reshape(len(seeds), len(items))
-    whole = np.flatnonzero((cube[:, :, 0] > 0).all(0) & ~np.isin(items, rows.gaps))
-    if not len(whole):
+    complete = np.flatnonzero((cube[:, :, 0] > 0).all(0) & ~np.isin(items, rows.gaps))
+    if not len(complete):
         return None
     cluster = np.zeros(len(items), dtype=np.int64)
     cluster[item] = np.concatenate(rows.clusters)
-    order = sorted(whole.tolist(), key=lambda k: names[int(items[k])])
+    order = sorted(complete.tolist(), key=lambda k: names[int(items[k])])
     item_names = tuple(names[int(items[k])] for k in order)
     return Cube(model, tuple(int(s) for s in seeds), item_names, tuple(counts), cube[:, order], cluster[order])
 

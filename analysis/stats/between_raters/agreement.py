@@ -92,20 +92,22 @@ def coefficients(
     left = {name: _left_out(votes, way, statistics) for name, way in codes.items()}
     remaining = {name: way for name, way in codes.items() if np.isfinite(left[name]["observed"]).all()}
     ways = _drawn_anew(votes, codes, remaining)
-    whole = coincidences(votes)
-    both = _left_out(votes, crossed([*ways.values()]), statistics) if len(ways) == 2 else None
+    table = coincidences(votes)
+    left_out = _left_out(votes, crossed([*ways.values()]), statistics) if len(ways) == 2 else None
 
-    share = float(observed(whole))
+    share = float(observed(table))
     repeated = repeated_items(votes.counts)
-    alike = min(share, 1 - share) < ALIKE  # votes agree on every item or on none: nothing shows how they would vary
+    is_constant = (
+        min(share, 1 - share) < ALIKE
+    )  # votes agree on every item or on none: nothing shows how they would vary
 
     def made(name: str) -> Coefficient:
-        value = float(statistics[name](whole))
-        unseen = alike or (repeated < FEWEST_REPEATED and name in CHANCE_CORRECTED)
+        value = float(statistics[name](table))
+        unseen = is_constant or (repeated < FEWEST_REPEATED and name in CHANCE_CORRECTED)
         if not ways or not np.isfinite(value) or (unseen and name != "observed"):
             return Coefficient(value)
         parts = [LeftOut(left[way][name], kish(codes)) for way, codes in ways.items()]
-        return _coefficient(name, value, jackknife(value, parts, None if both is None else both[name]), level)
+        return _coefficient(name, value, jackknife(value, parts, None if left_out is None else left_out[name]), level)
 
     return Agreement(
         items=len(np.unique(item)),
@@ -136,13 +138,13 @@ def repeated_items(counts: Ints) -> int:
 
 
 def _statistics(values: Sequence[float] | None) -> dict[str, Statistic]:
-    found: dict[str, Statistic] = {
+    statistics: dict[str, Statistic] = {
         "observed": observed, "fleiss_kappa": fleiss, "gwet_ac1": gwet, "alpha_nominal": nominal
     }  # fmt: skip
     if values is None:
-        return found
+        return statistics
     number = np.asarray(values, dtype=np.float64)
-    return {**found, "alpha_ordinal": ordinal, "alpha_interval": partial(interval, values=number)}
+    return {**statistics, "alpha_ordinal": ordinal, "alpha_interval": partial(interval, values=number)}
 
 
 def _left_out(votes: PairedVotes, way: Codes, statistics: Mapping[str, Statistic]) -> dict[str, Floats]:
@@ -160,22 +162,22 @@ def _drawn_anew(votes: PairedVotes, wanted: Mapping[str, Codes], remaining: Mapp
     return remaining if several else {}
 
 
-def _coefficient(name: str, value: float, found: Jackknife, level: float) -> Coefficient:
+def _coefficient(name: str, value: float, resampled: Jackknife, level: float) -> Coefficient:
     """The interval on the scale that suits the coefficient.
 
     The chance of kappa and alpha holds squared shares, whose own error makes these coefficients too low in small
     studies; their intervals are laid around the value less that bias.
     """
     if name == "observed" and min(value, 1 - value) < ALIKE:
-        return Coefficient(round(value), *_all_alike(round(value), found.df, level), 0.0, found.df)
-    if not found.se > 0:  # nothing varies, or something left out leaves no coefficient
+        return Coefficient(round(value), *_all_alike(round(value), resampled.df, level), 0.0, resampled.df)
+    if not resampled.se > 0:  # nothing varies, or something left out leaves no coefficient
         return Coefficient(value)
     if name == "observed":
-        low, high = on_the_logit(value, found, level)
+        low, high = on_the_logit(value, resampled, level)
     else:
-        centre = value if name == "gwet_ac1" else value - found.bias
-        low, high = on_fishers_z(centre, found, level)
-    return Coefficient(value, low, high, found.se, found.df)
+        centre = value if name == "gwet_ac1" else value - resampled.bias
+        low, high = on_fishers_z(centre, resampled, level)
+    return Coefficient(value, low, high, resampled.se, resampled.df)
 
 
 def _all_alike(value: int, df: float, level: float) -> tuple[float, float]:
@@ -219,8 +221,8 @@ def gwet(pairs: Coincidences) -> Floats:
 def _alpha(pairs: Coincidences, distance: Floats) -> Floats:
     """Krippendorff 2011: 1 - observed / expected disagreement; `distance` is (..., C, C)."""
     margin = pairs.by_vote.sum(-1)
-    found = (pairs.by_vote * distance).sum((-2, -1)) * (margin.sum(-1) - 1)
-    return 1 - divided(found, (margin[..., :, None] * margin[..., None, :] * distance).sum((-2, -1)))
+    disagreement = (pairs.by_vote * distance).sum((-2, -1)) * (margin.sum(-1) - 1)
+    return 1 - divided(disagreement, (margin[..., :, None] * margin[..., None, :] * distance).sum((-2, -1)))
 
 
 def nominal(pairs: Coincidences) -> Floats:
@@ -268,10 +270,10 @@ def label_order(labels: Sequence[str], wanted: str) -> tuple[list[int], list[flo
     if wanted == "tie":
         return [0, 2, 1], [-1.0, 0.0, 1.0]
     if wanted != "any":
-        named = [label.strip() for label in wanted.split(",")]
-        if sorted(named) != sorted(labels):
-            raise InputError(f"--labels names {', '.join(named)}; the votes hold {', '.join(labels)}. Name each once.")
-        return [labels.index(label) for label in named], [float(code) for code in codes]
+        names = [label.strip() for label in wanted.split(",")]
+        if sorted(names) != sorted(labels):
+            raise InputError(f"--labels names {', '.join(names)}; the votes hold {', '.join(labels)}. Name each once.")
+        return [labels.index(label) for label in names], [float(code) for code in codes]
     try:
         return codes, [float(label) for label in labels]
     except ValueError:

@@ -36,17 +36,17 @@ def two_raters(
     table, group = np.full((int(item.max()) + 1, 2), -1), np.zeros(int(item.max()) + 1, dtype=np.int64)
     table[item, who] = choice
     group[item] = item if cluster is None else cluster
-    both = (table >= 0).all(1)
-    if both.sum() * 2 != len(item):  # not every item has one vote of each rater
+    rated_by_both = (table >= 0).all(1)
+    if rated_by_both.sum() * 2 != len(item):  # not every item has one vote of each rater
         return None
-    first, second = table[both].T
+    first, second = table[rated_by_both].T
     counts = np.bincount(first * categories + second, minlength=categories**2).reshape(categories, categories)
     value = float(cohen_kappa(counts))
-    found = _error(counts, first, second, group[both])
+    error = _error(counts, first, second, group[rated_by_both])
     agreed = np.diag(counts)
-    if not found.se > 0 or agreed.sum() - agreed[counts.sum(0).argmax()] < FEWEST_REPEATED:
+    if not error.se > 0 or agreed.sum() - agreed[counts.sum(0).argmax()] < FEWEST_REPEATED:
         return Coefficient(value)
-    return Coefficient(value, *on_fishers_z(value, found, level), found.se, found.df)
+    return Coefficient(value, *on_fishers_z(value, error, level), error.se, error.df)
 
 
 def _error(counts: Ints, first: Ints, second: Ints, group: Ints) -> Jackknife:

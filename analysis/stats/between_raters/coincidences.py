@@ -39,9 +39,9 @@ class PairedVotes:
     @classmethod
     def of(cls, item: Ints, choice: Ints, categories: int) -> PairedVotes:
         """Leave out every item with a single vote: it says nothing about agreement, nor then about chance."""
-        kept = (np.bincount(item) > 1)[item] if item.size else np.zeros(0, dtype=bool)
-        codes = np.unique(item[kept], return_inverse=True)[1]
-        return cls(kept, codes, choice[kept], count_table(codes, choice[kept], categories))
+        comparable = (np.bincount(item) > 1)[item] if item.size else np.zeros(0, dtype=bool)
+        codes = np.unique(item[comparable], return_inverse=True)[1]
+        return cls(comparable, codes, choice[comparable], count_table(codes, choice[comparable], categories))
 
     @property
     def weights(self) -> tuple[Floats, Floats]:
@@ -72,14 +72,14 @@ def without_each(votes: PairedVotes, cluster: Ints) -> Iterator[Coincidences]:
     own = count_table(cell, votes.choice, categories)  # of one cluster on one item
     owner, at = np.divmod(cells, items)
     starts = np.searchsorted(owner, np.arange(int(owner[-1]) + 2))
-    whole, weights = coincidences(votes), votes.weights
+    table, weights = coincidences(votes), votes.weights
     size = max(1, BLOCK // categories**2)
     for first, last in pairwise(np.unique([0, *owner[size::size], len(starts) - 1])):
         rows = slice(starts[first], starts[last])
         gone = _pairs(votes.counts[at[rows]]) - _pairs(votes.counts[at[rows]] - own[rows])
         heads = starts[first:last] - starts[first]
         lost = [np.add.reduceat(gone * by[at[rows]][:, None, None], heads) for by in weights]
-        yield Coincidences(_left(whole.by_item, lost[0]), _left(whole.by_vote, lost[1]))
+        yield Coincidences(_left(table.by_item, lost[0]), _left(table.by_vote, lost[1]))
 
 
 def _pairs(counts: Ints) -> Floats:
@@ -88,6 +88,6 @@ def _pairs(counts: Ints) -> Floats:
     return np.asarray(rows[:, :, None] * rows[:, None, :] - rows[:, :, None] * np.eye(rows.shape[1]))
 
 
-def _left(whole: Floats, lost: Floats) -> Floats:
-    rest = whole - lost
-    return np.where(rest < NOTHING, 0.0, rest)
+def _left(table: Floats, lost: Floats) -> Floats:
+    remainder = table - lost
+    return np.where(remainder < NOTHING, 0.0, remainder)

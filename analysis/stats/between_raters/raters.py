@@ -68,12 +68,12 @@ def rater_table(
     raters = int(rater.max()) + 1
     counts = count_table(item, choice, categories)
     votes = np.bincount(rater, minlength=raters)
-    others = counts[item].sum(1) - 1  # without the rater's own vote, with which he always agrees
-    has = others > 0
+    other_votes = counts[item].sum(1) - 1  # without the rater's own vote, with which he always agrees
+    has = other_votes > 0
     share = counts.sum(0) / counts.sum()
-    rest = np.where(has, (counts[item, choice] - 1) / np.maximum(others, 1), 0.0)
+    agreement_with_rest = np.where(has, (counts[item, choice] - 1) / np.maximum(other_votes, 1), 0.0)
     compared = np.bincount(rater, weights=has, minlength=raters)
-    sums = [np.bincount(rater, weights=value, minlength=raters) for value in (rest, has * share[choice])]
+    sums = [np.bincount(rater, weights=value, minlength=raters) for value in (agreement_with_rest, has * share[choice])]
     side = np.full(len(item), -1) if left is None else left
     known = (choice < 2) & (side >= 0)
     lefts, knowns = (np.bincount(rater, weights=mask, minlength=raters) for mask in (known & (choice == side), known))
@@ -99,9 +99,9 @@ def split_half(unit: Ints, score: Floats, *, generator: np.random.Generator, spl
     units = sum(len(table) for table in tables)
     if units < 3:
         return SplitHalf(np.nan, np.nan, np.nan, units, np.full(splits, np.nan))
-    made = np.array([_one_split(tables, generator) for _ in range(splits)])
-    low, high = np.quantile(made, [0.025, 0.975])
-    return SplitHalf(float(made.mean()), float(low), float(high), units, made)
+    correlations = np.array([_one_split(tables, generator) for _ in range(splits)])
+    low, high = np.quantile(correlations, [0.025, 0.975])
+    return SplitHalf(float(correlations.mean()), float(low), float(high), units, correlations)
 
 
 def _by_size(unit: Ints, score: Floats) -> list[Floats]:

@@ -59,22 +59,22 @@ class HierarchicalFit:
     r_hat: float
     chains: int
 
-    def outcome(self, one: int, other: int) -> Floats:
+    def outcome(self, first: int, second: int) -> Floats:
         """(D, 3) chances of one, the other and a tie for a new rater and a new pair, on a side drawn by chance."""
-        apart = self.strengths[:, one] - self.strengths[:, other]
-        ties = np.full(len(apart), NO_TIES) if self.tie is None else self.tie
-        return _averaged(apart, ties, *self._scatter())
+        gaps = self.strengths[:, first] - self.strengths[:, second]
+        ties = np.full(len(gaps), NO_TIES) if self.tie is None else self.tie
+        return _averaged(gaps, ties, *self._scatter())
 
     @property
     def averaged(self) -> Floats:
         """(D, systems) strengths of the average vote: mean log odds against every system, itself with 0; sum zero."""
         k = len(self.systems)
         odds = np.zeros((len(self.strengths), k, k))
-        for one in range(k):
-            for other in range(one):
-                chances = self.outcome(one, other)
-                odds[:, one, other] = np.log(chances[:, 0] / chances[:, 1])
-                odds[:, other, one] = -odds[:, one, other]
+        for first in range(k):
+            for second in range(first):
+                chances = self.outcome(first, second)
+                odds[:, first, second] = np.log(chances[:, 0] / chances[:, 1])
+                odds[:, second, first] = -odds[:, first, second]
         return np.asarray(odds.mean(2))
 
     @property
@@ -113,14 +113,14 @@ def hierarchical_davidson(
     model = davidson_effects(len(systems), a, b, left, by, ties=float((choice == 2).mean()))
     likelihood = davidson_likelihood(choice)
     for longer in (1, 2, 4):
-        drawn = hamiltonian_draws(
+        chain_draws = hamiltonian_draws(
             model, likelihood, generator=generator, chains=chains, warm_up=longer * warm_up, draws=longer * draws,
             after_round=after_round,
         )  # fmt: skip
-        found = hierarchical_fit(systems, model, drawn)
-        if found.r_hat < AGREED:
+        fit = hierarchical_fit(systems, model, chain_draws)
+        if fit.r_hat < AGREED:
             break
-    return found
+    return fit
 
 
 def davidson_effects(
@@ -129,30 +129,32 @@ def davidson_effects(
     """The model's columns: first all rows of d, then all of t. Without any tie t has no columns and is far below."""
     n = len(a)
     basis = np.array([[1.0], [-1.0]]) / np.sqrt(2) if systems == 2 else np.eye(systems)  # two need one column only
-    apart = basis[a] - basis[b]
+    contrast = basis[a] - basis[b]
     side = np.zeros(n) if left is None else np.select([left == 0, left == 1], [1.0, -1.0], 0.0)
-    made = _Columns(n)
+    columns = _Columns(n)
     # The spread of two or three strengths is hardly known, and leaving it open would draw them to each other.
     tau = STRENGTH if systems < SEVERAL else None
-    strength = made.add("strength", _spread_out(apart, np.zeros(n, np.int64)), tied=False, known=tau)
+    strength = columns.add("strength", _spread_out(contrast, np.zeros(n, np.int64)), tied=False, known=tau)
     if side.any():
-        made.add("position", sparse.csr_matrix(side[:, None]), tied=False, known=POSITION)
-    tie = made.add("tie", sparse.csr_matrix(np.ones((n, 1))), tied=True, known=TIE) if ties else None
+        columns.add("position", sparse.csr_matrix(side[:, None]), tied=False, known=POSITION)
+    tie = columns.add("tie", sparse.csr_matrix(np.ones((n, 1))), tied=True, known=TIE) if ties else None
     above: list[tuple[Ints, int, int | None]] = [(np.zeros(n, np.int64), strength, tie)]
     for name, codes in by.items():
         codes = np.unique(codes, return_inverse=True)[1]
         if not 1 < codes.max() + 1 < n:
             continue  # one level says nothing, and a level for every vote cannot be told from chance
-        taste = made.add(f"{name} taste", _spread_out(apart, codes), tied=False)
-        incline = made.add(f"{name} ties", _spread_out(np.ones((n, 1)), codes), tied=True) if ties else None
+        taste = columns.add(f"{name} taste", _spread_out(contrast, codes), tied=False)
+        incline = columns.add(f"{name} ties", _spread_out(np.ones((n, 1)), codes), tied=True) if ties else None
         for wider, parent, parent_tie in above:
-            made.link(wider, codes, basis.shape[1], parent, taste)
+            columns.link(wider, codes, basis.shape[1], parent, taste)
             if parent_tie is not None and incline is not None:
-                made.link(wider, codes, 1, parent_tie, incline)
+                columns.link(wider, codes, 1, parent_tie, incline)
         above.append((codes, taste, incline))
     information = np.repeat([(1 - ties) / 4, ties * (1 - ties)], n)
     offset = np.repeat([0.0, 0.0 if ties else NO_TIES], n)
-    return NormalEffects(sparse.hstack(made.parts).tocsr(), offset, tuple(made.factors), tuple(made.links), information)
+    return NormalEffects(
+        sparse.hstack(columns.parts).tocsr(), offset, tuple(columns.factors), tuple(columns.links), information
+    )
 
 
 class _Columns:
@@ -185,9 +187,9 @@ def _spread_out(weights: Floats, codes: Ints) -> sparse.csr_matrix:
     n, width = weights.shape
     columns = codes[:, None] * width + np.arange(width)
     rows = np.repeat(np.arange(n), width)
-    made = sparse.csr_matrix((weights.ravel(), (rows, columns.ravel())), shape=(n, (int(codes.max()) + 1) * width))
-    made.eliminate_zeros()
-    return made
+    matrix = sparse.csr_matrix((weights.ravel(), (rows, columns.ravel())), shape=(n, (int(codes.max()) + 1) * width))
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def davidson_likelihood(choice: Ints) -> Likelihood:
@@ -209,19 +211,19 @@ def davidson_likelihood(choice: Ints) -> Likelihood:
     return likelihood
 
 
-def hierarchical_fit(systems: Sequence[str], model: NormalEffects, drawn: Drawn) -> HierarchicalFit:
+def hierarchical_fit(systems: Sequence[str], model: NormalEffects, draws: Drawn) -> HierarchicalFit:
     """The draws of all chains put together, by what they are draws of."""
     place = {factor.name: k for k, factor in enumerate(model.factors)}
-    own = {name: drawn.effects[:, :, model.factors[k].first : model.factors[k].last] for name, k in place.items()}
+    own = {name: draws.effects[:, :, model.factors[k].first : model.factors[k].last] for name, k in place.items()}
     raw = own["strength"]
     raw = np.concatenate([raw, -raw], axis=2) / np.sqrt(2) if len(systems) == 2 else raw
     strengths = raw - raw.mean(2, keepdims=True)
     single = {name: own[name][:, :, 0] for name in ("tie", "position") if name in own}
-    sds = {name: drawn.spreads[:, :, k] for name, k in place.items() if name.endswith(_KINDS)}
+    sds = {name: draws.spreads[:, :, k] for name, k in place.items() if name.endswith(_KINDS)}
     # Pairs and their dialogues may share out a scatter in many ways; what is reported depends on all of it together.
     together = [[sds[name] ** 2 for name in sds if name.endswith(kind)] for kind in _KINDS]
     scatter = [np.sqrt(np.sum(parts, axis=0)) for parts in together if parts]
-    flat = {name: part.ravel() for named in (single, sds) for name, part in named.items()}
+    flat = {name: part.ravel() for parameters in (single, sds) for name, part in parameters.items()}
     return HierarchicalFit(
         systems=tuple(systems),
         strengths=strengths.reshape(-1, len(systems)),
@@ -229,13 +231,13 @@ def hierarchical_fit(systems: Sequence[str], model: NormalEffects, drawn: Drawn)
         position=flat.get("position"),
         spreads={name: flat[name] for name in sds},
         r_hat=max(map(split_r_hat, [*np.moveaxis(strengths, 2, 0), *single.values(), *scatter])),
-        chains=drawn.effects.shape[1],
+        chains=draws.effects.shape[1],
     )
 
 
-def _averaged(apart: Floats, ties: Floats, scatter: Floats, scatter_ties: Floats) -> Floats:
+def _averaged(gaps: Floats, ties: Floats, scatter: Floats, scatter_ties: Floats) -> Floats:
     """Chances (D, 3) averaged over normal d and t by Gauss and Hermite's rule."""
-    d = apart[:, None] + scatter[:, None] * NODES
+    d = gaps[:, None] + scatter[:, None] * NODES
     t = ties[:, None] + scatter_ties[:, None] * NODES
     weight = WEIGHTS / WEIGHTS.sum()
     raised = np.stack(np.broadcast_arrays(d[:, :, None] / 2, -d[:, :, None] / 2, t[:, None, :]))

@@ -133,8 +133,8 @@ class Fit:
         from the raters alone.
         """
         uncertain = np.sum([part**2 / own for part, own in zip(parts, self.counted, strict=False)], axis=0)
-        found = np.divide(error**4, uncertain, out=np.zeros(np.shape(error)), where=np.asarray(uncertain) > 0)
-        return np.asarray(np.maximum(found, self.freedom))
+        freedom = np.divide(error**4, uncertain, out=np.zeros(np.shape(error)), where=np.asarray(uncertain) > 0)
+        return np.asarray(np.maximum(freedom, self.freedom))
 
 
 def _of_differences(covariance: Floats) -> Floats:
@@ -168,7 +168,7 @@ def fit(played: Games, model: Model = "davidson") -> Fit:
             "One side of the page or one system won all votes but ties, so the strengths have no finite estimate."
         )
     chances, _, _ = outcomes(model, theta, design)
-    seen = played.counts > 0
+    played_cells = played.counts > 0
     return Fit(
         model=model,
         systems=played.systems,
@@ -176,7 +176,7 @@ def fit(played: Games, model: Model = "davidson") -> Fit:
         position=design.position,
         tie=design.tie,
         covariance=inverse(information, len(played.systems)),
-        log_likelihood=float((played.counts[seen] * np.log(chances[seen])).sum()),
+        log_likelihood=float((played.counts[played_cells] * np.log(chances[played_cells])).sum()),
     )
 
 
@@ -191,8 +191,8 @@ def design_of(played: Games) -> CellWeights:
     # Where a system always stood on the same side, position and strength cannot be told apart: no position then.
     position = systems if rank[1] > rank[0] else None
     tie = None if played.counts[:, 2].sum() == 0 else systems + (position is not None)
-    kept = [*range(systems + (position is not None)), *([systems + 1] if tie is not None else [])]
-    return CellWeights(weights[:, kept], position, tie)
+    kept_columns = [*range(systems + (position is not None)), *([systems + 1] if tie is not None else [])]
+    return CellWeights(weights[:, kept_columns], position, tie)
 
 
 def outcomes(model: FittedModel, theta: Floats, design: CellWeights) -> tuple[Floats, Floats, Floats]:

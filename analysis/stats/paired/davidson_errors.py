@@ -27,14 +27,14 @@ TIE = 2
 ALONE = 1e-6  # what a cluster leaves of a direction that it alone determines
 
 
-def clustered(played: Games, found: Fit, by: Mapping[str, NDArray[np.int64]]) -> Fit:
+def clustered(played: Games, fit: Fit, by: Mapping[str, NDArray[np.int64]]) -> Fit:
     """The same fit with a covariance robust to votes that share a pair, a rater, ... (name -> codes of the votes)."""
     decisive = (played.code % 3 != TIE).astype(float)
-    return with_clusters(found, by, decisive, partial(_sandwich, played, _at_cells(played, found))) if by else found
+    return with_clusters(fit, by, decisive, partial(_sandwich, played, _at_cells(played, fit))) if by else fit
 
 
 def with_clusters(
-    found: Fit, by: Mapping[str, NDArray[np.int64]], decisive: Floats, sandwich: Callable[[NDArray[np.int64]], Floats]
+    fit: Fit, by: Mapping[str, NDArray[np.int64]], decisive: Floats, sandwich: Callable[[NDArray[np.int64]], Floats]
 ) -> Fit:
     """The same fit with the covariance of all ways together; `sandwich` gives that of one way from its codes.
 
@@ -48,7 +48,7 @@ def with_clusters(
     values, vectors = np.linalg.eigh(covariance)
     freedom = [max(min(kish(codes), kish(codes, decisive)) - 1, 1.0) for codes in by.values()]
     return replace(
-        found,
+        fit,
         covariance=(vectors * np.maximum(values, 0)) @ vectors.T,
         one_way=tuple(one_way),
         freedom=min(freedom),
@@ -67,12 +67,12 @@ class _AtCells:
     scale: Floats  # (P, P) root of the inverse information: what it is multiplied with has the scale of the estimates
 
 
-def _at_cells(played: Games, found: Fit) -> _AtCells:
+def _at_cells(played: Games, fit: Fit) -> _AtCells:
     design = design_of(played)
-    chances, by_d, by_t = outcomes(found.model, found.parameters, design)
+    chances, by_d, by_t = outcomes(fit.model, fit.parameters, design)
     scores = np.stack([by_d, by_t if design.tie is not None else np.zeros_like(by_d)], axis=2)
     information = np.einsum("ck,cki,ckj->cij", chances, scores, scores)
-    values, vectors = np.linalg.eigh(found.covariance)
+    values, vectors = np.linalg.eigh(fit.covariance)
     scale = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     return _AtCells(design, scores, _power(information, 0.5), _power(information, -0.5), scale)
 
@@ -80,8 +80,8 @@ def _at_cells(played: Games, found: Fit) -> _AtCells:
 def _power(matrices: Floats, exponent: float) -> Floats:
     """A power of symmetric matrices (n, k, k), on the space where they are not zero."""
     values, vectors = np.linalg.eigh(matrices)
-    there = values > 1e-12
-    raised = np.where(there, np.where(there, values, 1.0) ** exponent, 0.0)
+    positive = values > 1e-12
+    raised = np.where(positive, np.where(positive, values, 1.0) ** exponent, 0.0)
     return np.asarray((vectors * raised[:, None, :]) @ np.swapaxes(vectors, 1, 2))
 
 
@@ -102,10 +102,10 @@ def _by_cluster(played: Games, at_cells: _AtCells, cluster: Ints) -> Iterator[tu
     estimates.
     """
     meetings, place = np.unique(cluster * len(played.a) + played.code // 3, return_inverse=True)
-    held = np.bincount(place * 3 + played.code % 3, minlength=3 * len(meetings)).reshape(-1, 3).astype(np.float64)
-    cell, times = meetings % len(played.a), np.sqrt(held.sum(1))
-    told = np.einsum("ek,eki->ei", held, at_cells.scores[cell])
-    residual = np.einsum("eij,ej->ei", at_cells.root_inverse[cell], told) / times[:, None]
+    counts = np.bincount(place * 3 + played.code % 3, minlength=3 * len(meetings)).reshape(-1, 3).astype(np.float64)
+    cell, times = meetings % len(played.a), np.sqrt(counts.sum(1))
+    scores = np.einsum("ek,eki->ei", counts, at_cells.scores[cell])
+    residual = np.einsum("eij,ej->ei", at_cells.root_inverse[cell], scores) / times[:, None]
     _, first, cells = np.unique(meetings // len(played.a), return_index=True, return_counts=True)
     for size in np.unique(cells):
         entries = first[cells == size][:, None] + np.arange(size)

@@ -100,8 +100,8 @@ class _Chains:
 
     def fit_to(self, square: Floats) -> None:
         """Scale the Hamiltonian moves to spreads of this mean square; where votes say much of effects, spreads rest."""
-        told = (self.sums @ self.weight) / np.asarray(self.sums.sum(1)) * square
-        self.moving = self.asked[:, None] & (told < WELL_KNOWN)
+        explained = (self.sums @ self.weight) / np.asarray(self.sums.sum(1)) * square
+        self.moving = self.asked[:, None] & (explained < WELL_KNOWN)
         self.square = square
         unit = 1 / np.sqrt(1 / self.scale**2 + self.sums @ self.weight)
         self.unit_spread = np.where(self.moving, unit, 0.0)
@@ -192,8 +192,8 @@ class _Chains:
 
         log = np.log(np.abs(now))
         for _ in range(TRIES):
-            other = log + 2.4 / np.sqrt(2 * levels) * self.generator.standard_normal(len(log))
-            log = np.where(np.log(self.generator.random(len(log))) < density(other) - density(log), other, log)
+            proposal = log + 2.4 / np.sqrt(2 * levels) * self.generator.standard_normal(len(log))
+            log = np.where(np.log(self.generator.random(len(log))) < density(proposal) - density(log), proposal, log)
         self.spread[place] = np.sign(now) * np.exp(log)
         self.z[own] *= now / self.spread[place]
 

@@ -22,7 +22,7 @@ class OrderAgreement:
     compared: int  # of all two systems, those that neither puts level
 
 
-def order_agreement(first: Ints, second: Ints, one: Floats, other: Floats) -> OrderAgreement | None:
+def order_agreement(first: Ints, second: Ints, first_values: Floats, second_values: Floats) -> OrderAgreement | None:
     """Of pairs (n,) of systems `first` and `second` with two net preferences each; None for fewer than four systems.
 
     A system's strength is the least-squares fit of the net preferences by differences, so who met whom does not matter.
@@ -33,11 +33,11 @@ def order_agreement(first: Ints, second: Ints, one: Floats, other: Floats) -> Or
     design = np.zeros((len(first), len(names)))
     rows = np.arange(len(first))
     design[rows, codes[: len(first)]], design[rows, codes[len(first) :]] = 1.0, -1.0
-    found = [np.linalg.lstsq(design, values, rcond=None)[0].round(9) for values in (one, other)]
-    if any(np.ptp(values) == 0 for values in found):
+    strengths = [np.linalg.lstsq(design, values, rcond=None)[0].round(9) for values in (first_values, second_values)]
+    if any(np.ptp(values) == 0 for values in strengths):
         return None
-    gaps = [np.sign(values[:, None] - values)[np.triu_indices(len(names), 1)] for values in found]
+    gaps = [np.sign(values[:, None] - values)[np.triu_indices(len(names), 1)] for values in strengths]
     product = gaps[0] * gaps[1]
-    apart = [np.count_nonzero(gap) for gap in gaps]
-    tau = float(product.sum() / np.sqrt(apart[0] * apart[1]))
+    differing = [np.count_nonzero(gap) for gap in gaps]
+    tau = float(product.sum() / np.sqrt(differing[0] * differing[1]))
     return OrderAgreement(len(names), tau, int((product > 0).sum()), int(np.count_nonzero(product)))

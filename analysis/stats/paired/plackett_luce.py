@@ -71,8 +71,8 @@ def stages_of(rankings: Sequence[Ranking], systems: int) -> Stages:
                 among = tuple(left.index(code) for code in sorted(place))
                 chosen.setdefault(len(left), []).append((number, tuple(left), among))
             left = [code for code in left if code not in place]
-    made = tuple(_choices(size, chosen[size], equals, systems) for size in sorted(chosen))
-    return Stages(systems, equals, len(rankings), made)
+    choices = tuple(_choices(size, chosen[size], equals, systems) for size in sorted(chosen))
+    return Stages(systems, equals, len(rankings), choices)
 
 
 def _choices(
@@ -143,12 +143,14 @@ def fit_groups(rankings: Sequence[Ranking], names: Sequence[str], by: Mapping[st
     over = _reachable(over)
     order = np.argsort(over.sum(0), kind="stable")  # how many groups stand above, through others too
     place = {int(group): number for number, group in enumerate(order)}
-    found = []
+    groups = []
     for group in order.tolist():
         members = tuple(np.flatnonzero(label == group).tolist())
-        lower_groups = frozenset(place[int(other)] for other in np.flatnonzero(over[group]) if other != group)
-        found.append(Group(members, _fit_within(rankings, members, names, by), lower_groups))
-    return found
+        lower_groups = frozenset(
+            place[int(rival_group)] for rival_group in np.flatnonzero(over[group]) if rival_group != group
+        )
+        groups.append(Group(members, _fit_within(rankings, members, names, by), lower_groups))
+    return groups
 
 
 def _above(rankings: Sequence[Ranking], systems: int) -> NDArray[np.bool_]:
@@ -175,12 +177,12 @@ def _fit_within(
         return None
     code = {system: number for number, system in enumerate(members)}
     parts = [
-        tuple(inside for place in ranking if (inside := tuple(code[one] for one in place if one in code)))
+        tuple(inside for place in ranking if (inside := tuple(code[member] for member in place if member in code)))
         for ranking in rankings
     ]
     rows = np.array([sum(map(len, part)) > 1 for part in parts])
     some = {name: codes[rows] for name, codes in by.items() if len(np.unique(codes[rows])) > 1}
-    return fit_rankings([parts[row] for row in np.flatnonzero(rows)], [names[one] for one in members], some)
+    return fit_rankings([parts[row] for row in np.flatnonzero(rows)], [names[member] for member in members], some)
 
 
 def fit_rankings(rankings: Sequence[Ranking], names: Sequence[str], by: Mapping[str, Ints]) -> Fit:
@@ -194,26 +196,26 @@ def fit_rankings(rankings: Sequence[Ranking], names: Sequence[str], by: Mapping[
         raise InputError("These rankings bound no strength: too few of them have equal ranks, or too few have none.")
     tie = stages.systems if stages.equals else None
     level = sum(_log_chance(part, theta) for part in stages.choices)
-    found = Fit("davidson-luce", tuple(names), theta, None, tie, inverse(information, stages.systems), level)
+    fit = Fit("davidson-luce", tuple(names), theta, None, tie, inverse(information, stages.systems), level)
     ways = by or {"ranking": np.arange(stages.rankings)}
     decisive = np.array([len(ranking) > 1 for ranking in rankings], dtype=float)
-    return with_clusters(found, ways, decisive, partial(_sandwich, stages, found))
+    return with_clusters(fit, ways, decisive, partial(_sandwich, stages, fit))
 
 
 def _holding(stages: Stages) -> Floats:
     """What is added to the information: only differences of strengths count, so their sum is held at zero."""
-    held = 1e-12 * np.eye(stages.parameters)
-    held[: stages.systems, : stages.systems] += 1.0
-    return held
+    ridge = 1e-12 * np.eye(stages.parameters)
+    ridge[: stages.systems, : stages.systems] += 1.0
+    return ridge
 
 
-def _maximum(stages: Stages, basis: Floats, held: Floats) -> tuple[Floats, Floats]:
+def _maximum(stages: Stages, basis: Floats, ridge: Floats) -> tuple[Floats, Floats]:
     """The parameters basis @ phi of the highest likelihood, by Newton's steps, and the information (P, P) there."""
     phi = np.zeros(basis.shape[1])
     for _ in range(100):
         gradient, information = _slopes(stages, basis @ phi)
-        curvature = basis.T @ information @ basis + held
-        step = np.linalg.solve(curvature, basis.T @ gradient - held @ phi)
+        curvature = basis.T @ information @ basis + ridge
+        step = np.linalg.solve(curvature, basis.T @ gradient - ridge @ phi)
         phi = phi + np.clip(step, -2, 2)
         if np.abs(step).max() <= 1e-9 or np.abs(phi).max() > FAR:
             break
@@ -270,10 +272,10 @@ def _by_cluster(stages: Stages, theta: Floats, cluster: Ints) -> Iterator[tuple[
         yield score, information
 
 
-def _sandwich(stages: Stages, found: Fit, cluster: Ints) -> Floats:
+def _sandwich(stages: Stages, fit: Fit, cluster: Ints) -> Floats:
     """The covariance (P, P) for one way of clustering: the spread of the steps that the fit takes without a cluster."""
-    middle, number, bread = np.zeros_like(found.covariance), 0, found.covariance
-    for score, information in _by_cluster(stages, found.parameters, cluster):
+    middle, number, bread = np.zeros_like(fit.covariance), 0, fit.covariance
+    for score, information in _by_cluster(stages, fit.parameters, cluster):
         without = (1 + ALONE) * np.eye(len(bread)) - information @ bread
         steps = np.linalg.solve(without, score[:, :, None])[:, :, 0] @ bread
         middle += steps.T @ steps
@@ -290,12 +292,12 @@ def equal_strength_p(stages: Stages, first: int, second: int, by: Mapping[str, I
     """
     basis = np.delete(np.eye(stages.parameters), second, axis=1)
     basis[second, first - (first > second)] = 1.0
-    held = RIDGE * np.eye(basis.shape[1])
-    theta, information = _maximum(stages, basis, held)
-    other = basis.T @ information @ basis + held
+    ridge = RIDGE * np.eye(basis.shape[1])
+    theta, information = _maximum(stages, basis, ridge)
+    penalised = basis.T @ information @ basis + ridge
     direction = np.zeros(stages.parameters)
     direction[[first, second]] = 0.5, -0.5
-    free = direction - basis @ np.linalg.solve(other, basis.T @ information @ direction)
+    free = direction - basis @ np.linalg.solve(penalised, basis.T @ information @ direction)
     ways = by or {"ranking": np.arange(stages.rankings)}
     return max(
         _p_of_scores(np.concatenate([score @ free for score, _ in _by_cluster(stages, theta, codes)]))

@@ -73,12 +73,12 @@ def _largest(covariance: Floats, freedom: float, sets: int, seed: int, among: ND
     spread = np.where(among, spread, np.inf)
     largest = np.zeros((sets, systems))
     for some in np.array_split(largest, -(-sets // AT_ONCE)):
-        drawn = generator.standard_normal(some.shape) @ root.T
-        for one in range(systems - 1):
-            others = slice(one + 1, None)
-            apart = np.abs(drawn[:, others] - drawn[:, one, None]) / spread[one, others]
-            np.maximum(some[:, others], apart, out=some[:, others])
-            np.maximum(some[:, one], apart.max(1), out=some[:, one])
+        noise = generator.standard_normal(some.shape) @ root.T
+        for row in range(systems - 1):
+            later = slice(row + 1, None)
+            gaps = np.abs(noise[:, later] - noise[:, row, None]) / spread[row, later]
+            np.maximum(some[:, later], gaps, out=some[:, later])
+            np.maximum(some[:, row], gaps.max(1), out=some[:, row])
         if np.isfinite(freedom):
             some /= np.sqrt(generator.chisquare(freedom, len(some)) / freedom)[:, None]
     return largest

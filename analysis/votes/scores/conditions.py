@@ -97,9 +97,9 @@ def _paired(
     if not names:
         return None
     every = set().union(*(side[seed].clusters for side in (clean, perturbed) for seed in seeds))
-    whole = len(every) == len(names)
+    is_complete = len(every) == len(names)
     befores, afters = (
-        [side[seed] if whole else _only(side[seed], names) for seed in seeds] for side in (clean, perturbed)
+        [side[seed] if is_complete else _only(side[seed], names) for seed in seeds] for side in (clean, perturbed)
     )
     return PairedScale(
         key.evaluator, card, key.task, key.model, *parts, tuple(seeds),

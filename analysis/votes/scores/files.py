@@ -52,8 +52,8 @@ def by_reason(unused: Iterable[Unused]) -> list[Unused]:
     not compared: b (no seeds)
     """
     reasons: dict[str, dict[str, None]] = {}
-    for one in unused:
-        reasons.setdefault(one.why, {})[one.what] = None
+    for table in unused:
+        reasons.setdefault(table.why, {})[table.what] = None
     return [Unused("; ".join(names), why) for why, names in reasons.items()]
 
 

@@ -48,10 +48,10 @@ def people_panels(votes: Votes, pairs: Sequence[Pair], clusters: str = "auto") -
     np.add.at(gram, (sides[:, 0], sides[:, 1]), 1)
     count, part = connected_components(gram, directed=False)
     return [
-        _panel([models[k] for k in np.flatnonzero(part == one)], sides[rows], net[rows], chosen.pair[rows],
-               {way: codes[rows] for way, codes in ways.items()}, np.flatnonzero(part == one), unit_name(by))
-        for one in range(count)
-        for rows in [part[sides[:, 0]] == one]
+        _panel([models[k] for k in np.flatnonzero(part == seed)], sides[rows], net[rows], chosen.pair[rows],
+               {way: codes[rows] for way, codes in ways.items()}, np.flatnonzero(part == seed), unit_name(by))
+        for seed in range(count)
+        for rows in [part[sides[:, 0]] == seed]
     ]  # fmt: skip
 
 
@@ -76,8 +76,8 @@ def _panel(
     first, second = np.searchsorted(of, sides).T
     size = len(models)
     gram, total = np.zeros((size, size)), np.zeros(size)
-    for one, other, sign in ((first, first, 1), (second, second, 1), (first, second, -1), (second, first, -1)):
-        np.add.at(gram, (one, other), sign)
+    for row, column, sign in ((first, first, 1), (second, second, 1), (first, second, -1), (second, first, -1)):
+        np.add.at(gram, (row, column), sign)
     np.add.at(total, first, score)
     np.add.at(total, second, -score)
     # Votes fix differences only, so the matrix is singular; its pseudo-inverse is the solution that sums to zero.
@@ -90,9 +90,9 @@ def _panel(
         moved = left_out(gram, first, second, residual, np.unique(codes, return_inverse=True)[1])
         return 1e4 * (1 - 1 / len(moved) if len(moved) > 1 else np.nan) * moved.T @ moved
 
-    found = {way: by(codes) for way, codes in ways.items()}
-    both = sum(found.values(), np.zeros((size, size)))
-    both = both - by(crossed(list(ways.values()))) if len(ways) > 1 else both
+    by_way = {way: by(codes) for way, codes in ways.items()}
+    covariance = sum(by_way.values(), np.zeros((size, size)))
+    covariance = covariance - by(crossed(list(ways.values()))) if len(ways) > 1 else covariance
     checkpoints = "/".join(sorted({model[0] for model in models}))
     examples = {
         name: len(np.unique(pair[np.isin(first, at) | np.isin(second, at)]))
@@ -101,7 +101,7 @@ def _panel(
     }
     return Panel(
         PEOPLE, "net preference", checkpoints, tuple(System(*model[1:]) for model in models), 100 * strength,
-        {**found, BOTH: both}, {way: groups(codes) for way, codes in ways.items()}, examples,
+        {**by_way, BOTH: covariance}, {way: groups(codes) for way, codes in ways.items()}, examples,
         effective={way: kish(codes) for way, codes in ways.items()}, unit=unit,
         scale=PEOPLE_SCALE,
     )  # fmt: skip
@@ -121,20 +121,20 @@ def left_out(gram: Floats, first: Ints, second: Ints, residual: Floats, codes: I
     for start in range(0, number, CHUNK):
         stop = min(start + CHUNK, number)
         rows = order[(ends[start - 1] if start else 0) : ends[stop - 1]]
-        rest = np.repeat(gram[None], stop - start, axis=0)
-        for one, other, sign in ((first, first, -1), (second, second, -1), (first, second, 1), (second, first, 1)):
-            np.add.at(rest, (codes[rows] - start, one[rows], other[rows]), sign)
-        moved[start:stop] = _solved(rest, sums[start:stop])
+        remainder = np.repeat(gram[None], stop - start, axis=0)
+        for row, column, sign in ((first, first, -1), (second, second, -1), (first, second, 1), (second, first, 1)):
+            np.add.at(remainder, (codes[rows] - start, row[rows], column[rows]), sign)
+        moved[start:stop] = _solved(remainder, sums[start:stop])
     return moved
 
 
-def _solved(rest: Floats, sums: Floats) -> Floats:
+def _solved(gram: Floats, sums: Floats) -> Floats:
     """The solutions that sum to zero; the shortest where what is left connects fewer systems."""
     try:
-        found = np.linalg.solve(rest + 1.0, sums[..., None])[..., 0]  # all ones: the only direction not determined
+        solution = np.linalg.solve(gram + 1.0, sums[..., None])[..., 0]  # all ones: the only direction not determined
     except np.linalg.LinAlgError:
-        found = np.full_like(sums, np.inf)
+        solution = np.full_like(sums, np.inf)
     # No vote is worth more than 1, so a strength that leaps belongs to a system that lost its votes.
-    loose = ~(np.abs(found) < 2).all(1)
-    found[loose] = (np.linalg.pinv(rest[loose], hermitian=True) @ sums[loose][..., None])[..., 0]
-    return np.asarray(found)
+    loose = ~(np.abs(solution) < 2).all(1)
+    solution[loose] = (np.linalg.pinv(gram[loose], hermitian=True) @ sums[loose][..., None])[..., 0]
+    return np.asarray(solution)

@@ -46,7 +46,7 @@ def compared_panels(study: Study, clusters: str = "auto") -> tuple[list[Panel], 
     if votes is not None and study.pairs:
         panels += people_panels(votes, study.pairs, clusters)
     if study.scores is not None:
-        compared, others = kept_keys(study.scores)
+        compared, other_keys = kept_keys(study.scores)
         cards, unit = study.scores.cards, study.scores.unit
         panels += with_option_draws(
             score_panels(compared, cards, unit),
@@ -54,7 +54,7 @@ def compared_panels(study: Study, clusters: str = "auto") -> tuple[list[Panel], 
             compared,
             lambda values: score_panels(values, cards, unit),
         )
-        omissions += [*others, *study.scores.left_out]
+        omissions += [*other_keys, *study.scores.left_out]
     return sorted(panels, key=_panel_order), omissions
 
 
@@ -110,11 +110,11 @@ def score_panels(values: Values, cards: Mapping[str, Card], unit: str = "dialogu
     several: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     scales: dict[Key, dict[System, dict[str, Value]]] = {}
     for key, by_seed in values.items():
-        drawn = key.evaluator in cards and cards[key.evaluator].raters == "drawn"
+        is_drawn = key.evaluator in cards and cards[key.evaluator].raters == "drawn"
         raters, conditions = several.setdefault((key.evaluator, key.task), (set(), set()))
-        raters.add("" if drawn else key.rater)
+        raters.add("" if is_drawn else key.rater)
         conditions.add(key.condition)
-        systems = scales.setdefault(scale_of(key)._replace(rater="") if drawn else scale_of(key), {})
+        systems = scales.setdefault(scale_of(key)._replace(rater="") if is_drawn else scale_of(key), {})
         for seed, value in by_seed.items():
             systems.setdefault(System(key.model, seed), {})[key.rater] = value
     panels = []
@@ -177,30 +177,34 @@ def with_option_draws(
 
     Each draw asks about the same dialogues, so that the variance can tell the draw's part from the dialogue's.
     """
-    drawn: dict[str, dict[Key, Mapping[int | None, Value]]] = {}
+    values_by_draw: dict[str, dict[Key, Mapping[int | None, Value]]] = {}
     for key, values in scores.values.items():
         first = compared.get(key._replace(condition=""))
         if DRAW.fullmatch(key.condition) and first is not None and _same_dialogues(first, values):
-            drawn.setdefault(key.condition, {})[key._replace(condition="")] = values
-    further = [{_scale_name(panel): panel for panel in panels_of_draw(values)} for values in drawn.values()]
+            values_by_draw.setdefault(key.condition, {})[key._replace(condition="")] = values
+    panels_by_draw = [
+        {_scale_name(panel): panel for panel in panels_of_draw(values)} for values in values_by_draw.values()
+    ]
     return [
-        _add_draws(panel, [draws[name] for draws in further if name in draws])
+        _add_draws(panel, [draws[name] for draws in panels_by_draw if name in draws])
         for panel in panels
         for name in [_scale_name(panel)]
     ]
 
 
-def _same_dialogues(first: Mapping[int | None, Value], other: Mapping[int | None, Value]) -> bool:
-    return first.keys() == other.keys() and all(first[seed].clusters == other[seed].clusters for seed in first)
+def _same_dialogues(first: Mapping[int | None, Value], second: Mapping[int | None, Value]) -> bool:
+    return first.keys() == second.keys() and all(first[seed].clusters == second[seed].clusters for seed in first)
 
 
 def _scale_name(panel: Panel) -> tuple[str, str, str]:
     return panel.kind, panel.name, panel.checkpoint
 
 
-def _add_draws(panel: Panel, further: Sequence[Panel]) -> Panel:
+def _add_draws(panel: Panel, panels_by_draw: Sequence[Panel]) -> Panel:
     """The panel with the cells of every draw that has all of its models."""
-    cells = [draw.cells for draw in (panel, *further) if draw.systems == panel.systems and draw.cells is not None]
+    cells = [
+        draw.cells for draw in (panel, *panels_by_draw) if draw.systems == panel.systems and draw.cells is not None
+    ]
     return replace(panel, by_draw=np.stack(cells)) if len(cells) > 1 else panel
 
 

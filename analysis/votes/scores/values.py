@@ -50,16 +50,16 @@ class ClusterSums:
 
     def value(self, only: Collection[str] | None = None) -> Value:
         """The value, of some dialogues alone where they are given."""
-        kept = np.array([only is None or label in only for label in self.labels])
-        numbers, labels = self.numbers[kept], tuple(label for label in self.labels if only is None or label in only)
+        chosen = np.array([only is None or label in only for label in self.labels])
+        numbers, labels = self.numbers[chosen], tuple(label for label in self.labels if only is None or label in only)
         rows = int(numbers[:, 0].sum())
         if self.kind in ("bleu", "combined"):
             counted = dict(zip(self.fields, numbers.T, strict=True))
             full = {name: column for name, column in counted.items() if not np.isnan(column).all()}
-            made = of_counts(self.kind, full, labels, rows)
+            aggregate = of_counts(self.kind, full, labels, rows)
         else:
-            made = ratio(numbers[:, 1], numbers[:, 2], np.arange(len(labels)), labels, examples=rows)
-        return made._replace(sums=self)
+            aggregate = ratio(numbers[:, 1], numbers[:, 2], np.arange(len(labels)), labels, examples=rows)
+        return aggregate._replace(sums=self)
 
 
 class Value(NamedTuple):
