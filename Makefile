@@ -1,4 +1,4 @@
-.PHONY: help demo hit check test suite coverage test-slow fresh doctor languages lint bench setup setup-dev
+.PHONY: help demo hit check test suite coverage test-slow fresh doctor wording languages lint bench setup setup-dev
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
@@ -39,6 +39,9 @@ test-slow: setup-dev ## long simulations and fault injection
 # Needs root and mmdebstrap (Debian, Ubuntu).
 fresh: ## the README's commands on a minimal Debian, with a network and then without: before every release
 	tests/fresh.sh
+
+wording: setup-dev ## the words of every question, written anew to be read in the diff
+	REFRESH_WORDING=1 $(BIN)/python -m pytest -q tests/analysis/questions/test_wording.py
 
 # Every catalogue of templates/languages/ brought up to what the pages say (docs/languages.md).
 languages: setup-dev ## the catalogues of templates/languages/, brought up to what the pages say

@@ -163,6 +163,7 @@ PROMISES = {
     "option_draws": "several draws of false options, from their scores to their part of the variance",
     "drawn_raters": "raters that are some of many, from their scores to the error of a mean",
     "real_logs": "logs that the tools themselves write",
+    "wording": "what every question says, word for word",
     "planned_power": "plans keep their promise in simulated studies",
     "files": "what stands beside the page of the report",
     "unpaid": "nobody is paid for hidden checks alone",
