@@ -7,18 +7,13 @@ returns a `Result`, which shows itself as tables, keeps every number in `documen
 from __future__ import annotations
 
 import importlib
-import math
 from typing import TYPE_CHECKING, Any
-
-from analysis.showing.result import Result
-from analysis.votes.cautions import with_reading
-from analysis.votes.inputs import study_from
-from analysis.votes.options import check_ranges
 
 if TYPE_CHECKING:
     from analysis.questions.agreement.showing import agreement as agreement
     from analysis.questions.choice.asking import choice as choice
     from analysis.questions.compare_runs import compare_runs as compare_runs
+    from analysis.questions.comparison.asking import compare as compare
     from analysis.questions.erasure import erasure as erasure
     from analysis.questions.judge.asking import judged as judged
     from analysis.questions.leaderboard import leaderboard as leaderboard
@@ -30,11 +25,11 @@ if TYPE_CHECKING:
     from analysis.questions.ties.showing import ties as ties
     from analysis.questions.variance.asking import variance as variance
     from analysis.questions.worth import worth as worth
-    from analysis.votes.keeping import Unverified
 
 HOMES = {
     "choice": "analysis.questions.choice.asking",
     "agreement": "analysis.questions.agreement.showing",
+    "compare": "analysis.questions.comparison.asking",
     "compare_runs": "analysis.questions.compare_runs",
     "erasure": "analysis.questions.erasure",
     "judged": "analysis.questions.judge.asking",
@@ -55,38 +50,3 @@ def __getattr__(name: str) -> Any:
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(HOMES[name]), name)
-
-
-def compare(
-    study: Any,
-    *,
-    votes: Any = None,
-    pairs: Any = None,
-    within: float = 2.0,
-    pay: float | None = None,
-    machine: float | None = None,
-    published: bool = False,
-    clusters: str = "auto",
-    with_judges: bool = False,
-    unverified: Unverified = "",
-    question: str = "",
-) -> Result:
-    """People and every evaluator side by side (`python -m analysis compare`).
-
-    `study` is a study folder, or a table of scores as `variance` takes it (None: no scores) with votes and their pairs.
-    """
-    from analysis.comparison import answer as comparison
-    from analysis.comparison.text import document, parts
-
-    check_ranges(locals(), within=(0.001, math.inf), pay=(0, math.inf), machine=(0, math.inf))
-    read = study_from(study, votes, pairs, with_judges=with_judges, unverified=unverified, question=question)
-    found = comparison.answer(read, within=within, pay=pay, machine=machine, papers=published, clusters=clusters)
-    if found is None:
-        raise comparison.nothing(read, "What was given" if votes is not None else str(study))
-
-    def draw() -> Any:
-        from analysis.comparison.figures import figures
-
-        return figures(found)
-
-    return Result(with_reading(document(found), read.votes), parts(found), draw)

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.comparison.untrained import above_untrained, baselines_above  # noqa: E402 (the checkout is not installed)
 from analysis.questions import erasure  # noqa: E402
+from analysis.questions.comparison.untrained import above_untrained, baselines_above  # noqa: E402 (not installed)
 from analysis.showing.words import p_value, signed  # noqa: E402
 from analysis.votes.scores.files import scores_of  # noqa: E402
 from dialogue.files import atomic, read_records  # noqa: E402

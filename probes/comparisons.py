@@ -72,7 +72,7 @@ class DifficultyGroup:
 Means = Mapping[tuple[str, str, str], float]  # (task, model, checkpoint) -> mean micro-F1 over seeds, in points
 
 
-# Twin of analysis/comparison/published.py, which groups the papers' numbers: packages import the leaf alone.
+# Twin of analysis/questions/comparison/published.py, which groups the papers' numbers: packages import the leaf alone.
 # tests/house/test_twins.py holds the two equal.
 def task_difficulty(means: Means) -> dict[str, str]:
     """Each task is easy, medium or hard by the mean of the untrained recurrent models."""

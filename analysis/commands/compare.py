@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from analysis.notebook import compare
+    from analysis.questions.comparison.asking import compare
     from analysis.votes.forms import read_elsewhere
 
     if args.margin is not None:

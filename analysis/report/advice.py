@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.comparison.costs import pay_of_a_vote, seconds_a_vote
-from analysis.comparison.orders import Order
+from analysis.questions.comparison.answer import Order, pay_of_a_vote, seconds_a_vote
 from analysis.questions.preference.answer import PreferenceAnswer
 from analysis.showing.words import count
 from analysis.stats.intervals import Interval

@@ -21,14 +21,14 @@ from typing import Any
 
 import jinja2
 
-from analysis.comparison import section as comparison
-from analysis.comparison.answer import answer as compared
-from analysis.comparison.text import document as comparison_document
-from analysis.comparison.verdicts import order_verdicts
 from analysis.questions import discriminators, erasure, leaderboard, robustness, worth
 from analysis.questions.agreement import showing as agreement
 from analysis.questions.choice import asking as choice_question
 from analysis.questions.choice import showing as choice
+from analysis.questions.comparison import asking as comparison_question
+from analysis.questions.comparison import probes
+from analysis.questions.comparison import showing as comparison
+from analysis.questions.comparison.verdicts import order_verdicts
 from analysis.questions.judge import asking as judge_question
 from analysis.questions.judge import showing as judge
 from analysis.questions.preference import showing as preference
@@ -46,11 +46,9 @@ from analysis.report.behind import with_pairs_behind
 from analysis.report.checklist import asked_of_judges, checklist
 from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from analysis.report.paper.kit import KitSource, paper_section
-from analysis.report.probes import probe_table, probes_section
 from analysis.showing.page import RowFigure, Section, hash_source
 from analysis.showing.tables import Table, latex, markdown, markdown_text
 from analysis.showing.words import plain
-from analysis.votes.cautions import reading_of
 from analysis.votes.study import Study
 from analysis.votes.voters import judges_caption, marked_table, not_people
 from dialogue.signature import VERSION
@@ -140,24 +138,21 @@ def report(
     `clusters` says which votes hang together, as in the commands; `paper` names the folder of the paper kit, if there
     is one, as the page is to link it, and `browse` the page of all pairs.
     """
-    beside = compared(study, clusters=clusters)
-    numbers = beside and comparison_document(beside) | {"reading": study.votes and reading_of(study.votes)}
-    panels = [one.panel for one in beside.panels] if beside else []
-    made = [one.method for one in beside.methods] if beside else []
-    pairs = [(one.panel, one.order) for one in beside.trained_orders] if beside else []
+    compared, numbers = comparison_question.answer_study(study, clusters)
+    panels = [row.panel for row in compared.panels] if compared else []
+    methods = [row.method for row in compared.methods] if compared else []
+    pairs = [(row.panel, row.order) for row in compared.trained_orders] if compared else []
     votes = votes_answers(study, margin, clusters)
-    table = None if study.scores is None else probe_table(study.scores.values)
-    above = beside.above if beside else ()
-    sentences = findings.found(votes, made, above)
+    above = compared.above if compared else ()
+    sentences = findings.found(votes, methods, above)
     if study.votes is None and study.ratings is None:
-        sentences += order_verdicts([order for _, order in pairs], beside.trained if beside else ())
+        sentences += order_verdicts([order for _, order in pairs], compared.trained if compared else ())
     apart = discriminators.answer_study(study.folder)
     sentences += discriminators.findings(apart)
     sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
-    shown, probed = comparison.section(beside), probes_section(table, panels, above)
-    limits = [*findings.limitations(study, made), *votes.refusals]
+    limits = [*findings.limitations(study, methods), *votes.refusals]
     planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
-    components = variances.answer_study(study, panels, beside.left_out if beside else ())
+    components = variances.answer_study(study, panels, compared.left_out if compared else ())
     chosen = choice_question.answer_study(study.folder, clusters)
     led, cost = leaderboard.answer_study(study), robustness.answer_study(study)
     erased, not_erased = erasure.answer_study(study.folder)
@@ -171,10 +166,10 @@ def report(
         ratings.section(votes.rated) if votes.rated else None,
         ties.section(votes.ties, study) if votes.ties else None,
         exclusion.section(excluded, votes),
-        shown,
+        comparison.section(compared),
         leaderboard.section(led) if led else None,
         robustness.section(cost) if cost else None,
-        probed,
+        probes.section(study.scores.values, panels, above) if study.scores else None,
         erasure.section(erased, not_erased),
         discriminators.section(apart),
         choice.section(chosen) if chosen else None,

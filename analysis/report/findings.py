@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.comparison.answer import median_spread
-from analysis.comparison.untrained import AboveUntrained, claims_above
 from analysis.questions.agreement import showing as agreement
+from analysis.questions.comparison.untrained import AboveUntrained, claims_above
+from analysis.questions.comparison.verdicts import find_spreads
 from analysis.questions.preference import showing as preference
 from analysis.questions.ratings.showing import find_headline
 from analysis.questions.ties import showing as ties
 from analysis.report.answers import VotesAnswers
 from analysis.showing.words import count
 from analysis.votes.ratings import RatingsTable
-from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
+from analysis.votes.scores.panel import UNSEEN, Method
 from analysis.votes.study import Study
 
 MANY_RATERS = 60
-NAMED = 3  # evaluators in a sentence
 
 
 def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveUntrained]) -> list[str]:
@@ -28,52 +27,10 @@ def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveU
         *(preference.findings(votes.preference) if votes.preference else ()),
         " ".join(ties.findings(votes.ties)) if votes.ties else "",
         *(agreement.findings(votes.agreement) if votes.agreement else ()),
-        _seeds(methods),
+        find_spreads(methods),
         " ".join(claims_above(above)),
     ]
     return [part for part in parts if part]
-
-
-def _seeds(methods: Sequence[Method]) -> str:
-    people = [m for m in methods if m.kind == PEOPLE and m.several]
-    automatic = [m for m in methods if m.kind != PEOPLE and m.checkpoint == "last" and m.several and m.shown.in_points]
-    if not automatic:
-        return ""
-    if not people:
-        return _without_people(automatic)
-    judged = {m.model for m in automatic}
-    person = next((m for m in people if m.model in judged), people[0])
-    over, of_model = person.over_seeds, [m for m in automatic if m.model == person.model]
-    text = (
-        f"Over {count(len(person.seeds), 'seed')} of {person.model}, the SD of people's preference is {over.sd:.1f} "
-        f"points (95 % interval {over.low:.1f} to {over.high:.1f}); equal seeds would give {person.sd_if_alike:.1f}."
-    )
-    if not of_model:  # other architectures' scores tell nothing about the seeds of this one
-        return f"{text} {_without_people(automatic)}"
-    evaluators = count(len(_by_group(of_model)), "other evaluator")
-    return text + (f" These are too few seeds to rank the SDs of people and {evaluators}." if over.few else "")
-
-
-def _by_group(methods: Sequence[Method]) -> list[tuple[str, list[Method]]]:
-    """The methods of each evaluator under its title, in the order of the cards."""
-    groups: dict[str, list[Method]] = {}
-    for method in methods:
-        groups.setdefault(method.shown.group, []).append(method)
-    return list(groups.items())
-
-
-def _without_people(methods: Sequence[Method]) -> str:
-    spreads = [(name, median_spread(some)) for name, some in _by_group(methods)]
-    text = ", ".join(
-        f"{median.sd:.1f} points for {name} ({median.sd_if_alike:.1f} if the seeds were equal)"
-        for name, median in spreads[:NAMED]
-    )
-    return f"The median SD over training seeds is {text}{_further(len(spreads) - NAMED)}."
-
-
-def _further(ways: int) -> str:
-    """That other evaluators are not in the sentence."""
-    return "" if ways < 1 else f"; {count(ways, 'more evaluator')} {'is' if ways == 1 else 'are'} in the table"
 
 
 def limitations(study: Study, methods: Sequence[Method]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,19 @@ class RowFigure:
         name = meanings.get((mark.shape, mark.colour), row.label)
         ends = (mark.at, mark.to) if mark.shape in ("bar", "block") else (mark.at,)
         return f"{name}: {' to '.join(map(self.ticks.value_at, ends))}"
+
+
+def named_figures(figures: Sequence[RowFigure]) -> dict[str, RowFigure]:
+    """Every figure by the name of its file, which is the same whatever else a study holds."""
+    figure_by_name: dict[str, RowFigure] = {}
+    for figure in figures:
+        name = "-".join(re.findall(r"[a-z0-9]+", figure.name.lower()))
+        again = sum(
+            earlier_name == name or re.fullmatch(rf"{re.escape(name)}-\d+", earlier_name) is not None
+            for earlier_name in figure_by_name
+        )
+        figure_by_name[f"{name}-{again + 1}" if again else name] = figure
+    return figure_by_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ beside it makes room.
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -79,20 +78,6 @@ def measure_note(recipe: str) -> float:
     return measure_height(_note(recipe), NOTE)
 
 
-@dataclass(frozen=True)
-class ForestRow:
-    """One line of a forest: a value with its interval, and what to write beside it."""
-
-    label: str
-    value: float
-    low: float
-    high: float
-    note: str = ""
-    colour: str = PEOPLE_COLOUR
-    ring: float = math.nan  # a second value to hold the first against
-    outer: tuple[float, float] | None = None  # the ends of a wider interval, drawn as a thin line
-
-
 @dataclass(frozen=True, eq=False)
 class PlottedLine:
     """One curve: x and y (n,), and a band low to high (n,) where there is one."""
@@ -102,41 +87,6 @@ class PlottedLine:
     y: NDArray[Any]
     low: NDArray[Any] | None = None
     high: NDArray[Any] | None = None
-
-
-@styled
-def forest_figure(
-    rows: Sequence[ForestRow],
-    *,
-    title: str,
-    xlabel: str,
-    recipe: str,
-    references: Mapping[float, str] | None = None,
-    logarithmic: bool = False,
-) -> Figure:
-    """Values with intervals, one a line from the top, their notes at the right; `references` are named vertical lines.
-
-    For agreement coefficients, rankings of systems (note: the probability of the order) and design effects. Many rows
-    stand closer and are written smaller, so that they still fit one page.
-    """
-    step, size = (0.3, LABEL) if len(rows) <= MANY_ROWS else (0.15, 7.0)
-    figure, axes = _rows_frame(rows, title=title, xlabel=xlabel, recipe=recipe, step=step, size=size)
-    if logarithmic:
-        ends = [end for row in rows for end in (row.low, row.value, row.high) if end > 0]
-        wide = bool(ends) and max(ends) > 1e4 * min(ends)  # numbers at each third of so many decades would touch
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 3)))
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    for place, row in enumerate(rows):
-        axes.plot([row.low, row.high], [-place, -place], color=row.colour, linewidth=2.2)
-        if row.outer is not None:
-            axes.plot(row.outer, [-place, -place], color=row.colour, linewidth=0.7)
-        axes.plot([row.ring], [-place], "o", color=row.colour, markersize=0.76 * size, markerfacecolor="white")
-        axes.plot([row.value], [-place], "o", color=row.colour, markersize=5.5 if size > 8 else 3.5)
-    for at, name in (references or {}).items():
-        _line_at(axes, at, name)
-    return figure
 
 
 @styled
@@ -275,26 +225,6 @@ def _frame(
 def _more(text: str, size: float) -> float:
     """What a text takes beyond its first line, in inches."""
     return measure_height(text, size) - measure_height(text and "line", size)
-
-
-def _rows_frame(
-    rows: Sequence[ForestRow], *, title: str, xlabel: str, recipe: str, step: float, size: float = LABEL
-) -> tuple[Figure, Axes]:
-    """An axes with a line for every row, named at the left, its note at the right; `step` inches or more each."""
-    labels = [break_text(row.label, 0.4 * WIDTH, size) for row in rows]
-    notes = [break_text(row.note, 0.25 * WIDTH, size) for row in rows]
-    most = max(text.count("\n") for text in (*labels, *notes))
-    step = max(step, LEADING * size / 72 * (most + 1.5)) if most else step
-    left = 0.035 + max(measure_block(label, size) for label in labels) / WIDTH
-    right = min(0.8, _right(notes, size))
-    figure, axes = _frame(title, recipe, xlabel, height=1.25 + step * len(rows), left=left, right=right)
-    for place, note in enumerate(notes):
-        axes.annotate(note, (1.03, -place), xycoords=RIGHT, va="center", color=INK, fontsize=size)
-    axes.set_yticks([-place for place in range(len(rows))], labels)
-    axes.set_ylim(-len(rows) + 0.4, 0.6)
-    axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=size)
-    axes.spines["left"].set_visible(False)
-    return figure, axes
 
 
 def _right(texts: Sequence[str], size: float = LABEL) -> float:

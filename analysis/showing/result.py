@@ -41,12 +41,12 @@ class Result:
         drawings = self.draw()
         if isinstance(drawings, Mapping):
             return Drawing(drawings)
+        from analysis.showing.page import named_figures
         from analysis.showing.row_pictures import picture
 
         recipe = str(self.parts[-1])
-        return Drawing(
-            {f"-{rows.name}" if place else "": picture(rows, recipe=recipe) for place, rows in enumerate(drawings)}
-        )
+        pictures = {name: picture(rows, recipe=recipe) for name, rows in named_figures(drawings).items()}
+        return Drawing({f"-{name}" if place else "": figure for place, (name, figure) in enumerate(pictures.items())})
 
 
 @dataclass(frozen=True, eq=False)

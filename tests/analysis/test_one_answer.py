@@ -21,9 +21,9 @@ from analysis.commands import plan as plan_command
 from analysis.commands import preference as preference_command
 from analysis.commands import ties as ties_command
 from analysis.commands import variance as variance_command
-from analysis.comparison import answer as comparison
 from analysis.questions.agreement import answer as agreement
 from analysis.questions.agreement.answer import NONE_TWICE
+from analysis.questions.comparison import answer as comparison
 from analysis.questions.planning import answer as planning
 from analysis.questions.preference import answer as preference
 from analysis.questions.ties import answer as ties

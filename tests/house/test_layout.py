@@ -53,16 +53,14 @@ def imports(path):
 # A room (a folder, or a file that stands alone in its package) may import the rooms named here, itself and dialogue.
 # docs/house.md says what each promises. A file that is not named here is a door or a tool of its package: it may import
 # every room, and the tests below still forbid circles and anything that imports a command.
-QUESTIONS = sorted(path.parent.name for path in (ROOT / "analysis").glob("*/answer.py"))
 BELOW = {"stats", "showing", "votes"}
 ROOMS = {
     "analysis": {
         "stats": set(),
         "showing": {"stats"},
         "votes": {"stats", "showing"},
-        **dict.fromkeys(QUESTIONS, BELOW),
         "questions": {*BELOW, "arguments"},
-        "report": {*BELOW, *QUESTIONS, "questions"},
+        "report": {*BELOW, "questions"},
     },
     "crowd": {
         "forms": set(),

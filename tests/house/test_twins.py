@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.comparison import published
+from analysis.questions.comparison import published
 from analysis.stats import multibootstrap
 from analysis.stats.intervals import mean_interval
 from analysis.stats.laws import hypergeometric

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from analysis.report.paper.fitting import fitting
 from analysis.report.paper.heds import datasheet, sheet_text
 from analysis.report.paper.methods import as_latex_text, as_plain, paragraph
 from analysis.report.paper.public_data import dictionary, public_data
-from analysis.showing.page import RowFigure, Section
+from analysis.showing.page import RowFigure, Section, named_figures
 from analysis.showing.tables import Table
 from analysis.votes.study import Study
 from dialogue.files import atomic, read_json, write_json, write_records
@@ -112,19 +111,6 @@ def _drawn(figures: tuple[RowFigure, ...]) -> Iterator[tuple[str, bytes]]:
             figure = picture(rows, size)
             yield f"figures/{name}{ending}.pdf", pdf(figure)
             yield f"figures/{name}{ending}.svg", svg(figure)
-
-
-def named_figures(figures: Sequence[RowFigure]) -> dict[str, RowFigure]:
-    """Every figure by the name of its file, which is the same whatever else a study holds."""
-    figure_by_name: dict[str, RowFigure] = {}
-    for figure in figures:
-        name = "-".join(re.findall(r"[a-z0-9]+", figure.name.lower()))
-        again = sum(
-            earlier_name == name or re.fullmatch(rf"{re.escape(name)}-\d+", earlier_name) is not None
-            for earlier_name in figure_by_name
-        )
-        figure_by_name[f"{name}-{again + 1}" if again else name] = figure
-    return figure_by_name
 
 
 def _lines(pairs: tuple[Pair, ...]) -> bytes:

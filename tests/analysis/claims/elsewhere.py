@@ -2,8 +2,9 @@
 
 SIMULATED = {  # class and fields -> the test that draws studies whose truth is known, below tests/analysis
     "questions.choice.answer.ShareCell: low high": "questions/choice/test_answer.py::test_the_intervals_hold",
-    "comparison.choosing_people.ChoosingPeople: low high": "questions/choice/test_answer.py::test_the_intervals_hold",
-    "comparison.orders.Generalisability: low high": "stats/test_reruns.py::test_what_is_printed_of_seeds_covers",
+    "questions.comparison.answer.ChoosingPeople: low high": "questions/choice/test_answer.py::test_the_intervals_hold",
+    "questions.comparison.answer.Generalisability: low high":
+        "stats/test_reruns.py::test_what_is_printed_of_seeds_covers",
     "questions.planning.stopping.Bet: e low high": "stats/test_sequential.py::test_the_betting_interval_covers_at_all",
     "questions.preference.models.Credible: low high":
         "stats/paired/test_bayes_davidson.py::test_coverage_with_five_to_ten",
@@ -22,9 +23,9 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
 CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by Holm or shown in another place
     "questions.choice.answer.ChoiceRow: p_holm": "stats.disparity.Disparity",
     "questions.agreement.answer.GroupAgreement: p_holm": "stats.disparity.Disparity",
-    "comparison.costs.Cost: seeds_low seeds_high": "stats.spread.SeedSpread",
-    "comparison.untrained.AboveUntrained: p_here p_anew": "stats.rivals.Margin",
-    "comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
+    "questions.comparison.answer.Cost: seeds_low seeds_high": "stats.spread.SeedSpread",
+    "questions.comparison.untrained.AboveUntrained: p_here p_anew": "stats.rivals.Margin",
+    "questions.comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
     "questions.compare_runs._Error: low high": "questions.compare_runs.RunContrast",
     "questions.erasure.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
     "questions.preference.answer.TieShare: low high": "stats.intervals.Interval",
@@ -43,7 +44,6 @@ NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialog
     "questions.discriminators.DiscriminatedModel: best": "the name of a discriminator",
     "questions.robustness.DoseStep: low high": "two doses",
     "showing.page.Axis: low high": "ends of an axis",
-    "showing.plots.ForestRow: low high": "draws another's interval",
     "showing.plots.PlottedLine: low high": "draws another's interval",
     "stats.between_raters.raters.RaterHabits: left_p": "an exact test of one rater's own votes",
     "stats.between_raters.raters.SplitHalf: low high": "the range over random halves of these votes",

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from analysis.comparison import verdicts as verdicts_module
-from analysis.comparison.answer import ComparedMethod, ComparisonAnswer, rankings
-from analysis.comparison.orders import Generalisability, ordered
-from analysis.comparison.verdicts import verdicts
+from analysis.questions.comparison import verdicts as verdicts_module
+from analysis.questions.comparison.answer import (
+    ComparedMethod,
+    ComparisonAnswer,
+    Generalisability,
+    ordered,
+    rank_spreads,
+)
+from analysis.questions.comparison.verdicts import verdicts
 from analysis.report.advice import advice
 from analysis.report.answers import VotesAnswers, votes_answers
 from analysis.report.checklist import checklist
@@ -49,7 +54,7 @@ def answered(*methods):
     """A comparison of these methods, for what may be claimed from it."""
     compared = tuple(ComparedMethod(None, one, None) for one in methods)
     return ComparisonAnswer(
-        (), compared, (), rankings(methods), (), (), (), (), 2.0, None, (), False, (), (), "methods"
+        (), compared, (), rank_spreads(methods), (), (), (), (), 2.0, None, (), False, (), (), "methods"
     )
 
 
@@ -81,7 +86,7 @@ def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_on
     assert "the true SD may be 0.5 to 6.3 times as large" in said[1]
     far = method("probe", "B", (0.0, 0.01, 0.02))
     assert verdicts(answered(person, far))[0].endswith("; that is shown to be lower.")
-    (three,) = rankings([person, far, near, method("probe", "C", (0.0, 1.5, 3.0))])
+    (three,) = rank_spreads([person, far, near, method("probe", "C", (0.0, 1.5, 3.0))])
     assert three.median == sd_ratio(person.over_seeds, near.over_seeds)
     said = verdicts(answered(person, far, near, method("probe", "C", (0.0, 1.5, 3.0))))[0]
     assert "people's SD is 3 times the median of 3 other methods" in said

@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from analysis.questions.comparison.verdicts import count_further
 from analysis.report.assembly import page, report
-from analysis.report.findings import _further
 from analysis.votes.study import read_study
 from dialogue.errors import InputError
 from dialogue.files import read_records, write_records
@@ -188,7 +188,7 @@ def test_the_command_writes_the_page_and_what_goes_with_it(folder):
 
 
 def test_what_is_not_in_the_sentence_is_counted_with_its_noun():
-    assert [_further(ways) for ways in (0, 1, 2)] == [
+    assert [count_further(ways) for ways in (0, 1, 2)] == [
         "", "; 1 more evaluator is in the table", "; 2 more evaluators are in the table"
     ]  # fmt: skip
 

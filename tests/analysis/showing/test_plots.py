@@ -16,14 +16,13 @@ from analysis.questions.ties.answer import answer
 from analysis.questions.ties.picture import laws_figure
 from analysis.showing import plots, row_pictures
 from analysis.showing.page import Mark, Row, RowFigure
-from analysis.showing.plots import ForestRow, PlottedLine
+from analysis.showing.plots import PlottedLine
 from analysis.stats import laws
 from analysis.stats.power import Assumptions
 from analysis.votes.votes import votes_from_columns
 from tests.house.pictures import FAMILIES, cut_texts
 
 pytestmark = pytest.mark.usefixtures("drawn")
-ROWS = [ForestRow("kappa", 0.2, 0.1, 0.3, "0.20"), ForestRow("alpha", 0.25, 0.15, 0.35, "0.25")]
 TEXT = {"title": "Title", "xlabel": "x axis", "recipe": "votes:6|v:0.1.0"}
 X = np.linspace(1, 100, 20)
 PLAN = plan(assumed=Assumptions(0.35, 3, 12, 0.3, 0.1))
@@ -72,27 +71,29 @@ def texts(figure):
     return [text.get_text() for text in figure.findobj(mpl.text.Text) if text.get_text()]
 
 
+def rows_of(rows, recipe=TEXT["recipe"]):
+    """A picture of these rows with the words of the others."""
+    ticks = ((0, "0"), (100, "1"))
+    return row_pictures.picture(RowFigure(TEXT["title"], tuple(rows), ticks, TEXT["xlabel"]), recipe=recipe)
+
+
 FIGURES = {
     "ties": lambda: laws_figure(small_study()),
-    "forest": lambda: plots.forest_figure(ROWS, references={0: "chance"}, **TEXT),
     "ties by every unit": lambda: laws_figure(small_study(dialogue=np.repeat(np.arange(5), 12))),
     "ties in sets of a tenth of a round": lambda: laws_figure(small_study(size=2)),
     "ties in 59 experiments": lambda: laws_figure(small_study(round=np.arange(60) % 59, size=1)),
     "ties in experiments of long names": lambda: laws_figure(
         small_study(round=np.resize([20260101120000000, 1], 60), unit="pair+rater")
     ),
-    "one row": lambda: plots.forest_figure(ROWS[:1], **TEXT),
-    "many rows": lambda: plots.forest_figure(ROWS * 30, **TEXT),
-    "long names": lambda: plots.forest_figure(
-        [ForestRow(f"{LONG}-{k}", 1, 0, 2, LONG) for k in range(4)],
-        title=f"{LONG} over {LONG}-b",
-        xlabel="x",
-        recipe="|".join(["votes:1", *(f"key{k}:value" for k in range(40))]),
-    ),
+    "one row": lambda: rows_of([Row("kappa", "0.20", (Mark("dot", 40, 40, -1, "c0"),))]),
+    "many rows": lambda: rows_of([Row(f"kappa {k}", "0.20", (Mark("dot", 40, 40, -1, "c0"),)) for k in range(60)]),
+    "long recipe": lambda: rows_of(LONG_ROWS.rows, "|".join(["votes:1", *(f"key{k}:value" for k in range(40))])),
     "long names of curves": lambda: plots.curves_figure(
         [PlottedLine(LONG, X, X / k) for k in range(1, 9)], ylabel="y", **TEXT
     ),
-    "names with signs of mathematics": lambda: plots.forest_figure([ForestRow("a_$x$_{b", 1, 0, 2, "$\\frac")], **TEXT),
+    "names with signs of mathematics": lambda: rows_of(
+        [Row("a_$x$_{b", "$\\frac", (Mark("dot", 40, 40, -1, "c0"),))], "votes:6 $\\frac"
+    ),
     "ranks": lambda: row_pictures.picture(ranks_figure(RANKING), recipe=TEXT["recipe"]),
     "ranks of sixty": lambda: row_pictures.picture(ranks_figure(MANY), recipe=TEXT["recipe"]),
     "stopping": lambda: stopping_figure(dataclasses.replace(PLAN, signature=TEXT["recipe"])),
@@ -139,7 +140,7 @@ def laid_out(name, family="DejaVu Sans"):
 
 # A few kinds, and the names that are hardest to draw; all others under make test-slow.
 WIDE = "DejaVu Sans Mono"
-WRITTEN = ("ties", "forest", "curves", "names with signs of mathematics")
+WRITTEN = ("ties", "one row", "curves", "names with signs of mathematics")
 
 
 @pytest.mark.usefixtures("coarse")
@@ -194,7 +195,7 @@ def boxes_of(figure, *words):
         return [text.get_window_extent() for text in found]
 
 
-@pytest.mark.parametrize("name", ["one row", "forest", "many rows"])
+@pytest.mark.parametrize("name", ["one row", "many rows"])
 def test_the_label_of_the_axis_stays_off_the_footnote(name):
     label, note = boxes_of(laid_out(name), TEXT["xlabel"], TEXT["recipe"])
     assert label.y0 > note.y1 + 2

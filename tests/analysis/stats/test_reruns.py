@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import nct, norm, t
 
-from analysis.comparison.orders import between_seeds
+from analysis.questions.comparison.answer import between_seeds
 from analysis.stats.components import RESIDUAL, components, terms_of
 from analysis.stats.d_study import error_variance, study_sizes
 from analysis.stats.reruns import (
@@ -23,7 +23,7 @@ from analysis.stats.reruns import (
 )
 from analysis.votes.long_tables import NESTED
 from analysis.votes.scores.panel import methods
-from tests.analysis.comparison.test_orders import panel as panel_of
+from tests.analysis.questions.comparison.test_answer import panel as panel_of
 
 
 def by_seeds(values):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from analysis.comparison.orders import orders
+from analysis.questions.comparison.answer import orders
 from analysis.report.advice import error_of_order
 from analysis.stats import seed_power
 from analysis.stats.seed_power import DifferenceError, items_for_order, power_of_order, seeds_for_order, votes_or_seeds

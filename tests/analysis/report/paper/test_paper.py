@@ -19,8 +19,8 @@ from analysis.questions.preference.answer import answer as preference
 from analysis.questions.ties.answer import answer as ties
 from analysis.report.assembly import page, report
 from analysis.report.paper import heds, public_data
-from analysis.report.paper.kit import MANIFEST, kit_folder, named_figures, write_kit
-from analysis.showing.page import sign_of
+from analysis.report.paper.kit import MANIFEST, kit_folder, write_kit
+from analysis.showing.page import named_figures, sign_of
 from analysis.showing.words import signed
 from analysis.votes.inputs import matches_of
 from analysis.votes.study import read_study

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from analysis.comparison.answer import answer
-from analysis.comparison.text import parts
-from analysis.comparison.verdicts import verdicts
+from analysis.questions.comparison.answer import answer
+from analysis.questions.comparison.showing import parts
+from analysis.questions.comparison.verdicts import verdicts
 from analysis.questions.variance.answer import answer as variance
 from analysis.questions.variance.asking import study_tables
 from analysis.stats.components import components

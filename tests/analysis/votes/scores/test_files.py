@@ -8,12 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from matplotlib.colors import to_hex
 
 from analysis.__main__ import COMMANDS
-from analysis.comparison.answer import answer
-from analysis.comparison.figures import PALETTE, figures
-from analysis.showing.plots import GREY
+from analysis.notebook import compare
+from analysis.questions.comparison.answer import answer
+from analysis.questions.comparison.showing import row_figures
 from analysis.votes.scores import files
 from analysis.votes.scores.files import read_scores, read_study_scores
 from analysis.votes.scores.values import bleu, of_counts
@@ -243,44 +242,46 @@ def test_counts_that_some_rows_lack_or_that_add_up_to_nothing_leave_a_line_too(t
     ]
 
 
-def colours_of(found, name):
-    """Tick label -> colour of its dot, as drawn."""
-    (axes,) = figures(found)[name].axes
-    labels = [tick.get_text() for tick in axes.get_yticklabels()]
-    inks = [
-        to_hex(line.get_color())
-        for line in axes.lines
-        if line.get_marker() == "o" and line.get_markerfacecolor() != "white"
-    ]
-    return dict(zip(labels, inks, strict=True))
-
-
 def test_rows_of_two_checkpoints_have_two_names_in_every_figure(tmp_path):
     both = [row | {"checkpoint": name} for name in ("last", "best_bleu") for row in rows("x")]
     write(tmp_path / "x.parquet", both, {"x": card("judge")})
-    found = figures(compared(tmp_path))
-    for name, figure in found.items():
-        labels = [tick.get_text() for axes in figure.axes for tick in axes.get_yticklabels()]
-        assert len(set(labels)) == len(labels) == 2 * len(MODELS), name
-        assert sum("best_bleu" in label for label in labels) == len(MODELS)
-    assert set(found) == {"", "-x"}
+    figures = row_figures(compared(tmp_path))
+    assert [figure.name for figure in figures] == ["seed-spread", "values-judge"]
+    for figure in figures:
+        lines = [row for row in figure.rows if row.marks]
+        assert {row.label for row in lines} == {"quality", "quality, best_bleu"} and len(lines) == 2
+        assert {row.lines for row in lines} == {len(MODELS)}
 
 
 @pytest.mark.parametrize("better", ["higher", "lower", "neither"])
-def test_the_colours_of_the_figures_follow_direction_chance_and_order_of_the_card(tmp_path, better):
-    """Grey is the side of chance that the card calls worse; the evaluator's colour goes by its place, not its name."""
-    told = card("made-up judge", chance=0.6, better=better)
-    write(tmp_path / "x.parquet", rows("x"), {"x": told})
+def test_the_marks_of_the_figures_follow_direction_chance_and_order_of_the_card(tmp_path, better):
+    """Faint is the side of chance that the card calls worse; the figures come in the order of the cards."""
+    write(tmp_path / "x.parquet", rows("x"), {"x": card("made-up judge", chance=0.6, better=better)})
     write(tmp_path / "a.parquet", rows("a"), {"a": card("later judge", order=99)})
-    found = compared(tmp_path)
-    drawn = colours_of(found, "-x")
-    grey = {"higher": "poor", "lower": "good", "neither": None}[better]
-    for model in MODELS:
-        (ink,) = (ink for label, ink in drawn.items() if model in label)
-        assert ink == (GREY if model == grey else PALETTE[0]).lower()
-    assert set(colours_of(found, "-a").values()) == {PALETTE[1].lower()}
+    answers = compared(tmp_path)
+    _, ours, later = row_figures(answers)
+    assert (ours.name, later.name) == ("values-made-up judge", "values-later judge")
+    (row,) = ours.rows
+    values = [float(value) for panel in answers.trained_panels if panel.kind == "x" for value in panel.values]
+    marks = [mark for mark in row.marks if mark.shape != "tick"]
+    assert [ours.ticks.axis.value(mark.at) for mark in marks] == pytest.approx(values)
+    worse = {"higher": lambda value: value <= 60, "lower": lambda value: value >= 60, "neither": lambda _: False}
+    assert [mark.shape == "faint" for mark in marks] == [worse[better](value) for value in values]
+    assert any(mark.shape == "faint" for mark in marks) == (better != "neither")
+    assert not any(mark.shape == "faint" for row in later.rows for mark in row.marks)
     write(tmp_path / "a.parquet", rows("a"), {"a": card("later judge", order=1)})
-    assert set(colours_of(compared(tmp_path), "-a").values()) == {PALETTE[0].lower()}
+    assert row_figures(compared(tmp_path))[1].name == "values-later judge"
+
+
+def test_two_units_of_one_evaluator_are_two_files(tmp_path):
+    tasks = {"quality": TaskCard("quality", "share", 100.0), "words": TaskCard("words", "words")}
+    write(tmp_path / "x.parquet", rows("x") + rows("x", "words", base=7.0), {"x": Card("judge", 5, tasks)})
+    assert list(compare(tmp_path).plot().figures) == [
+        "",
+        "-seed-spread-other-units",
+        "-values-judge",
+        "-values-judge-2",
+    ]
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with its card", "without a card"])

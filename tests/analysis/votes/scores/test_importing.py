@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.__main__ import COMMANDS
-from analysis.comparison.answer import answer
+from analysis.questions.comparison.answer import answer
 from analysis.votes.scores import importing
 from analysis.votes.study import read_study
 from dialogue.command_line import dispatch

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.comparison.orders import between_seeds
+from analysis.questions.comparison.answer import between_seeds
 from analysis.votes.scores.panel import methods
 from analysis.votes.scores.strengths import people_panels
 from analysis.votes.scores.study_panels import panels_of

@@ -1,4 +1,4 @@
-"""The report's section on probes: every seed's score before and after training, beside what needs no trained model."""
+"""The report's section on probes: every seed's score before and after training, and what needs no trained model."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from statistics import median
 
 import numpy as np
 
-from analysis.comparison.published import published
-from analysis.comparison.section import SHOWN_ELSEWHERE, architecture_signs
-from analysis.comparison.untrained import AboveUntrained, sentences_above, table_above
+from analysis.questions.comparison.published import read_published
+from analysis.questions.comparison.showing import architecture_signs
+from analysis.questions.comparison.untrained import BASELINE, PROBES, AboveUntrained, sentences_above, table_above
 from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from analysis.showing.tables import Table
 from analysis.showing.words import count
@@ -39,39 +39,40 @@ def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
     value: dict[tuple[str, str], float] = {}
     trained: list[str] = []
     plain: list[str] = []
-    tasks = {key.task for key in scores if key.evaluator == SHOWN_ELSEWHERE}
-    other_tasks = {key.task for key in scores if key.evaluator not in (SHOWN_ELSEWHERE, *ASIDE)} - tasks
+    tasks = {key.task for key in scores if key.evaluator == PROBES}
+    unprobed = {key.task for key in scores if key.evaluator not in (PROBES, *ASIDE)} - tasks
     for key, seeds in sorted(scores.items()):
-        name = "" if key.task in other_tasks else _column(key)
+        name = "" if key.task in unprobed else _column(key)
         if name and (key.task, name) not in value:
             value[key.task, name] = 100 * float(np.mean([part.value for part in seeds.values()]))
-            column = trained if key.evaluator == SHOWN_ELSEWHERE and key.checkpoint != UNSEEN else plain
+            column = trained if key.evaluator == PROBES and key.checkpoint != UNSEEN else plain
             if name not in column:
                 column.append(name)
     return ProbeTable(tuple(dict.fromkeys(task for task, _ in value)), tuple(trained), tuple(plain), value)
 
 
 def _column(key: Key) -> str:
-    if key.evaluator == SHOWN_ELSEWHERE:
+    if key.evaluator == PROBES:
         return f"{key.model} {key.checkpoint}"
-    return key.model.replace("_", " ") if key.evaluator == "baseline" else ""
+    return key.model.replace("_", " ") if key.evaluator == BASELINE else ""
 
 
-def probes_section(
-    table: ProbeTable | None, panels: Sequence[Panel], above: Sequence[AboveUntrained]
+def section(
+    scores: Mapping[Key, Mapping[int | None, Value]], panels: Sequence[Panel], above: Sequence[AboveUntrained]
 ) -> Section | None:
-    """Figure 2: probe scores of every seed, before and after training, beside what needs no trained model."""
-    if table is None or not table.tasks:
+    """Probe scores of every seed, before and after training, with those of baselines."""
+    table = probe_table(scores)
+    if not table.tasks:
         return None
-    probes = [panel for panel in panels if panel.kind == SHOWN_ELSEWHERE]
-    adds = ["the best baseline that reads no trained state"] if baselines_of(table) else []
-    adds += ["the same encoder before training"] if any(UNSEEN in name for name in table.plain) else []
+    probes = [panel for panel in panels if panel.kind == PROBES]
+    rivals = ["the best baseline that reads no trained state"] if baselines_of(table) else []
+    rivals += ["the same encoder before training"] if any(UNSEEN in name for name in table.plain) else []
     text = "Micro-F1 of a linear classifier on the frozen encoder's states, in points."
-    if adds:
-        text += f" Only the points above {' and above '.join(adds)} can be due to training."
+    if rivals:
+        text += f" Only the points above {' and above '.join(rivals)} can be due to training."
     figures = (probe_figure(table, probes),) if probes else ()
     tables = (*((table_above(above),) if above else ()), _means(table), *papers_table(table.tasks))
-    return Section("probes", "Probes beside their baselines", (text, *sentences_above(above)), figures, tables=tables)
+    return Section("probes", "Probes and their baselines", (text, *sentences_above(above)), figures, tables=tables)
 
 
 def _means(table: ProbeTable) -> Table:
@@ -84,7 +85,7 @@ def _means(table: ProbeTable) -> Table:
 
 def papers_table(tasks: Sequence[str]) -> tuple[Table, ...]:
     """The papers' scores on the same tasks, to look at and no more: their corpus and protocol are others."""
-    cells = [cell for cell in published() if cell.checkpoint == "last" and cell.task in tasks]
+    cells = [cell for cell in read_published() if cell.checkpoint == "last" and cell.task in tasks]
     rows = []
     for task, corpus in dict.fromkeys((cell.task, cell.corpus) for cell in cells):
         shared = [cell for cell in cells if (cell.task, cell.corpus) == (task, corpus)]
@@ -112,27 +113,32 @@ def probe_figure(table: ProbeTable, panels: Sequence[Panel]) -> RowFigure:
     rows = tuple(_task_row(task, table, panels, axis, signs) for task in table.tasks)
     dots = tuple((*sign, name) for name, sign in signs.items())
     marks = (("ring", "ink", "before training"), *((("tick", "grey", "best baseline"),) if baselines else ()))
-    return RowFigure("Probe scores: one dot per training seed", rows, axis.ticks(range(0, 101, 20)), "micro-F1, points",
-                  (), (*dots, *marks), "best baseline" if baselines else "", name="probes")  # fmt: skip
+    return RowFigure(
+        "Probe scores: one dot per training seed",
+        rows,
+        axis.ticks(range(0, 101, 20)),
+        "micro-F1, points",
+        legend=(*dots, *marks),
+        note_head="best baseline" if baselines else "",
+        name="probes",
+    )
 
 
 def _task_row(
     task: str, table: ProbeTable, panels: Sequence[Panel], axis: Axis, signs: Mapping[str, tuple[str, str]]
 ) -> Row:
-    panels_of_task = [panel for panel in panels if panel.name.split(", ")[0] == task]
-    marks = [
-        mark for line, model in enumerate(signs) for mark in _probe(panels_of_task, model, line, axis, signs[model])
-    ]
+    of_task = [panel for panel in panels if panel.name.split(", ")[0] == task]
+    marks = [mark for line, model in enumerate(signs) for mark in _marks(of_task, model, line, axis, signs[model])]
     rivals = [(table.value[task, name], name) for name in baselines_of(table) if (task, name) in table.value]
     note = ""
     if rivals:
         best, name = max(rivals)
         marks.insert(0, Mark("tick", axis.at(best), 0, -1, "grey"))
         note = f"{name} {best:.0f}"
-    return Row(task, note, tuple(marks), lines=len(signs), described=_scores(panels_of_task))
+    return Row(task, note, tuple(marks), lines=len(signs), described=_scores(of_task))
 
 
-def _probe(panels: Sequence[Panel], model: str, line: int, axis: Axis, sign: tuple[str, str]) -> Iterator[Mark]:
+def _marks(panels: Sequence[Panel], model: str, line: int, axis: Axis, sign: tuple[str, str]) -> Iterator[Mark]:
     shape, colour = sign
     for panel in panels:
         values = panel.values[panel.of(model)] if model in panel.models else np.zeros(0)

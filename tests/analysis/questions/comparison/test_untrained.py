@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from analysis.comparison.untrained import above_untrained, baselines_above, sentences_above, table_above
+from analysis.questions.comparison.untrained import above_untrained, baselines_above, sentences_above, table_above
 from analysis.votes.scores.files import scores_of
 
 DIALOGUES = 30

@@ -21,8 +21,19 @@ from analysis.votes.scores.values import Key, Value
 
 PROBES, BASELINE, MAJORITY = "probe", "baseline", "majority"
 ALPHA = 0.05
-HEAD = ("task", "cells", "rivals", "surest cell", "hardest rival", "points above it", "at least (95 %)",
-        "p, as trained", "p, all tasks", "p, new seeds", "p, new seeds, all tasks")  # fmt: skip
+HEAD = (
+    "task",
+    "cells",
+    "rivals",
+    "surest cell",
+    "hardest rival",
+    "points above it",
+    "at least (95 %)",
+    "p, as trained",
+    "p, all tasks",
+    "p, new seeds",
+    "p, new seeds, all tasks",
+)
 CAPTION = (
     "Does a trained encoder beat everything untrained? Every cell (architecture at a checkpoint) against every "
     "baseline and untrained encoder: as trained, on other dialogues; and with new seeds"
@@ -59,11 +70,12 @@ class AboveUntrained:
 def above_untrained(scores: Scores) -> tuple[AboveUntrained, ...]:
     """Every probe task that has both trained encoders and rivals."""
     sides = _sides(scores)
-    here = [surest_as_trained(cells, rivals) for cells, rivals in sides.values()]
-    anew = [surest_anew(cells, rivals) for cells, rivals in sides.values()]
-    plain = [sum(not rival.architecture for rival in rivals) for _, rivals in sides.values()]
+    as_trained = [surest_as_trained(cells, rivals) for cells, rivals in sides.values()]
+    with_new_seeds = [surest_anew(cells, rivals) for cells, rivals in sides.values()]
+    baselines = [sum(not rival.architecture for rival in rivals) for _, rivals in sides.values()]
     seeds = [max(len(cell.values) for cell in cells) for cells, _ in sides.values()]
-    rows = zip(sides, here, _over_tasks(here), anew, _over_tasks(anew), plain, seeds, strict=True)
+    margins = (as_trained, _over_tasks(as_trained), with_new_seeds, _over_tasks(with_new_seeds))
+    rows = zip(sides, *margins, baselines, seeds, strict=True)
     return tuple(AboveUntrained(*row) for row in rows)
 
 
@@ -92,34 +104,34 @@ def baselines_above(scores: Scores) -> tuple[BaselineAbove, ...]:
         task: ([rival for rival in rivals if not rival.architecture], cells)
         for task, (cells, rivals) in _sides(scores).items()
     }
-    here = [
-        surest_as_trained(plain, [model for cell in cells for model in _as_they_are(cell)])
-        for plain, cells in sides.values()
+    as_trained = [
+        surest_as_trained(baselines, [model for cell in cells for model in _single_seeds(cell)])
+        for baselines, cells in sides.values()
     ]
-    anew = [surest_anew(plain, cells) for plain, cells in sides.values()]
-    rows = zip(sides, here, _over_tasks(here), anew, _over_tasks(anew), strict=True)
-    return tuple(BaselineAbove(*row) for row in rows)
+    with_new_seeds = [surest_anew(baselines, cells) for baselines, cells in sides.values()]
+    margins = (as_trained, _over_tasks(as_trained), with_new_seeds, _over_tasks(with_new_seeds))
+    return tuple(BaselineAbove(*row) for row in zip(sides, *margins, strict=True))
 
 
-def _as_they_are(cell: MeasuredModel) -> Iterator[MeasuredModel]:
+def _single_seeds(cell: MeasuredModel) -> Iterator[MeasuredModel]:
     """Every seed alone: one model has no spread over seeds."""
     for row, seed in enumerate(cell.seeds):
-        alone = slice(row, row + 1)
+        place = slice(row, row + 1)
         yield replace(
-            cell, name=f"{cell.name} ({seed})", seeds=(seed,), values=cell.values[alone], parts=cell.parts[alone]
+            cell, name=f"{cell.name} ({seed})", seeds=(seed,), values=cell.values[place], parts=cell.parts[place]
         )
 
 
 def _sides(scores: Scores) -> dict[str, tuple[list[MeasuredModel], list[MeasuredModel]]]:
     """Task -> cells and rivals; a task where they were not scored on the same dialogues is left out."""
-    found: dict[str, tuple[list[MeasuredModel], list[MeasuredModel]]] = {}
+    sides: dict[str, tuple[list[MeasuredModel], list[MeasuredModel]]] = {}
     for task, rows in _by_task(scores).items():
         dialogues = {value.clusters for seeds in rows.values() for value in seeds.values()}
         cells = [_measured(key, seeds) for key, seeds in rows.items() if _is_cell(key)]
         rivals = [_measured(key, seeds) for key, seeds in rows.items() if not _is_cell(key)]
         if cells and rivals and len(dialogues) == 1:
-            found[task] = cells, rivals
-    return found
+            sides[task] = cells, rivals
+    return sides
 
 
 def _by_task(scores: Scores) -> dict[str, dict[Key, Mapping[int | None, Value]]]:
@@ -128,14 +140,14 @@ def _by_task(scores: Scores) -> dict[str, dict[Key, Mapping[int | None, Value]]]
     probes = [key for key in sorted(scores.values) if key.evaluator == PROBES and not scores.perturbed(key)]
     for key in probes:
         first.setdefault(key.task, key)
-    found: dict[str, dict[Key, Mapping[int | None, Value]]] = {}
+    rows: dict[str, dict[Key, Mapping[int | None, Value]]] = {}
     for key, seeds in scores.values.items():
-        like = first.get(key.task)
-        if like is None or key.evaluator not in (PROBES, BASELINE) or key.condition != like.condition:
+        model_key = first.get(key.task)
+        if model_key is None or key.evaluator not in (PROBES, BASELINE) or key.condition != model_key.condition:
             continue
-        if key.rater == like.rater or (key.evaluator == BASELINE and key.rater == MAJORITY):
-            found.setdefault(key.task, {})[key] = seeds
-    return found
+        if key.rater == model_key.rater or (key.evaluator == BASELINE and key.rater == MAJORITY):
+            rows.setdefault(key.task, {})[key] = seeds
+    return rows
 
 
 def _is_cell(key: Key) -> bool:
@@ -151,63 +163,72 @@ def _measured(key: Key, seeds: Mapping[int | None, Value]) -> MeasuredModel:
     return MeasuredModel(label, architecture, names, values, parts)
 
 
-def table_above(found: Sequence[AboveUntrained]) -> Table:
+def table_above(tasks: Sequence[AboveUntrained]) -> Table:
     """A line for each task."""
-    return Table(HEAD, tuple(_row(task) for task in found), CAPTION)
+    return Table(HEAD, tuple(map(_cells, tasks)), CAPTION)
 
 
-def _row(one: AboveUntrained) -> tuple[str, ...]:
-    if (m := one.here) is None:
-        return (one.task, *["-"] * (len(HEAD) - 1))
+def _cells(task: AboveUntrained) -> tuple[str, ...]:
+    if (margin := task.here) is None:
+        return (task.task, *["-"] * (len(HEAD) - 1))
     return (
-        one.task, str(m.cells), str(m.rivals), m.cell, m.rival, f"{m.difference:+z.1f}", f"{m.low:+z.1f}", p_value(m.p),
-        p_value(one.p_here), p_value(one.anew.p if one.anew else None), p_value(one.p_anew),
-    )  # fmt: skip
+        task.task,
+        str(margin.cells),
+        str(margin.rivals),
+        margin.cell,
+        margin.rival,
+        f"{margin.difference:+z.1f}",
+        f"{margin.low:+z.1f}",
+        p_value(margin.p),
+        p_value(task.p_here),
+        p_value(task.anew.p if task.anew else None),
+        p_value(task.p_anew),
+    )
 
 
-def sentences_above(found: Sequence[AboveUntrained]) -> Iterator[str]:
+def sentences_above(tasks: Sequence[AboveUntrained]) -> Iterator[str]:
     """What may be claimed of new seeds, how many it takes, then what may be claimed of the encoders as trained."""
-    tested = [task for task in found if task.here is not None]
+    tested = [task for task in tasks if task.here is not None]
     if tested:
-        yield from (*_with_new_seeds(found, tested), *_seeds_wanting(tested), *_as_trained(found))
+        yield from (*_with_new_seeds(tasks, tested), *_seeds_needed(tested), *_as_trained(tasks))
 
 
-def claims_above(found: Sequence[AboveUntrained]) -> Iterator[str]:
+def claims_above(tasks: Sequence[AboveUntrained]) -> Iterator[str]:
     """The claims alone: of new seeds, and of the encoders as trained; nothing where no task was asked."""
-    tested = [task for task in found if task.here is not None]
+    tested = [task for task in tasks if task.here is not None]
     if tested:
-        yield from (*_with_new_seeds(found, tested), *_as_trained(found))
+        yield from (*_with_new_seeds(tasks, tested), *_as_trained(tasks))
 
 
-def _with_new_seeds(found: Sequence[AboveUntrained], tested: Sequence[AboveUntrained]) -> Iterator[str]:
-    tasks, rivals, shown = count(len(found), "probe task"), _rivals(tested[0]), [t.task for t in found if t.shown]
-    if shown:
+def _with_new_seeds(tasks: Sequence[AboveUntrained], tested: Sequence[AboveUntrained]) -> Iterator[str]:
+    total, rivals, names = count(len(tasks), "probe task"), _rivals(tested[0]), [t.task for t in tasks if t.shown]
+    if names:
         yield (
-            f"With new seeds, a trained encoder beats {rivals} on {len(shown)} of {tasks} ({', '.join(shown)}): more "
+            f"With new seeds, a trained encoder beats {rivals} on {len(names)} of {total} ({', '.join(names)}): more "
             "than half of its trainings do."
         )
     elif any(task.seeds > 1 for task in tested):
-        yield f"With new seeds, a trained encoder is shown to beat {rivals} on none of {tasks}."
+        yield f"With new seeds, a trained encoder is shown to beat {rivals} on none of {total}."
 
 
-def _as_trained(found: Sequence[AboveUntrained]) -> Iterator[str]:
-    shown = [task.task for task in found if task.shown_as_trained]
-    names = f" ({', '.join(shown)})" if shown else ""
-    yield f"With the same seeds on new dialogues, that is shown on {len(shown) or 'none'} of the tasks{names}."
+def _as_trained(tasks: Sequence[AboveUntrained]) -> Iterator[str]:
+    names = [task.task for task in tasks if task.shown_as_trained]
+    in_brackets = f" ({', '.join(names)})" if names else ""
+    yield f"With the same seeds on new dialogues, that is shown on {len(names) or 'none'} of the tasks{in_brackets}."
 
 
-def _seeds_wanting(tested: Sequence[AboveUntrained]) -> Iterator[str]:
+def _seeds_needed(tested: Sequence[AboveUntrained]) -> Iterator[str]:
     """How many seeds it takes, where no task has enough."""
     cells = min(task.here.cells for task in tested if task.here)
-    seeds, wanted = max(task.seeds for task in tested), seeds_to_claim(cells)
-    if seeds < wanted:
+    seeds, least = max(task.seeds for task in tested), seeds_to_claim(cells)
+    if seeds < least:
         need = "needs" if cells == 1 else "need"
-        yield f"{count(seeds, 'seed')} cannot show it: {count(cells, 'trained encoder')} {need} {wanted} seeds."
+        yield f"{count(seeds, 'seed')} cannot show it: {count(cells, 'trained encoder')} {need} {least} seeds."
 
 
-def _rivals(one: AboveUntrained) -> str:
+def _rivals(task: AboveUntrained) -> str:
     """What had to be beaten, and what was not there to be."""
-    encoders = one.here.rivals - one.baselines if one.here else 0
-    if not one.baselines:
+    encoders = task.here.rivals - task.baselines if task.here else 0
+    if not task.baselines:
         return "every untrained encoder (there are no baselines)"
     return "every baseline and untrained encoder" if encoders else "every baseline (no untrained encoder was probed)"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from analysis.comparison.answer import answer
-from analysis.comparison.verdicts import verdicts
 from analysis.notebook import compare, variance
+from analysis.questions.comparison.answer import answer
+from analysis.questions.comparison.verdicts import verdicts
 from analysis.votes.scores.study_panels import shortened
 from analysis.votes.study import read_study
 from dialogue.cards import LONGEST, Card, TaskCard

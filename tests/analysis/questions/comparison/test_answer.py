@@ -1,19 +1,21 @@
-"""Rank flips and generalisability of architectures and seeds: outside truth, a slow twin, simulations."""
+"""Rank flips, generalisability and the seeds that certainty costs: outside truth, a slow twin, simulations."""
 
+import doctest
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 
-from analysis.comparison.orders import between_architectures, between_seeds, orders
+from analysis.questions.comparison import answer
+from analysis.questions.comparison.answer import between_architectures, between_seeds, orders, seeds_needed
 from analysis.stats.components import components, terms_of
 from analysis.stats.d_study import design, study_sizes
 from analysis.votes.long_tables import NESTED
 from analysis.votes.scores.panel import Panel, System
 
-GOLDEN = Path(__file__).parents[2] / "golden"
+GOLDEN = Path(__file__).parents[3] / "golden"
 
 
 def panel(scores):
@@ -107,3 +109,19 @@ def test_re_runs_flip_as_often_as_predicted(seeds, studies):
         noise = np.sqrt(0.25 / chosen.sum())
         assert abs(flipped[chosen].mean() - predicted[chosen].mean()) < 0.03 + 2 * noise
     assert np.mean(inside) > 0.92
+
+
+def test_examples_in_the_docstrings():
+    assert doctest.testmod(answer).failed == 0
+
+
+@pytest.mark.parametrize(("sd", "margin"), [(1.0, 1.0), (5.0, 2.0), (0.3, 1.0)])
+def test_the_seeds_are_the_fewest_that_do(sd, margin):
+    n = seeds_needed(sd, margin)
+    assert t.ppf(0.975, n - 1) * sd / n**0.5 <= margin
+    assert n == 2 or t.ppf(0.975, n - 2) * sd / (n - 1) ** 0.5 > margin
+
+
+def test_what_cannot_be_reached_or_known_is_none():
+    assert seeds_needed(float("nan"), 1.0) is None
+    assert seeds_needed(1e6, 0.001) is None

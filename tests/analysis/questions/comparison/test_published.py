@@ -5,10 +5,10 @@ import doctest
 
 import pytest
 
-from analysis.comparison import published
-from analysis.comparison.published import difficulty_groups
+from analysis.questions.comparison import published
+from analysis.questions.comparison.published import difficulty_groups
 
-SCORES = published.published()
+SCORES = published.read_published()
 
 
 def test_examples_in_the_docstrings():

@@ -57,7 +57,7 @@ def sd_from_printed(printed: float) -> float:
     return 10 * math.sqrt(printed)
 
 
-def published() -> list[Published]:
+def read_published() -> list[Published]:
     """Every cell of the papers' logistic-regression tables."""
     with TABLE.open(encoding="utf-8", newline="") as handle:
         rows = list(csv.DictReader(handle))
@@ -94,6 +94,6 @@ def difficulty_groups(scores: Sequence[Published], *, checkpoint: str = "best_bl
         if score.corpus == "multiwoz" and score.checkpoint == checkpoint:
             cells.setdefault((score.model, group_of[score.task]), {})[score.task] = score.f1
     return [
-        DifficultyGroup(model, group, tuple(sorted(found)), fmean(found.values()), stdev(found.values()))
-        for (model, group), found in cells.items()
+        DifficultyGroup(model, group, tuple(sorted(f1)), fmean(f1.values()), stdev(f1.values()))
+        for (model, group), f1 in cells.items()
     ]
