@@ -30,10 +30,14 @@ class Unclear(InputError):
 
     >>> str(Unclear("Two columns may hold the choice.", {"--columns": "choice=q1"}, {"--columns": "choice=q2"}))
     'Two columns may hold the choice. Add one of: --columns choice=q1, or --columns choice=q2'
+
+    `results` says what each way gives. `conditional`: a way holds only under a condition that the sentence states.
     """
 
-    def __init__(self, sentence: str, *ways: Mapping[str, str], results: Sequence[str] = ()) -> None:
-        self.sentence, self.ways, self.results = sentence, ways, results
+    def __init__(
+        self, sentence: str, *ways: Mapping[str, str], results: Sequence[str] = (), conditional: bool = False
+    ) -> None:
+        self.sentence, self.ways, self.results, self.conditional = sentence, ways, results, conditional
         typed = [typed_options(way) for way in ways]
         if results:
             typed = [f"{way} ({result})" if result else way for way, result in zip(typed, results, strict=True)]

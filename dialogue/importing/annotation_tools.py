@@ -189,11 +189,19 @@ def known_argilla(names: Iterable[str]) -> bool:
 
 # Potato
 
+FIRST_VERSION = ":::"  # between schema and label
+
 
 def with_labels(table: RawTable, _columns: Mapping[str, str]) -> RawTable:
-    """A table as it is; of lines the answers under `labels` as columns."""
+    """A table, whose marks version 1 has under `schema:::label`; of lines the answers under `labels` as columns."""
     if "labels" not in table.names:
-        return table
+        marks = {
+            name: [bool(cell) and cell.lower() not in ("false", "0") for cell in table.text(name)]
+            for name in table.names
+            if FIRST_VERSION in name
+        }
+        columns = {name.replace(FIRST_VERSION, "."): marks.get(name, cells) for name, cells in table.columns.items()}
+        return replace(table, columns=columns)
     rows = [{**row, **flat(row.get("labels") or {})} for _, row in table.rows()]
     return replace(table, columns=from_rows(table.path, rows).columns)
 
@@ -244,7 +252,10 @@ def dotted_choice(name: str, _value: Any) -> str | None:
 
 def known_potato(names: Iterable[str]) -> bool:
     """Whether these columns are Potato's."""
-    return {"instance_id", "user_id"} <= set(names)
+    columns = set(names)
+    return {"instance_id", "user_id"} <= columns or (
+        {"instance_id", "user"} <= columns and any(FIRST_VERSION in name for name in columns)
+    )
 
 
 # Mechanical Turk

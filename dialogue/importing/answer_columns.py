@@ -14,6 +14,7 @@ from dialogue.importing.columns import (
     BETTER_WORDS,
     LIKELY,
     NEGATIVE,
+    RIVALS,
     TwoColumns,
     by_plain_name,
     commonest,
@@ -27,6 +28,7 @@ from dialogue.importing.naming import IGNORED, typed_names
 from dialogue.importing.order import speaks_of_order
 from dialogue.importing.questions import MOST_QUESTIONS, QUESTIONS
 from dialogue.importing.recognising import refuse_scores_of_sides, unknown_table
+from dialogue.importing.scores_of_sides import ask_about_numbers
 from dialogue.importing.words import FLAGS, NUMBER, is_missing, is_tie, one_name, spoken, winner_named
 from dialogue.judges import is_judge_name
 from dialogue.tables.table import RawTable
@@ -37,10 +39,7 @@ RULE_OF_TOOL = "the answer of"
 WON_EVERY_ROW = "the winner won every row"
 WINS = {"win", "wins", "won", "winner", "better", "good"}
 OUTCOMES = {*WINS, "loss", "losses", "lose", "loses", "lost", "loser", "worse", "bad"}
-RIVALS = (  # columns of the two systems whose names say which of them is meant
-    ("model", "system", "candidate", "ours", "challenger", "player", "treatment", "test"),
-    ("opponent", "baseline", "reference", "rival", "other_model", "other_system", "theirs", "against", "control"),
-)
+NO_SYSTEMS = {"pair", "item", "rater", *LIKELY["pair"], *LIKELY["rater"]}  # columns that name none
 NO_CHOICE = {"left", "right", "source", "kind", "status", "position", "order"}
 ABOUT_ANSWERS = {"confidence", "margin", "score", "time", "seconds", "reason", "rationale", "type", "count",
                  "tie", "ties", "prob", "probability", "certainty", "comment", "explanation", "id", "n",
@@ -79,9 +78,11 @@ def choice_of_tool(table: RawTable, rule: ChoiceRule, question: str) -> str:
     if len(columns) > 1:
         if any(shared and _holds_numbers(table, two.a) and _holds_numbers(table, two.b)
                for shared, two in twins(columns)):  # fmt: skip
-            raise InputError(
+            raise Unclear(
                 f"{table.path}: {' and '.join(columns[:4])} hold numbers, a rating of each response. Keep them in a "
-                "CSV file with the systems, and compare them by python -m analysis ratings."
+                "CSV file with the systems, and compare them by python -m analysis ratings. To count the higher one "
+                "as a vote, say so.",
+                *({"--columns": typed_names([("scores", f"{two.a}|{two.b}")])} for shared, two in twins(columns)),
             )
         raise Unclear(
             f"{sentence} Several questions are analysed one by one and never pooled.",
@@ -128,6 +129,7 @@ def add_answers(
     _ask_about_names(table, free, systems)
     _refuse_pairs_of_texts(table)
     refuse_scores_of_sides(table)
+    ask_about_numbers(table, systems)
     raise unknown_table(table, "choice")
 
 
@@ -332,9 +334,11 @@ def _open_flag(table: RawTable, name: str, systems: TwoColumns | None) -> Unclea
     who = f"response {side}" if side in ("a", "b") else side
     return Unclear(
         f"{table.path} has no column 'choice', which every vote needs. {name!r} seems to say whether {who} is {means}.",
-        *({"--columns": typed_names([("choice", name)]), "--values": values}
-          for values in ((straight, turned) if is_doubtful else (straight,))),
-    )  # fmt: skip
+        *(
+            {"--columns": typed_names([("choice", name)]), "--values": values}
+            for values in ((straight, turned) if is_doubtful else (straight,))
+        ),
+    )
 
 
 # Asked
@@ -397,6 +401,12 @@ def _ask_whose_outcomes(table: RawTable, name: str) -> None:
     if len(a) == len(b) == 1:
         columns = typed_names([("choice", name), ("system_a", a[0]), ("system_b", b[0])])
         raise Unclear(f"{sentence} If it is that of {a[0]}:", {"--columns": columns, "--values": values})
+    if {plain_name(column) for column in table.names if column != name} <= NO_SYSTEMS:
+        raise Unclear(
+            f"{sentence} If all rows are the outcome of the same system, it is a:",
+            {"--columns": typed_names([("choice", name)]), "--values": values},
+            conditional=True,
+        )
     raise InputError(f"{sentence} Add: --columns choice={name},system_a=...,system_b=... --values {values}")
 
 

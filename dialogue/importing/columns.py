@@ -22,7 +22,7 @@ Kind = Literal["letters", "places"]
 FIELDS = (
     *("pair", "rater", "choice", "worse", "left", "right", "swapped", "left_text", "submitted", "seconds"),
     *("submission", "status"),
-    *("system_a", "system_b", "item", "dialogue", "source", "question", "ranks"),
+    *("system_a", "system_b", "item", "dialogue", "source", "question", "ranks", "scores"),
 )
 BETTER_WORDS = {"better", "prefer", "preferred", "best", "preference", "winner", "prefers"}
 LIKELY = {
@@ -37,7 +37,7 @@ LIKELY = {
 }  # fmt: skip
 ANSWER_WORDS = {*BETTER_WORDS, "choice", "pick", "vote", "verdict", "judgement", "judgment", "chosen", "selected",
                 "prediction", "predicted"}  # fmt: skip
-NEGATIVE = {"worse", "worst", "loser", "rejected", "dispreferred", "lost", "least", "inferior"}
+NEGATIVE = {"worse", "worst", "loser", "rejected", "dispreferred", "lost", "least", "inferior", "weaker", "losing"}
 # Words that turn the rest of a name round, or may: `not_preferred`, `second_best`, `Which do you like less?`
 TURNING = {"not", "no", "non", "never", "isnt", "t", "without", "less", "second", "avoid", "avoided", "anti", "against"}
 TURNED = re.compile(r"(un|non|dis)(prefer|chosen|select|lik|favou?r|swap|flip|switch|revers|invert|turn)\w*")
@@ -50,8 +50,12 @@ TEXT_WORDS = {"response", "text", "answer", "output", "completion", "reply", "me
 NO_SYSTEM = {"score", "scores", "rating", "rank", "seed", "length", "tokens", "cost", "id", "time", "url", "role",
              "seconds", "metadata", "logprob", "position", "pos", "prob", "winner", "wins", "loser", "better",
              "worse", "params", "size", "price", "tie", "n", "count", "counts", "votes", "elo"}  # fmt: skip
+RIVALS = (  # columns of the two systems whose names say which of them is meant
+    ("model", "system", "candidate", "ours", "challenger", "player", "treatment", "test"),
+    ("opponent", "baseline", "reference", "rival", "other_model", "other_system", "theirs", "against", "control"),
+)
 SIDES: Mapping[Kind, tuple[tuple[str, str], ...]] = {
-    "letters": (("a", "b"), ("1", "2"), ("first", "second"), ("one", "two"), ("0", "1")),
+    "letters": (("a", "b"), ("1", "2"), ("first", "second"), ("1st", "2nd"), ("one", "two"), ("0", "1")),
     "places": (("left", "right"), ("top", "bottom"), ("upper", "lower")),
 }
 PREFIX = re.compile(r"^(?:input|fields|metadata|data|meta)\.", re.IGNORECASE)

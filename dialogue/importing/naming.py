@@ -76,7 +76,7 @@ def typed_names(names: Iterable[tuple[str, str]]) -> str:
     >>> typed_names([("a", "left"), ("tie", "Same, really")])
     'a=left,tie="Same, really"'
     """
-    return ",".join(f"{ours}={_quoted(theirs)}" for ours, theirs in names)
+    return ",".join(f"{ours}={quoted_name(theirs)}" for ours, theirs in names)
 
 
 def joined_options(options: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
@@ -104,7 +104,8 @@ def restated(typed: str, text: str, option: str) -> str:
     return typed_names([*(pair for pair in parse_names(typed, option) if pair[at] not in replaced), *again])
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """A name as it stands in what is typed."""
     if name and name == name.strip() and not set(name) & set(",\"'"):
         return name
     return f'"{name}"' if '"' not in name else f"'{name}'"
@@ -144,6 +145,6 @@ def said_no_vote(word: str) -> str:
     >>> print(said_no_vote("I don't know"))
     --values "I don't know=-"
     """
-    text = f"{_quoted(word)}=-" if "," in word else f"{word}=-"
+    text = f"{quoted_name(word)}=-" if "," in word else f"{word}=-"
     quoted = shlex.quote(text) if set(text) & set('"$`!') else f'"{text}"'
     return f"--values {quoted}"

@@ -10,19 +10,31 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import ANSWER_WORDS, LIKELY, SYSTEM_WORDS, by_plain_name, holds_systems, plain_name
+from dialogue.importing.columns import (
+    ANSWER_WORDS,
+    LIKELY,
+    SYSTEM_WORDS,
+    by_plain_name,
+    holds_systems,
+    plain_name,
+    system_columns,
+    twins,
+)
+from dialogue.importing.judged import with_source
 from dialogue.importing.naming import IGNORED, typed_names
 from dialogue.importing.words import NUMBER, is_missing
 from dialogue.tables.table import RawTable, cell_text, from_rows
 
 RANK = re.compile(r"^rank[_ .](.+)$|^(.+?)(?:[_ .]|(?<=\d))rank$", re.IGNORECASE)
 OPTION = re.compile(r"^(?:option|choice|candidate|item|system|model)[_ ]?(?:\d+|[a-h])$", re.IGNORECASE)
+ORDINALS = ("1st", "2nd", "3rd", "4th", "5th", "first", "second", "third", "fourth", "fifth")
+ORDINAL = re.compile(rf"({'|'.join(ORDINALS[:5])}|(?:{'|'.join(ORDINALS)})(?=_))(?:_(?:place|rank|choice|best))?")
 ORDERED = ("ranking", "ranked", "order", "ranks", "ordering", "rank_order", "preference_order")
 ITEMS = ("item", "item_id", "pair", "question_id", "prompt_id", "id", "task")
 RATERS = ("rater", "worker", "worker_id", "workerid", "annotator", "user", "user_id", "participant", "judge")
@@ -42,12 +54,13 @@ class Apart:
 def taken_apart(table: RawTable, stated: Mapping[str, str]) -> Apart | None:
     """The rankings of a table as pairs; None where it holds none."""
     plain = {plain_name(name): name for name in table.names}
-    if "ranks" in stated:
+    if "ranks" in stated and not _numbers_of_two(table, stated):
         return _apart(table, stated, plain, _by_columns(table, stated["ranks"]), "ranks")
-    if {"choice", "worse"} & {*stated, *plain}:
+    if {"choice", "worse", "scores", "ranks"} & {*stated} or {"choice", "worse"} & {*plain}:
         return None
     leaves = by_plain_name(table.names)
     ranks = {(match[1] or match[2]): name for name in table.names if (match := RANK.match(name))}
+    ranks = ranks or {str(place): name for name in table.names if (place := _place_named(name))}
     options = [name for name in table.names if OPTION.match(name)]
     if {"best", "worst"} <= plain.keys() and (options or not holds_systems(table, plain["best"], plain["worst"])):
         kind, decided = "best and worst", lambda where, row: _best_worst(where, row, plain, options)
@@ -62,11 +75,29 @@ def taken_apart(table: RawTable, stated: Mapping[str, str]) -> Apart | None:
         order := next((leaves[name] for name in _names_of_orders(leaves) if _holds_orders(table, leaves[name])), "")
     ) != "":
         side_columns = {leaf: name for leaf, name in leaves.items() if SYSTEM_WORDS & {*leaf.split("_")}}
-        kind, decided = "rankings", lambda where, row: _ordered(where, row, order, side_columns)
+        two = system_columns(table, stated)
+        sides = [] if two is None else [two.a, two.b]
+        kind, decided = "rankings", lambda where, row: _ordered(where, row, order, side_columns, sides)
     else:
         _ask_about_ranks(table)
         return None
     return _apart(table, stated, plain, decided, kind)
+
+
+def _numbers_of_two(table: RawTable, stated: Mapping[str, str]) -> bool:
+    """Whether `ranks=losses_a|losses_b` names a number of each of the two systems that other columns name."""
+    names = [name.strip() for name in stated["ranks"].split("|")]
+    return (
+        bool(twins(names))
+        and not _columns_of_systems(table, names)
+        and system_columns(table, {**stated, "ranks": "", "lower": names[0], "upper": names[-1]}) is not None
+    )
+
+
+def _place_named(name: str) -> int:
+    """The rank in `1st`, `2nd place` or `third_choice`; 0 where there is none. `first` alone may be the one shown."""
+    match = ORDINAL.fullmatch(plain_name(name))
+    return (ORDINALS.index(match[1]) % 5 + 1) if match else 0
 
 
 def _hold_numbers(table: RawTable, names: Iterable[str]) -> bool:
@@ -141,9 +172,10 @@ def _ask_about_ranks(table: RawTable) -> None:
 
 def _apart(table: RawTable, stated: Mapping[str, str], plain: Mapping[str, str], decided: Any, kind: str) -> Apart:
     item, rater = _named("item", ITEMS, stated, plain), _named("rater", RATERS, stated, plain)
+    table, source = with_source(table, [item, rater], "" if "source" in stated else plain.get("source", ""))
     rows, lines, lone = [], [], 0
     for number, (where, row) in enumerate(table.rows()):
-        who = {"rater": cell_text(row[rater])} if rater else {}
+        who = {field: cell_text(row[name]) for field, name in (("rater", rater), ("source", source)) if name}
         name = cell_text(row[item]) if item else f"answer {number + 1}"
         pairs = list(decided(where, row))
         lone += not pairs
@@ -207,9 +239,20 @@ def _refuse_doubtful_zero(table: RawTable, ranks: Mapping[str, str]) -> None:
         )
 
 
-def _ordered(where: str, row: Mapping[str, Any], order: str, columns: Mapping[str, str]) -> Iterator[Compared]:
+def _numbered(row: Mapping[str, Any], order: str, names: Sequence[str]) -> Any:
+    """The ranking, with names for `[2, 1]`: two ranks, or two numbers of responses from the best, say the same."""
+    numbers = [name for place in _places(row[order]) for name in place]
+    if len(names) != 2 or sorted(numbers) not in (["0", "1"], ["1", "2"]):
+        return row[order]
+    systems = [cell_text(row[name]).strip() for name in names]
+    return systems if numbers[0] < numbers[1] else systems[::-1]
+
+
+def _ordered(
+    where: str, row: Mapping[str, Any], order: str, columns: Mapping[str, str], sides: Sequence[str] = ()
+) -> Iterator[Compared]:
     """`A > B = C`: from the best, equals joined by =; `model_a` is what the column of that name holds."""
-    cell = row[order]
+    cell = _numbered(row, order, sides)
     places = [[cell_text(row[columns[plain_name(name)]]).strip() if plain_name(name) in columns else name
                for name in place] for place in _places(cell)]  # fmt: skip
     systems = [name for place in places for name in place]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dialogue.errors import InputError, Unclear
 from dialogue.importing.columns import plain_name
 from dialogue.importing.naming import IGNORED
-from dialogue.importing.scores_of_sides import one_row_a_system
+from dialogue.importing.scores_of_sides import one_row_a_system, ways_to_score, ways_to_score_rows
 from dialogue.importing.tools import TOOLS
 from dialogue.importing.words import spoken
 from dialogue.tables.table import RawTable
@@ -16,7 +16,7 @@ SCORES = ("score", "rating", "likert", "stars", "grade", "points")
 SYSTEMS = ("system", "model", "bot", "assistant", "agent")
 
 
-class OnScale(InputError):
+class OnScale(Unclear):
     """A table that holds ratings on a scale and no votes."""
 
 
@@ -45,7 +45,7 @@ def recognised(table: RawTable, stated: Mapping[str, str]) -> str:
         )
     if tools:
         return tools[0]
-    if not {"choice", "worse"} & {*columns, *stated}:
+    if not {"choice", "worse", "scores"} & {*columns, *stated}:
         refuse_no_votes(table)
     return "plain"
 
@@ -68,9 +68,11 @@ def refuse_no_votes(table: RawTable) -> None:
             "add --wide key.csv to the command."
         )
     if is_rated(table):
+        ways = ways_to_score_rows(table)
         raise OnScale(
             f"{table.path} has no column 'choice', which every vote needs; its rows look like ratings on a scale. "
-            f"Compare them: python -m analysis ratings {table.path}"
+            f"Compare them: python -m analysis ratings {table.path}{' To count scores as votes, say so.' * bool(ways)}",
+            *ways,
         )
 
 
@@ -79,7 +81,8 @@ def refuse_scores_of_sides(table: RawTable) -> None:
     if one_row_a_system(table, {}) is not None:
         raise OnScale(
             f"{table.path} has no column 'choice', which every vote needs; each row scores both responses. Compare "
-            f"them: python -m analysis ratings {table.path}"
+            f"them: python -m analysis ratings {table.path} To count scores as votes, say so.",
+            *ways_to_score(table),
         )
 
 

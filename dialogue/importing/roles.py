@@ -41,6 +41,7 @@ from dialogue.importing.naming import IGNORED, typed_names
 from dialogue.importing.order import left_column, lone_side, order_suspects
 from dialogue.importing.questions import of_one_question
 from dialogue.importing.reading import Stated
+from dialogue.importing.scores_of_sides import BY_SCORE, with_answers_by_score
 from dialogue.importing.tools import Tool
 from dialogue.importing.words import is_tie, one_name
 from dialogue.tables.table import RawTable, from_rows
@@ -51,6 +52,7 @@ ORDER_FIELDS = ("right", "swapped")  # stated alone: a column of that name may m
 def with_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -> tuple[RawTable, Roles, str]:
     """The rows of the question that is asked for, with what every column of theirs holds."""
     stated = {ours: theirs for ours, theirs in stated_table.columns.items() if theirs != IGNORED}
+    by_score = next(((field, stated.pop(field)) for field in ("scores", "ranks") if field in stated), None)
     ignored = {ours for ours, theirs in stated_table.columns.items() if theirs == IGNORED}
     names, why = _names(table, tool, stated, ignored)
     table = _spread(table, names)
@@ -58,22 +60,27 @@ def with_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -> 
         if ours not in ("choice", "worse", "swapped") and theirs not in table.names:
             raise InputError(f"{table.path} has no column {theirs!r} (found: {', '.join(table.names)}).")
     refuse_twins(table, names.values())
-    if name != "plain" and not {"choice", "worse"} & names.keys():
+    if name != "plain" and by_score is None and not {"choice", "worse"} & names.keys():
         question = "" if stated_table.columns.get("question") else stated_table.question
         names["choice"] = choice_of_tool(table, tool.choice, question)
         refuse_unread(table, tool.choice, names["choice"])
         why["choice"] = f"{RULE_OF_TOOL} a {name} export"
     table, question = of_one_question(table, stated_table, names, ours=name != "plain")
-    table, systems = _winner_and_loser(table, names, why) if name == "plain" else (table, None)
+    table, systems = _winner_and_loser(table, names, why) if name == "plain" and not by_score else (table, None)
     systems = systems or _systems(table, name, tool, stated_table, names)
     if systems is None and "system_a" not in ignored:
         table, systems = _with_the_other_system(table, [name for name in table.names if name not in names.values()])
+    if by_score is not None:
+        field, columns = by_score
+        table, systems = with_answers_by_score(table, columns, systems, lower_wins=field == "ranks")
+        names["choice"], why["choice"] = BY_SCORE, f"the {'lower' if field == 'ranks' else 'higher'} of {columns}"
     if systems is not None:
         refuse_twins(table, (systems.a, systems.b))
         names = {
             ours: theirs for ours, theirs in names.items() if ours in stated or theirs not in (systems.a, systems.b)
         }
-    add_answers(table, names, why, systems, stated)
+    if by_score is None:
+        add_answers(table, names, why, systems, stated)
     if not {"choice", "worse"} & stated.keys():
         refuse_turned_question(table, names, systems)
     _add_likely(table, names, why, ignored, systems)

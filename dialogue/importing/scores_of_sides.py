@@ -8,10 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
-from dialogue.errors import InputError
-from dialogue.importing.columns import TwoColumns, leaf_name, plain_name, system_columns, twins
-from dialogue.importing.words import spoken
+from dialogue.errors import InputError, Unclear
+from dialogue.importing.columns import (
+    BETTER_WORDS,
+    LIKELY,
+    NEGATIVE,
+    RIVALS,
+    SYSTEM_WORDS,
+    TwoColumns,
+    by_plain_name,
+    is_turned,
+    leaf_name,
+    plain_name,
+    system_columns,
+    twins,
+)
+from dialogue.importing.naming import typed_names
+from dialogue.importing.words import NUMBER, is_missing, spoken
 from dialogue.tables.table import RawTable
 
 SIDES = ("system_a", "system_b")
@@ -32,11 +47,8 @@ def one_row_a_system(table: RawTable, stated: Mapping[str, str]) -> RawTable | N
     if systems is None or len(scores) != 1:
         return None
     (score,) = scores
-    if score.kind != systems.kind:
-        raise InputError(
-            f"{table.path}: {score.a} and {score.b} are scores of {_kind(score)}, and {systems.a} and {systems.b} name "
-            f"the systems by {_kind(systems)}. Name the systems of the scores: --columns system_a=...,system_b=..."
-        )
+    if _kind(score) != _kind(systems):
+        raise _other_kind(table, score, systems)
     sides = [(systems.a, score.a), (systems.b, score.b)]
     names = [name for name in table.names if name not in (systems.a, systems.b, score.a, score.b, "system", "score")]
     order = [(row, side) for row in range(len(table)) for side in (0, 1)]
@@ -48,6 +60,191 @@ def one_row_a_system(table: RawTable, stated: Mapping[str, str]) -> RawTable | N
     elif "item" not in names:
         columns["item"] = columns["pair"]
     return RawTable(table.path, columns, (), table.notes, places=tuple(table.place(row) for row, _ in order))
+
+
+# Scores as votes: `--columns scores=score_a|score_b`, the higher one wins; `ranks=`, the lower one
+
+SEVERAL = "|"  # between two columns
+SCORES_OF_PAIR, LONE_RESPONSE = "score_a|score_b", "a response without its partner"
+BY_SCORE = "the better by score"  # a column that is added
+CHOSEN = {*BETTER_WORDS, "chosen", "won", "win", "wins", "selected", "picked"}  # in the name of a flag
+MARKS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
+
+
+def ways_to_score(table: RawTable) -> list[dict[str, str]]:
+    """`scores=score_a|score_b` where the higher number is better; `ranks=` too where it may be the lower one."""
+    if len(columns := list(_scores_by_name(table).values())) == 2:
+        return _ways(table, columns, is_plain=True)
+    ways = [
+        _ways(table, [two.a, two.b], is_plain={*shared} <= SCORE_WORDS - {"rank"})
+        for shared, two in twins(table.names)
+        if {*shared} & SCORE_WORDS
+    ]
+    return [way for several in ways for way in several]
+
+
+def ways_to_score_rows(table: RawTable) -> list[dict[str, str]]:
+    """The same where two rows with a score each make a pair."""
+    columns = [name for name in table.names if plain_name(name) in SCORE_WORDS]
+    return [
+        way
+        for name in columns
+        if in_pairs(table, {"scores": name}) is not None
+        for way in _ways(table, [name], is_plain=True)
+    ]
+
+
+def _ways(table: RawTable, columns: Sequence[str], *, is_plain: bool) -> list[dict[str, str]]:
+    may_be_ranks = {cell for name in columns for cell in table.values(name)} <= {"1", "2", "1.0", "2.0"}
+    fields = ("scores", "ranks") if may_be_ranks or not is_plain else ("scores",)
+    return [{"--columns": typed_names([(field, SEVERAL.join(columns))])} for field in fields]
+
+
+def ask_about_numbers(table: RawTable, systems: TwoColumns | None) -> None:
+    """Two columns of numbers, one for each system, whose name does not say whether more is better."""
+    if systems is None:
+        return
+    for _, two in twins(name for name in table.names if name not in (systems.a, systems.b)):
+        cells = [*table.values(two.a), *table.values(two.b)]
+        if two.kind == systems.kind and len({*cells}) > 1 and all(NUMBER.fullmatch(cell) for cell in cells):
+            raise Unclear(
+                f"{table.path} has no column 'choice', which every vote needs. {two.a} and {two.b} hold a number for "
+                "each response. Does the higher number win (scores), or the lower one (ranks)?",
+                *_ways(table, [two.a, two.b], is_plain=False),
+            )
+
+
+def with_answers_by_score(
+    table: RawTable, stated: str, systems: TwoColumns | None, *, lower_wins: bool
+) -> tuple[RawTable, TwoColumns]:
+    """The table with a column that names the better of two by their scores; equal scores are a tie."""
+    names = [name.strip() for name in stated.split(SEVERAL)]
+    if len(names) != 2 or (missing := [name for name in names if name not in table.names]):
+        what = f"no column {missing[0]!r}" if len(names) == 2 else f"scores={stated}"
+        raise InputError(
+            f"{table.path}: {what}; two columns are expected, e.g. scores=score_a|score_b (found: "
+            f"{', '.join(table.names)})."
+        )
+    if systems is None or not twins(names):
+        parts = _systems_named(names, () if systems is None else (*table.values(systems.a), *table.values(systems.b)))
+        if not parts:
+            raise InputError(
+                f"{table.path}: nothing says which of {names[0]} and {names[1]} is the score of "
+                f"{systems and systems.a}. Name them as the systems are named."
+            )
+        first, second = (f"system of {name}" for name in names)
+        systems = TwoColumns(first, second, "letters", "by the names of the scores")
+        called = dict(zip((first, second), parts, strict=True))
+        table = table.with_columns(**{name: [system] * len(table) for name, system in called.items()})
+    for _, two in twins(names) if systems.family else ():
+        if _kind(two) != _kind(systems):
+            raise _other_kind(table, two, systems)
+        names = [two.b, two.a] if systems.turned else [two.a, two.b]
+    answers = []
+    for row, cells in enumerate(zip(*map(table.text, names), strict=True)):
+        if any(not cell or is_missing(cell) for cell in cells):
+            answers.append("")
+            continue
+        if not all(map(NUMBER.fullmatch, cells)):
+            raise InputError(
+                f"{table.place(row)}: {names[0]} and {names[1]} are {' and '.join(cells)}; numbers are expected."
+            )
+        gap = (float(cells[0]) - float(cells[1])) * (-1 if lower_wins else 1)
+        answers.append("tie" if gap == 0 else systems.a if gap > 0 else systems.b)
+    return table.with_columns(**{BY_SCORE: answers}), systems
+
+
+def _systems_named(names: Sequence[str], systems: Sequence[str]) -> tuple[str, ...]:
+    """`alpha` and `beta` of `annotations.alpha.score` and `annotations.beta.score`; empty where systems fit neither."""
+    if systems:
+        spelt = {plain_name(system): system for system in systems}
+        fits = [
+            [system for plain, system in spelt.items() if f"_{plain}_" in f"_{plain_name(name)}_"] for name in names
+        ]
+        return tuple(chain.from_iterable(fits)) if len(spelt) == 2 and [*map(len, fits)] == [1, 1] else ()
+    parts = [re.split(r"[.:]", name) for name in names]
+    different = [k for k, (a, b) in enumerate(zip(*parts, strict=False)) if a != b]
+    if len(parts[0]) != len(parts[1]) or len(different) != 1:
+        return tuple(names)
+    return tuple(part[different[0]] for part in parts)
+
+
+def in_pairs(table: RawTable, stated: Mapping[str, str]) -> tuple[RawTable, str] | None:
+    """One row a pair, where two rows with a system each make one, and whether `scores` or `ranks` say who won.
+
+    A flag says which response was chosen, or a rank; or the user names the column. None where the rows are not so.
+    """
+    plain = by_plain_name(table.names)
+    field = "ranks" if "ranks" in stated else "scores"
+    value = stated.get(field, "")
+    if is_mark := value not in table.names:
+        value, field = _mark(table)
+    if not value or {"choice", "worse"} & {*stated, *plain} or {*RIVALS[1]} & plain.keys():
+        return None
+    system = next(
+        (
+            name
+            for word, name in plain.items()
+            if SYSTEM_WORDS & {*word.split("_")} and not {*word.split("_")} - {*SYSTEM_WORDS, "name", "id"}
+        ),
+        next((plain[word] for word in NAMES if word in plain), ""),
+    )
+    pair = stated.get("pair") or next((plain[word] for word in ("pair", *LIKELY["pair"]) if word in plain), "")
+    if not (system and pair) or value in (system, pair):
+        return None
+    same = [pair, *(plain[word] for word in ("rater", *LIKELY["rater"], "source") if word in plain)]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for row, key in enumerate(zip(*map(table.text, dict.fromkeys(same)), strict=True)):
+        groups.setdefault(key, []).append(row)
+    systems = table.text(system)
+    if any(len(rows) > 2 or len({systems[row] for row in rows}) < len(rows) for rows in groups.values()):
+        return None
+    twos = [rows for rows in groups.values() if len(rows) == 2]
+    if len(twos) < max(1, 0.8 * len(groups)):
+        return None
+    two_columns = system_columns(table, {ours: theirs for ours, theirs in stated.items() if ours in SIDES})
+    used = [system, value, *([two_columns.a, two_columns.b] if two_columns else [])]
+    cells, systems = table.text(value), with_systems_of_places(table, {**stated, "system": ""}, system).text(system)
+    others = {name: table.text(name) for name in table.names if name not in used}
+    columns: dict[str, list[object]] = {
+        name: [table.columns[name][first] for first, _ in twos]
+        for name, texts in others.items()
+        if all(texts[first] == texts[second] for first, second in twos)
+    }
+    scores = [_scores(cells[first], cells[second], is_flag=is_mark and field == "scores") for first, second in twos]
+    for side, name in enumerate("ab"):
+        columns[f"system_{name}"] = [systems[rows[side]] for rows in twos]
+        columns[f"score_{name}"] = [two[side] for two in scores]
+    note = f"{len(table):,} rows of one response are {len(twos):,} pairs"
+    places = tuple(table.place(first) for first, _ in twos)
+    return RawTable(table.path, columns, (), (*table.notes, note), places=places), field
+
+
+def _scores(first: str, second: str, *, is_flag: bool) -> tuple[str, str]:
+    """Two scores; two flags as 1 and 0, and as nothing where they are equal: a tie, or no answer."""
+    if not is_flag:
+        return first, second
+    flags = [MARKS.get(cell.lower()) for cell in (first, second)]
+    return ("", "") if None in flags or flags[0] == flags[1] else (str(int(bool(flags[0]))), str(int(bool(flags[1]))))
+
+
+def _mark(table: RawTable) -> tuple[str, str]:
+    """The column that says of every response whether it was chosen (`scores`), or its rank; empty where none does."""
+    marks = []
+    for name in table.names:
+        words = {*plain_name(leaf_name(name)).split("_")}
+        cells = {word.lower() for word in table.values(name)}
+        if (
+            words & CHOSEN
+            and not words & NEGATIVE
+            and not is_turned(name)
+            and len(cells) == 2
+            and cells <= MARKS.keys()
+        ):
+            marks.append((name, "scores"))
+        if words == {"rank"} and cells == {"1", "2"}:
+            marks.append((name, "ranks"))
+    return marks[0] if len(marks) == 1 else ("", "")
 
 
 def _scores_by_name(table: RawTable) -> dict[str, str]:
@@ -71,14 +268,21 @@ def _one_row_a_name(table: RawTable, columns_of_systems: Mapping[str, str]) -> R
     return RawTable(table.path, columns, (), table.notes, places=tuple(table.place(row) for row, _ in order))
 
 
+def _other_kind(table: RawTable, score: TwoColumns, systems: TwoColumns) -> InputError:
+    return InputError(
+        f"{table.path}: {score.a} and {score.b} are scores of {_kind(score)}, and {systems.a} and {systems.b} name "
+        f"the systems by {_kind(systems)}. Name the systems of the scores: --columns system_a=...,system_b=..."
+    )
+
+
 def _kind(two: TwoColumns) -> str:
-    return "places" if two.kind == "places" else "letters"
+    return "places" if two.kind == "places" else "an order" if {"first", "1st"} & {*two.family} else "letters"
 
 
-def with_systems_of_places(table: RawTable, stated: Mapping[str, str]) -> RawTable:
+def with_systems_of_places(table: RawTable, stated: Mapping[str, str], column: str = "") -> RawTable:
     """The table, with the systems in place of sides where a row scores what stood at one side."""
     plain = {plain_name(leaf_name(name)): name for name in table.names}
-    name = stated.get("system") or next((plain[word] for word in NAMES if word in plain), "")
+    name = column or stated.get("system") or next((plain[word] for word in NAMES if word in plain), "")
     words = table.values(name) if name in table.names else ()
     meant = {word: spoken(word) for word in words}
     if not words or not all(

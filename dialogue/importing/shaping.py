@@ -19,9 +19,11 @@ from dialogue.importing.columns import (
     twins,
 )
 from dialogue.importing.naming import IGNORED, typed_names
+from dialogue.importing.order import speaks_of_order
 from dialogue.importing.rankings import taken_apart
 from dialogue.importing.reading import Stated
 from dialogue.importing.recognising import recognised, tools_known
+from dialogue.importing.scores_of_sides import LONE_RESPONSE, SCORES_OF_PAIR, in_pairs
 from dialogue.importing.tools import TOOLS
 from dialogue.importing.wide import melted
 from dialogue.importing.words import spoken
@@ -59,6 +61,11 @@ def shaped(table: RawTable, stated: Stated) -> Shaped:
     if not tools_known(table.names) and stated.tool in ("", "plain"):
         table = _two_systems_apart(flat_table(table))
     if not stated.tool:
+        if (apart := in_pairs(table, stated.columns)) is not None:
+            pairs, field_of_scores = apart
+            dropped = {LONE_RESPONSE: lone} if (lone := len(table) - 2 * len(pairs)) else {}
+            stated = replace(stated, columns={**stated.columns, field_of_scores: SCORES_OF_PAIR})
+            return Shaped(pairs, "plain", stated, "one row a response", dropped, read=len(pairs) + lone)
         if (ranked := taken_apart(table, stated.columns)) is not None:
             used = ("item", "rater", "ranks")
             unused = {ours: theirs for ours, theirs in stated.columns.items() if ours not in used}
@@ -73,10 +80,13 @@ def shaped(table: RawTable, stated: Stated) -> Shaped:
 
 
 def _two_systems_apart(table: RawTable) -> RawTable:
-    """`models: ["alpha", "beta"]` as two columns."""
+    """`models: ["alpha", "beta"]` as two columns, and the numbers of both, as in `scores: [5, 2]`."""
     for name, cells in table.columns.items():
+        if not all(isinstance(cell, list) and len(cell) == 2 for cell in cells):
+            continue
         is_systems = plain_name(leaf_name(name)).removesuffix("s") in SYSTEM_WORDS
-        if is_systems and all(isinstance(cell, list) and len(cell) == 2 for cell in cells):
+        holds_numbers = all(isinstance(part, int | float) for cell in cells for part in cell)
+        if is_systems or (holds_numbers and not speaks_of_order(name)):
             table = table.with_columns(**{f"{name}.{side}": [cell[side] for cell in cells] for side in (0, 1)})
     return table
 
@@ -129,7 +139,9 @@ def _one_column_a_rater(table: RawTable, stated: Stated, columns: list[str]) -> 
 
 def _counted(table: RawTable, stated: Stated) -> Shaped | None:
     """Counts of wins in place of votes: each becomes as many rows."""
-    if {"choice", "worse"} & {*stated.columns, *map(plain_name, table.names)}:
+    if {"choice", "worse", "scores", "ranks"} & {*stated.columns} or {"choice", "worse"} & {
+        *map(plain_name, table.names)
+    }:
         return None
     plain = {plain_name(leaf_name(name)): name for name in table.names}
     counts = [two for shared, two in twins(table.names) if shared and set(shared) <= COUNTS]

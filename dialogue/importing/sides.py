@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialogue.errors import InputError, Unclear
-from dialogue.importing.codes import ask_what_codes_mean, codes_of
 from dialogue.importing.columns import LeftColumn, TwoColumns, are_aligned, plain_name
 from dialogue.importing.meanings import (
     TIED,
@@ -20,6 +19,8 @@ from dialogue.importing.meanings import (
     Rows,
     Sides,
     Winners,
+    ask_what_codes_mean,
+    codes_of,
     same_text,
     tell_readings,
     word_meanings,
@@ -153,13 +154,22 @@ def _refuse_left_twice(rows: Rows, words: Mapping[str, Meaning], left_sides: Sid
                       for name, m in words.items()}  # fmt: skip
             typed = _typed_sides({name: m for name, m in places.items() if m.kind == "place"}, ("left", "right"))
             tell_readings(
-                rows, f"--values says that {word!r} is response {meaning.shown}, and the column {rows.roles.left.name} "
+                rows,
+                f"--values says that {word!r} is response {meaning.shown}, and the column {rows.roles.left.name} "
                 "says who stood on the left.",
-                [Alternative({"--values": typed}, _winners(rows, places, left_sides),
-                             "as the place, turned back by that column"),
-                 Alternative({"--columns": "left=-"}, _winners(rows, words, left_sides),
-                             "as the response, without that column")],
-            )  # fmt: skip
+                [
+                    Alternative(
+                        {"--values": typed},
+                        _winners(rows, places, left_sides),
+                        "as the place, turned back by that column",
+                    ),
+                    Alternative(
+                        {"--columns": "left=-"},
+                        _winners(rows, words, left_sides),
+                        "as the response, without that column",
+                    ),
+                ],
+            )
 
 
 def _are_letters_responses(
@@ -174,9 +184,10 @@ def _are_letters_responses(
     if systems is not None and systems.kind == "places":
         raise Unclear(
             f"{rows.table.path}: the answer {word!r} names a response, and the columns {systems.a} and {systems.b} do "
-            f"not say who was called A. If {systems.a} always was, say so; if the sides changed, name the columns of "
-            "A and B: --columns system_a=...,system_b=...",
-            {"--values": _typed_sides(met, ("a", "b"))},
+            f"not say who was called A. If {systems.a} or {systems.b} always was, say so; if the sides changed, name "
+            "the columns of A and B: --columns system_a=...,system_b=...",
+            *_both_assignments(met),
+            conditional=True,
         )
     if systems is not None and systems.turned:
         raise InputError(
@@ -213,10 +224,11 @@ def _are_letters_responses(
     if letters in ("place", "asked") or not _are_columns_called(systems, met):
         raise Unclear(
             f"{rows.table.path}: the answer {word!r} names the side that was shown, or a response, and nothing says "
-            f"who stood on the left. If {systems.a} always was {_first_word(met)!r}, say so by --values. If the sides "
-            "changed, name the column that tells which response was on the left: --columns left=...; without one, "
-            "nobody can say who won.",
-            {"--values": _typed_sides(met, ("a", "b"))},
+            f"who stood on the left. If {systems.a} always was {_first_word(met)!r}, or always the other, say so "
+            "by --values. If the sides changed, name the column that tells which response was on the left: --columns "
+            "left=...; without one, nobody can say who won.",
+            *_both_assignments(met),
+            conditional=True,
         )
     return True
 
@@ -282,10 +294,10 @@ def _check_places(rows: Rows, words: Mapping[str, Meaning], left_sides: Sides) -
     if systems is not None and systems.kind == "places":
         return
     met = {word: meaning for word, meaning in words.items() if meaning.kind == "place"}
-    straight = {"--values": _typed_sides(met, ("a", "b"))}
+    straight, turned = _both_assignments(met)
     needs = [row for row, word in enumerate(rows.choice) if words[word].kind == "place"]
     if all(left_sides[row] is None for row in needs):
-        raise _nobody_knows_who_stood_there(rows, words, next(iter(met)), needs[0], straight)
+        raise _nobody_knows_who_stood_there(rows, words, next(iter(met)), needs[0], (straight, turned))
     if column is None or column.sure or systems is None:
         return
     if len({*zip(rows.a, rows.b, strict=True)}) > len({frozenset(two) for two in zip(rows.a, rows.b, strict=True)}):
@@ -302,7 +314,7 @@ def _check_places(rows: Rows, words: Mapping[str, Meaning], left_sides: Sides) -
 
 
 def _nobody_knows_who_stood_there(
-    rows: Rows, words: Mapping[str, Meaning], word: str, row: int, straight: Mapping[str, str]
+    rows: Rows, words: Mapping[str, Meaning], word: str, row: int, assignments: Sequence[Mapping[str, str]]
 ) -> InputError:
     systems, suspects = rows.roles.systems, rows.roles.suspects
     who = "" if systems is None else f" The columns {systems.a} and {systems.b} do not say it."
@@ -335,11 +347,17 @@ def _nobody_knows_who_stood_there(
         )
     return Unclear(
         f"{rows.place(row)}: choice is {word!r}, which names the side that was shown, and the file does not tell which "
-        f"response stood there.{who} If {first} always stood on the left, say so by --values (in import-votes also "
-        "--fixed-order). If the sides changed, name the column that tells which response was on the left (a or b): "
-        "--columns left=..., or left_text=... with --pairs. Without one, nobody can say who won.",
-        straight,
+        f"response stood there.{who} If {first} always stood on the left, or always the other, say so by --values (in "
+        "import-votes also --fixed-order). If the sides changed, name the column that tells which response was on the "
+        "left (a or b): --columns left=..., or left_text=... with --pairs. Without one, nobody can say who won.",
+        *assignments,
+        conditional=True,
     )
+
+
+def _both_assignments(met: Mapping[str, Meaning]) -> tuple[dict[str, str], dict[str, str]]:
+    """The words as the first response and the second, and the other way round."""
+    return {"--values": _typed_sides(met, ("a", "b"))}, {"--values": _typed_sides(met, ("b", "a"))}
 
 
 def _typed_sides(met: Mapping[str, Meaning], names: tuple[str, str]) -> str:

@@ -60,6 +60,7 @@ TOOLS = {
     ),
     "potato": Tool(
         columns={"pair": "instance_id", "rater": "user_id"},
+        instead={"rater": ("user",)},
         reshape=annotation_tools.with_labels,
         choice=annotation_tools.dotted_choice,
         known=annotation_tools.known_potato,

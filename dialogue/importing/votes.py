@@ -77,10 +77,11 @@ def _settled_at_once(table: RawTable, stated: Stated, doubt: Unclear) -> Unclear
     """The doubt, with ways that also settle what would be asked next, and what every way gives."""
     later: list[str] = []
     ways = _tried(table, stated, doubt, later, 2)
-    if not later or len(ways) > MOST_WAYS:
+    if len(ways) > MOST_WAYS or (doubt.results and not later):
         return doubt
-    sentence = f"{doubt.sentence} Then: {later[0]}. Every command below settles all of it."
-    return Unclear(sentence, *(way for way, _ in ways), results=[result for _, result in ways])
+    sentence = f"{doubt.sentence} Then: {later[0]}. Every command below settles all of it." if later else doubt.sentence
+    results = [result for _, result in ways]
+    return type(doubt)(sentence, *(way for way, _ in ways), results=results, conditional=doubt.conditional)
 
 
 def _tried(
@@ -92,7 +93,7 @@ def _tried(
         try:
             ways.append((way, _result(_judgements(table, stated.also(way)))))
         except Unclear as error:
-            if len(error.ways) < 2:  # only true under a condition, which its own sentence states
+            if error.conditional or len(error.ways) < 2:
                 ways.append((way, ""))
                 continue
             later.append(error.sentence.partition(". ")[0].removeprefix(f"{table.path}: ").rstrip("."))
@@ -227,11 +228,18 @@ def _settled(
     reading = Reading(form, number, columns_used, words, dict(dropped), tuple(notes), evidence=evidence)
     texts = [(rows.text_a[row], rows.text_b[row]) for row in counted] if roles.texts else []
     return Judgements(
-        table.take(counted), names, [LETTERS[winners.winner[row] or 0] for row in counted],
-        [pair[row] for row in counted], [left_sides[row] for row in counted],
-        [rows.a[row] for row in counted] if rows.a else (), [rows.b[row] for row in counted] if rows.b else (),
-        times, reading, name, texts,
-    )  # fmt: skip
+        table.take(counted),
+        names,
+        [LETTERS[winners.winner[row] or 0] for row in counted],
+        [pair[row] for row in counted],
+        [left_sides[row] for row in counted],
+        [rows.a[row] for row in counted] if rows.a else (),
+        [rows.b[row] for row in counted] if rows.b else (),
+        times,
+        reading,
+        name,
+        texts,
+    )
 
 
 def _confounded_sides(rows: Rows, winners: RowWinners, counted: Sequence[int]) -> str:

@@ -22,7 +22,7 @@ TIES = {
     *("about the same", "tie (bothbad)", "tie bothbad", "bothbad", "both equal", "equally good", "undecided"),
     *("no difference", "they are the same", "the same", "neutral", "a=b", "a = b", "equally bad", "similar", "even"),
 }
-LETTERS = ({"a", "1", "first", "one", "the first"}, {"b", "2", "second", "two", "the second"})
+LETTERS = ({"a", "1", "first", "1st", "one", "the first"}, {"b", "2", "second", "2nd", "two", "the second"})
 PLACES = (
     {"left", "top", "the left", "l", "upper", "arrowleft", "leftarrow"},
     {"right", "bottom", "the right", "r", "lower", "arrowright", "rightarrow"},
@@ -62,8 +62,8 @@ OF_ENGLISH = {
 WORD_OF = {word: english for english, words in OF_ENGLISH.items() for word in words.split()}
 WITHOUT_SPACES = re.compile("|".join(word for word in WORD_OF if not word.isascii()))  # the longer one stands first
 STRENGTH = re.compile(r"\b(is|was|are|much|slightly|significantly|clearly|a bit|a lot|somewhat|far|strongly)\b")
-BETTER = re.compile(r"\b(better|wins|win|won|preferred|prefer|i prefer|best|chosen)\b")
-WORSE = re.compile(r"\b(worse|loses|loser|lost|worst|rejected|dispreferred)\b")
+BETTER = re.compile(r"\b(better|wins|win|won|winning|preferred|prefer|i prefer|best|chosen|superior|stronger)\b")
+WORSE = re.compile(r"\b(worse|loses|loser|lost|worst|losing|inferior|weaker|rejected|dispreferred)\b")
 NOUN = re.compile(rf"\b({'|'.join(NOUNS)})\b")
 JOINED = re.compile(rf"\b({'|'.join(NOUNS)})([ab12])\b")
 

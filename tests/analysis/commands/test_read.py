@@ -34,7 +34,7 @@ def test_programs_read_the_same(tmp_path, capsys, name):
 
 def test_a_file_with_two_readings_is_refused_with_the_result_of_each(tmp_path):
     file = written(tmp_path, LAYOUTS["letters as places"].rows(), "csv")
-    with pytest.raises(InputError, match=r"(?s)as the place: alpha 80, beta 20.*read .*--values left=A,right=B"):
+    with pytest.raises(InputError, match=r"(?s)read .*--values left=A,right=B  # as the place: alpha 80, beta 20"):
         dispatch("analysis", "", COMMANDS, ["read", str(file)])
 
 

@@ -75,8 +75,8 @@ def test_every_form_of_one_truth_gives_the_truth(tmp_path, name, rows, form):
 @pytest.mark.parametrize("words", [("A", "B", "Tie"), ("Response A", "Response B", "About the same")])
 def test_letters_of_a_batch_are_asked_about_as_its_page_may_have_changed_the_sides(tmp_path, words):
     file = worlds.write(tmp_path / "batch.csv", worlds.mturk(words=words))
-    (way,) = ways(file)
-    assert counted(reading(file, "--values", way["--values"])) == TRUE
+    as_columns, _ = ways(file)
+    assert counted(reading(file, "--values", as_columns["--values"])) == TRUE
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252", "utf-8-sig"])
@@ -122,11 +122,11 @@ def ways(file, *options):
 
 def test_a_place_beside_letters_is_a_doubt_whose_way_out_gives_the_truth(tmp_path):
     file = worlds.write(tmp_path / "ls.json", worlds.label_studio_letters())
-    (way,) = ways(file)
-    assert way == {"--values": "a=left,b=right"}
+    way, turned = ways(file)
+    assert way == {"--values": "a=left,b=right"} and turned == {"--values": "b=left,a=right"}
     assert counted(reading(file, *[word for pair in way.items() for word in pair])) == TRUE
     file = worlds.write(tmp_path / "b.csv", worlds.mturk(("Input.model_left", "Input.model_right"), ("A", "B", "Tie")))
-    (way,) = ways(file)
+    way, turned = ways(file)
     assert way == {"--values": "a=A,b=B"}
     assert counted(reading(file, *[word for pair in way.items() for word in pair])) == TRUE
 
@@ -244,8 +244,9 @@ def test_one_control_of_two_is_refused_with_the_command_that_reads_both(tmp_path
     with pytest.raises(InputError, match=rf"{lost} of 200 answers would be lost") as doubt:
         dispatch("analysis", "python -m analysis", COMMANDS, ["preference", str(file), "--columns", f"choice={one}"])
     advice = str(doubt.value).splitlines()[-1]
-    assert advice == f"Type: python -m analysis preference {file} --columns choice=control.pw+same"
-    assert counted(reading(file, *shlex.split(advice)[-2:])) == TRUE
+    command = f"Type: python -m analysis preference {file} --columns choice=control.pw+same"
+    assert advice == f"{command}  # alpha 101, beta 37, tie 62"
+    assert counted(reading(file, *shlex.split(advice, comments=True)[-2:])) == TRUE
 
 
 def test_two_controls_that_are_both_answered_stay_two_questions(tmp_path):
@@ -343,7 +344,7 @@ def test_the_advice_for_a_strange_word_leaves_it_out_where_it_is_no_vote(tmp_pat
     advice = str(doubt.value).partition("if it is no vote: --values ")[2].partition(" (found:")[0]
     assert counted(reading(file, "--values", shlex.split(advice)[0])) == TRUE
     batch = worlds.write(tmp_path / "batch.csv", undecided(worlds.mturk(), "Answer.better", "skip"))
-    with pytest.raises(InputError, match=r'if it is no vote: --values "skip=-"'):
+    with pytest.raises(InputError, match=r"Is it no vote, or a tie\? Add one of: .*skip=-"):
         reading(batch)
     words = reading(batch, "--values", "a=A,b=B,tie=Tie,skip=-")
     assert counted(words) == TRUE and words.votes.ledger.dropped == {"'skip', stated as no vote": 3}

@@ -111,7 +111,7 @@ def line(**values):
         (
             "v.jsonl",
             line(choice="right") + line(choice="left"),
-            "If response a always stood on the left, say so by --values.*--values a=left,b=right",
+            "response a always stood on the left, or always the.*--values a=left,b=right.*--values b=left,a=right",
         ),
         ("v.jsonl", line(choice="GPT"), r"--values a=\.\.\.,b=\.\.\.,tie=\.\.\..* \(found: 'GPT'\)\.$"),
         ("v.jsonl", line() + line(rater="s", round="one"), r"v.jsonl:2: round is 'one', which is not a whole number"),

@@ -53,7 +53,8 @@ def test_systems_called_a_and_b_are_no_sides(tmp_path):
 def test_none_is_no_answer_and_no_tie(tmp_path):
     """Python writes None for a cell that is empty; whether somebody meant neither, only a person knows."""
     rows = [*worlds.plain(), {**worlds.plain()[0], "pair": "more", "choice": "None"}]
-    assert "if it is no vote: --values" in refused(worlds.write(tmp_path / "none.csv", rows))
+    file = worlds.write(tmp_path / "none.csv", rows)
+    assert "Is it no vote, or a tie? Add one of: --values None=- (" in refused(file)
     assert counted(tmp_path / "none.csv", values={"tie": "None"}) == [101, 37, 63]
     ties = worlds.write(tmp_path / "arena.json", worlds.arena(ties=("=",)))
     assert "choice is '='" in refused(ties) and counted(ties, values={"tie": "="}) == TRUE
@@ -62,7 +63,7 @@ def test_none_is_no_answer_and_no_tie(tmp_path):
 def test_three_codes_are_asked_for_with_the_result_of_each_meaning(tmp_path):
     rows = [{**row, "choice": {"a": 0, "b": 1, "tie": 2}[row["choice"]]} for row in worlds.plain()]
     asked = refused(worlds.write(tmp_path / "codes.csv", rows))
-    assert "--values a=0,b=1,tie=2: alpha 101, beta 37, tie 62;" in asked and asked.count("--values") == 12
+    assert "--values a=0,b=1,tie=2 (alpha 101, beta 37, tie 62)," in asked and asked.count("--values") == 6
 
 
 def test_columns_that_are_stated_for_a_tool_are_read(tmp_path):

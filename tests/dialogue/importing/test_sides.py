@@ -91,7 +91,7 @@ def test_one_table_has_one_winner_in_every_format(tmp_path, form, options):
 def test_left_is_turned_back_by_its_column_and_a_mapping_against_it_is_refused(tmp_path, form):
     file = source(tmp_path, rows(place, left=left), form)
     assert tally(file) == TRUE
-    with pytest.raises(Unclear, match=r"alpha 80, beta 20.*They differ in") as doubt:
+    with pytest.raises(Unclear, match=r"The readings differ in .*alpha 80, beta 20") as doubt:
         tally(file, "--values", "a=left,b=right")
     assert doubt.value.ways[0] == {"--values": "left=left,right=right"}
     assert tally(file, "--values", "left=left,right=right") == TRUE
@@ -100,9 +100,8 @@ def test_left_is_turned_back_by_its_column_and_a_mapping_against_it_is_refused(t
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_letter_that_may_be_a_place_is_refused_with_both_readings(tmp_path, form):
     file = source(tmp_path, rows(letter_of_place, left=left), form)
-    with pytest.raises(
-        Unclear, match=r"As the response: alpha \d+, beta \d+; as the place: alpha 80, beta 20"
-    ) as doubt:
+    both = r"\(as the response: alpha \d+, beta \d+\).*\(as the place: alpha 80, beta 20\)"
+    with pytest.raises(Unclear, match=both) as doubt:
         tally(file)
     assert doubt.value.ways == ({"--values": "a=A,b=B"}, {"--values": "left=A,right=B"})
     assert tally(file, "--values", "left=A,right=B") == TRUE
@@ -326,7 +325,7 @@ def test_a_tools_question_for_the_worse_response_is_not_taken_as_the_better_one(
     file = worlds.write(tmp_path / "votes.csv", table)
     with pytest.raises(Unclear) as doubt:
         tally(file)
-    worse = () if doubt.value.ways == ({"--values": "a=a,b=b"},) else ("--columns", f"worse={name}")
+    worse = () if doubt.value.ways[0] == {"--values": "a=a,b=b"} else ("--columns", f"worse={name}")
     if worse:
         assert {"--columns": f"worse={name}"} in doubt.value.ways
     assert tally(file, *worse, "--values", "a=a,b=b") == TRUE

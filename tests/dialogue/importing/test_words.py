@@ -26,6 +26,14 @@ def bare(**columns):
     return lambda: table(lambda v: {"item": f"i{v.n}", **{name: cell(v) for name, cell in columns.items()}})
 
 
+def each_response(**columns):
+    """Two rows a pair, each of one system."""
+    return lambda: [row for rows in table(lambda v: [
+        {"item": f"i{v.n}", "model": system, **{name: cell(v, system) for name, cell in columns.items()}}
+        for system in TEXTS
+    ]) for row in rows]  # fmt: skip
+
+
 def by_response(first, second):
     return lambda v: first if v.response == "a" else second
 
@@ -46,6 +54,11 @@ def argilla_ranking(v):
     ranks = [{"value": f"response_{side}", "rank": 1 + (side != v.response)} for side in SIDES]
     return {"id": f"rec-{v.n}", "fields": {"prompt": "Hi"}, "metadata": v.systems,
             "responses": {"better": [{"value": ranks, "user_id": f"u{v.n // 5}"}]}}  # fmt: skip
+
+
+def argilla_ratings(v):
+    ratings = {f"rating_{side}": [{"value": 5 if side == v.response else 2, "user_id": "u"}] for side in SIDES}
+    return {"id": f"rec-{v.n}", "fields": {"prompt": "Hi"}, "metadata": v.systems, "responses": ratings}
 
 
 def prodigy_numbers(v):
@@ -113,6 +126,23 @@ FILES = {
                                             model_b=lambda v: None),
     "keys": jspsych_keys("arrowleft", "arrowright"),
     "letters of keys": jspsych_keys("f", "j"),
+    "scores of responses": plain(score_a=by_response(5, 2), score_b=by_response(3, 4)),
+    "scores of places": bare(left_model=on_left, right_model=on_right, left_rating=by_place(5, 1),
+                             right_rating=by_place(2, 3)),
+    "errors": plain(errors_a=by_response(0, 4), errors_b=by_response(3, 1)),
+    "losses": plain(losses_a=by_response(0, 1), losses_b=by_response(1, 0)),
+    "names by place": bare(**{"1st": lambda v: v.won, "2nd": lambda v: OTHER[v.won]}),
+    "names by first place": bare(first_place=lambda v: v.won, second_place=lambda v: OTHER[v.won]),
+    "ordinals": bare(**{"1st_model": lambda v: v.a, "2nd_model": lambda v: v.b}, choice=by_response("1st", "2nd")),
+    "ordinals of letters": plain(choice=by_response("1st", "2nd")),
+    "superior and inferior": plain(choice=by_response("A is superior", "A is inferior")),
+    "flag of a response": each_response(chosen=lambda v, system: system == v.won),
+    "rank of a response": each_response(rank=lambda v, system: 1 if system == v.won else 2),
+    "score of a response": each_response(score=lambda v, system: 5 if system == v.won else 2),
+    "score that may be a rank": each_response(score=lambda v, system: 1 if system == v.won else 2),
+    "potato 1": lambda: table(lambda v: {
+        "user": f"u{v.n // 5}", "instance_id": f"p{v.n % 50}", **v.systems,
+        "better:::A": by_response("A", "")(v), "better:::B": by_response("", "B")(v)}),
 }  # fmt: skip
 NESTED = {
     "ranks of answers": bare(answers=lambda v: [{"model": v.won, "rank": 1}, {"model": OTHER[v.won], "rank": 2}]),
@@ -123,6 +153,11 @@ NESTED = {
                              response=lambda v: {"choice": v.place}),
     "judgement": bare(systems=lambda v: dict(zip(SIDES, (v.a, v.b), strict=True)),
                       judgement=lambda v: {"rater": "r", "choice": v.response}),
+    "scores in a list": bare(models=lambda v: [v.a, v.b], scores=by_response([5, 2], [1, 4])),
+    "shares in a list": plain(label=by_response([1, 0], [0, 1])),
+    "ranks in a list": bare(models=lambda v: [v.a, v.b], ranks=by_response([1, 2], [2, 1])),
+    "scores by name": bare(annotations=lambda v: {name: {"score": 80 if name == v.won else 30} for name in TEXTS}),
+    "argilla ratings": lambda: table(argilla_ratings),
     "argilla ranking": lambda: table(argilla_ranking),
     "prodigy options with models": lambda: table(prodigy_numbers),
     "prodigy comparison": lambda: table(prodigy_compare),
@@ -151,6 +186,80 @@ def test_several_doubts_are_settled_by_one_command_that_says_its_result(tmp_path
     assert all(doubt.value.results)
 
 
+@pytest.mark.parametrize("rows", [
+    plain(score_first=by_place(5, 1), score_second=by_place(1, 5)),
+    each_response(not_chosen=lambda v, system: system != v.won, opponent=lambda v, system: "other"),
+    each_response(won=lambda v, system: system == v.won, opponent=lambda v, system: "other"),
+    plain(rating_x=by_response(5, 2), rating_y=by_response(2, 5)),
+])  # fmt: skip
+def test_scores_that_may_be_those_of_either_system_are_no_votes(tmp_path, rows):
+    with pytest.raises(InputError) as error:
+        read(written(tmp_path, rows(), "csv"), ())
+    assert "scores=" not in str(error.value)
+
+
+def test_typed_scores_belong_to_the_systems_that_their_names_say(tmp_path):
+    rows = plain(alpha_score=lambda v: 5 if v.won == "alpha" else 1, beta_score=lambda v: 3)()
+    file = written(tmp_path, rows, "csv")
+    assert tally(*read(file, ("--columns", "scores=beta_score|alpha_score"))) == TRUE
+    rows = plain(one=by_response(5, 2), other=by_response(2, 5))()
+    with pytest.raises(InputError, match="nothing says which of one and other is the score of model_a"):
+        read(written(tmp_path, rows, "csv"), ("--columns", "scores=one|other"))
+
+
+def test_two_flags_that_are_equal_are_asked_about(tmp_path):
+    rows = each_response(chosen=lambda v, system: system == v.won and v.n > 9)()
+    with pytest.raises(Unclear, match="Is an empty answer a tie, or no vote"):
+        read(written(tmp_path, rows, "csv"), ())
+
+
+@pytest.mark.parametrize("columns", [
+    {"rank_a": by_response(1, 2), "rank_b": by_response(2, 1)}, {"ranking": lambda v: f"{v.won} > {OTHER[v.won]}"},
+])  # fmt: skip
+@pytest.mark.parametrize("judge", [{"source": lambda v: "gpt-4"}, {"annotator_type": lambda v: "llm"}])
+def test_a_judges_ranking_is_no_vote(tmp_path, columns, judge):
+    with pytest.raises(InputError, match="judge"):
+        read(written(tmp_path, plain(**columns, **judge)(), "csv"), ())
+    assert tally(*read(written(tmp_path, plain(**columns)(), "csv"), ())) == TRUE
+
+
+@pytest.mark.parametrize("word", ["skip", "N/A", "don't know"])
+def test_a_word_for_no_answer_is_printed_with_both_commands_and_their_results(tmp_path, word):
+    rows = plain(choice=lambda v: v.response if v.n else word)()
+    file = written(tmp_path, rows, "csv")
+    with pytest.raises(Unclear, match="Is it no vote, or a tie") as doubt:
+        read(file, ())
+    assert [tally(*read(file, ("--values", way["--values"])))["beta"] for way in doubt.value.ways] == [19, 19]
+    assert doubt.value.results == ["alpha 80, beta 19", "alpha 80, beta 19, tie 1"]
+
+
+@pytest.mark.parametrize(("a", "b"), [("model_a", "model_b"), ("left_model", "right_model")])
+def test_systems_that_are_called_as_sides_are_asked_about_with_both_winners(tmp_path, a, b):
+    called = {"alpha": "B", "beta": "A"}
+    rows = bare(**{a: lambda v: called[v.a], b: lambda v: called[v.b]}, choice=lambda v: called[v.won])()
+    file = written(tmp_path, rows, "csv")
+    with pytest.raises(Unclear, match=r"the name of a system and of a side\. Which does it name here") as doubt:
+        read(file, ())
+    assert tally(*read(file, ("--values", doubt.value.ways[0]["--values"]))) == {"B": 80, "A": 20}
+    assert doubt.value.results[0] == "A 20, B 80" != doubt.value.results[1]
+
+
+def test_an_unknown_order_is_asked_about_with_the_winner_of_either(tmp_path):
+    rows = bare(model_1=lambda v: v.a, model_2=lambda v: v.b, choice=by_response("first", "second"))()
+    with pytest.raises(Unclear, match="or always the other") as doubt:
+        read(written(tmp_path, rows, "csv"), ())
+    assert doubt.value.ways == ({"--values": "a=first,b=second"}, {"--values": "b=first,a=second"})
+    assert doubt.value.results == ["alpha 80, beta 20", "alpha 20, beta 80"]
+
+
+def test_wins_and_losses_without_any_system_are_those_of_one(tmp_path):
+    rows = bare(result=lambda v: "win" if v.won == "alpha" else "lose")()
+    file = written(tmp_path, rows, "csv")
+    with pytest.raises(Unclear, match="the outcome of the same system") as doubt:
+        read(file, ())
+    assert dict(doubt.value.ways[0])["--columns"] == "choice=result" and doubt.value.results == ["a 80, b 20"]
+
+
 def test_what_was_shown_on_a_side_does_not_tell_whose_it_was(tmp_path):
     rows = plain(left_text=lambda v: f"Yes {v.n}", right_text=lambda v: f"No {v.n}", choice=lambda v: v.place)()
     with pytest.raises(InputError, match="not which system it came from") as error:
@@ -164,7 +273,10 @@ def test_links_are_no_left_side_where_they_hold_something_else(tmp_path):
 
 
 def test_numbers_in_a_ranking_may_be_ranks_or_places(tmp_path):
+    """Of two systems both say the same; of three, `[2, 3, 1]` has the first or the third as the best."""
     rows = bare(models=lambda v: [v.a, v.b], ranking=by_response([1, 2], [2, 1]))()
+    assert tally(*read(written(tmp_path, rows, "jsonl"), ())) == TRUE
+    rows = bare(models=lambda v: [v.a, v.b, "gamma"], ranking=by_response([1, 2, 3], [2, 3, 1]))()
     with pytest.raises(InputError, match="may be ranks, or numbers of responses"):
         read(written(tmp_path, rows, "jsonl"), ())
 
