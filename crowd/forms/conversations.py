@@ -60,7 +60,7 @@ def lines_of(turns: Sequence[Utterance], speaker: str) -> list[Line]:
     return [Line(numbers.setdefault(turn.speaker, len(numbers)), turn.text) for turn in turns]
 
 
-def _shown(side: Candidate) -> list[Line]:
+def _side_lines(side: Candidate) -> list[Line]:
     return lines_of(side.turns or (), side.speaker)
 
 
@@ -73,7 +73,7 @@ class ConversationForm(SidedForm):
 
     def on_page(self, lease: str, record: Pair, layout: str, number: int) -> ConversationsOnPage:
         """The conversations in the order shown, never which is a or b."""
-        a, b = _shown(record.a), _shown(record.b)
+        a, b = _side_lines(record.a), _side_lines(record.b)
         left_lines, right_lines = (a, b) if layout == "a" else (b, a)
         return ConversationsOnPage(lease, record.context, left_lines, right_lines, number)
 

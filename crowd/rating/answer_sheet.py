@@ -49,13 +49,13 @@ def read_sheet(questions: Sequence[AskedQuestion], form: Mapping[str, str], *, o
     A comment that is left empty is no answer.
     """
     answers = {
-        question.name: (read_numbers if of_sets and question.makes_votes else _read)(question, form)
+        question.name: (read_numbers if of_sets and question.makes_votes else _read_answer)(question, form)
         for question in questions
     }
     return {name: answer for name, answer in answers.items() if answer}
 
 
-def _read(question: AskedQuestion, form: Mapping[str, str]) -> dict[str, Any]:
+def _read_answer(question: AskedQuestion, form: Mapping[str, str]) -> dict[str, Any]:
     name = f"q-{question.name}"
     if question.kind == "comment":
         text = as_comment(form.get(name, ""))
@@ -64,17 +64,17 @@ def _read(question: AskedQuestion, form: Mapping[str, str]) -> dict[str, Any]:
         return {"text": text} if text else {}
     if question.kind == "likert":
         legal = [str(point) for point in range(1, question.points + 1)]
-        return {side: int(_chosen(f"{name}-{side}", legal, form)) for side in ("left", "right")}
-    return _pressed(_chosen(name, buttons_of(question), form))
+        return {side: int(_read_choice(f"{name}-{side}", legal, form)) for side in ("left", "right")}
+    return _split_button(_read_choice(name, buttons_of(question), form))
 
 
-def _chosen(name: str, legal: Sequence[str], form: Mapping[str, str]) -> str:
+def _read_choice(name: str, legal: Sequence[str], form: Mapping[str, str]) -> str:
     if (value := form.get(name, "")) not in legal:
         raise Incomplete(f"{name} is none of {', '.join(legal)}")
     return value
 
 
-def _pressed(value: str) -> dict[str, Any]:
+def _split_button(value: str) -> dict[str, Any]:
     side, _, step = value.partition("-")
     if side in ("good", "poor"):
         return {"choice": "tie", "tie_kind": side}
@@ -87,10 +87,10 @@ def turned_back(sheet: Sheet, layout: str) -> Sheet:
     >>> turned_back({"q": {"left": 4, "right": 2}, "r": {"choice": "right", "strength": 1}}, layout="b")
     {'q': {'choice': 'b', 'score_a': 2, 'score_b': 4}, 'r': {'choice': 'a', 'strength': 1}}
     """
-    return {name: _turned(answer, layout) for name, answer in sheet.items()}
+    return {name: _turn_back(answer, layout) for name, answer in sheet.items()}
 
 
-def _turned(answer: Mapping[str, Any], layout: str) -> dict[str, Any]:
+def _turn_back(answer: Mapping[str, Any], layout: str) -> dict[str, Any]:
     if "by_place" in answer:
         return numbers_turned(answer, layout)
     if "left" in answer:
@@ -140,10 +140,10 @@ def right_answers(pair: Pair | ResponseSet, lead: str, mended: str | None = None
 
 def is_failed(answers: Sheet, right: Mapping[str, str]) -> bool:
     """Whether any question of a check was answered otherwise; of a scale, which response was to be rated higher."""
-    return any(not _agrees(answers.get(name, {}), claim) for name, claim in right.items())
+    return any(not _meets_claim(answers.get(name, {}), claim) for name, claim in right.items())
 
 
-def _agrees(answer: Mapping[str, Any], claim: str) -> bool:
+def _meets_claim(answer: Mapping[str, Any], claim: str) -> bool:
     if "scores" in answer or "ranks" in answer:
         return holds(answer, claim)
     return bool(answer.get("choice") == claim)

@@ -49,22 +49,24 @@ def save_answer(
         raise Refused("no lease of this rater")
     row = claims[0]
     if row.state == "answered":
-        differs = _differs(moment, row, choice)
+        differs = _is_another_answer(moment, row, choice)
         event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair, differs=differs)
         return "again", seen_checks
     if row.first is None:
         moment.needs_study()  # the first vote says of whom the study is
     if not fits(row.first, row.source):
         raise WrongKind("a study is of people or of simulated raters, from its first vote on")
-    saved, failed = _store(moment, seat, row, choice, _plausible(seconds, moment.now - row.issued))
+    saved, failed = _store_vote(moment, seat, row, choice, _plausible_seconds(seconds, moment.now - row.issued))
     judges, gate = failed is not None and row.withdrawn is None, moment.rules.gate
-    if judges and (outcomes is None or standing.moves(row, outcomes, bool(failed), gate, waits=_waits(row))):
+    if judges and (
+        outcomes is None or standing.moves(row, outcomes, bool(failed), gate, waits=_awaits_confirmation(row))
+    ):
         moment.needs_study()
         standing.settle(moment.connection, moment.rules.assignment, gate, moment.now, row.rater)
     return saved, seen_checks
 
 
-def _differs(moment: Moment, row: Any, sent_answer: Given) -> bool:
+def _is_another_answer(moment: Moment, row: Any, sent_answer: Given) -> bool:
     """Whether an answer that came again is another one: a double click or a lost reply repeats the same."""
     (first,) = fetch(moment.connection, (sql.CHOICE_OF_LEASE, {"lease": row.lease}))
     choice, _ = _by_response(moment, sent_answer, row.left)
@@ -95,22 +97,22 @@ def keep_trapped(moment: Moment, seat: Seat, token: str) -> None:
     event_log.append(moment.connection, "trapped", moment.now, seat.rater, pair)
 
 
-def _plausible(seconds: float | None, since: float) -> float:
+def _plausible_seconds(seconds: float | None, since: float) -> float:
     """The page's own time; where it sent none (no JavaScript) or nonsense, the time since the pair was given out."""
     page = seconds if seconds is not None and 0 <= seconds <= LONGEST_SECONDS else max(0.0, since)  # clocks go back
     return round(page, 3)
 
 
-def _store(moment: Moment, seat: Seat, row: Any, sent_answer: Given, seconds: float) -> tuple[Saved, bool | None]:
+def _store_vote(moment: Moment, seat: Seat, row: Any, sent_answer: Given, seconds: float) -> tuple[Saved, bool | None]:
     """Write the vote; with it, whether a check was failed, or None after any other pair."""
     check, is_held, rules = row.kind in CHECKS, row.state == "held", moment.rules.assignment
     late = not is_held or row.expires <= moment.now  # of a check too, which must answer as any pair does
-    aside, waits = row.withdrawn is not None, _waits(row)
+    aside, waits = row.withdrawn is not None, _awaits_confirmation(row)
     may = not check and is_eligible(row.status, late=late, aside=aside, late_votes=rules.late_votes)
     placed = may and row.votes < rules.votes_per_pair  # it is the last to come: the first k have the places
     counted = placed and not waits
     choice, answers = _by_response(moment, sent_answer, row.left)
-    failed = _fails(moment, choice, answers, row) if check else None
+    failed = _fails_check(moment, choice, answers, row) if check else None
     facts = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds}
     facts |= {"late": int(late), "counted": int(counted), "failed": None if failed is None else int(failed)}
     facts |= {"waits": int(waits), "aside": int(aside)}
@@ -148,12 +150,12 @@ def _choices_for_log(answers: Sheet | None) -> dict[str, Sheet]:
     return {"answers": choices} if choices else {}
 
 
-def _waits(row: Any) -> bool:
+def _awaits_confirmation(row: Any) -> bool:
     """Whether a marketplace has yet to confirm the visit."""
     return row.source in ASKED_LATER and row.listed is None
 
 
-def _fails(moment: Moment, choice: str, answers: Sheet | None, row: Any) -> bool:
+def _fails_check(moment: Moment, choice: str, answers: Sheet | None, row: Any) -> bool:
     lead = moment.rules.hit.lead
     if answers is not None and lead is not None:
         return is_failed(answers, right_answers(moment.rules.form.record_of(row.body), lead.name, row.mended))
@@ -207,10 +209,10 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
     later(moment.connection, recount(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
     standing.count_anew(moment.connection, moment.rules.assignment, [row.pair])
     standing.settle(moment.connection, moment.rules.assignment, moment.rules.gate, moment.now, row.rater)
-    return TakenBack(lease_values["token"], _fields(moment, row))
+    return TakenBack(lease_values["token"], _form_fields(moment, row))
 
 
-def _fields(moment: Moment, row: Any) -> Mapping[str, str]:
+def _form_fields(moment: Moment, row: Any) -> Mapping[str, str]:
     """Nothing of it is kept: what was taken back is on the page that follows, and nowhere else."""
     own = moment.rules.form.fields_of(row.choice, row.left) if moment.rules.hit.lead is None else {}
     return {**own, **as_sent(json.loads(row.answers or "{}"), row.left)}

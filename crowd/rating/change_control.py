@@ -58,7 +58,7 @@ def refuse_changes(store: Store, hit: Hit) -> None:
         before = kept_hit(connection)
         changes = changed_keys(before, hit) if before else []
         for change in sorted(changes, key=lambda change: change.name != "form"):  # whose texts are others by default
-            _refuse(connection, change, [change.name for change in changes], hit)
+            _refuse_change(connection, change, [change.name for change in changes], hit)
 
 
 def take_up(store: Store, hit: Hit, now: float) -> list[str]:
@@ -70,11 +70,11 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
             return []
         names = [change.name for change in changes]
         for change in changes:
-            _refuse(connection, change, names, hit)
+            _refuse_change(connection, change, names, hit)
             event_log.append(connection, "hit", now, **{**dataclasses.asdict(change), "rule": CHANGES[change.name]})
         keep_hit(connection, hit)
         put(connection, SETTLED, values.get("pairs", ""))
-        _offer(connection, hit)
+        _offer_identical(connection, hit)
         if any(change.name == "first_checks" and change.after > change.before for change in changes):
             connection.execute(sa.update(raters).values(asked=None))  # nobody has voted: all begin by the new number
         if hit.exclude is None:  # rules that are there speak after this, about what it makes of raters and votes
@@ -87,7 +87,7 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
     return [*map(str, changes), *([*since, effect.says()] if effect else [])]
 
 
-def _refuse(connection: sa.Connection, change: ChangedKey, changed: Sequence[str], hit: Hit) -> None:
+def _refuse_change(connection: sa.Connection, change: ChangedKey, changed: Sequence[str], hit: Hit) -> None:
     """One sentence on why, and the way out."""
     if change.name == "form" and connection.scalar(sa.select(leases.c.lease).limit(1)) is not None:
         raise InputError(f"form was changed, but raters were shown what the old one shows. {WAY_OUT}")
@@ -136,7 +136,7 @@ def _has_vote(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> b
     return connection.scalar(sa.select(votes.c.vote).where(condition).limit(1)) is not None
 
 
-def _offer(connection: sa.Connection, hit: Hit) -> None:
+def _offer_identical(connection: sa.Connection, hit: Hit) -> None:
     """Identical pairs follow `identical`, but one that was shown stays with people: no automatic tie joins it."""
     was_shown = sa.exists().where(leases.c.pair == pairs.c.pair)
     rows = connection.execute(

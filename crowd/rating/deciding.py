@@ -139,13 +139,13 @@ def rule_on(store: Store, rater: str, ruling: Ruling | None, why: str | None, no
         query = sa.select(raters.c.status).where(raters.c.rater == rater)
         before: RaterStatus = connection.execute(query).scalar_one()
         rules = rules_in_force(connection)
-        effects = [_rule(connection, rules, name, ruling, why, now) for name in siblings(connection, rater)]
+        effects = [_apply_ruling(connection, rules, name, ruling, why, now) for name in siblings(connection, rater)]
         effect = sum(effects[1:], effects[0])
         tell(connection, effect, now, because=f"{ruling or 'unblock'} by hand")
         return Decided(before, str(connection.scalar(query)), effect, len(rules.checks))
 
 
-def _rule(
+def _apply_ruling(
     connection: sa.Connection, rules: StudyRules, rater: str, ruling: Ruling | None, why: str | None, now: float
 ) -> Effect:
     status = connection.scalar(sa.select(raters.c.status).where(raters.c.rater == rater))

@@ -101,22 +101,22 @@ class Desk:
         with store.read() as connection:
             values, self.rules = settings(connection), rules_of(connection, hit)
         self.seed, self._rater_key = int(values["seed"]), values["rater_key"]
-        self._hold(keys_in(values))
+        self._hold_keys(keys_in(values))
 
-    def _hold(self, keys: Keys) -> None:
+    def _hold_keys(self, keys: Keys) -> None:
         self.keys, self.secret, self._keys_until = keys, keys.secret, time.monotonic() + KEYS_FRESH
 
     def refresh_keys(self) -> None:
         """Go by the keys that are in force, some seconds old at most: `crowd rotate` may have changed them."""
         if time.monotonic() >= self._keys_until:
             with self.store.glance() as connection:
-                self._hold(keys_in(settings(connection)))
+                self._hold_keys(keys_in(settings(connection)))
 
     def read_rules(self) -> None:
         """Go by the rules that are in force by now: another server, or a command, has changed them."""
         with self.store.read() as connection:
             self.rules = rules_of(connection, kept_hit(connection) or self.rules.hit)
-            self._hold(keys_in(settings(connection)))
+            self._hold_keys(keys_in(settings(connection)))
 
     def _moment(self, connection: sa.Connection, frontier: Frontier | None = None) -> Moment:
         return Moment(connection, self.clock(), self.rules, self.seed, self.secret, frontier)
@@ -225,7 +225,7 @@ class Desk:
                 raise Refused("the invitation was taken back")
             if not fits(source_in(first), source):
                 raise WrongKind("a study is of people or of simulated raters, from its first vote on")
-            number = _begin(moment, rater, arriving)
+            number = _begin_sitting(moment, rater, arriving)
             if proves:
                 later(connection, (_PROVES, {"this": rater}))
             line = {"rater": rater, "sitting": number, "source": source, "worker": worker, "key": sitting}
@@ -371,7 +371,7 @@ class Desk:
             later(connection, (_NO_UNDO, {"this": seat.rater}))
 
 
-def _begin(moment: Moment, rater: str, arriving: identities.Arriving) -> int:
+def _begin_sitting(moment: Moment, rater: str, arriving: identities.Arriving) -> int:
     """A new sitting; what the rater held in another one waits in this one."""
     connection, who, source = moment.connection, {"rater": rater}, arriving.source
     person = None if rater == arriving.person else arriving.person

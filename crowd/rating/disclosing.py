@@ -76,7 +76,7 @@ def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
         consent=row.consent,
         consented=row.consented,
         language=row.language,
-        visits=_visits(connection, rater),
+        visits=_read_visits(connection, rater),
         profile=json.loads(row.about or "{}") | last_answers["answers"],
         comments=len(last_answers["comments"]) + texts,
         shown=connection.scalar(shown_pairs) or 0,
@@ -84,13 +84,13 @@ def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
         first=min((vote.submitted for vote in rater_votes), default=None),
         last=max((vote.submitted for vote in rater_votes), default=None),
         seconds=sum(vote.seconds or 0.0 for vote in rater_votes),
-        noticed=_noticed(connection, rater),
-        followed=_followed(connection, rater),
-        paid=_paid(connection, rater),
+        noticed=_count_page_events(connection, rater),
+        followed=_count_trapped_pages(connection, rater),
+        paid=_read_payments(connection, rater),
     )
 
 
-def _visits(connection: sa.Connection, rater: str) -> list[KnownVisit]:
+def _read_visits(connection: sa.Connection, rater: str) -> list[KnownVisit]:
     query = (
         sa.select(sittings.c.source, payments.c.worker, payments.c.key, sittings.c.begun, sittings.c.finished)
         .join(payments, sa.and_(payments.c.rater == sittings.c.rater, payments.c.sitting == sittings.c.sitting))
@@ -100,7 +100,7 @@ def _visits(connection: sa.Connection, rater: str) -> list[KnownVisit]:
     return [KnownVisit(*row) for row in connection.execute(query)]
 
 
-def _noticed(connection: sa.Connection, rater: str) -> tuple[int, int, int]:
+def _count_page_events(connection: sa.Connection, rater: str) -> tuple[int, int, int]:
     query = sa.select(events.c.data).where(events.c.rater == rater, events.c.kind == "noticed")
     counts = [json.loads(data) for data in connection.scalars(query)]
     times_left, copied, pasted = (
@@ -109,12 +109,12 @@ def _noticed(connection: sa.Connection, rater: str) -> tuple[int, int, int]:
     return times_left, copied, pasted
 
 
-def _followed(connection: sa.Connection, rater: str) -> int:
+def _count_trapped_pages(connection: sa.Connection, rater: str) -> int:
     query = sa.select(sa.func.count()).where(events.c.rater == rater, events.c.kind == "trapped")
     return connection.scalar(query) or 0
 
 
-def _paid(connection: sa.Connection, rater: str) -> list[tuple[Decimal, str]]:
+def _read_payments(connection: sa.Connection, rater: str) -> list[tuple[Decimal, str]]:
     is_same_visit = sa.and_(payments.c.source == payouts.c.market, payments.c.key == payouts.c.submission)
     query = sa.select(payouts.c.amount, payouts.c.currency).join(payments, is_same_visit)
     query = query.where(payments.c.rater == rater, payouts.c.state.in_(LEFT_US))

@@ -162,11 +162,11 @@ def exclude_by_rule(store: Store, now: float) -> str:
         if mark_broken(connection, rules.hit.exclude, now):
             effect = standing.settle(connection, rules.assignment, rules.gate, now)
             tell(connection, effect, now, because="[exclude]")
-            return f"Excluded by rule: {_count(connection)}. {effect.says()}"
-        return f"Excluded by rule: {_count(connection)}, as before."
+            return f"Excluded by rule: {_count_excluded(connection)}. {effect.says()}"
+        return f"Excluded by rule: {_count_excluded(connection)}, as before."
 
 
-def _count(connection: sa.Connection) -> str:
+def _count_excluded(connection: sa.Connection) -> str:
     broke = sa.select(sa.func.count()).select_from(raters).where(raters.c.broke.is_not(None))
     number = connection.scalar(broke) or 0
     return f"{number} {'rater' if number == 1 else 'raters'}"

@@ -45,7 +45,7 @@ def _forget_one(connection: sa.Connection, rater: str, votes_per_pair: int, now:
     _rename_payouts(connection, rater, nobody)
     for table in (payments, sittings):
         connection.execute(sa.delete(table).where(table.c.rater == rater))
-    kept_votes = _rename(connection, rater, nobody)
+    kept_votes = _rename_rater(connection, rater, nobody)
     _thin_events(connection, rater, nobody)
     event_log.append(connection, "forgotten", now, nobody, votes=kept_votes)
     return kept_votes
@@ -78,7 +78,7 @@ def _rule_name(clause: str | None) -> str | None:
     return clause and clause.partition(":")[0]
 
 
-def _rename(connection: sa.Connection, rater: str, nobody: str) -> int:
+def _rename_rater(connection: sa.Connection, rater: str, nobody: str) -> int:
     broke = connection.scalar(sa.select(raters.c.broke).where(raters.c.rater == rater))
     columns = ("consent", "consented", "last_vote", "why", "about", "told", "language", "person")
     gone = {"arrived": 0.0, "broke": _rule_name(broke), **dict.fromkeys(columns)}

@@ -91,7 +91,7 @@ def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: boo
     if seated.status == "blocked":
         return Step("no_more", done, judged=seated.judged)
     if seated.finished:
-        return _over(moment, seated)
+        return _make_end_step(moment, seated)
     if seated.state != "running":
         if seated.state == "paused":
             return Step("paused", done, _announced_length(seated), seated.judged, may_hand_in=seated.judged > 0)
@@ -103,7 +103,7 @@ def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: boo
     if row is None or row.state != "held" or sql.has_run_out(row, moment.now):
         return None
     record = moment.rules.form.record_of(row.body)
-    return _showing(seated, ShownPair(row.token, record, row.left, row.expires - moment.now))
+    return _make_task_step(seated, ShownPair(row.token, record, row.left, row.expires - moment.now))
 
 
 def _before_pairs(moment: Moment, seated: SeatedRater) -> Step | None:
@@ -158,14 +158,14 @@ def next_step(moment: Moment, seat: Seat, seen_checks: Sequence[Any] | None = No
         if before := _before_pairs(moment, seated):
             return before
     if (owed := seated.waiting or owed_elsewhere) is not None:
-        return _showing(seated, _renew(moment, seated, owed))
-    due = _next(moment, seated, offer)
-    return _showing(seated, due) if isinstance(due, ShownPair) else _without_pair(moment, seated, due)
+        return _make_task_step(seated, _renew_lease(moment, seated, owed))
+    due = _lease_next(moment, seated, offer)
+    return _make_task_step(seated, due) if isinstance(due, ShownPair) else _without_pair(moment, seated, due)
 
 
 def _without_pair(moment: Moment, seated: SeatedRater, why: Literal["wait", "finished"]) -> Step:
     if why == "finished":
-        return _finish(moment, seated)
+        return _finish_sitting(moment, seated)
     return Step("wait", seated.done, _announced_length(seated), seated.judged, may_hand_in=seated.judged > 0)
 
 
@@ -178,14 +178,16 @@ def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, owed_elsewhere: A
     if owed is not None and reserving.can_be_taken_up(moment, owed):
         return "show"
     row = offer.pair
-    decision = "finished" if _capped(moment, seated) else _verdict(moment, row)
+    decision = "finished" if _is_capped(moment, seated) else _next_verdict(moment, row)
     check = check_is_due(moment.rules.assignment, seated.life, seed=moment.seed, rater=seated.seat.rater)
     if decision == "show" and (owed is not None or check or _before_pairs(moment, seated)):
-        reserving.reserve(moment, seated, row, _layout(moment, seated, row, moment.rules.form.record_of(row.body)))
+        reserving.reserve(
+            moment, seated, row, _choose_layout(moment, seated, row, moment.rules.form.record_of(row.body))
+        )
     return decision
 
 
-def _verdict(moment: Moment, row: Any) -> PairVerdict:
+def _next_verdict(moment: Moment, row: Any) -> PairVerdict:
     """Whether the row of the next pair may be shown now."""
     decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.rules.assignment)
     if decision != "show":
@@ -222,14 +224,14 @@ def _find_owed_elsewhere(moment: Moment, seated: SeatedRater) -> Any:
 def end_early(moment: Moment, seat: Seat) -> Step:
     """End a sitting that has to wait, because of others or of a pause; what was done in it is handed in as it is."""
     step = next_step(moment, seat)
-    return _finish(moment, seated_rater(moment, seat)) if step.may_hand_in else step
+    return _finish_sitting(moment, seated_rater(moment, seat)) if step.may_hand_in else step
 
 
 def _seated_with_offer(
     moment: Moment, seat: Seat, seen_checks: Sequence[Any] | None = None
 ) -> tuple[SeatedRater, Offer]:
     """Who sits there, and what they would be offered if a real pair is due, or a check."""
-    check = _unseen(moment, seat.rater, seen_checks) if seen_checks is not None else None
+    check = _next_unseen_check(moment, seat.rater, seen_checks) if seen_checks is not None else None
     seat_rows, fewest, due, *named_ = fetch(
         moment.connection,
         (sql.SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
@@ -243,11 +245,11 @@ def _seated_with_offer(
     return seated_from(moment, seat_rows, seat), offer
 
 
-def _showing(seated: SeatedRater, pair: ShownPair) -> Step:
+def _make_task_step(seated: SeatedRater, pair: ShownPair) -> Step:
     return Step("task", seated.done, _announced_length(seated), seated.judged, shown=pair, undo=seated.last_token)
 
 
-def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
+def _renew_lease(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     """Show it again, also if others have given the pair its votes meanwhile: this one is kept and does not count.
 
     A check comes again in any case, so whatever became of a real pair instead would tell which was which.
@@ -257,9 +259,9 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     expires, record = moment.now + moment.rules.assignment.lease_seconds, moment.rules.form.record_of(row.body)
     layout, token = row.left, row.token
     if moment.rules.form.balances_places and not was_held:
-        layout = _layout(moment, seated, row, record, before=row.left)
+        layout = _choose_layout(moment, seated, row, record, before=row.left)
     if layout != row.left:  # others were shown it so meanwhile; what the old page would send means something else
-        token = _laid_anew(moment, seated, row, layout)
+        token = _lay_anew(moment, seated, row, layout)
     later(
         moment.connection,
         (sql.RENEW_LEASE, {"this": row.lease, "now": moment.now, "until": expires, "seat": seated.seat.sitting}),
@@ -268,7 +270,7 @@ def _renew(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     return ShownPair(token, record, layout, moment.rules.assignment.lease_seconds)
 
 
-def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: str | None = None) -> str:
+def _choose_layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: str | None = None) -> str:
     """How it is laid out now; `before` is how, in a lease that has run out."""
     form = moment.rules.form
     name = (seated.seat.rater, row.pair)
@@ -279,7 +281,7 @@ def _layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: 
     return form.layout(record, placed, lefts, seed=moment.seed, name=name, before=before)
 
 
-def _laid_anew(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> str:
+def _lay_anew(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> str:
     """Write another layout of a lease, and the new token under which it is answered."""
     seat, attempt = seated.seat, row.attempt + 1
     token = lease_token(moment.secret, seat.rater, row.pair, attempt)
@@ -292,7 +294,7 @@ def _laid_anew(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> st
     return token
 
 
-def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
+def _lease_next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
     """Lease what is due: a hidden check, else the next real pair, until the sitting is as long as it said.
 
     So a sitting has as many pairs as it says, however many checks the rater has seen.
@@ -301,11 +303,11 @@ def _next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Lite
     if seated.is_full or seated.timed:
         return "finished"
     if check_is_due(moment.rules.assignment, seated.life, seed=moment.seed, rater=rater):
-        return _lease(moment, seated, offer.check or _next_check(moment, seated.seat))
-    return _next_real(moment, seated, offer)
+        return _make_lease(moment, seated, offer.check or _next_check(moment, seated.seat))
+    return _lease_real_pair(moment, seated, offer)
 
 
-def _capped(moment: Moment, seated: SeatedRater) -> bool:
+def _is_capped(moment: Moment, seated: SeatedRater) -> bool:
     """Whether `max_votes_per_rater` is reached, by what was read already."""
     most = moment.rules.assignment.max_votes_per_rater
     return most is not None and seated.life.reals >= most
@@ -314,10 +316,10 @@ def _capped(moment: Moment, seated: SeatedRater) -> bool:
 def _next_check(moment: Moment, seat: Seat) -> Any:
     """The row of the next check in this rater's own order."""
     (seen_checks,) = fetch(moment.connection, shown_checks(seat))
-    return pair_row(moment.connection, str(_unseen(moment, seat.rater, seen_checks)))
+    return pair_row(moment.connection, str(_next_unseen_check(moment, seat.rater, seen_checks)))
 
 
-def _unseen(moment: Moment, rater: str, seen_checks: Sequence[Any]) -> str | None:
+def _next_unseen_check(moment: Moment, rater: str, seen_checks: Sequence[Any]) -> str | None:
     """The next check in this rater's own order, if one is left."""
     known = {row.pair for row in seen_checks}
     checks = moment.rules.checks_of(seen_checks[0].version) if seen_checks else ()
@@ -329,35 +331,35 @@ def _own_order(checks: tuple[str, ...], seed: int, rater: str) -> tuple[str, ...
     return tuple(sorted(checks, key=lambda check: child_seed(seed, "check", rater, check)))
 
 
-def _next_real(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
-    if _capped(moment, seated):
+def _lease_real_pair(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
+    if _is_capped(moment, seated):
         return "finished"
     if (reservation := seated.reservation) is not None and not reservation.open:
-        return _exchange(moment, seated, reservation)
+        return _exchange_pair(moment, seated, reservation)
     if seated.reservation is not None:
-        return _lease(moment, seated, seated.reservation, reserved=True)
+        return _make_lease(moment, seated, seated.reservation, reserved=True)
     if offer.due:
         seated, offer = _after_release(moment, seated)
-    decision = _verdict(moment, offer.pair)
-    return _lease(moment, seated, offer.pair) if decision == "show" else decision
+    decision = _next_verdict(moment, offer.pair)
+    return _make_lease(moment, seated, offer.pair) if decision == "show" else decision
 
 
-def _exchange(moment: Moment, seated: SeatedRater, reservation: Any) -> ShownPair:
+def _exchange_pair(moment: Moment, seated: SeatedRater, reservation: Any) -> ShownPair:
     """Another pair for one that others completed while its rater answered checks; with none left, that one.
 
     Its answer is kept and does not count: who worked without a pause judges a pair and is paid.
     """
     seated, offer = _after_release(moment, seated)
-    if _verdict(moment, offer.pair) != "show":
-        return _lease(moment, seated, reservation, reserved=True)
+    if _next_verdict(moment, offer.pair) != "show":
+        return _make_lease(moment, seated, reservation, reserved=True)
     reserving.give_back(moment, seated)
-    return _lease(moment, seated, offer.pair)
+    return _make_lease(moment, seated, offer.pair)
 
 
-def _lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = False) -> ShownPair:
+def _make_lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = False) -> ShownPair:
     """A new lease; one that was reserved has its place and its layout already."""
     seat, record = seated.seat, moment.rules.form.record_of(row.body)
-    layout = row.left if reserved else _layout(moment, seated, row, record)
+    layout = row.left if reserved else _choose_layout(moment, seated, row, record)
     rules, token = moment.rules.assignment, lease_token(moment.secret, seat.rater, row.pair, 0)
     facts = {"left": layout, "sitting": seat.sitting, "slot": seated.life.reals}
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
@@ -371,19 +373,19 @@ def _lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = Fa
     return ShownPair(token, record, layout, rules.lease_seconds)
 
 
-def _finish(moment: Moment, seated: SeatedRater) -> Step:
+def _finish_sitting(moment: Moment, seated: SeatedRater) -> Step:
     """The sitting is over if a pair was judged in it; where none was to be had, it may still be used later."""
     reserving.give_back(moment, seated)
     if not seated.judged:
-        return _over(moment, seated)
+        return _make_end_step(moment, seated)
     seat = seated.seat
     is_sitting = sa.and_(sittings.c.rater == seat.rater, sittings.c.sitting == seat.sitting)
     moment.connection.execute(sa.update(sittings).where(is_sitting).values(finished=moment.now))
     event_log.append(moment.connection, "finished", moment.now, seat.rater, sitting=seat.sitting, done=seated.done)
-    return _over(moment, seated)
+    return _make_end_step(moment, seated)
 
 
-def _over(moment: Moment, seated: SeatedRater) -> Step:
+def _make_end_step(moment: Moment, seated: SeatedRater) -> Step:
     length, running = len(seated.slots), seated.state == "running"
     prospects = outlook(moment.connection, seated.seat.rater, moment.rules.assignment)
     stage = ending(

@@ -39,11 +39,11 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
             return
     form = FORMS[hit.form]
     records = form.read(path)
-    _check(records, path, hit)
+    _check_records(records, path, hit)
     with store.write() as connection:
         values = settings(connection)
         _keep_what_was_served(connection, form, {record.name: record.body for record in records}, path)
-        rows = [_row(record, hit, seed=int(values["seed"])) for record in records]
+        rows = [_make_row(record, hit, seed=int(values["seed"])) for record in records]
         known = set(connection.scalars(sa.select(pairs.c.pair)))
         if fresh := [row for row in rows if row["pair"] not in known]:
             connection.execute(sa.insert(pairs), fresh)
@@ -52,7 +52,7 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
         event_log.append(connection, "study", now, pairs=len(records), digest=fingerprint)
 
 
-def _check(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
+def _check_records(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
     if twice := [name for name, number in Counter(record.name for record in records).items() if number > 1]:
         raise InputError(f"{path}: pair {twice[0]} occurs twice; give every pair a unique id.")
     all_checks = [record for record in records if record.kind == "check"]
@@ -75,20 +75,20 @@ def _check(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
 def _keep_what_was_served(connection: sa.Connection, form: HitForm, bodies: dict[str, str], path: Path) -> None:
     """Drop pairs that nobody has seen and that changed; refuse where a pair that was shown changed."""
     rows = connection.execute(sa.select(pairs)).all()
-    stale = {row.pair: row for row in rows if bodies.get(row.pair) not in (row.body, _mended(form, row))}
+    stale = {row.pair: row for row in rows if bodies.get(row.pair) not in (row.body, _mended_body(form, row))}
     shown_pairs = set(connection.scalars(sa.select(leases.c.pair).distinct())) if stale else set()
     if gone := sorted(shown_pairs & set(stale)):
-        raise InputError(_changed(path, form, stale[gone[0]], bodies.get(gone[0])))
+        raise InputError(_explain_change(path, form, stale[gone[0]], bodies.get(gone[0])))
     for pair in stale:
         connection.execute(sa.delete(pairs).where(pairs.c.pair == pair))
 
 
-def _mended(form: HitForm, row: Any) -> str:
+def _mended_body(form: HitForm, row: Any) -> str:
     """The body of a check with the answer that `crowd check fix` gave it."""
     return form.with_key(row.body, row.mended) if row.mended not in (None, "void") else str(row.body)
 
 
-def _changed(path: Path, form: HitForm, row: Any, body: str | None) -> str:
+def _explain_change(path: Path, form: HitForm, row: Any, body: str | None) -> str:
     """Why a file that changed is refused, and the way out."""
     if body and row.kind == "check" and body == form.with_key(row.body, key := key_in(body)):
         return (
@@ -101,7 +101,7 @@ def _changed(path: Path, form: HitForm, row: Any, body: str | None) -> str:
     )
 
 
-def _row(record: FormRow, hit: Hit, *, seed: int) -> dict[str, object]:
+def _make_row(record: FormRow, hit: Hit, *, seed: int) -> dict[str, object]:
     offered = record.kind != "check" and (hit.identical == "show" or not record.identical)
     return {
         "pair": record.name,

@@ -59,10 +59,10 @@ def replay(
     """Go through the log once, then judge raters and votes; with `excluding` false, as if there were no [exclude]."""
     facts = _Facts()
     for event in events:
-        _take(facts, event)
+        _apply_event(facts, event)
     if not excluding:
         facts.broke.clear()
-    status = _statuses(facts, rule)
+    status = _judge_raters(facts, rule)
     by_pair = defaultdict[str, list[_Answer]](list)
     for answer in facts.answers.values():
         if answer.failed is None:
@@ -75,7 +75,7 @@ def replay(
     return Replayed(counted, status)
 
 
-def _take(facts: _Facts, event: Event) -> None:
+def _apply_event(facts: _Facts, event: Event) -> None:
     """Let one event change the facts."""
     data = event.data
     if event.rater is not None and event.kind != "forgotten":
@@ -83,7 +83,7 @@ def _take(facts: _Facts, event: Event) -> None:
     if event.kind == "shown":
         facts.sittings[event.rater, event.pair] = data["sitting"]
     elif event.kind == "answered":
-        _answered(facts, event)
+        _add_answer(facts, event)
     elif event.kind == "undone":
         del facts.answers[data["lease"]]
     elif event.kind == "mended":
@@ -100,7 +100,7 @@ def _take(facts: _Facts, event: Event) -> None:
     elif event.kind == "hit" and data["name"] == "first_checks" and data["after"] > data["before"]:
         facts.asked_checks.clear()  # only before the first vote
     elif event.kind == "ruled":
-        _ruled(facts, event)
+        _apply_ruling(facts, event)
     elif event.kind == "rule":
         (facts.broke.add if data["broke"] else facts.broke.discard)(str(event.rater))
     elif event.kind == "study" and "set_aside" in data:
@@ -111,7 +111,7 @@ def _take(facts: _Facts, event: Event) -> None:
                 facts.answers[lease].waits, facts.answers[lease].aside = "waiting" in data, False
 
 
-def _answered(facts: _Facts, event: Event) -> None:
+def _add_answer(facts: _Facts, event: Event) -> None:
     data, rater, pair = event.data, str(event.rater), str(event.pair)
     failed = None if data["failed"] is None else bool(data["failed"])
     sitting = data.get("sitting") or facts.sittings.get((rater, pair), 0)  # older logs say it with "shown" alone
@@ -120,7 +120,7 @@ def _answered(facts: _Facts, event: Event) -> None:
     facts.answers[answer.lease] = answer
 
 
-def _ruled(facts: _Facts, event: Event) -> None:
+def _apply_ruling(facts: _Facts, event: Event) -> None:
     rater = str(event.rater)
     facts.rulings[rater] = event.data["ruling"]
     for answer in facts.answers.values():
@@ -138,7 +138,7 @@ def _set_aside(facts: _Facts, event: Event) -> None:
             answer.aside |= answer.sitting == event.data["sitting"]
 
 
-def _statuses(facts: _Facts, rule: GateRule) -> dict[str, RaterStatus]:
+def _judge_raters(facts: _Facts, rule: GateRule) -> dict[str, RaterStatus]:
     by_rater = defaultdict[str, list[tuple[bool, bool]]](list)
     # in the order in which they were shown
     for answer in sorted(facts.answers.values(), key=lambda answer: answer.lease):

@@ -90,7 +90,7 @@ def settle(
 ) -> Effect:
     """Write the status of one rater, or of all, and count anew whatever depends on it."""
     moved: dict[str, tuple[RaterStatus, RaterStatus]] = {}
-    for row, (status, asked_checks) in _standings(connection, gate, rater):
+    for row, (status, asked_checks) in _read_standings(connection, gate, rater):
         if asked_checks != row.asked:
             admitted = event_log.entry("admitted", now, row.rater, asked=asked_checks)
             later(connection, (_ADMITTED, {"this": row.rater, "now": asked_checks}), admitted)
@@ -100,7 +100,7 @@ def settle(
             event_log.append(connection, kind, now, row.rater, before=row.status, after=status)
     if moved:
         connection.execute(_STANDS, [{"this": name, "now": after} for name, (_, after) in moved.items()])
-        _free(connection, [name for name, (_, after) in moved.items() if after == "blocked"], now)
+        _free_pairs(connection, [name for name, (_, after) in moved.items() if after == "blocked"], now)
     touched = None if rater is None else _pairs_of(connection, moved)
     recount = count_anew(connection, assignment, touched)
     return Effect(Counter(moved.values()), recount.gained, recount.lost, recount.opened, recount.closed)
@@ -110,7 +110,7 @@ def count_anew(connection: sa.Connection, assignment: AssignmentRules, only: Col
     """Count the votes of these pairs (None: of all) anew, and bring votes and pairs up to it."""
     if only is not None and not only:
         return Recount()
-    changed, have = _recounted(connection, assignment, only)
+    changed, have = _recount_votes(connection, assignment, only)
     if changed:
         connection.execute(_COUNTS, changed)
     opened, closed = _write_counters(connection, assignment.votes_per_pair, have, only)
@@ -132,7 +132,7 @@ def moves(row: Any, outcomes: Sequence[Any], failed: bool, gate: GateRule, *, wa
     return follows(row, that_judge([known[lease] for lease in sorted(known)]), gate) != (row.status, row.asked)
 
 
-def _standings(
+def _read_standings(
     connection: sa.Connection, gate: GateRule, rater: str | None
 ) -> list[tuple[Any, tuple[RaterStatus, int | None]]]:
     if rater is None:
@@ -145,7 +145,7 @@ def _standings(
     return [(row, follows(row, that_judge(outcomes[row.rater]), gate)) for row in known]
 
 
-def _free(connection: sa.Connection, blocked: Sequence[str], now: float) -> None:
+def _free_pairs(connection: sa.Connection, blocked: Sequence[str], now: float) -> None:
     """What a blocked rater holds goes back to the pool; whoever is unblocked finds it again, if it has room."""
     for name in blocked:
         is_held = sa.and_(leases.c.rater == name, HOLDS_PLACE)
@@ -164,7 +164,7 @@ def _among(column: sa.Column[Any], only: Collection[str] | None) -> sa.ColumnEle
     return sa.true() if only is None or len(only) > MANY else column.in_(only)
 
 
-def _recounted(
+def _recount_votes(
     connection: sa.Connection, assignment: AssignmentRules, only: Collection[str] | None
 ) -> tuple[list[dict[str, int]], dict[str, int]]:
     """The votes whose `counted` changes, and the places taken of each pair that has votes."""

@@ -24,13 +24,13 @@ SAME_PERSON = "blocked as another rater, whom the marketplace says is the same p
 
 def confirm_visit(connection: sa.Connection, rules: StudyRules, rater: str, sitting: int, now: float) -> bool:
     """The marketplace lists this visit: its votes count, if its rater's do. Whether that was news."""
-    is_payment = _payment(rater, sitting)
+    is_payment = _match_payment(rater, sitting)
     known = connection.execute(sa.select(payments.c.listed, payments.c.withdrawn).where(is_payment)).one()
     if known.listed is not None and known.withdrawn is None:
         return False
     fresh = {"listed": now if known.listed is None else known.listed, "withdrawn": None}
     connection.execute(sa.update(payments).where(is_payment).values(fresh))
-    _follow(connection, rules, rater, sitting, now, "confirmed", {"waits": 0, "aside": 0})
+    _settle_visit(connection, rules, rater, sitting, now, "confirmed", {"waits": 0, "aside": 0})
     if other_raters := [name for name in siblings(connection, rater) if name != rater]:
         _set_repeated_aside(connection, rules, rater, sitting, other_raters, now)
         _share_block(connection, rules, [rater, *other_raters], now)
@@ -44,8 +44,8 @@ def _set_repeated_aside(
     stands = sa.and_(votes.c.failed.is_(None), votes.c.waits == 0, votes.c.aside == 0)
     judged = sa.select(votes.c.pair).where(votes.c.rater.in_(other_raters), stands)
     repeated = sa.and_(stands, votes.c.pair.in_(judged))
-    if connection.scalar(sa.select(sa.exists().where(_inside(rater, sitting), repeated))):
-        _follow(connection, rules, rater, sitting, now, "set_aside", {"aside": 1}, only=repeated, why="repeated")
+    if connection.scalar(sa.select(sa.exists().where(_match_votes(rater, sitting), repeated))):
+        _settle_visit(connection, rules, rater, sitting, now, "set_aside", {"aside": 1}, only=repeated, why="repeated")
 
 
 def _share_block(connection: sa.Connection, rules: StudyRules, everybody: Sequence[str], now: float) -> None:
@@ -68,24 +68,24 @@ def withdraw_visit(
 
     They are kept, and their pairs are offered again.
     """
-    is_payment = _payment(rater, sitting)
+    is_payment = _match_payment(rater, sitting)
     if connection.scalar(sa.select(payments.c.withdrawn).where(is_payment)) is not None:
         return False
     connection.execute(sa.update(payments).where(is_payment).values(withdrawn=why))
-    _follow(connection, rules, rater, sitting, now, "set_aside", {"aside": 1}, why=why)
+    _settle_visit(connection, rules, rater, sitting, now, "set_aside", {"aside": 1}, why=why)
     return True
 
 
-def _payment(rater: str, sitting: int) -> sa.ColumnElement[bool]:
+def _match_payment(rater: str, sitting: int) -> sa.ColumnElement[bool]:
     return sa.and_(payments.c.rater == rater, payments.c.sitting == sitting)
 
 
-def _inside(rater: str, sitting: int) -> sa.ColumnElement[bool]:
+def _match_votes(rater: str, sitting: int) -> sa.ColumnElement[bool]:
     inside = sa.select(leases.c.lease).where(leases.c.rater == rater, leases.c.sitting == sitting)
     return votes.c.lease.in_(inside)
 
 
-def _follow(
+def _settle_visit(
     connection: sa.Connection,
     rules: StudyRules,
     rater: str,
@@ -97,7 +97,7 @@ def _follow(
     **facts: str,
 ) -> None:
     """Write it on the votes of the visit, then whatever follows; the event counts the votes under `key`."""
-    is_vote = _inside(rater, sitting) if only is None else sa.and_(_inside(rater, sitting), only)
+    is_vote = _match_votes(rater, sitting) if only is None else sa.and_(_match_votes(rater, sitting), only)
     rows = connection.execute(sa.select(votes.c.pair, votes.c.lease, votes.c.failed).where(is_vote)).all()
     connection.execute(sa.update(votes).where(is_vote).values(values))
     names = [row.lease for row in rows]

@@ -36,7 +36,7 @@ class StoreClock:
     def now(self) -> float:
         """The time by the database's clock, exact to the time of a message."""
         if self._offset is None or self._ticks() - self._asked >= ASK_AGAIN:
-            self._refresh()
+            self._ask_again()
         assert self._offset is not None
         return self._ticks() + self._offset
 
@@ -44,7 +44,7 @@ class StoreClock:
         """Seconds by which this server's own clock is ahead of the database's."""
         return time.time() - self.now()
 
-    def _refresh(self) -> None:
+    def _ask_again(self) -> None:
         first = self._offset is None
         if not self._lock.acquire(blocking=first):
             return  # another thread is asking

@@ -23,7 +23,7 @@ ROWS = 2000  # copied at once
 
 def save_sqlite(path: Path, copy: Path) -> None:
     """Copy the file of a store, of any version, as it is at this moment."""
-    with closing(_opened(path, "ro")) as source, closing(sqlite3.connect(copy)) as target:
+    with closing(_open_file(path, "ro")) as source, closing(sqlite3.connect(copy)) as target:
         try:
             source.backup(target)
             target.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
@@ -33,7 +33,7 @@ def save_sqlite(path: Path, copy: Path) -> None:
 
 def save_store(url: str, copy: Path) -> None:
     """Copy a store of the present version out of any database, in one transaction."""
-    with closing(open_store(url, migrate=False)) as source, closing(_empty(f"sqlite:///{copy}")) as target:
+    with closing(open_store(url, migrate=False)) as source, closing(_open_empty_store(f"sqlite:///{copy}")) as target:
         version = stored_version(source)
         if version != SCHEMA_VERSION:
             raise InputError(
@@ -50,7 +50,7 @@ def load_store(copy: Path, url: str) -> None:
     """Put a file of the present version into an empty database."""
     with (
         closing(open_store(f"sqlite:///{copy}")) as source,
-        closing(_empty(url)) as target,
+        closing(_open_empty_store(url)) as target,
         source.read() as reading,
         target.engine.begin() as writing,
     ):
@@ -60,7 +60,7 @@ def load_store(copy: Path, url: str) -> None:
 
 def check_copy(copy: Path) -> dict[str, int]:
     """Rows of each table of a file that is whole; a sentence for any other file."""
-    with closing(_opened(copy, "ro")) as connection:
+    with closing(_open_file(copy, "ro")) as connection:
         try:
             (state,) = connection.execute("PRAGMA integrity_check").fetchone()
             names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -73,14 +73,14 @@ def check_copy(copy: Path) -> dict[str, int]:
             raise InputError(f"{copy.name} is no store of a study: {error}.") from error
 
 
-def _opened(path: Path, mode: str) -> sqlite3.Connection:
+def _open_file(path: Path, mode: str) -> sqlite3.Connection:
     try:
         return sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=30)
     except sqlite3.Error as error:
         raise InputError(f"{path} cannot be opened: {error}.") from error
 
 
-def _empty(url: str) -> Store:
+def _open_empty_store(url: str) -> Store:
     """A store with all tables and no row; refused where a study is already."""
     store = open_store(url, migrate=False, allow_empty=True)
     try:
@@ -95,11 +95,11 @@ def _empty(url: str) -> Store:
 
 def _copy_rows(reading: sa.Connection, writing: sa.Connection) -> None:
     for table in METADATA.sorted_tables:
-        for rows in _parts(reading, table):
+        for rows in _read_parts(reading, table):
             writing.execute(sa.insert(table), rows)
 
 
-def _parts(reading: sa.Connection, table: sa.Table) -> Iterator[list[dict[str, Any]]]:
+def _read_parts(reading: sa.Connection, table: sa.Table) -> Iterator[list[dict[str, Any]]]:
     rows = reading.execution_options(yield_per=ROWS).execute(sa.select(table)).mappings()
     for part in rows.partitions():
         yield [dict(row) for row in part]

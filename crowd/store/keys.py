@@ -38,7 +38,7 @@ class Keys:
 
     def is_revoked(self, worker: str) -> bool:
         """Whether the invitation of this person was taken back."""
-        return bool(self.revoked) and _digest(self.people, worker) in self.revoked
+        return bool(self.revoked) and _digest_worker(self.people, worker) in self.revoked
 
 
 def keys_in(values: Mapping[str, str]) -> Keys:
@@ -79,14 +79,14 @@ def end_older_seats(store: Store, now: float) -> None:
 def revoke(connection: sa.Connection, worker: str) -> None:
     """The invitation of this person lets nobody in any more."""
     known = keys_in(settings(connection))
-    _put_revoked(connection, known.revoked | {_digest(known.people, worker)})
+    _put_revoked(connection, known.revoked | {_digest_worker(known.people, worker)})
 
 
 def restore_invitation(connection: sa.Connection, worker: str) -> bool:
     """Take that back. Whether it had been revoked."""
     known = keys_in(settings(connection))
     if known.is_revoked(worker):
-        _put_revoked(connection, known.revoked - {_digest(known.people, worker)})
+        _put_revoked(connection, known.revoked - {_digest_worker(known.people, worker)})
         return True
     return False
 
@@ -104,5 +104,5 @@ def _put_revoked(connection: sa.Connection, digests: frozenset[str]) -> None:
     put(connection, REVOKED, json.dumps(sorted(digests)))
 
 
-def _digest(people: str, worker: str) -> str:
+def _digest_worker(people: str, worker: str) -> str:
     return keyed(people, "revoked", worker)[:32]

@@ -103,12 +103,13 @@ class Pipe:
     def later(self, changes: Sequence[tuple[Statement, Values]]) -> None:
         """Note changes."""
         self._noted += [
-            (_words(statement, tuple(values) if statement.is_insert else None), values) for statement, values in changes
+            (_compile_words(statement, tuple(values) if statement.is_insert else None), values)
+            for statement, values in changes
         ]
 
     def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
         """Send what was noted, then the queries; the rows of each."""
-        self._noted += [(_words(query, None), values) for query, values in queries]
+        self._noted += [(_compile_words(query, None), values) for query, values in queries]
         return self._send(answers=len(queries))
 
     def flush(self) -> None:
@@ -149,7 +150,7 @@ class Pipe:
 
 
 @lru_cache(256)
-def _words(statement: Statement, columns: tuple[str, ...] | None) -> Words:
+def _compile_words(statement: Statement, columns: tuple[str, ...] | None) -> Words:
     compiled = statement.compile(dialect=DIALECT, column_keys=columns)
     name = f"s{hashlib.sha256(compiled.string.encode()).hexdigest()[:16]}"
     order = tuple(compiled.positiontup or ())

@@ -120,24 +120,24 @@ def open_store(
     The key that hashes rater ids is random, or follows from the seed where all raters are simulated, so that a
     simulated study can be repeated to the letter. The key that signs cookies and leases is always random.
     """
-    store = Store(_engine(url, serving=serving))
+    store = Store(_make_engine(url, serving=serving))
     try:
         version = stored_version(store)
         if version is None and allow_empty:
             return store
         if version is None:
             if seed is None:
-                raise InputError(f"{_shown(url)} holds no study yet. Serve one first: python -m crowd serve STUDY.")
-            _create(store, seed, simulated)
+                raise InputError(f"{_show_url(url)} holds no study yet. Serve one first: python -m crowd serve STUDY.")
+            _create_study(store, seed, simulated)
             version = stored_version(store)
         if migrate and version != SCHEMA_VERSION:
-            _migrate(store, version or 0)
+            _migrate_store(store, version or 0)
     except DBAPIError as error:
         store.close()
         step = " It must be a file in a folder where you may write." if url.startswith("sqlite") else ""
         if not isinstance(error, sa.exc.OperationalError):
             step = " Restore it from a copy, or start a new study folder."
-        raise InputError(f"{_shown(url)} cannot be opened: {str(error.orig).strip()}.{step}") from error
+        raise InputError(f"{_show_url(url)} cannot be opened: {str(error.orig).strip()}.{step}") from error
     except BaseException:
         store.close()
         raise
@@ -188,11 +188,11 @@ def unset(connection: sa.Connection, key: str) -> None:
     later(connection, (_UNSET, {"this": key}))
 
 
-def _shown(url: str) -> str:
+def _show_url(url: str) -> str:
     return sa.make_url(url).render_as_string(hide_password=True)
 
 
-def _engine(url: str, *, serving: bool) -> sa.Engine:
+def _make_engine(url: str, *, serving: bool) -> sa.Engine:
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError as error:
@@ -202,7 +202,7 @@ def _engine(url: str, *, serving: bool) -> sa.Engine:
 
         return engine_of(parsed, serving=serving)
     if parsed.get_backend_name() != "sqlite":
-        raise InputError(f"{_shown(url)}: the store is SQLite or PostgreSQL.")
+        raise InputError(f"{_show_url(url)}: the store is SQLite or PostgreSQL.")
     if parsed.database:
         _keep_private(Path(parsed.database))
     engine = sa.create_engine(parsed, pool_size=16, max_overflow=16, connect_args={"timeout": 30})
@@ -245,7 +245,7 @@ def stored_version(store: Store) -> int | None:
         return int(settings(connection)["schema"]) if sa.inspect(connection).has_table("study") else None
 
 
-def _create(store: Store, seed: int, simulated: bool) -> None:
+def _create_study(store: Store, seed: int, simulated: bool) -> None:
     with store.write() as connection:
         if sa.inspect(connection).has_table("study"):
             return  # another process was faster
@@ -263,12 +263,12 @@ def create_tables(store: Store) -> None:
 
 
 def _make_tables(connection: sa.Connection) -> None:
-    for words in _schema(connection.dialect.name):
+    for words in _schema_statements(connection.dialect.name):
         connection.exec_driver_sql(words)
 
 
 @lru_cache
-def _schema(backend: str) -> tuple[str, ...]:
+def _schema_statements(backend: str) -> tuple[str, ...]:
     """All tables and indexes as this kind of database is told of them; PostgreSQL takes them in one message."""
     if backend == "sqlite":
         dialect = DIALECT
@@ -281,7 +281,7 @@ def _schema(backend: str) -> tuple[str, ...]:
     return words if backend == "sqlite" else (";".join(words),)
 
 
-def _migrate(store: Store, version: int) -> None:
+def _migrate_store(store: Store, version: int) -> None:
     if version > SCHEMA_VERSION:
         raise InputError(
             f"The store has schema version {version}; this program knows {SCHEMA_VERSION}. Use the newer program."

@@ -58,10 +58,10 @@ def check_lines(connection: sa.Connection) -> tuple[CheckLine, ...]:
     sums = sa.select(votes.c.pair, sa.func.sum(votes.c.failed)).where(votes.c.answers.is_not(None))
     by_sheet = {pair: failed for pair, failed in connection.execute(sums.group_by(votes.c.pair)) if failed is not None}
     rows = connection.execute(sa.select(pairs).where(pairs.c.kind == "check").order_by(pairs.c.pair))
-    return tuple(_line(r.pair, r.mended, json.loads(r.body), answers[r.pair], by_sheet.get(r.pair)) for r in rows)
+    return tuple(_make_line(r.pair, r.mended, json.loads(r.body), answers[r.pair], by_sheet.get(r.pair)) for r in rows)
 
 
-def _line(
+def _make_line(
     check: str, mended: str | None, body: Mapping[str, Any], answers: Counter[str], by_sheet: int | None
 ) -> CheckLine:
     """`by_sheet`: the failures where several questions are asked; `answers` counts the first one alone."""

@@ -29,19 +29,24 @@ class Dispute:
 
 def most_disputed(connection: sa.Connection) -> tuple[Dispute, ...]:
     """The strongest disagreement first, among equals the pair with more votes; none where all raters agree."""
-    ranked = heapq.nsmallest(SHOWN, ((-_differ(met), -met.total(), pair, met) for pair, met in _counted(connection)),
-                             key=lambda row: row[:3])  # fmt: skip
-    rows = [(-differ, -number, pair, met) for differ, number, pair, met in ranked if differ]
-    query = sa.select(pairs.c.pair, pairs.c.body).where(pairs.c.pair.in_([row[2] for row in rows]))
+    rows = ((_share_differing(met), met.total(), pair, met) for pair, met in _count_choices(connection))
+    ranked = heapq.nsmallest(SHOWN, rows, key=lambda row: (-row[0], -row[1], row[2]))
+    query = sa.select(pairs.c.pair, pairs.c.body).where(pairs.c.pair.in_([row[2] for row in ranked]))
     bodies = {row.pair: json.loads(row.body) for row in connection.execute(query)}
     return tuple(
-        Dispute(differ, number, pair, (met["a"], met["b"], met["tie"]),
-                (bodies[pair]["a"]["text"], bodies[pair]["b"]["text"]))
-        for differ, number, pair, met in rows
-    )  # fmt: skip
+        Dispute(
+            share,
+            number,
+            pair,
+            (met["a"], met["b"], met["tie"]),
+            (bodies[pair]["a"]["text"], bodies[pair]["b"]["text"]),
+        )
+        for share, number, pair, met in ranked
+        if share
+    )
 
 
-def _counted(connection: sa.Connection) -> Iterator[tuple[str, Counter[str]]]:
+def _count_choices(connection: sa.Connection) -> Iterator[tuple[str, Counter[str]]]:
     query = (
         sa.select(votes.c.pair, votes.c.choice, sa.func.count().label("number"))
         .join(pairs, pairs.c.pair == votes.c.pair)
@@ -53,10 +58,10 @@ def _counted(connection: sa.Connection) -> Iterator[tuple[str, Counter[str]]]:
         yield pair, Counter({row.choice: row.number for row in rows})
 
 
-def _differ(met: Counter[str]) -> float:
+def _share_differing(met: Counter[str]) -> float:
     """The probability that two of its votes differ.
 
-    >>> _differ(Counter(a=1, b=1)), _differ(Counter(a=2, b=1)), _differ(Counter(a=1))
+    >>> _share_differing(Counter(a=1, b=1)), _share_differing(Counter(a=2, b=1)), _share_differing(Counter(a=1))
     (1.0, 0.6666666666666667, 0.0)
     """
     number = met.total()

@@ -87,12 +87,12 @@ def machine_scores(raters: Mapping[str, Behaviour]) -> dict[str, MachineScore]:
             time = []  # who takes longer than most is no program that hurries: a switch is slow and even
         answers = [bits.below(rater.bits), rater.likeness]
         happened = [known.above(_angle(share)) for known, share in zip(page, _shares(rater), strict=True)]
-        return MachineScore(_points(time), _points(answers), _points(happened))
+        return MachineScore(_score_points(time), _score_points(answers), _score_points(happened))
 
     return {name: score(rater) for name, rater in raters.items()}
 
 
-def _points(probabilities: Sequence[float | None]) -> float:
+def _score_points(probabilities: Sequence[float | None]) -> float:
     """-log10 of the smallest, times their number as Bonferroni has it."""
     known = [p for p in probabilities if p is not None]
     return -math.log10(min(1.0, max(LEAST, len(known) * min(known)))) if known else 0.0

@@ -116,35 +116,35 @@ class Overview:
 def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
     """Read it all in one transaction."""
     form = FORMS[hit.form]
-    rounds, gathered, tallies = _votes(connection, form)
-    by_rater, same = _by_rater(tallies), _identical(connection) if hit.identical == "tie" else []
-    rounds = _with_automatic(rounds, gathered, by_rater, same, hit.votes_per_pair)
+    rounds, gathered, tallies = _read_votes(connection, form)
+    by_rater, same = _sum_by_rater(tallies), _read_identical(connection) if hit.identical == "tie" else []
+    rounds = _add_automatic(rounds, gathered, by_rater, same, hit.votes_per_pair)
     real, ties = sum(n for n, _ in rounds), sum(t for _, t in rounds)
     interval = share_interval(ties, real, {gathered.name: gathered.counts, "rater": by_rater}, gathered.cells)
-    counts, pace = progress(connection, hit.votes_per_pair), _pace(connection, now)
+    counts, pace = progress(connection, hit.votes_per_pair), _measure_pace(connection, now)
     return Overview(
         progress=counts,
         per_hour=pace,
         hours_to_go=(counts.wanted - counts.counted) / pace if pace else None,
         real=real,
         ties=ties,
-        chance=_chance(connection, form) if form.chance is None else form.chance,
+        chance=_mean_chance(connection, form) if form.chance is None else form.chance,
         automatic=len(same) * hit.votes_per_pair,
         interval=interval,
         rounds=rounds,
-        raters=(lines := _lines(connection, tallies, sided=form.is_sided)),
+        raters=(lines := _make_lines(connection, tallies, sided=form.is_sided)),
         signals=rater_signals(connection),
         shared=shared_links(connection),
         warnings=(*(says(rater, n) for rater, n in trapped_raters(connection).items()), *_unpaid_checks(connection)),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
-        by_rule=_by_rule(lines),
+        by_rule=_group_by_rule(lines),
         disputed=most_disputed(connection) if form.is_sided else (),
         spending=spending_of(connection),
-        short=_short(connection, hit.votes_per_pair),
-        shortest=_shortest(connection),
+        short=_count_short_pairs(connection, hit.votes_per_pair),
+        shortest=_find_shortest_pairs(connection),
         clocks=tuple(clocks_that_differ(settings(connection), now)),
-        sittings=_earned(connection),
+        sittings=_count_earned_sittings(connection),
         sittings_to_go=sittings_needed(missing_votes(connection, hit.votes_per_pair), hit.pairs_per_sitting),
         signature=signature(
             votes=real,
@@ -193,13 +193,15 @@ class Gathered:
         sums[0], sums[1] = sums[0] + ties, sums[1] + number
 
 
-def _votes(connection: sa.Connection, form: HitForm) -> tuple[tuple[tuple[int, int], ...], Gathered, dict[str, Tally]]:
+def _read_votes(
+    connection: sa.Connection, form: HitForm
+) -> tuple[tuple[tuple[int, int], ...], Gathered, dict[str, Tally]]:
     """One pass over the judgements, dialogue by dialogue: rounds (votes, ties), sums over pairs, tallies of raters.
 
     Of questions, an answer whose first choice is the true option stands where a tie stands of pairs.
     """
     v = votes.c
-    dialogue = _dialogue(connection)
+    dialogue = _dialogue_column(connection)
     columns = (
         v.pair,
         v.rater,
@@ -211,7 +213,7 @@ def _votes(connection: sa.Connection, form: HitForm) -> tuple[tuple[tuple[int, i
         pairs.c.kind,
         dialogue,
         raters.c.status,
-        _in_body(connection, "answer"),
+        _body_column(connection, "answer"),
     )
     query = sa.select(*columns).join_from(votes, pairs, v.pair == pairs.c.pair)
     query = query.join(raters, raters.c.rater == v.rater)
@@ -225,7 +227,7 @@ def _votes(connection: sa.Connection, form: HitForm) -> tuple[tuple[tuple[int, i
         cells: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
         for _, group in groupby(of_dialogue, key=lambda row: row.pair):
             judged = list(group)
-            _tally(judged, tallies, form)
+            _tally_votes(judged, tallies, form)
             real = [row for row in judged if row.counted and row.kind == "real"]
             counted = [(row.rater, form.is_marked(row.choice, row.answer)) for row in real]
             for place, (rater, tie) in enumerate(counted, 1):
@@ -241,25 +243,25 @@ def _votes(connection: sa.Connection, form: HitForm) -> tuple[tuple[tuple[int, i
     return tuple((rounds[place], tied[place]) for place in sorted(rounds)), gathered, tallies
 
 
-def _chance(connection: sa.Connection, form: HitForm) -> float:
+def _mean_chance(connection: sa.Connection, form: HitForm) -> float:
     """The mean of 1 / options over the questions that are asked."""
     bodies = connection.scalars(sa.select(pairs.c.body).where(pairs.c.kind == "real"))
     return statistics.fmean([1 / len(form.possible_answers(body)) for body in bodies] or [0.0])
 
 
-def _dialogue(connection: sa.Connection) -> sa.Label[Any]:
+def _dialogue_column(connection: sa.Connection) -> sa.Label[Any]:
     """The dialogue of a pair, out of its record."""
-    return _in_body(connection, "dialogue")
+    return _body_column(connection, "dialogue")
 
 
-def _in_body(connection: sa.Connection, name: str) -> sa.Label[Any]:
+def _body_column(connection: sa.Connection, name: str) -> sa.Label[Any]:
     """A field of the record; SQLite keeps JSON as text, PostgreSQL must be told that it is JSON."""
     lite: sa.ColumnElement[Any] = sa.func.json_extract(pairs.c.body, f"$.{name}")
     json_field: sa.ColumnElement[Any] = sa.cast(pairs.c.body, sa.JSON)[name].as_string()
     return (lite if connection.dialect.name == "sqlite" else json_field).label(name)
 
 
-def _tally(judged: list[Any], tallies: defaultdict[str, Tally], form: HitForm) -> None:
+def _tally_votes(judged: list[Any], tallies: defaultdict[str, Tally], form: HitForm) -> None:
     """`same` and `compared` count the votes of raters in good standing alone.
 
     Nobody is measured by raters who were blocked or excluded, or by visits that were taken back.
@@ -283,7 +285,7 @@ def _is_measure(row: Any) -> bool:
     return row.status not in ("blocked", "excluded") and not row.aside
 
 
-def _by_rater(tallies: dict[str, Tally]) -> ClusterCounts:
+def _sum_by_rater(tallies: dict[str, Tally]) -> ClusterCounts:
     sums = ClusterCounts()
     for tally in tallies.values():
         if tally.counted:
@@ -291,14 +293,14 @@ def _by_rater(tallies: dict[str, Tally]) -> ClusterCounts:
     return sums
 
 
-def _identical(connection: sa.Connection) -> list[str | None]:
+def _read_identical(connection: sa.Connection) -> list[str | None]:
     """The dialogues of the real pairs that nobody is shown, because their responses are the same."""
     was_shown = sa.exists().where(leases.c.pair == pairs.c.pair)  # those are left to people
-    query = sa.select(_dialogue(connection)).where(pairs.c.kind == "real", pairs.c.offered == 0, ~was_shown)
+    query = sa.select(_dialogue_column(connection)).where(pairs.c.kind == "real", pairs.c.offered == 0, ~was_shown)
     return list(connection.scalars(query))
 
 
-def _with_automatic(
+def _add_automatic(
     rounds: tuple[tuple[int, int], ...], gathered: Gathered, by_rater: ClusterCounts, same: list[str | None], k: int
 ) -> tuple[tuple[int, int], ...]:
     """The same with the k ties that the export writes for each identical pair, by k raters of their own.
@@ -317,7 +319,7 @@ def _with_automatic(
     return tuple((n + len(same), t + len(same)) if place < k else (n, t) for place, (n, t) in enumerate(all_rounds))
 
 
-def _pace(connection: sa.Connection, now: float) -> float:
+def _measure_pace(connection: sa.Connection, now: float) -> float:
     """Counted votes an hour over the last hour, or since the first vote where that is later."""
     first: float | None = connection.scalar(sa.select(sa.func.min(votes.c.submitted)))
     if first is None:
@@ -327,7 +329,7 @@ def _pace(connection: sa.Connection, now: float) -> float:
     return float(connection.scalar(recent) or 0) / max(60.0, now - since) * HOUR
 
 
-def _earned(connection: sa.Connection) -> int:
+def _count_earned_sittings(connection: sa.Connection) -> int:
     """Sittings in which something was answered and that are over: finished, or ended by the gate."""
     is_lease = sa.and_(leases.c.rater == sittings.c.rater, leases.c.sitting == sittings.c.sitting)
     worked = sa.exists().where(is_lease, leases.c.state == "answered")
@@ -355,7 +357,7 @@ def _unpaid_checks(connection: sa.Connection) -> list[str]:
     return [f"{number} {whose} answers to hidden checks alone. They are not paid by themselves: pay for the time."]
 
 
-def _lines(connection: sa.Connection, tallies: dict[str, Tally], *, sided: bool) -> tuple[RaterLine, ...]:
+def _make_lines(connection: sa.Connection, tallies: dict[str, Tally], *, sided: bool) -> tuple[RaterLine, ...]:
     query = sa.select(votes.c.rater, sa.func.count(), sa.func.sum(votes.c.failed)).group_by(votes.c.rater)
     checks = {rater: (number, failed) for rater, number, failed in connection.execute(query.where(votes.c.failed >= 0))}
     known = connection.execute(
@@ -364,30 +366,30 @@ def _lines(connection: sa.Connection, tallies: dict[str, Tally], *, sided: bool)
         )
     )
     return tuple(
-        _line(row, tallies.get(row.rater, Tally()), *checks.get(row.rater, (0, 0)), sided=sided) for row in known
+        _make_line(row, tallies.get(row.rater, Tally()), *checks.get(row.rater, (0, 0)), sided=sided) for row in known
     )
 
 
-def _line(row: Any, tally: Tally, answered: int, failed: int, *, sided: bool) -> RaterLine:
+def _make_line(row: Any, tally: Tally, answered: int, failed: int, *, sided: bool) -> RaterLine:
     number = tally.choices.total()
     decided = number - tally.choices["tie"]
     return RaterLine(
         rater=row.rater,
         status=row.status,
         votes=number,
-        tie_rate=_rate(tally.marked, number),
-        left_rate=_rate(tally.left_choices, decided) if sided else None,
+        tie_rate=_divide(tally.marked, number),
+        left_rate=_divide(tally.left_choices, decided) if sided else None,
         checks_seen=answered,
         checks_failed=failed,
         median_seconds=statistics.median(tally.seconds) if tally.seconds else None,
-        agreement=_rate(tally.same, tally.compared),
+        agreement=_divide(tally.same, tally.compared),
         why=row.why or "",
         broke=row.broke or "",
         ruled=row.ruling is not None,
     )
 
 
-def _by_rule(lines: Iterable[RaterLine]) -> tuple[tuple[str, int, int], ...]:
+def _group_by_rule(lines: Iterable[RaterLine]) -> tuple[tuple[str, int, int], ...]:
     """Most raters first."""
     raters, judged = Counter[str](), Counter[str]()
     for line in lines:
@@ -397,17 +399,17 @@ def _by_rule(lines: Iterable[RaterLine]) -> tuple[tuple[str, int, int], ...]:
     return tuple((rule, number, judged[rule]) for rule, number in raters.most_common())
 
 
-def _rate(part: int, total: int) -> float | None:
+def _divide(part: int, total: int) -> float | None:
     return part / total if total else None
 
 
-def _short(connection: sa.Connection, k: int) -> tuple[tuple[int, int], ...]:
+def _count_short_pairs(connection: sa.Connection, k: int) -> tuple[tuple[int, int], ...]:
     """(votes missing, number of pairs), most missing first."""
     query = sa.select(pairs.c.votes, sa.func.count()).where(pairs.c.open == 1).group_by(pairs.c.votes)
     return tuple(sorted(((k - have, number) for have, number in connection.execute(query)), reverse=True))
 
 
-def _shortest(connection: sa.Connection) -> tuple[tuple[str, int, int], ...]:
+def _find_shortest_pairs(connection: sa.Connection) -> tuple[tuple[str, int, int], ...]:
     """The pairs with the fewest votes: id, counted votes, leases held."""
     query = sa.select(pairs.c.pair, pairs.c.votes, pairs.c.live).where(pairs.c.open == 1)
     rows: Iterable[Any] = connection.execute(query.order_by(pairs.c.votes, pairs.c.position).limit(SHORT_SHOWN))

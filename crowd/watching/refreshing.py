@@ -48,16 +48,16 @@ def refresh_if_new(store: Store, study: Path, database: str | None, drawn_votes:
 def refresh(study: Path, database: str | None, question: str = "") -> bool:
     """Export the votes and draw them once; False if a step failed, which the log says."""
     options = ("--question", question) if question else ()
-    return not export_anew(study, database) and not _run("analysis", "watch", str(study), "--once", *options)
+    return not export_anew(study, database) and not _run_command("analysis", "watch", str(study), "--once", *options)
 
 
 def export_anew(study: Path, database: str | None, form: str = "jsonl", out: Path | None = None) -> str:
     """Write votes and raters as they stand now, into the study or elsewhere; why that failed, if it did."""
     where = ("--database", database) if database else ()
-    return _run("crowd", "export", str(study), "--format", form, *where, *(("--out", str(out)) if out else ()))
+    return _run_command("crowd", "export", str(study), "--format", form, *where, *(("--out", str(out)) if out else ()))
 
 
-def _run(*command: str) -> str:
+def _run_command(*command: str) -> str:
     """The last line of what went wrong, which the log has too; empty if nothing did."""
     done = subprocess.run((*PYTHON, *command), stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if not done.returncode:

@@ -77,7 +77,9 @@ def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
     """Of every rater with enough judgements of real and control pairs."""
     hit = connection.scalar(sa.select(study_settings.c.value).where(study_settings.c.key == "hit"))
     form = FORMS[json.loads(hit or "{}").get("form", "pairs")]
-    length = {row.pair: _characters(row.body) for row in connection.execute(sa.select(pairs.c.pair, pairs.c.body))}
+    length = {
+        row.pair: _count_characters(row.body) for row in connection.execute(sa.select(pairs.c.pair, pairs.c.body))
+    }
     v = votes.c
     rows = connection.execute(
         sa.select(v.rater, v.pair, v.choice, v.left, v.seconds).where(v.failed.is_(None)).order_by(v.vote)
@@ -118,7 +120,7 @@ def _counts_page_events(connection: sa.Connection) -> bool:
     return bool(json.loads(settings(connection).get("hit", "{}")).get("page_events"))
 
 
-def _characters(body: str) -> int:
+def _count_characters(body: str) -> int:
     known = json.loads(body)
     judged = known.get("options") or known.get("responses") or (known["a"], known["b"])
     return sum(len(line["text"]) for line in (*known["context"], *judged))
@@ -130,13 +132,13 @@ def signals_of(answers: Iterable[TimedAnswer], page: Mapping[str, PageEvents] | 
     for answer in answers:
         by_rater[answer.rater].append(answer)
     by_rater = defaultdict(list, {rater: rows for rater, rows in by_rater.items() if len(rows) >= FEWEST})
-    twins = _twins(by_rater)
+    twins = _find_twins(by_rater)
     events = None if page is None else {rater: page.get(rater, PageEvents()) for rater in by_rater}
     signals = {
-        rater: _signals(rows, twins.get(rater), None if events is None else events[rater])
+        rater: _measure_signals(rows, twins.get(rater), None if events is None else events[rater])
         for rater, rows in by_rater.items()
     }
-    scores = machine_scores({rater: _behaviour(own, by_rater[rater]) for rater, own in signals.items()})
+    scores = machine_scores({rater: _describe_behaviour(own, by_rater[rater]) for rater, own in signals.items()})
     return {rater: _with_score(own, scores.get(rater)) for rater, own in signals.items()}
 
 
@@ -145,7 +147,7 @@ def _with_score(signals: Signals, score: MachineScore | None) -> Signals:
     return replace(signals, score=score, doubts=doubts)
 
 
-def _behaviour(signals: Signals, rows: Sequence[TimedAnswer]) -> Behaviour:
+def _describe_behaviour(signals: Signals, rows: Sequence[TimedAnswer]) -> Behaviour:
     times = [math.log(max(row.seconds, 1e-3)) for row in rows if row.seconds is not None]
     shares: dict[str, float] = {}
     if signals.page is not None:
@@ -162,7 +164,7 @@ def _behaviour(signals: Signals, rows: Sequence[TimedAnswer]) -> Behaviour:
     )
 
 
-def _signals(
+def _measure_signals(
     rows: Sequence[TimedAnswer], likeness: tuple[tuple[int, int], float] | None, page: PageEvents | None
 ) -> Signals:
     twin, chance = likeness or (None, None)
@@ -184,19 +186,19 @@ def _signals(
 def _rank_correlation(timed: Sequence[tuple[float, int]]) -> float | None:
     """Spearman's, by Pearson's of mid-ranks."""
     try:
-        return statistics.correlation(_ranks([t for t, _ in timed]), _ranks([n for _, n in timed]))
+        return statistics.correlation(_rank_values([t for t, _ in timed]), _rank_values([n for _, n in timed]))
     except statistics.StatisticsError:  # all times or all lengths are the same
         return None
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
+def _rank_values(values: Sequence[float]) -> list[float]:
     places: defaultdict[float, list[int]] = defaultdict(list)
     for place, value in enumerate(sorted(values)):
         places[value].append(place)
     return [statistics.fmean(places[value]) for value in values]
 
 
-def _twins(by_rater: Mapping[str, Sequence[TimedAnswer]]) -> dict[str, tuple[tuple[int, int], float]]:
+def _find_twins(by_rater: Mapping[str, Sequence[TimedAnswer]]) -> dict[str, tuple[tuple[int, int], float]]:
     """For each rater the least probable likeness to another one."""
     by_pair: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for rater, rows in by_rater.items():

@@ -62,12 +62,12 @@ def read_so_far(folder: Path | None) -> SoFar | None:
     if folder is None or not (folder / FILE).exists():
         return None
     try:
-        return _so_far(read_json(folder / FILE))
+        return _read_document(read_json(folder / FILE))
     except (InputError, KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def _so_far(document: Mapping[str, Any]) -> SoFar:
+def _read_document(document: Mapping[str, Any]) -> SoFar:
     rule, margin, stated = document["rule"], document["rule"]["margin"], document["rule"]["stated_at"]
     return SoFar(
         written=str(document["written"]),
@@ -75,8 +75,10 @@ def _so_far(document: Mapping[str, Any]) -> SoFar:
         difference=float(rule["difference"]),
         margin=None if margin is None else float(margin),
         stated_at=None if stated is None else int(stated),
-        nets=tuple(_net(row) for row in document["contrasts"]),
-        agreement={str(name): _bounds(value) for name, value in document["agreement"].items() if value is not None},
+        nets=tuple(_read_net(row) for row in document["contrasts"]),
+        agreement={
+            str(name): _read_bounds(value) for name, value in document["agreement"].items() if value is not None
+        },
         running=tuple(
             StoppingState(*(str(row[key]) for key in StoppingState.__slots__)) for row in document["running"]
         ),
@@ -84,8 +86,8 @@ def _so_far(document: Mapping[str, Any]) -> SoFar:
     )
 
 
-def _net(row: Mapping[str, Any]) -> NetSoFar:
-    bounds = _bounds({"value": row["net"], "low": row["low"], "high": row["high"]})
+def _read_net(row: Mapping[str, Any]) -> NetSoFar:
+    bounds = _read_bounds({"value": row["net"], "low": row["low"], "high": row["high"]})
     return NetSoFar(
         first=str(row["first"]),
         second=str(row["second"]),
@@ -100,5 +102,5 @@ def _net(row: Mapping[str, Any]) -> NetSoFar:
     )
 
 
-def _bounds(value: Mapping[str, Any]) -> dict[str, float | None]:
+def _read_bounds(value: Mapping[str, Any]) -> dict[str, float | None]:
     return {key: None if value[key] is None else float(value[key]) for key in ("value", "low", "high")}

@@ -165,7 +165,7 @@ def create_app(config: ServerConfig) -> Flask:
         SESSION_COOKIE_PATH=config.prefix or "/",
     )
     app.extensions["metrics"] = Metrics(desk.store, desk.rules.hit)
-    _guard(app, config, desk)
+    _add_guards(app, config, desk)
     app.register_blueprint(views.rater_pages)
     app.register_blueprint(
         dashboard.blueprint(
@@ -181,7 +181,7 @@ def create_app(config: ServerConfig) -> Flask:
         n = config.proxies
         app.front = _with_sound_prefix(ProxyFix(app.front, x_for=n, x_proto=n, x_host=n, x_prefix=n))
     if config.prefix:
-        app.front = _below(config.prefix, app.front)
+        app.front = _serve_below(config.prefix, app.front)
     return app
 
 
@@ -223,7 +223,7 @@ class _JsonLines(logging.Formatter):
         return json.dumps({**line, **getattr(record, "facts", {})})
 
 
-def _below(prefix: str, inner: WSGI) -> WSGI:
+def _serve_below(prefix: str, inner: WSGI) -> WSGI:
     """Serve `inner` under a path prefix, whether or not the proxy in front has cut it off already."""
 
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -251,7 +251,7 @@ def _with_sound_prefix(inner: WSGI) -> WSGI:
     return application
 
 
-def _guard(app: Flask, config: ServerConfig, desk: Desk) -> None:
+def _add_guards(app: Flask, config: ServerConfig, desk: Desk) -> None:
     """What happens before and after every view, and when one fails."""
     invitations = InvitationEntrance(desk)
     entrances = (invitations, *config.entrances)
@@ -283,7 +283,7 @@ def _guard(app: Flask, config: ServerConfig, desk: Desk) -> None:
 
     @app.after_request
     def finish(reply: Response) -> Response:
-        reply.headers.update(_headers(config, desk.rules.hit.market_script))
+        reply.headers.update(_make_headers(config, desk.rules.hit.market_script))
         if request.endpoint != "static":
             reply.headers["Cache-Control"] = "no-store"
         spent = time.perf_counter() - g.get("begun", time.perf_counter())
@@ -315,15 +315,15 @@ def _guard(app: Flask, config: ServerConfig, desk: Desk) -> None:
             return dashboard.problem_page(
                 "Nothing was changed", "The page was out of date. Go back and try again."
             ), code
-        return (views.problem(study_request(), "bad_request") if code < 500 else _failed()), code
+        return (views.problem(study_request(), "bad_request") if code < 500 else _show_failure()), code
 
     @app.errorhandler(SQLAlchemyError)
     def not_stored(error: SQLAlchemyError) -> tuple[str, int]:
         LOG.error("store", extra={"facts": _error_facts(error)})
-        return _failed(), 503
+        return _show_failure(), 503
 
 
-def _failed() -> Any:
+def _show_failure() -> Any:
     """Who sent an answer is told that it was not saved; who only looked at a page is shown it again."""
     if g.get("admitted"):
         words = "Something failed on the server; its log says what. No vote is lost. Load the page again in a moment."
@@ -365,7 +365,7 @@ def _error_facts(error: BaseException) -> dict[str, str]:
     return {"error": type(error).__name__, "where": where, "id": g.get("request_id", "")}
 
 
-def _headers(config: ServerConfig, market_script: str) -> dict[str, str]:
+def _make_headers(config: ServerConfig, market_script: str) -> dict[str, str]:
     framing, forms = " ".join(config.frame_ancestors) or "'none'", f"'self' {config.submit_to}".rstrip()
     # the one exception: a marketplace's script, by its whole address, where its page is shown, and its own host
     theirs = market_script if request.endpoint in WITH_MARKET_SCRIPT else ""

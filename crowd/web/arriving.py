@@ -29,15 +29,15 @@ from dialogue.records import Source
 def arrive(request: StudyRequest) -> PageReply:
     """By a marketplace or an invitation, by ?rater=ID (and ?sitting=KEY), by the seat, or as somebody new."""
     desk, query = request.desk, request.args
-    if arrival := _arrival(request):
+    if arrival := _read_arrival(request):
         if arrival.preview:
             return page.glance_page(request.desk.rules.hit, request.frame, desk.first_sitting)
         if proof := query.get(SELF_TEST):
             return _self_test(request, arrival, proof)
         if arrival.lapsed:
-            return _turned_away(request, "lapsed")
+            return _turn_away(request, "lapsed")
         if arrival.source in ASKED_LATER and not admits(desk.doors(), arrival.source, arrival.task):
-            return _turned_away(request, "uninvited")
+            return _turn_away(request, "uninvited")
         if arrival.turned_away:
             return page.message_page(request.desk.rules.hit, request.frame, "no_more")
         sitting = arrival.sitting or _sitting_of(request, arrival.worker)
@@ -46,13 +46,13 @@ def arrive(request: StudyRequest) -> PageReply:
         # who is named in an address without proof could be anybody, so only what this study has signed is believed
         visit = request.named_visit()
         if visit is None or "rater" in query:
-            return _turned_away(request, "uninvited")
+            return _turn_away(request, "uninvited")
         sit(request, visit.source, visit.worker, visit.sitting, visit.task)
     else:
         visit = request.named_visit()
         worker = query.get("rater") or (visit.worker if visit else f"visitor-{secrets.token_hex(12)}")
         sitting = query.get("sitting") or _sitting_of(request, worker)
-        sit(request, _source(request), worker, sitting)
+        sit(request, _read_source(request), worker, sitting)
     if request.seat:
         return request.go("/task")
     if closed := desk.closed_to_newcomers():
@@ -117,7 +117,7 @@ def change_language(request: StudyRequest, language: str) -> None:
     note_language(request)
 
 
-def _turned_away(request: StudyRequest, why: Literal["uninvited", "lapsed"]) -> Response:
+def _turn_away(request: StudyRequest, why: Literal["uninvited", "lapsed"]) -> Response:
     request.forget_visit()
     return make_response((page.message_page(request.desk.rules.hit, request.frame, why), 403))
 
@@ -141,7 +141,7 @@ def _sitting_of(request: StudyRequest, worker: str) -> str:
     return visit.sitting if visit and visit.worker == worker else "1"
 
 
-def _arrival(request: StudyRequest) -> Arrival | None:
+def _read_arrival(request: StudyRequest) -> Arrival | None:
     """Who a marketplace says is coming, if one does."""
     try:
         return next((who for entrance in request.entrances if (who := entrance.arrive(request.args))), None)
@@ -149,7 +149,7 @@ def _arrival(request: StudyRequest) -> Arrival | None:
         raise Refused(str(error)) from error
 
 
-def _source(request: StudyRequest) -> Source:
+def _read_source(request: StudyRequest) -> Source:
     """Simulated raters say that they are, and come only where a server was started for them; people nowhere else."""
     claimed_source = cast("Source | None", request.args.get("source")) or (
         request.visit.source if request.visit else None

@@ -118,11 +118,11 @@ def blueprint(
         known = tokens()
         if (query_token := request.args.get("token")) is not None:
             for token in (known.full, known.reading):
-                if _equal(query_token, token):
+                if _are_equal(query_token, token):
                     return _with_cookie(_proof_of(token))
         cookie_proof = request.cookies.get(COOKIE, "")
-        g.may_change, g.proof = _equal(cookie_proof, _proof_of(known.full)), cookie_proof
-        if not g.may_change and (request.method == "POST" or not _equal(cookie_proof, _proof_of(known.reading))):
+        g.may_change, g.proof = _are_equal(cookie_proof, _proof_of(known.full)), cookie_proof
+        if not g.may_change and (request.method == "POST" or not _are_equal(cookie_proof, _proof_of(known.reading))):
             abort(404)
         g.admitted = True
         return None
@@ -130,21 +130,21 @@ def blueprint(
     @researcher_pages.get("")
     def show() -> str:
         sort, order = request.args.get("sort", "votes"), request.args.get("order", "down")
-        csrf = _csrf(g.proof) if g.may_change else ""
-        return render(watch.now(), watch.hit, csrf, sort, order, _files(folder), read_so_far(folder))
+        csrf = _csrf_token(g.proof) if g.may_change else ""
+        return render(watch.now(), watch.hit, csrf, sort, order, _find_files(folder), read_so_far(folder))
 
     @researcher_pages.post("/state")
     def switch() -> Response:
         state = request.form.get("state", "")
-        if state not in SWITCHES or not _meant(g.proof):
+        if state not in SWITCHES or not _is_from_page(g.proof):
             abort(400)
         watch.switch(state)
-        return _back()
+        return _redirect_back()
 
     @researcher_pages.post("/export")
     def export() -> Response:
         form = request.form.get("form", "")
-        if folder is None or form not in FORMS or not _meant(g.proof):
+        if folder is None or form not in FORMS or not _is_from_page(g.proof):
             abort(400)
         if os.access(folder, os.W_OK):
             if failure := export_anew(folder, database, form):
@@ -224,13 +224,13 @@ def curves(summary: Overview) -> list[ExperimentCurve]:
     ]
 
 
-def _files(folder: Path | None) -> dict[str, float]:
+def _find_files(folder: Path | None) -> dict[str, float]:
     """The files that may be fetched and are there, with the time of each."""
     paths = {} if folder is None else {name: folder / name for name in (*FILES, *EXPORTS)}
     return {name: path.stat().st_mtime for name, path in paths.items() if path.exists()}
 
 
-def _equal(text: str, right: str) -> bool:
+def _are_equal(text: str, right: str) -> bool:
     return hmac.compare_digest(text.encode("utf-8", "replace"), right.encode())
 
 
@@ -238,22 +238,22 @@ def _proof_of(token: str) -> str:
     return keyed(token, "study")
 
 
-def _meant(proof: str) -> bool:
+def _is_from_page(proof: str) -> bool:
     """Whether a form comes from this page, and not from another site."""
-    return _equal(request.form.get("csrf", ""), _csrf(proof))
+    return _are_equal(request.form.get("csrf", ""), _csrf_token(proof))
 
 
-def _csrf(proof: str) -> str:
+def _csrf_token(proof: str) -> str:
     return keyed(proof, "state")[:32]
 
 
-def _back() -> Response:
+def _redirect_back() -> Response:
     return redirect(request.script_root + "/study", 303)
 
 
 def _with_cookie(proof: str) -> Response:
     """Swap the token in the address for a cookie, so that it is not left in the browser's history bar."""
-    reply = _back()
+    reply = _redirect_back()
     path = request.script_root + "/study"
     reply.set_cookie(COOKIE, proof, httponly=True, samesite="Strict", secure=request.is_secure, path=path)
     return reply

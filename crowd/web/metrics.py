@@ -82,12 +82,12 @@ class StudyCollector(Collector):
         with self.store.read() as connection:
             hit = kept_hit(connection) or self.hit
             now = progress(connection, hit.votes_per_pair)
-            open_pairs = _count(connection, pairs, pairs.c.open == 1)
-            late = _count(connection, votes, votes.c.late == 1)
+            open_pairs = _count_rows(connection, pairs, pairs.c.open == 1)
+            late = _count_rows(connection, votes, votes.c.late == 1)
             waiters = _lock_waiters(connection)
         answers = {"counted": now.counted, "waiting": now.waiting, "uncounted": now.uncounted}
-        yield _gauge("seedvote_judgements", "Answers stored on pairs that are no checks", answers, "state")
-        yield _gauge("seedvote_raters", "Raters by status", dict(now.raters), "status")
+        yield _make_gauge("seedvote_judgements", "Answers stored on pairs that are no checks", answers, "state")
+        yield _make_gauge("seedvote_raters", "Raters by status", dict(now.raters), "status")
         yield GaugeMetricFamily("seedvote_pairs_open", "Pairs short of votes", open_pairs)
         yield GaugeMetricFamily("seedvote_late_answers", "Answers that came after their time", late)
         yield GaugeMetricFamily("seedvote_running", "1 while the study runs", int(now.state == "running"))
@@ -99,7 +99,7 @@ class StudyCollector(Collector):
         yield GaugeMetricFamily("seedvote_lock_waiters", "Changes that wait for a lock of PostgreSQL now", waiters)
 
 
-def _count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool]) -> int:
+def _count_rows(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool]) -> int:
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
 
 
@@ -114,7 +114,7 @@ def _lock_waiters(connection: sa.Connection) -> int:
     return connection.scalar(waiting) or 0
 
 
-def _gauge(name: str, says: str, values: dict[str, int], label: str) -> GaugeMetricFamily:
+def _make_gauge(name: str, says: str, values: dict[str, int], label: str) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, says, labels=[label])
     for value, number in sorted(values.items()):
         family.add_metric([value], number)

@@ -50,19 +50,19 @@ def rendered(text: str, rendering: Rendering) -> Markup:
     """
     if rendering == "literal" or not text.strip():
         return Markup()
-    return _markdown(text) if rendering == "markdown" else _code(text)
+    return _render_markdown(text) if rendering == "markdown" else _render_code(text)
 
 
-def _code(text: str) -> Markup:
+def _render_code(text: str) -> Markup:
     """Signs that turn the direction of what follows are named: in code they would show another program."""
     return Markup(DIRECTIONS.sub(lambda match: f'<span class="sign">U+{ord(match[0]):04X}</span>', str(escape(text))))
 
 
 @lru_cache(1024)  # every rater of a pair sees the same texts
-def _markdown(text: str) -> Markup:
+def _render_markdown(text: str) -> Markup:
     import nh3
 
-    parser = _parser()
+    parser = _make_parser()
     if len(text) > LONGEST:
         return Markup()
     tokens = parser.parse(text)
@@ -73,17 +73,19 @@ def _markdown(text: str) -> Markup:
         return Markup()
     safe = nh3.clean(written, tags=TAGS, attributes=NUMBER, link_rel=None, url_schemes=set()).strip()
     visible_text = html.unescape(nh3.clean(safe, tags=set()))
-    lost = _letters(html.unescape(text)) - _letters(visible_text + "".join(re.findall(r'<li value="(\d{1,3})"', safe)))
+    lost = _count_letters(html.unescape(text)) - _count_letters(
+        visible_text + "".join(re.findall(r'<li value="(\d{1,3})"', safe))
+    )
     return Markup() if lost or not visible_text.strip() else Markup(safe)  # nh3 has left TAGS alone
 
 
-def _letters(text: str) -> Counter[str]:
+def _count_letters(text: str) -> Counter[str]:
     """All but white space and the characters of which Markdown makes its marks."""
     return Counter(sign for sign in text if sign.isalnum() or (sign > "~" and not sign.isspace()))
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _make_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
     from markdown_it.renderer import RendererHTML
 
@@ -96,12 +98,12 @@ def _parser() -> MarkdownIt:
         def link_close(self, tokens: Sequence[Token], at: int, *_: object) -> str:
             start = next(place for place in range(at, -1, -1) if tokens[place].type == "link_open")
             written = "".join(token.content for token in tokens[start:at])
-            return _address(tokens[start], "href", written)
+            return _show_address(tokens[start], "href", written)
 
         def image(self, tokens: Sequence[Token], at: int, options: Any, env: MutableMapping[str, Any]) -> str:
             """The text that stands for it, and where it would have come from."""
             alt = self.renderInlineAsText(tokens[at].children, options, env)
-            return str(escape(alt)) + _address(tokens[at], "src", alt)
+            return str(escape(alt)) + _show_address(tokens[at], "src", alt)
 
         def heading_open(self, *_: object) -> str:
             return "<p><strong>"
@@ -126,7 +128,7 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _address(token: Token, name: str, written: str) -> str:
+def _show_address(token: Token, name: str, written: str) -> str:
     """Where a link leads, for the eye alone; nothing where the link's text is the address."""
     address, title = token.attrGet(name), token.attrGet("title")
     words = " ".join(str(part) for part in (address, title) if part)

@@ -82,7 +82,7 @@ def last_questions(request: StudyRequest) -> PageReply:
         desk.tell_at_end(seat, profile)
     if leaving:  # by the way out, with the page's script: nobody reads this reply
         return Response(status=204)
-    return request.go("/task", last=_last(request))
+    return request.go("/task", last=_last_lease(request))
 
 
 @route("/stored")
@@ -146,16 +146,16 @@ def answer(request: StudyRequest) -> PageReply:
     """Save an answer, then the next pair: as JSON for the page's script, by redirect without it."""
     form, seat = request.form, request.sender_s_seat()
     lease, trapped = form.get("lease", ""), bool(form.get("for-programs", "").strip())
-    seconds, noticed = _seconds(form.get("seconds", "")), _noticed(form.get("noticed", ""))
+    seconds, noticed = _read_seconds(form.get("seconds", "")), _read_page_events(form.get("noticed", ""))
     try:
-        note, step = request.desk.answer(seat, lease, _given(request), seconds, noticed, trapped=trapped)
+        note, step = request.desk.answer(seat, lease, _read_answer(request), seconds, noticed, trapped=trapped)
     except (Incomplete, TooLong) as error:
         why: page.Note = "too_long" if isinstance(error, TooLong) else "incomplete"
         step = _as_sent(request, request.desk.next_step(seat))
         return _json_of(request, step, why) if request.wants_json else _page_of(request, step, why)
     if note == "saved":  # who gave an answer may take it back, and nobody else who knows an id
         request.saved_lease = session["last"] = lease
-    return _and_then(request, step, note)
+    return _go_on(request, step, note)
 
 
 @route("/undo", "POST")
@@ -164,7 +164,7 @@ def undo(request: StudyRequest) -> PageReply:
     undone, step = request.desk.undo(request.sender_s_seat(), request.form.get("last", ""))
     if step.filled and not request.wants_json:  # the answers are kept nowhere, so the page is this very reply
         return _page_of(request, step, "undone")
-    return _and_then(request, step, "undone" if undone else "")
+    return _go_on(request, step, "undone" if undone else "")
 
 
 @route("/hand-in", "POST")
@@ -236,13 +236,13 @@ def _holds_answer(name: str) -> bool:
     return name.startswith("q-") or name in ("first", "second")
 
 
-def _last(request: StudyRequest) -> str:
+def _last_lease(request: StudyRequest) -> str:
     """The answer that this very tab gave last; the cookie's where the address names none."""
     own = session.get("last") if request.visit == request.remembered else None
     return str(request.saved_lease or request.args.get("last") or request.form.get("last") or own or "")
 
 
-def _given(request: StudyRequest) -> Given:
+def _read_answer(request: StudyRequest) -> Given:
     """What the page asked for: one button, or the answers to all questions of hit.toml."""
     hit, form = request.desk.rules.hit, request.form
     if not hit.questions:
@@ -251,7 +251,7 @@ def _given(request: StudyRequest) -> Given:
     return sheet if hit.lead else {CHOSEN: {"choice": FORMS[hit.form].pressed(form)}, **sheet}
 
 
-def _noticed(text: str) -> Noticed | None:
+def _read_page_events(text: str) -> Noticed | None:
     """How often the page was left, copied from and pasted into, as its script counted; nonsense is nothing."""
     counts = text.split(",")
     if len(counts) != 3 or not all(count.isascii() and count.isdigit() and len(count) < 4 for count in counts):
@@ -259,7 +259,7 @@ def _noticed(text: str) -> Noticed | None:
     return Noticed(*map(int, counts))
 
 
-def _seconds(text: str) -> float | None:
+def _read_seconds(text: str) -> float | None:
     try:
         seconds = float(text)
     except ValueError:
@@ -276,11 +276,13 @@ def _page_of(request: StudyRequest, step: Step, note: page.Note) -> PageReply:
         return request.go(f"/instructions/{step.number}")
     hit, frame = request.desk.rules.hit, request.frame
     if step.stage == "task":
-        return page.task_page(hit, frame, *_pair_on_page(request, step, _undo(request, step)), note, step.filled)
-    return page.message_page(hit, frame, step.stage, _so_far(request, step, note))
+        return page.task_page(
+            hit, frame, *_pair_on_page(request, step, _lease_to_undo(request, step)), note, step.filled
+        )
+    return page.message_page(hit, frame, step.stage, _sum_up_sitting(request, step, note))
 
 
-def _so_far(request: StudyRequest, step: Step, note: page.Note = "") -> page.SittingSoFar:
+def _sum_up_sitting(request: StudyRequest, step: Step, note: page.Note = "") -> page.SittingSoFar:
     """Where no pair is shown: whoever did something gets the code for it, whatever ended the sitting."""
     hit, out = request.desk.rules.hit, request.way_out(step)
     if step.stage in ("wait", "paused") and not step.judged:
@@ -288,7 +290,8 @@ def _so_far(request: StudyRequest, step: Step, note: page.Note = "") -> page.Sit
     code = hit.screened_out_code if step.stage == "no_more" else hit.completion_code
     earned = step.is_paid and step.stage in page.ENDINGS and not out
     may_continue = step.more and request.sender().source in OWN
-    undo = _undo(request, step) if not (out and not out.url) else ""  # without a way back it is handed in already
+    # without a way back it is handed in already
+    undo = _lease_to_undo(request, step) if not (out and not out.url) else ""
     asks = _asks_at_end(request, step)
     sent = request.form if note in page.REFUSALS else {}
     why = page.say_note(hit, request.frame, note) if note == "too_long" else ""
@@ -313,9 +316,9 @@ def _asks_at_end(request: StudyRequest, step: Step) -> Literal["", "asked", "tol
     return request.desk.asks_at_end(seat) if seat and step.done and step.stage in page.ENDINGS else ""
 
 
-def _undo(request: StudyRequest, step: Step) -> str:
+def _lease_to_undo(request: StudyRequest, step: Step) -> str:
     """The answer that can be taken back, if this very browser gave it."""
-    return step.undo if step.undo is not None and step.undo == _last(request) else ""
+    return step.undo if step.undo is not None and step.undo == _last_lease(request) else ""
 
 
 def _pair_on_page(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage, page.SittingProgress]:
@@ -326,15 +329,15 @@ def _pair_on_page(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage,
     return content, page.SittingProgress(step.done, step.of, minutes, undo)
 
 
-def _and_then(request: StudyRequest, step: Step, note: page.Note) -> Response:
+def _go_on(request: StudyRequest, step: Step, note: page.Note) -> Response:
     """What follows an answer: the next pair as JSON for the page's script, a redirect to it without one."""
     if request.wants_json:
         return _json_of(request, step, note)
-    return request.go("/task", last=_undo(request, step), note=note)
+    return request.go("/task", last=_lease_to_undo(request, step), note=note)
 
 
 def _json_of(request: StudyRequest, step: Step, note: page.Note = "") -> Response:
-    hit, frame, undo = request.desk.rules.hit, request.frame, _undo(request, step)
+    hit, frame, undo = request.desk.rules.hit, request.frame, _lease_to_undo(request, step)
     saving = {"note": note, "said": page.say_note(hit, frame, note), "saved": note in ("saved", "again", "late")}
     saving |= {"next": frame.to("/task", last=undo), "progress": {"done": step.done, "of": step.of}}
     if step.stage != "task":

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from crowd.rating.next_pair import Frontier, next_pair_for
-from crowd.store.postgresql import _words
+from crowd.store.postgresql import _compile_words
 from crowd.store.store import open_store
 from tests.crowd.study import database
 
@@ -67,7 +67,7 @@ def nodes(plan):
 def pick(store, frontier, *, versions):
     """The plan as it was run: its nodes, and the pages that it touched."""
     query, values = next_pair_for("r0", frontier=frontier, versions=versions)
-    words = _words(query, None)
+    words = _compile_words(query, None)
     with store.write_rows("r0") as connection:
         connection.exec_driver_sql("DEALLOCATE ALL")
         connection.info["prepared"] = set()
