@@ -7,9 +7,11 @@ them, and writes their lines alone anew.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # small matrices: threads would wait for each other
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.analysis.claims.registry import Claim, Rate, all_claims, is_kept, measure, worst_of

@@ -1,8 +1,7 @@
 """Equivalence: "alike within a margin stated beforehand" (two one-sided tests, Schuirmann 1987).
 
 A difference that is not significant shows nothing; equivalence is a separate claim and needs its own test. The margin
-is the smallest difference that would matter, chosen before the votes are seen: there is no default. Both tests take the
-fewest degrees of freedom of the estimate: that nothing was seen must not rest on a few raters who happen to agree.
+is the smallest difference that would matter, chosen before the votes are seen: there is no default.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ def tost(net: NetEstimate, margin: float, *, alpha: float = 0.05) -> Equivalence
     if not margin > 0:
         raise InputError(f"The margin must be above 0. Got {margin!r}; name the smallest difference that matters.")
     nearest = margin if net.value >= 0 else -margin
-    tails = [net.tail(null, net.fewest) for null in (margin, -margin)]
+    tails = [net.tail(null) for null in (margin, -margin)]
     if abs(net.value) >= margin:
-        p = 1 - net.tail(nearest, net.fewest) if abs(net.value) > margin else 0.5
+        p = 1 - net.tail(nearest) if abs(net.value) > margin else 0.5
     else:
         p = max(tails)
-    return Equivalence(net.value, net.se, margin, p, *net.limits(alpha, net.fewest), alpha)
+    return Equivalence(net.value, net.se, margin, p, *net.limits(alpha), alpha)
 
 
 def smallest_claim(net: NetEstimate, *, alpha: float = 0.05) -> float:
     """The margin above which `tost` makes the claim: the limit that is further from zero."""
-    low, high = net.limits(alpha, net.fewest)
+    low, high = net.limits(alpha)
     return max(-low, high)

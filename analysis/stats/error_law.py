@@ -54,15 +54,15 @@ class Way:
 class ErrorLaw:
     """Estimated over true standard errors with their degrees of freedom, and the weights of these values.
 
-    `deviations` (in true standard errors) of the mean go with them where both depend on the same few raters; `resting`
-    is how many raters the variance rests on then, as `net_preference` counts them.
+    `deviations` (in true standard errors) of the mean go with them where both depend on the same few raters; `slopes`
+    (over true standard errors) say then how the variance goes with the raters' work, as `net_preference` has it.
     """
 
     errors: Floats
     freedom: Floats
     weights: Floats
     deviations: Floats | None = None
-    resting: Floats | None = None
+    slopes: Floats | None = None
 
     def reach(self, tail: float) -> Floats:
         """Half the interval in true standard errors, beyond which `tail` is left."""
@@ -102,14 +102,14 @@ def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
     further = np.sqrt(votes * place.adds) * generator.standard_normal(draws)
     whole = float(variances.sum()) + votes * place.adds
     deviations = ndtri((np.arange(draws) + 0.5) / draws)
-    moved = np.sqrt(whole) * deviations - sums.sum(1) - further
-    sums += moved[:, None] * variances / whole  # given the deviation of the mean
-    squared = ((sums - sizes * sums.sum(1, keepdims=True) / votes) / (votes - sizes)) ** 2
-    own = squared.sum(1) * votes * (1 - 1 / len(sizes))
+    missing = np.sqrt(whole) * deviations - sums.sum(1) - further
+    sums += missing[:, None] * variances / whole  # given the deviation of the mean
+    moved = (sums - sizes * sums.sum(1, keepdims=True) / votes) / (votes - sizes)
+    own = (moved**2).sum(1) * votes * (1 - 1 / len(sizes))
     shared = _variances(place, generator.random(draws))
     errors, freedom = _together(shared, own, (place, rater))
-    resting = squared.sum(1) ** 2 / (squared**2).sum(1)
-    return ErrorLaw(errors, freedom, np.full(draws, 1 / draws), deviations, resting)
+    slopes = moved @ (sizes / (votes - sizes)) * (1 - 1 / len(sizes)) / (errors**2 * np.sqrt(whole) / votes)
+    return ErrorLaw(errors, freedom, np.full(draws, 1 / draws), deviations, slopes)
 
 
 @cache

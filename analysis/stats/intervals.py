@@ -138,30 +138,30 @@ def combined(
 
 def _by_ways(values: ArrayLike, by: Mapping[str, Ints]) -> tuple[float, list[float]]:
     """The variance of the mean that allows for all ways of clustering, and those by each way alone."""
-    total, single = covariances(np.asarray(values, dtype=float)[:, None], by=by)
+    total, single, _ = covariances(np.asarray(values, dtype=float)[:, None], by=by)
     return float(total[0, 0]), [float(one[0, 0]) for one in single]
 
 
 def covariances(
     columns: Floats, *, by: Mapping[str, Ints], weights: Floats | None = None
-) -> tuple[Floats, list[Floats]]:
+) -> tuple[Floats, list[Floats], Floats]:
     """Covariances (k, k) of the means of `columns` (n, k) by all ways of clustering, and by each way alone.
 
+    The last answer (k,) says how they go with the sizes of the clusters, by all ways; it is zero where these are equal.
     `weights` (n,) say what each vote counts; None: all the same.
     """
     weights = np.ones(len(columns)) if weights is None else weights
     residuals = weights[:, None] * (columns - weights @ columns / weights.sum())
-    if not by:
-        total = _one_way(residuals, weights, np.arange(len(columns)))
-        return total, [total]
-    total, single = np.zeros((columns.shape[1],) * 2), []
+    residuals = np.column_stack([residuals, weights])
+    by = by or {"vote": np.arange(len(columns))}
+    total, single = np.zeros((residuals.shape[1],) * 2), []
     for ways in range(1, len(by) + 1):
         for names in combinations(by, ways):
             part = _one_way(residuals, weights, crossed([by[name] for name in names]))
             total += part if ways % 2 else -part
             if ways == 1:
-                single.append(part)
-    return total, single
+                single.append(part[:-1, :-1])
+    return total[:-1, :-1], single, total[:-1, -1]
 
 
 def crossed(ways: list[Ints]) -> Ints:

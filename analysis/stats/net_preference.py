@@ -5,6 +5,11 @@ error. So each of the two shares has its limits on the logit scale, and the dist
 their squares and their correlation (MOVER: Zou and Donner 2008; for differences of shares Newcombe 1998). With few ties
 that is the t interval of the mean. Errors allow for all ways of clustering (stats/intervals.py); the degrees of freedom
 are Satterthwaite's (1946), with the effective number of clusters among the decisive votes, which carry what is known.
+
+Where clusters differ in size, one large cluster far from a limit moves estimate and error together: the limit then lies
+too near. So the variance is that half way to the limit. A score test has it at the limit, which would be too much: with
+u how far a cluster of n of N votes moves the mean, the sum of (u + n gap / N)^2 is more than that of u^2 by twice the
+covariance of n and u. Its last term, gap^2, is left out, so that nothing changes where clusters are equally large.
 """
 
 from __future__ import annotations
@@ -22,7 +27,6 @@ from analysis.stats.intervals import Interval, as_wide, combined, covariances, k
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 NET, FIRST, SECOND, DECISIVE = (np.array(parts, float) for parts in ((1, -1), (1, 0), (0, 1), (1, 1)))
-HALF = 1.5  # (sum u^2)^2 / sum u^4 of normal contributions is a third of their number: so much of it is half of them
 MOST = 0.99  # of a correlation between the shares above zero: beyond it their distances would cancel
 
 
@@ -55,19 +59,20 @@ class NetEstimate:
     first: Share
     second: Share
     correlation: float  # of the errors of both shares
+    size_slope: float  # of the variance, as a share of itself, by the gap to a null below the estimate
     df: float  # Satterthwaite's
-    fewest: float  # degrees of freedom where nothing may rest on a few clusters that happen to agree
     clusters: float  # effective number of the rarer way, among all votes
 
-    def limits(self, tail: float, df: float) -> tuple[float, float]:
+    def limits(self, tail: float) -> tuple[float, float]:
         """The lower and the upper limit, each of which the truth is beyond with this chance."""
         if not self.se:
             return unanimous(self.value, self.clusters, tail)
-        t = float(stdtrit(df, 1 - tail))
-        low, high = (self._distance(t, tail, upward=upward) for upward in (False, True))
-        return max(self.value - low, -1.0), min(self.value + high, 1.0)
+        t = float(stdtrit(self.df, 1 - tail))
+        low = gap_of(self._distance(t, tail, upward=False), self.size_slope)
+        high = gap_of(self._distance(t, tail, upward=True), -self.size_slope)
+        return max(self.value - float(low), -1.0), min(self.value + float(high), 1.0)
 
-    def tail(self, null: float, df: float) -> float:
+    def tail(self, null: float) -> float:
         """The chance at which the limit on the side of `null` lies at `null`: the one-sided p of a truth beyond it."""
         gap = null - self.value
         if not gap:
@@ -75,22 +80,23 @@ class NetEstimate:
         if not self.se:
             sign = 1 if gap > 0 else -1
             return float(max((1 - sign * null) / (1 - sign * self.value), 0.0) ** self.clusters)
+        distance = float(gap_of(abs(gap), self.size_slope if gap > 0 else -self.size_slope))
 
         def beyond(place: float) -> float:
             t = place / (1 - place)
-            return self._distance(t, float(stdtr(df, -t)), upward=gap > 0) - abs(gap)
+            return self._distance(t, float(stdtr(self.df, -t)), upward=gap > 0) - distance
 
         if beyond(1 - 1e-9) <= 0:
             return 0.0
         if beyond(0.0) >= 0:  # a share of zero has an upper limit above it at any chance
             return 0.5
         place = float(brentq(beyond, 0.0, 1 - 1e-9, xtol=1e-14))
-        return float(stdtr(df, -place / (1 - place)))
+        return float(stdtr(self.df, -place / (1 - place)))
 
     @property
     def p(self) -> float:
         """Two-sided p of no preference: below .05 exactly where the 95 % interval leaves out zero."""
-        return min(1.0, 2 * self.tail(0.0, self.df))
+        return min(1.0, 2 * self.tail(0.0))
 
     def _distance(self, t: float, tail: float, *, upward: bool) -> float:
         rising, falling = (self.first, self.second) if upward else (self.second, self.first)
@@ -101,6 +107,17 @@ def put_together(rising: ArrayLike, falling: ArrayLike, correlation: Floats | fl
     """The distance of a limit of the difference, from those of both shares and the correlation of their errors."""
     one, other = np.asarray(rising, float), np.asarray(falling, float)
     return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
+
+
+def gap_of(distance: ArrayLike, slope: ArrayLike) -> Floats:
+    """How far a limit lies from the estimate, from its distance by the variance about the estimate.
+
+    A slope above zero lengthens it to where gap^2 = distance^2 (1 + slope gap); one below zero is the inverse.
+    """
+    distance, slope = np.asarray(distance, float), np.asarray(slope, float)
+    half = np.maximum(slope, 0.0) / 2 * distance**2
+    longer = half + np.sqrt(half**2 + distance**2)
+    return np.asarray(np.where(slope > 0, longer, distance / np.sqrt(1 + np.maximum(-slope, 0.0) * distance)))
 
 
 def expected_distance(net: Floats, ties: float, reach: Floats, *, upward: bool) -> Floats:
@@ -125,15 +142,9 @@ def net_estimate(values: ArrayLike, *, by: Mapping[str, Ints], weights: Floats |
     clusters = max(min(kish(codes, weights) for codes in ways.values()), 2.0)
     decisive = weights * (values != 0) if values.any() else weights
     freedoms = [max(min(kish(codes, decisive), kish(codes, weights)) - 1, 1.0) for codes in ways.values()]
-    ties = 1 - first - second
-    residuals, part = weights * (values - (first - second)), HALF / max(ties, 1e-9) ** 2
-    fewest = [
-        max(min(freedom, part * _contributing(residuals, weights, codes) - 1), 1.0)
-        for freedom, codes in zip(freedoms, ways.values(), strict=True)
-    ]
     if not by:  # a tie of an independent vote says as much as any other choice
-        fewest = freedoms = [clusters - 1]
-    total, single = covariances(shares, by=by, weights=weights)
+        freedoms = [clusters - 1]
+    total, single, sizes = covariances(shares, by=by, weights=weights)
     single_votes = len(values) / (len(values) - 1) * float(weights @ weights) / float(weights.sum()) ** 2
 
     def error(of: Floats) -> tuple[float, float]:
@@ -143,6 +154,7 @@ def net_estimate(values: ArrayLike, *, by: Mapping[str, Ints], weights: Floats |
         return float(np.sqrt(max(variance, 0.0))), df
 
     (se, df), (se_first, _), (se_second, _), (se_decisive, _) = map(error, (NET, FIRST, SECOND, DECISIVE))
+    ties = 1 - first - second
     votes = min(max(ties * (1 - ties), 1e-12) / se_decisive**2, 1 / single_votes) if se_decisive else clusters
     both = 2 * se_first * se_second
     correlation = (se_first**2 + se_second**2 - se**2) / both if both else 0.0
@@ -152,16 +164,10 @@ def net_estimate(values: ArrayLike, *, by: Mapping[str, Ints], weights: Floats |
         first=Share(first, se_first, votes),
         second=Share(second, se_second, votes),
         correlation=float(np.clip(correlation, -1.0, MOST)),
+        size_slope=float(NET @ sizes) / se**2 if se else 0.0,
         df=df,
-        fewest=min(fewest),
         clusters=clusters,
     )
-
-
-def _contributing(residuals: Floats, weights: Floats, codes: Ints) -> float:
-    """How many clusters the variance rests on: (sum u^2)^2 / sum u^4 of how far each moves the mean when left out."""
-    squared = (np.bincount(codes, weights=residuals) / (weights.sum() - np.bincount(codes, weights=weights))) ** 2
-    return float(squared.sum() ** 2 / (squared @ squared)) if squared.any() else float(len(squared))
 
 
 def net_interval(values: ArrayLike, *, by: Mapping[str, Ints], level: float = 0.95) -> Interval:
@@ -171,7 +177,7 @@ def net_interval(values: ArrayLike, *, by: Mapping[str, Ints], level: float = 0.
 
 def interval_of(net: NetEstimate, mean: Interval) -> Interval:
     """The interval of the mean with the limits of the net preference."""
-    low, high = net.limits((1 - mean.level) / 2, net.df)
+    low, high = net.limits((1 - mean.level) / 2)
     worth = min(as_wide(mean.effective_n, net.df, mean.level), mean.effective_n) if net.se else mean.worth
     return replace(mean, low=low, high=high, df=net.df, worth=worth)
 

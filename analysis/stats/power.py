@@ -20,12 +20,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr, stdtrit  # the laws of scipy.stats, to the bit, in a tenth of their time
+from scipy.special import ndtr  # the laws of scipy.stats, to the bit, in a tenth of their time
 from scipy.stats import binom
 
 from analysis.stats.error_law import ErrorLaw, Way, one_way, two_ways, unequal_raters
 from analysis.stats.intervals import Interval
-from analysis.stats.net_preference import HALF, expected_distance
+from analysis.stats.net_preference import expected_distance, gap_of
 from analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
 from dialogue.errors import InputError
 
@@ -144,51 +144,48 @@ def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha:
     """
     law = crowd.error_law(votes)
     reach = law.reach(alpha / 2) * np.sqrt(crowd.design_effect / votes)
-    shown = _share_beyond(
-        net, votes, crowd, law, reach, lambda d, r: d - expected_distance(d, crowd.ties, r, upward=False)
-    )
+    if law.deviations is None:
+        edge = _edges(reach, lambda seen, reach: _limits(seen, reach, crowd)[0], crowd)
+        shown = _share_beyond(edge, net, votes, crowd, law)
+    else:
+        lower, _ = _limits_at(law, reach, net, votes, crowd)
+        shown = float(law.weights @ (lower > 0))
     return (1 - _all_tied(votes, crowd)) * shown
 
 
 def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
     """Power of TOST where there is no difference; it is claimed where the net preference seen is less than `edge`."""
     law = crowd.error_law(votes)
-    freedom = _fewest_freedom(votes, crowd, law)
-    reach = stdtrit(freedom, 1 - alpha) * law.errors * np.sqrt(crowd.design_effect / votes)
-    shown = 1 - _share_beyond(
-        0.0, votes, crowd, law, reach, lambda d, r: d + expected_distance(d, crowd.ties, r, upward=True) - margin
-    )
+    reach = law.reach(alpha) * np.sqrt(crowd.design_effect / votes)
+    if law.deviations is None:
+        edge = _edges(reach, lambda seen, reach: _limits(seen, reach, crowd)[1] - margin, crowd)
+        shown = 1 - _share_beyond(edge, 0.0, votes, crowd, law)
+    else:
+        lower, upper = _limits_at(law, reach, 0.0, votes, crowd)
+        shown = float(law.weights @ ((lower > -margin) & (upper < margin)))
     tied, clusters = _all_tied(votes, crowd), max(crowd.clusters(votes), 2.0)
     return (1 - tied) * shown + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
 
 
-def _share_beyond(
-    net: float,
-    votes: float,
-    crowd: Assumptions,
-    law: ErrorLaw,
-    reach: Floats,
-    beyond: Callable[[Floats, Floats], Floats],
-) -> float:
-    """The share of studies that see a net preference, of either sign, at which `beyond` is above zero."""
+def _share_beyond(edge: Floats, net: float, votes: float, crowd: Assumptions, law: ErrorLaw) -> float:
+    """The share of studies that see a net preference, of either sign, beyond the `edge` of their error."""
     se = se_of_net(votes, crowd, net)
-    if law.deviations is not None:
-        seen = np.minimum(np.abs(net + se * law.deviations), (1 - crowd.ties) * (1 - 1e-9))
-        return float(law.weights @ (beyond(seen, reach) > 0))
-    edge = _edges(reach, beyond, crowd)
     return float(law.weights @ np.minimum(ndtr((net - edge) / se) + ndtr((-edge - net) / se), 1.0))
 
 
-def _fewest_freedom(votes: float, crowd: Assumptions, law: ErrorLaw) -> Floats | float:
-    """Degrees of freedom of a claim of equivalence: where ties are many, a variance rests on a part of the clusters.
+def _limits(seen: Floats, reach: Floats, crowd: Assumptions, size_slope: Floats | float = 0.0) -> tuple[Floats, Floats]:
+    """The limits of studies that see these net preferences, of zero or above."""
+    down, up = (expected_distance(seen, crowd.ties, reach, upward=upward) for upward in (False, True))
+    return seen - gap_of(down, size_slope), seen + gap_of(up, -np.asarray(size_slope))
 
-    As stats/net_preference.py counts them, for normal contributions of clusters.
-    """
-    freedom = crowd.freedom(votes)
-    if crowd.decisive_largest <= 1:
-        return freedom
-    resting = (freedom + 3) / 3 if law.resting is None else law.resting
-    return np.maximum(np.minimum(freedom, HALF / max(crowd.ties, 1e-9) ** 2 * resting - 1), 1.0)
+
+def _limits_at(law: ErrorLaw, reach: Floats, net: float, votes: float, crowd: Assumptions) -> tuple[Floats, Floats]:
+    """The limits at every deviation of the law, turned so that what is seen is above zero."""
+    assert law.deviations is not None and law.slopes is not None
+    se = se_of_net(votes, crowd, net)
+    seen = net + se * law.deviations
+    size = np.minimum(np.abs(seen), (1 - crowd.ties) * (1 - 1e-9))
+    return _limits(size, reach, crowd, np.sign(seen) * law.slopes / se)
 
 
 def _edges(reach: Floats, beyond: Callable[[Floats, Floats], Floats], crowd: Assumptions) -> Floats:

@@ -27,7 +27,7 @@ def test_equivalent_means_that_the_ninety_percent_interval_lies_within_the_margi
     net = net_of(*counts)
     answer = tost(net, margin)
     assert answer.equivalent == (answer.low > -margin and answer.high < margin)
-    assert (answer.low, answer.high) == net.limits(0.05, net.fewest)
+    assert (answer.low, answer.high) == net.limits(0.05)
 
 
 def test_beyond_the_margin_nothing_is_equivalent_and_a_margin_of_nothing_is_refused():

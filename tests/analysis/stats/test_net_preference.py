@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 from scipy.stats import t
 
 from analysis.stats.intervals import crossed, error_of_mean, kish, mean_interval
-from analysis.stats.net_preference import net_estimate, net_interval
+from analysis.stats.net_preference import gap_of, net_estimate, net_interval
 from tests.analysis.worlds import Crowd
 
 
@@ -23,7 +23,7 @@ def test_with_few_ties_and_many_votes_it_is_the_t_interval_of_the_mean():
 
 
 def test_the_limits_are_put_together_by_the_squares_of_the_distances_and_their_correlation():
-    """Zou and Donner 2008, written out for one study with clusters by pair and rater."""
+    """Zou and Donner 2008, written out for one study, with the variance half way to a limit."""
     values, by = study(3)
     first, second = (values > 0).astype(float), (values < 0).astype(float)
     errors = [error_of_mean(share, by=by)[0] for share in (first, second)]
@@ -36,11 +36,38 @@ def test_the_limits_are_put_together_by_the_squares_of_the_distances_and_their_c
     )
     shared = (errors[0] ** 2 + errors[1] ** 2 - se**2) / 2 / errors[0] / errors[1]
     down, up = first.mean() - low, above - second.mean()
-    expected = values.mean() - np.sqrt(down**2 + up**2 - 2 * shared * down * up)
-    assert net.limits(0.025, net.df)[0] == pytest.approx(expected)
+    distance = np.sqrt(down**2 + up**2 - 2 * shared * down * up)
+    assert values.mean() - net.limits(0.025)[0] == pytest.approx(gap_of(distance, net.size_slope))
     down, up = high - first.mean(), second.mean() - below
-    expected = values.mean() + np.sqrt(down**2 + up**2 - 2 * shared * down * up)
-    assert net.limits(0.025, net.df)[1] == pytest.approx(expected)
+    distance = np.sqrt(down**2 + up**2 - 2 * shared * down * up)
+    assert net.limits(0.025)[1] - values.mean() == pytest.approx(gap_of(distance, -net.size_slope))
+
+
+def test_the_variance_grows_as_that_about_half_the_gap_less_what_equal_clusters_would_add():
+    values, by = study(3, work="pareto")
+    rater = by["rater"]
+    net = net_estimate(values, by={"rater": rater})
+    sizes, sums = np.bincount(rater), np.bincount(rater, values)
+    gap = 0.13
+
+    def variance(null):
+        return (1 - 1 / len(sizes)) * (((sums - sizes * null) / (len(values) - sizes)) ** 2).sum()
+
+    alone = (1 - 1 / len(sizes)) * ((sizes * gap / (len(values) - sizes)) ** 2).sum()
+    expected = net.se**2 * (1 + 2 * gap * net.size_slope)  # the score test's, at the whole gap
+    assert variance(net.value - gap) - alone == pytest.approx(expected)
+    even = net_estimate(values[:480], by={"rater": np.arange(len(values[:480])) % 12})
+    assert abs(even.size_slope) < 1e-9
+
+
+@pytest.mark.parametrize("slope", [-3.0, 0.0, 0.5, 40.0])
+def test_a_distance_by_the_variance_about_the_limit_has_its_inverse(slope):
+    distance = np.array([1e-6, 0.01, 0.3, 2.0])
+    gap = gap_of(distance, slope)
+    assert gap_of(gap, -slope) == pytest.approx(distance)
+    assert (np.diff(gap) > 0).all()
+    if slope >= 0:
+        assert gap**2 == pytest.approx(distance**2 * (1 + slope * gap))
 
 
 def test_the_degrees_of_freedom_are_satterthwaites_with_the_clusters_of_decisive_votes():
@@ -50,7 +77,6 @@ def test_the_degrees_of_freedom_are_satterthwaites_with_the_clusters_of_decisive
     ways = np.array([error_of_mean(values, by={"x": codes})[0] ** 2 for codes in by.values()])
     net = net_estimate(values, by=by)
     assert net.df == pytest.approx(max(net.se**4 / (ways**2 / freedom).sum(), freedom.min()))
-    assert net.fewest <= freedom.min()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -58,9 +84,9 @@ def test_the_degrees_of_freedom_are_satterthwaites_with_the_clusters_of_decisive
 def test_p_is_below_a_level_exactly_where_its_interval_leaves_out_zero(seed, threshold):
     values, by = study(seed, threshold=threshold, centre=0.8)
     net = net_estimate(values, by=by)
-    low, high = net.limits(net.p / 2, net.df)
+    low, high = net.limits(net.p / 2)
     assert min(abs(low), abs(high)) < 1e-6
-    (low, high), (more, less) = net.limits(net.p / 1.9, net.df), net.limits(net.p / 2.1, net.df)
+    (low, high), (more, less) = net.limits(net.p / 1.9), net.limits(net.p / 2.1)
     assert low * high > 0 > more * less
 
 
@@ -68,8 +94,8 @@ def test_the_other_system_first_is_the_same_estimate_from_the_other_side():
     values, by = study(1, threshold=2.0, centre=1.0)
     one, other = net_estimate(values, by=by), net_estimate(-values, by=by)
     assert one.p == pytest.approx(other.p) and one.df == pytest.approx(other.df)
-    low, high = one.limits(0.025, one.df)
-    assert other.limits(0.025, other.df) == pytest.approx((-high, -low))
+    low, high = one.limits(0.025)
+    assert other.limits(0.025) == pytest.approx((-high, -low))
 
 
 def test_a_system_that_nobody_chose_has_a_limit_by_the_votes_and_not_by_the_raters():
@@ -77,7 +103,7 @@ def test_a_system_that_nobody_chose_has_a_limit_by_the_votes_and_not_by_the_rate
     values, rater = np.zeros(600), np.arange(600) % 8
     values[:30] = 1
     net = net_estimate(np.random.default_rng(0).permutation(values), by={"rater": rater})
-    low, high = net.limits(0.025, net.df)
+    low, high = net.limits(0.025)
     assert 0 < low < 0.05 < high < 0.12 and net.p < 0.01
 
 
@@ -85,8 +111,8 @@ def test_weights_count_votes_as_copies_would_count_but_for_what_is_known():
     values, by = study(2)
     once, twice = np.ones(len(values)), np.full(len(values), 2.0)
     assert net_estimate(values, by=by, weights=once) == net_estimate(values, by=by)
-    assert net_estimate(values, by=by, weights=twice).limits(0.025, 9) == pytest.approx(
-        net_estimate(values, by=by).limits(0.025, 9)
+    assert net_estimate(values, by=by, weights=twice).limits(0.025) == pytest.approx(
+        net_estimate(values, by=by).limits(0.025)
     )
 
 

@@ -72,7 +72,7 @@ def test_the_price_of_verdicts_stands_beside_that_of_votes():
 
 
 def test_a_correlation_that_costs_more_than_it_brings_is_said():
-    assert "With 143 votes a correlation under 0.15 makes the estimate worse" in repr(
+    assert "With 139 votes a correlation under 0.15 makes the estimate worse" in repr(
         plan(judge_correlation=0.05, unlabelled=1000, rater_share=0.0)
     )
     assert "worse" not in repr(plan(judge_correlation=0.5, unlabelled=1000))
