@@ -21,4 +21,4 @@ EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/health', timeout=2)"]
 CMD ["gunicorn", "--workers", "2", "--threads", "8", "--bind", "0.0.0.0:8000", "--keep-alive", "60", \
-     "--graceful-timeout", "20", "crowd.wsgi:from_environment()"]
+     "--graceful-timeout", "20", "seedvote.crowd.wsgi:from_environment()"]

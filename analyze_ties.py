@@ -2,8 +2,8 @@
 
 import sys
 
-from analysis.commands import ties
-from dialogue.command_line import exit_with, run_command
+from seedvote.analysis.commands import ties
+from seedvote.dialogue.command_line import exit_with, run_command
 
 if __name__ == "__main__":
     exit_with(lambda: run_command(ties, "python analyze_ties.py", sys.argv[1:]))

@@ -2,7 +2,7 @@
 
 import sys
 
-from dialogue.command_line import dispatch, exit_with
+from seedvote.dialogue.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
     "read": "what the program makes of a file of judgements, and why",

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogue.wording import as_typed
+from seedvote.dialogue.wording import as_typed
 
 if TYPE_CHECKING:
-    from analysis.showing.result import Result
-    from analysis.votes.votes import Votes
+    from seedvote.analysis.showing.result import Result
+    from seedvote.analysis.votes.votes import Votes
 
 READING = ("columns", "values", "from", "wide", "explode", "question", "uncounted", "unverified", "with_judges")
 SAID_OF_VOTES = ("with_judges", "unverified", "question")  # also of those of a study folder
@@ -77,14 +77,14 @@ def add_judges_argument(parser: argparse.ArgumentParser) -> None:
 
 def votes_from(args: argparse.Namespace, **options: Any) -> Votes:
     """Read the votes that `add_vote_arguments` described; `options` go to `read_votes`."""
-    from analysis.votes.inputs import votes_of
+    from seedvote.analysis.votes.inputs import votes_of
 
     return votes_of(args.votes, **reading(args), **options)
 
 
 def reading(args: argparse.Namespace) -> dict[str, Any]:
     """How the votes are to be read, as the functions of `analysis.notebook` take it."""
-    from dialogue.importing.naming import parse_names
+    from seedvote.dialogue.importing.naming import parse_names
 
     return {
         "columns": parse_names(args.columns, "--columns"),
@@ -140,7 +140,7 @@ def deliver(args: argparse.Namespace, result: Result, *, more: str = "", then: s
 
     Where standard output is for programs, how the table was read and what was left out of it goes to standard error.
     """
-    from dialogue.files import write_json
+    from seedvote.dialogue.files import write_json
 
     if getattr(args, "figure", None):
         result.plot().save(args.figure)

@@ -10,38 +10,38 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from analysis.questions.agreement.showing import agreement as agreement
-    from analysis.questions.choice.asking import choice as choice
-    from analysis.questions.compare_runs import compare_runs as compare_runs
-    from analysis.questions.comparison.asking import compare as compare
-    from analysis.questions.erasure import erasure as erasure
-    from analysis.questions.judge.asking import judged as judged
-    from analysis.questions.leaderboard import leaderboard as leaderboard
-    from analysis.questions.planning.asking import plan as plan
-    from analysis.questions.preference.showing import preference as preference
-    from analysis.questions.ratings.asking import ranks as ranks
-    from analysis.questions.ratings.asking import ratings as ratings
-    from analysis.questions.robustness import robustness as robustness
-    from analysis.questions.ties.showing import ties as ties
-    from analysis.questions.variance.asking import variance as variance
-    from analysis.questions.worth import worth as worth
+    from seedvote.analysis.questions.agreement.showing import agreement as agreement
+    from seedvote.analysis.questions.choice.asking import choice as choice
+    from seedvote.analysis.questions.compare_runs import compare_runs as compare_runs
+    from seedvote.analysis.questions.comparison.asking import compare as compare
+    from seedvote.analysis.questions.erasure import erasure as erasure
+    from seedvote.analysis.questions.judge.asking import judged as judged
+    from seedvote.analysis.questions.leaderboard import leaderboard as leaderboard
+    from seedvote.analysis.questions.planning.asking import plan as plan
+    from seedvote.analysis.questions.preference.showing import preference as preference
+    from seedvote.analysis.questions.ratings.asking import ranks as ranks
+    from seedvote.analysis.questions.ratings.asking import ratings as ratings
+    from seedvote.analysis.questions.robustness import robustness as robustness
+    from seedvote.analysis.questions.ties.showing import ties as ties
+    from seedvote.analysis.questions.variance.asking import variance as variance
+    from seedvote.analysis.questions.worth import worth as worth
 
 HOMES = {
-    "choice": "analysis.questions.choice.asking",
-    "agreement": "analysis.questions.agreement.showing",
-    "compare": "analysis.questions.comparison.asking",
-    "compare_runs": "analysis.questions.compare_runs",
-    "erasure": "analysis.questions.erasure",
-    "judged": "analysis.questions.judge.asking",
-    "leaderboard": "analysis.questions.leaderboard",
-    "plan": "analysis.questions.planning.asking",
-    "preference": "analysis.questions.preference.showing",
-    "ranks": "analysis.questions.ratings.asking",
-    "ratings": "analysis.questions.ratings.asking",
-    "robustness": "analysis.questions.robustness",
-    "worth": "analysis.questions.worth",
-    "variance": "analysis.questions.variance.asking",
-    "ties": "analysis.questions.ties.showing",
+    "choice": "seedvote.analysis.questions.choice.asking",
+    "agreement": "seedvote.analysis.questions.agreement.showing",
+    "compare": "seedvote.analysis.questions.comparison.asking",
+    "compare_runs": "seedvote.analysis.questions.compare_runs",
+    "erasure": "seedvote.analysis.questions.erasure",
+    "judged": "seedvote.analysis.questions.judge.asking",
+    "leaderboard": "seedvote.analysis.questions.leaderboard",
+    "plan": "seedvote.analysis.questions.planning.asking",
+    "preference": "seedvote.analysis.questions.preference.showing",
+    "ranks": "seedvote.analysis.questions.ratings.asking",
+    "ratings": "seedvote.analysis.questions.ratings.asking",
+    "robustness": "seedvote.analysis.questions.robustness",
+    "worth": "seedvote.analysis.questions.worth",
+    "variance": "seedvote.analysis.questions.variance.asking",
+    "ties": "seedvote.analysis.questions.ties.showing",
 }
 
 

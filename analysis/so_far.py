@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from analysis import notebook
-from analysis.showing.words import plain
-from analysis.votes.options import check_margin, check_ranges
-from dialogue.errors import InputError
-from dialogue.files import read_json, write_json
+from seedvote.analysis import notebook
+from seedvote.analysis.showing.words import plain
+from seedvote.analysis.votes.options import check_margin, check_ranges
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json, write_json
 
 SO_FAR = "so_far.json"
 DIFFERENCE = 0.16  # the default of `plan`

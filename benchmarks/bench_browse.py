@@ -22,11 +22,11 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from analysis.questions.browse.answer import answer
-from analysis.questions.browse.page import browse_page
-from analysis.votes.votes import read_votes
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Utterance, Vote
+from seedvote.analysis.questions.browse.answer import answer
+from seedvote.analysis.questions.browse.page import browse_page
+from seedvote.analysis.votes.votes import read_votes
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
 
 PAIRS, VOTES, TIMES = 10_000, 3, 3
 WORDS = ["the", "hotel", "is", "cheap", "shall", "I", "book", "a", "table", "for", "two", "people", "at", "seven"]

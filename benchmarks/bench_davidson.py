@@ -32,9 +32,9 @@ sys.path.insert(0, str(ROOT))
 
 from large_studies import Arena, arena, write_arena  # noqa: E402 (the checkout is not installed)
 
-from analysis.stats.paired.davidson import Fit, fit, games  # noqa: E402
-from analysis.stats.paired.davidson_errors import clustered  # noqa: E402
-from analysis.stats.paired.rank_sets import rank_sets  # noqa: E402
+from seedvote.analysis.stats.paired.davidson import Fit, fit, games  # noqa: E402
+from seedvote.analysis.stats.paired.davidson_errors import clustered  # noqa: E402
+from seedvote.analysis.stats.paired.rank_sets import rank_sets  # noqa: E402
 
 SAMPLES, SETS, BAR = 100, 5000, 30.0
 

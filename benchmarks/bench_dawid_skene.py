@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from analysis.stats.between_raters.dawid_skene import dawid_skene
+from seedvote.analysis.stats.between_raters.dawid_skene import dawid_skene
 
 VOTES, RATERS, LABELS, STEPS, SEED = 1_000_000, 20_000, 3, 20, 0
 

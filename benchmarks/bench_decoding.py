@@ -19,11 +19,11 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from dialogue.signature import signature
-from generation import decoding
-from generation.batches import stack_contexts
-from generation.models.architectures import build, sizes_of
-from generation.vocabulary import BOS, EOS, EOU, OTHER
+from seedvote.dialogue.signature import signature
+from seedvote.generation import decoding
+from seedvote.generation.batches import stack_contexts
+from seedvote.generation.models.architectures import build, sizes_of
+from seedvote.generation.vocabulary import BOS, EOS, EOU, OTHER
 
 WORDS, CONTEXTS, ALONE, LENGTH = 13_000, 2000, 20, 20
 CPU = torch.device("cpu")

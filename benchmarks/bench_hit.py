@@ -229,7 +229,7 @@ def study(folder: Path, number: int) -> list[str]:
     folder.mkdir()
     write_pairs(folder / "pairs.jsonl", number)
     (folder / "hit.toml").write_text(HIT)
-    from crowd.study_folder import hit_of, prepare_study
+    from seedvote.crowd.study_folder import hit_of, prepare_study
 
     prepare_study(folder, None, hit_of(folder, None), None, seed=0, simulated=False)
     return ["-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet", "--walk-in"]
@@ -253,7 +253,7 @@ def postgresql(folder: Path, number: int, judgements: int, raters: int, workers:
     """Gunicorn workers on a database of their own."""
     import sqlalchemy as sa
 
-    from crowd.study_folder import hit_of, prepare_study
+    from seedvote.crowd.study_folder import hit_of, prepare_study
 
     server = sa.create_engine("postgresql+psycopg://root@127.0.0.1/postgres", isolation_level="AUTOCOMMIT")
     name = f"bench_{uuid.uuid4().hex[:8]}"
@@ -266,7 +266,7 @@ def postgresql(folder: Path, number: int, judgements: int, raters: int, workers:
         environment = {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_WALK_IN": "1"}
         environment |= {"SEEDVOTE_RATE": "0", "SEEDVOTE_QUIET": "1"}
         command = ["-m", "gunicorn", "--workers", str(workers), "--threads", "8", "--bind", "127.0.0.1:8904"]
-        command += ["--keep-alive", "60", "crowd.wsgi:from_environment()"]
+        command += ["--keep-alive", "60", "seedvote.crowd.wsgi:from_environment()"]
         return measure(f"ours, PostgreSQL, {workers} gunicorn workers", command, 8904, judgements, raters, environment)
     finally:
         with server.connect() as connection:

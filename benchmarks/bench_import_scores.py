@@ -20,8 +20,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from dialogue.files import write_records
-from dialogue.records import Response
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Response
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMS = ("csv", "tsv", "jsonl", "parquet")

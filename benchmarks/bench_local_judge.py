@@ -11,11 +11,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from dialogue.files import read_records  # noqa: E402
-from dialogue.records import Pair  # noqa: E402
-from evaluators.judging.asking import questions_on  # noqa: E402
-from evaluators.judging.local import RUNS, SMOL, SMOL_PACKAGE, LocalModel, weights_of  # noqa: E402
-from evaluators.judging.prompting import prompt_of  # noqa: E402
+from seedvote.dialogue.files import read_records  # noqa: E402
+from seedvote.dialogue.records import Pair  # noqa: E402
+from seedvote.evaluators.judging.asking import questions_on  # noqa: E402
+from seedvote.evaluators.judging.local import RUNS, SMOL, SMOL_PACKAGE, LocalModel, weights_of  # noqa: E402
+from seedvote.evaluators.judging.prompting import prompt_of  # noqa: E402
 
 
 def main(pairs):

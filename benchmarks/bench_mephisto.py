@@ -27,13 +27,13 @@ from typing import Any
 import httpx
 from bench_hit import ROOT, write_pairs
 
-from crowd.marketplaces.mephisto.market import free_port, task_module, task_name
-from crowd.marketplaces.mturk.entrance import MTURK_SITES
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.store.tables import votes
-from crowd.study_folder import hit_of, opened, prepare_study
-from dialogue.files import read_records
-from dialogue.records import Pair
+from seedvote.crowd.marketplaces.mephisto.market import free_port, task_module, task_name
+from seedvote.crowd.marketplaces.mturk.entrance import MTURK_SITES
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store.tables import votes
+from seedvote.crowd.study_folder import hit_of, opened, prepare_study
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Pair
 
 PAIRS, RATERS, UNITS = 300, 3, 10
 HIT = "pairs_per_sitting = 20\nfirst_checks = 0\nlater_checks = 0\ncompletion_code = 'C1'\nscreened_out_code = 'C2'\n"

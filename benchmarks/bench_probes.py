@@ -33,10 +33,10 @@ from sklearn.preprocessing import StandardScaler
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from dialogue.jobs import cores
-from probes.classifiers import logistic
-from probes.classifiers.features import fit_features
-from probes.tasks.labels import Labels
+from seedvote.dialogue.jobs import cores
+from seedvote.probes.classifiers import logistic
+from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.tasks.labels import Labels
 
 SUITE_ONE = (5, 2, 6, 8, 7, 10, 20, 32)
 SUITE_MANY = (8, 11, 37, 1060, 37, 1060, 29, 1309)

@@ -14,14 +14,14 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from evaluators.choosing.drawing import DrawingRules, draw_questions, pool_of
-from generation.batches import stack_contexts
-from generation.models.architectures import ARCHITECTURES, build, sizes_of
-from generation.ranking import ROWS_AT_ONCE, SAYS_NOTHING, number_questions, rank_options, target_likelihood
-from generation.vocabulary import build_vocabulary
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.evaluators.choosing.drawing import DrawingRules, draw_questions, pool_of
+from seedvote.generation.batches import stack_contexts
+from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes_of
+from seedvote.generation.ranking import ROWS_AT_ONCE, SAYS_NOTHING, number_questions, rank_options, target_likelihood
+from seedvote.generation.vocabulary import build_vocabulary
 
 RUNS = 3
 CPU = torch.device("cpu")

@@ -23,8 +23,8 @@ import statsmodels.formula.api as smf
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.notebook import ratings  # noqa: E402 (the checkout is not installed)
-from analysis.stats.crossed_linear import crossed_linear  # noqa: E402
+from seedvote.analysis.notebook import ratings  # noqa: E402 (the checkout is not installed)
+from seedvote.analysis.stats.crossed_linear import crossed_linear  # noqa: E402
 from tests.analysis.worlds import Panels  # noqa: E402
 
 BAR = 5.0

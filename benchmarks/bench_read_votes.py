@@ -21,9 +21,9 @@ sys.path.insert(0, str(ROOT))
 
 import pandas as pd  # noqa: E402 (the checkout is not installed)
 
-from dialogue.importing.reading import Stated  # noqa: E402
-from dialogue.importing.votes import read_judgements  # noqa: E402
-from dialogue.tables.reading import read_table  # noqa: E402
+from seedvote.dialogue.importing.reading import Stated  # noqa: E402
+from seedvote.dialogue.importing.votes import read_judgements  # noqa: E402
+from seedvote.dialogue.tables.reading import read_table  # noqa: E402
 
 ROWS, SYSTEMS, RUNS = 300_000, [f"system-{k}" for k in range(8)], 3
 COLUMNS = ["pair", "rater", "model_a", "model_b", "choice"]

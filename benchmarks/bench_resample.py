@@ -9,8 +9,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from analysis.stats.intervals import mean_interval
-from analysis.stats.resample import crossed_bootstrap
+from seedvote.analysis.stats.intervals import mean_interval
+from seedvote.analysis.stats.resample import crossed_bootstrap
 
 PAIRS, RATERS, EACH, SETS, LOOP_SETS = 2_000, 508, 3, 50_000, 5_000
 

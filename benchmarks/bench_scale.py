@@ -37,24 +37,24 @@ import bench_probes  # noqa: E402 (the checkout is not installed)
 import bench_training  # noqa: E402
 from large_studies import SYSTEMS, write_scores, write_study  # noqa: E402
 
-from analysis.stats.between_raters.agreement import coefficients  # noqa: E402
-from analysis.stats.components import components  # noqa: E402
-from analysis.stats.intervals import mean_interval  # noqa: E402
-from analysis.stats.paired import davidson  # noqa: E402
-from analysis.stats.paired.davidson_errors import clustered  # noqa: E402
-from analysis.stats.resample import crossed_bootstrap  # noqa: E402
-from analysis.votes.votes import read_votes  # noqa: E402
-from dialogue.corpora.toy.write import write_toy  # noqa: E402
-from dialogue.jobs import job_environment  # noqa: E402
-from dialogue.signature import signature  # noqa: E402
-from generation import decoding  # noqa: E402
-from generation.devices import keep_freed_memory  # noqa: E402
-from generation.encoding import Form, encode_block  # noqa: E402
-from generation.models.architectures import ARCHITECTURES, build, sizes_of  # noqa: E402
-from generation.numbering import Numbered  # noqa: E402
-from generation.vocabulary import EOS  # noqa: E402
-from probes.classifiers import logistic  # noqa: E402
-from probes.classifiers.features import fit_features  # noqa: E402
+from seedvote.analysis.stats.between_raters.agreement import coefficients  # noqa: E402
+from seedvote.analysis.stats.components import components  # noqa: E402
+from seedvote.analysis.stats.intervals import mean_interval  # noqa: E402
+from seedvote.analysis.stats.paired import davidson  # noqa: E402
+from seedvote.analysis.stats.paired.davidson_errors import clustered  # noqa: E402
+from seedvote.analysis.stats.resample import crossed_bootstrap  # noqa: E402
+from seedvote.analysis.votes.votes import read_votes  # noqa: E402
+from seedvote.dialogue.corpora.toy.write import write_toy  # noqa: E402
+from seedvote.dialogue.jobs import job_environment  # noqa: E402
+from seedvote.dialogue.signature import signature  # noqa: E402
+from seedvote.generation import decoding  # noqa: E402
+from seedvote.generation.devices import keep_freed_memory  # noqa: E402
+from seedvote.generation.encoding import Form, encode_block  # noqa: E402
+from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes_of  # noqa: E402
+from seedvote.generation.numbering import Numbered  # noqa: E402
+from seedvote.generation.vocabulary import EOS  # noqa: E402
+from seedvote.probes.classifiers import logistic  # noqa: E402
+from seedvote.probes.classifiers.features import fit_features  # noqa: E402
 
 WORDS, LENGTH, EXAMPLES = (13_000, 26_000), 20, (256, 768)
 STATES, LABELS = (7_000, 14_000, 28_000, 56_000), (64, 256, 1024)

@@ -18,14 +18,14 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from dialogue.corpora.examples import examples
-from dialogue.records import Dialogue, Response, Turn
-from dialogue.signature import signature
-from generation.decoding import mask_special
-from generation.metrics import scoring
-from generation.models.architectures import build, sizes_of
-from generation.numbering import number_examples
-from generation.vocabulary import PAD, SPECIAL, Vocabulary
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.records import Dialogue, Response, Turn
+from seedvote.dialogue.signature import signature
+from seedvote.generation.decoding import mask_special
+from seedvote.generation.metrics import scoring
+from seedvote.generation.models.architectures import build, sizes_of
+from seedvote.generation.numbering import number_examples
+from seedvote.generation.vocabulary import PAD, SPECIAL, Vocabulary
 
 WORDS, FEW, MANY, DISTINCT = 13_000, 1_000, 10_000, 100
 SHORT, LONG = 12, 99  # tokens of a reference

@@ -28,12 +28,12 @@ sys.path.insert(0, str(ROOT))
 
 from large_studies import write_scores  # noqa: E402 (the checkout is not installed)
 
-from analysis.questions.variance.cubes import read_cubes  # noqa: E402
-from analysis.votes.long_tables import read_long  # noqa: E402
-from analysis.votes.scores.files import read_study_scores  # noqa: E402
-from analysis.votes.scores.values import Value  # noqa: E402
-from dialogue.jobs import job_environment  # noqa: E402
-from dialogue.signature import signature  # noqa: E402
+from seedvote.analysis.questions.variance.cubes import read_cubes  # noqa: E402
+from seedvote.analysis.votes.long_tables import read_long  # noqa: E402
+from seedvote.analysis.votes.scores.files import read_study_scores  # noqa: E402
+from seedvote.analysis.votes.scores.values import Value  # noqa: E402
+from seedvote.dialogue.jobs import job_environment  # noqa: E402
+from seedvote.dialogue.signature import signature  # noqa: E402
 
 ROWS = (300_000, 3_000_000)
 KEYS = ["evaluator", "task", "model", "checkpoint", "rater", "condition", "seed"]

@@ -13,13 +13,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from dialogue.domains.database import FUZZY, UNKNOWN, DomainTable  # noqa: E402
-from dialogue.domains.matching import ALIKE, partial_ratio  # noqa: E402
-from dialogue.domains.spelling import NO_MATTER, minutes  # noqa: E402
-from evaluators.task import success  # noqa: E402
-from evaluators.task.active import active_domains, possible_rules  # noqa: E402
-from evaluators.task.predictions import read_predictions  # noqa: E402
-from evaluators.task.world import world_of  # noqa: E402
+from seedvote.dialogue.domains.database import FUZZY, UNKNOWN, DomainTable  # noqa: E402
+from seedvote.dialogue.domains.matching import ALIKE, partial_ratio  # noqa: E402
+from seedvote.dialogue.domains.spelling import NO_MATTER, minutes  # noqa: E402
+from seedvote.evaluators.task import success  # noqa: E402
+from seedvote.evaluators.task.active import active_domains, possible_rules  # noqa: E402
+from seedvote.evaluators.task.predictions import read_predictions  # noqa: E402
+from seedvote.evaluators.task.world import world_of  # noqa: E402
 
 RUNS, EVERY = 5, 10
 

@@ -15,8 +15,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.questions.ties.answer import Recipe, vote_law  # noqa: E402
-from analysis.stats import laws  # noqa: E402
+from seedvote.analysis.questions.ties.answer import Recipe, vote_law  # noqa: E402
+from seedvote.analysis.stats import laws  # noqa: E402
 
 VOTES, TIES, SIZE, SETS = 2_000, 700, 200, 50_000
 
@@ -56,7 +56,7 @@ def program(folder):
 
 
 def imports():
-    ours = "analysis.votes.votes, analysis.questions.ties.showing, analysis.showing.plots"
+    ours = "seedvote.analysis.votes.votes, analysis.questions.ties.showing, analysis.showing.plots"
     subprocess.run([sys.executable, "-c", f"import {ours}, matplotlib.backends.backend_pdf"], cwd=ROOT, check=True)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.corpora.toy.write import write_toy
 
 DIALOGUES = 10_000
 

@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from dialogue.corpora.toy.write import write_toy  # noqa: E402 (the checkout is not installed)
-from dialogue.signature import signature  # noqa: E402
+from seedvote.dialogue.corpora.toy.write import write_toy  # noqa: E402 (the checkout is not installed)
+from seedvote.dialogue.signature import signature  # noqa: E402
 
 DIALOGUES, EPOCHS, SEEDS, BAR = 500, 4, 3, 120
 

@@ -29,18 +29,18 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from dialogue.corpora.examples import examples  # noqa: E402 (the checkout is not installed)
-from dialogue.corpora.reading import read_corpus  # noqa: E402
-from dialogue.signature import signature  # noqa: E402
-from dialogue.tokens import tokenize  # noqa: E402
-from generation.batches import Contexts, plan_batches, stack  # noqa: E402
-from generation.devices import keep_freed_memory  # noqa: E402
-from generation.models.architectures import build, sizes_of  # noqa: E402
-from generation.models.interface import Encoded  # noqa: E402
-from generation.models.recurrent import batch_first  # noqa: E402
-from generation.numbering import Numbered  # noqa: E402
-from generation.training import batch_loss  # noqa: E402
-from generation.vocabulary import BOS, EOS, EOU, LONGEST_CONTEXT, LONGEST_TARGET, PAD  # noqa: E402
+from seedvote.dialogue.corpora.examples import examples  # noqa: E402 (the checkout is not installed)
+from seedvote.dialogue.corpora.reading import read_corpus  # noqa: E402
+from seedvote.dialogue.signature import signature  # noqa: E402
+from seedvote.dialogue.tokens import tokenize  # noqa: E402
+from seedvote.generation.batches import Contexts, plan_batches, stack  # noqa: E402
+from seedvote.generation.devices import keep_freed_memory  # noqa: E402
+from seedvote.generation.models.architectures import build, sizes_of  # noqa: E402
+from seedvote.generation.models.interface import Encoded  # noqa: E402
+from seedvote.generation.models.recurrent import batch_first  # noqa: E402
+from seedvote.generation.numbering import Numbered  # noqa: E402
+from seedvote.generation.training import batch_loss  # noqa: E402
+from seedvote.generation.vocabulary import BOS, EOS, EOU, LONGEST_CONTEXT, LONGEST_TARGET, PAD  # noqa: E402
 
 WORDS, SIZE, SLOW_BATCHES = 13_000, 64, 2
 CORPUS = ROOT.parent / "shared" / "data" / "multiwoz22_text" / "multiwoz22_text.jsonl.xz"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from analysis.stats.components import components
+from seedvote.analysis.stats.components import components
 
 VOTES, SMALL, SEED = 1_000_000, 600, 0
 TERMS = [("pair",), ("rater",)]

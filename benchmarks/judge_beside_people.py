@@ -18,11 +18,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from analysis.questions.judge.asking import judged  # noqa: E402
-from analysis.questions.worth import worth  # noqa: E402
-from dialogue.files import write_records  # noqa: E402
-from dialogue.judges import read_verdicts  # noqa: E402
-from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote  # noqa: E402
+from seedvote.analysis.questions.judge.asking import judged  # noqa: E402
+from seedvote.analysis.questions.worth import worth  # noqa: E402
+from seedvote.dialogue.files import write_records  # noqa: E402
+from seedvote.dialogue.judges import read_verdicts  # noqa: E402
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict, Vote  # noqa: E402
 
 CHOICES = {"MarCo": "a", "HDSA": "b", "Tie": "tie"}
 QUESTION = 'question = "Which response gives the user more of what was asked for?"\n'

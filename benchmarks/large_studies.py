@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Utterance, Vote
-from probes.table import SCORE_SCHEMA
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
+from seedvote.probes.table import SCORE_SCHEMA
 
 SYSTEMS = 4
 Ints = NDArray[np.int64]

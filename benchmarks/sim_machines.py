@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from crowd.watching.signals import LIKE_A_PROGRAM, PageEvents, TimedAnswer, signals_of
+from seedvote.crowd.watching.signals import LIKE_A_PROGRAM, PageEvents, TimedAnswer, signals_of
 
 Generator = random.Random
 LENGTHS = {f"p{n}": 120 + 43 * (n * 17 % 60) for n in range(120)}

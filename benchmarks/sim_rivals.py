@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from analysis.stats.rivals import MeasuredModel, surest_anew, surest_as_trained
+from seedvote.analysis.stats.rivals import MeasuredModel, surest_anew, surest_as_trained
 from tests.analysis.worlds import Rivalry
 
 Models = Sequence[MeasuredModel]

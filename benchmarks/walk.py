@@ -87,10 +87,10 @@ def command(package: str, *words: str) -> None:
 
 def vote(folder: Path, walk: Walk) -> None:
     """A rater answers a pair: from the POST to the reply that says it is saved."""
-    from crowd.hit.hit import Hit
-    from crowd.simulation.browser import PageForm
-    from crowd.study_folder import prepare_study
-    from crowd.web.app import ServerConfig, create_app
+    from seedvote.crowd.hit.hit import Hit
+    from seedvote.crowd.simulation.browser import PageForm
+    from seedvote.crowd.study_folder import prepare_study
+    from seedvote.crowd.web.app import ServerConfig, create_app
 
     hit = Hit(examples=(), first_checks=0, later_checks=0)
     url = prepare_study(folder, ROOT / "examples" / "pairs.jsonl", hit, None, seed=0, simulated=False)

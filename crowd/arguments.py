@@ -12,18 +12,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of, sites_at
-from crowd.marketplaces.options import LaunchOptions, Wording, wordings
-from dialogue.command_line import given
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of, sites_at
+from seedvote.crowd.marketplaces.options import LaunchOptions, Wording, wordings
+from seedvote.dialogue.command_line import given
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from crowd.marketplaces.ledger import Payout, Purpose
-    from crowd.marketplaces.pay_terms import PayTerms
-    from crowd.rating.gate import Ruling
-    from crowd.store.store import Store
+    from seedvote.crowd.marketplaces.ledger import Payout, Purpose
+    from seedvote.crowd.marketplaces.pay_terms import PayTerms
+    from seedvote.crowd.rating.gate import Ruling
+    from seedvote.crowd.store.store import Store
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -111,8 +111,8 @@ def market_of(args: argparse.Namespace, store: Store) -> Market:
 @contextmanager
 def launched_market(args: argparse.Namespace, *, moves_money: object = False) -> Iterator[tuple[Store, Market]]:
     """The store and the launch that the command is about; where it moves money, no other command does so meanwhile."""
-    from crowd.marketplaces.money_lock import money_lock
-    from crowd.study_folder import opened
+    from seedvote.crowd.marketplaces.money_lock import money_lock
+    from seedvote.crowd.study_folder import opened
 
     with money_lock(args.study, args.database, needed=moves_money), opened(args.study, args.database) as store:
         yield store, market_of(args, store)
@@ -125,9 +125,9 @@ def allow_spending(
 
     `dues` are the rows that cost it, some of which may be on disk; without any, all of it comes on top.
     """
-    from crowd.marketplaces.caps import refuse_above, set_caps
-    from crowd.marketplaces.ledger import check_cap
-    from crowd.marketplaces.money import check_budget
+    from seedvote.crowd.marketplaces.caps import refuse_above, set_caps
+    from seedvote.crowd.marketplaces.ledger import check_cap
+    from seedvote.crowd.marketplaces.money import check_budget
 
     options = options_of(args, LaunchOptions)
     check_budget(cost, currency, options.budget)
@@ -157,9 +157,9 @@ def again(args: argparse.Namespace, **others: Any) -> list[str]:
 
 def pay_terms_of(args: argparse.Namespace) -> PayTerms:
     """What `crowd pay` was told of whom to pay how much."""
-    from crowd.marketplaces.ledger import ZERO
-    from crowd.marketplaces.money import money
-    from crowd.marketplaces.pay_terms import PayTerms, read_bonuses, read_visits
+    from seedvote.crowd.marketplaces.ledger import ZERO
+    from seedvote.crowd.marketplaces.money import money
+    from seedvote.crowd.marketplaces.pay_terms import PayTerms, read_bonuses, read_visits
 
     if args.min_answers < 1:
         raise InputError(f"--min-answers is {args.min_answers}; it must be a whole number, 1 or more.")
@@ -229,8 +229,8 @@ def add_rater(parser: argparse.ArgumentParser, *, required: bool = True) -> None
 def decided_by_hand(args: argparse.Namespace, ruling: Ruling | None, why: str | None) -> str:
     """Decide about the rater that the command names; what followed, for people."""
 
-    from crowd.rating.deciding import known_rater, rule_on
-    from crowd.study_folder import opened
+    from seedvote.crowd.rating.deciding import known_rater, rule_on
+    from seedvote.crowd.study_folder import opened
 
     with opened(args.study, args.database) as store:
         done = rule_on(store, known_rater(store, args.rater), ruling, why, store.now())
@@ -250,7 +250,7 @@ def send_by_hand(
 
     `own` are the command's own options, of which the last is what the person reads.
     """
-    from crowd.marketplaces.reviewing import COMMANDS, DONE, send_messages, to_review
+    from seedvote.crowd.marketplaces.reviewing import COMMANDS, DONE, send_messages, to_review
 
     with launched_market(args, moves_money=args.yes) as (store, market):
         reviewed = to_review(market, store, purpose, args.submission)

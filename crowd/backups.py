@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from crowd.forms.known import FORMS
-from crowd.store.copying import check_copy, load_store, save_sqlite, save_store
-from crowd.store.launches import ONCE_FILES
-from crowd.store.store import SCHEMA_VERSION, open_store, sqlite_url, stored_version
-from crowd.study_folder import opened
-from dialogue.errors import InputError
-from dialogue.files import atomic
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.store.copying import check_copy, load_store, save_sqlite, save_store
+from seedvote.crowd.store.launches import ONCE_FILES
+from seedvote.crowd.store.store import SCHEMA_VERSION, open_store, sqlite_url, stored_version
+from seedvote.crowd.study_folder import opened
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic
 
 STORE = "crowd.sqlite"
 FILES = ("hit.toml", *sorted({form.file for form in FORMS.values()}), *(f"{name}.json" for name in ONCE_FILES))

@@ -24,25 +24,25 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 import sqlalchemy as sa
 
-from crowd.forms.known import FORMS
-from crowd.hit.hit import Hit, read_hit
-from crowd.marketplaces.market import usual_entrances
-from crowd.marketplaces.prolific import calling, client, drafting
-from crowd.marketplaces.prolific.double import Prolific
-from crowd.marketplaces.prolific.double_server import TOKEN, serving_double
-from crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE
-from crowd.simulation.browser import SimulatedVisit
-from crowd.simulation.crowd import reader_of
-from crowd.simulation.raters import Habits, habits
-from crowd.store.tables import HOLDS_PLACE, leases, sittings
-from crowd.study_folder import hit_of, opened, pairs_file, prepare_study
-from crowd.web.app import ServerConfig, create_app
-from crowd.web.serving import in_background
-from dialogue.errors import InputError
-from dialogue.files import atomic
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import Hit, read_hit
+from seedvote.crowd.marketplaces.market import usual_entrances
+from seedvote.crowd.marketplaces.prolific import calling, client, drafting
+from seedvote.crowd.marketplaces.prolific.double import Prolific
+from seedvote.crowd.marketplaces.prolific.double_server import TOKEN, serving_double
+from seedvote.crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE
+from seedvote.crowd.simulation.browser import SimulatedVisit
+from seedvote.crowd.simulation.crowd import reader_of
+from seedvote.crowd.simulation.raters import Habits, habits
+from seedvote.crowd.store.tables import HOLDS_PLACE, leases, sittings
+from seedvote.crowd.study_folder import hit_of, opened, pairs_file, prepare_study
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.web.serving import in_background
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic
 
 if TYPE_CHECKING:
-    from crowd.simulation.browser import PageReader
+    from seedvote.crowd.simulation.browser import PageReader
 
 FOLDER = "rehearsal"  # in the study folder; made anew each time
 SITTINGS = 2  # as many pairs as fill these are rehearsed, with all checks

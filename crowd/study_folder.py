@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from crowd.forms.known import FORMS, FormName
-from crowd.hit.hit import Hit, read_hit
-from crowd.rating import pool
-from crowd.rating.change_control import changed_keys, refuse_changes, take_up
-from crowd.rating.excluding import exclude_by_rule
-from crowd.rating.rules import first_source, fits, kept_hit, rules_of
-from crowd.store.keys import end_older_seats
-from crowd.store.launches import take_up_files
-from crowd.store.place import caution, note_place, where_it_was
-from crowd.store.store import Store, open_store, sqlite_url
-from dialogue.errors import InputError
-from dialogue.files import atomic
+from seedvote.crowd.forms.known import FORMS, FormName
+from seedvote.crowd.hit.hit import Hit, read_hit
+from seedvote.crowd.rating import pool
+from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
+from seedvote.crowd.rating.excluding import exclude_by_rule
+from seedvote.crowd.rating.rules import first_source, fits, kept_hit, rules_of
+from seedvote.crowd.store.keys import end_older_seats
+from seedvote.crowd.store.launches import take_up_files
+from seedvote.crowd.store.place import caution, note_place, where_it_was
+from seedvote.crowd.store.store import Store, open_store, sqlite_url
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic
 
 
 def hit_of(study: Path, path: Path | None, questions: Path | None = None) -> Hit:

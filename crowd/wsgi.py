@@ -1,4 +1,4 @@
-"""The application for servers that import one, e.g. `gunicorn 'crowd.wsgi:from_environment()'`.
+"""The application for servers that import one, e.g. `gunicorn 'seedvote.crowd.wsgi:from_environment()'`.
 
 It is the application of `crowd serve`, with SEEDVOTE_... variables for the command's options. Several processes and
 hosts may serve one study: what they share is in the store alone.
@@ -11,16 +11,16 @@ from pathlib import Path
 
 from flask import Flask
 
-from crowd.marketplaces.market import (
+from seedvote.crowd.marketplaces.market import (
     adopt_launches,
     doors_in_environment,
     refuse_walk_in,
     sites_at,
     usual_entrances,
 )
-from crowd.study_folder import hit_of, opened, prepare_study
-from crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
-from dialogue.errors import InputError
+from seedvote.crowd.study_folder import hit_of, opened, prepare_study
+from seedvote.crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
+from seedvote.dialogue.errors import InputError
 
 
 def _tell(sentence: str) -> None:

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from dialogue.errors import InputError
-from dialogue.files import from_json
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import from_json
 
 SCORES = "scores"  # the format that a score file names in its metadata
 ANY = "*"  # in a card, the task that stands for all which it does not name

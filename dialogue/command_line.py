@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NoReturn, Protocol, cast
 
-from dialogue import stopping
-from dialogue.completion import TYPED, candidates
-from dialogue.errors import InputError, Unclear, unusable
-from dialogue.missing import missing_package
-from dialogue.progress import watched
-from dialogue.wording import as_typed
+from seedvote.dialogue import stopping
+from seedvote.dialogue.completion import TYPED, candidates
+from seedvote.dialogue.errors import InputError, Unclear, unusable
+from seedvote.dialogue.missing import missing_package
+from seedvote.dialogue.progress import watched
+from seedvote.dialogue.wording import as_typed
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,7 +59,7 @@ def dispatch(package: str, about: str, commands: Mapping[str, str], argv: Sequen
         parser.print_help()
         return 2
     name = parser.parse_args(argv[:1]).command
-    module = importlib.import_module(f"{package}.commands.{name.replace('-', '_')}")
+    module = importlib.import_module(f"seedvote.{package}.commands.{name.replace('-', '_')}")
     return run_command(cast(CommandModule, module), f"python -m {package} {name}", argv[1:])
 
 
@@ -86,7 +86,7 @@ def _type_again(
     >>> _type_again("python -m analysis ties", ["v.csv", "--columns", "pair=id"], [{"--columns": "choice=q 1"}])
     ["Type: python -m analysis ties v.csv --columns 'pair=id,choice=q 1'"]
     """
-    from dialogue.importing.naming import restated
+    from seedvote.dialogue.importing.naming import restated
 
     typed = []
     for way in ways:

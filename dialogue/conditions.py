@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.files import read_json
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json
 
 FOLDER, FILE = "conditions", "condition.json"
 OUTSIDE = "general-outside"  # the act of a user turn in which something foreign was said

@@ -19,11 +19,11 @@ from importlib import metadata, util
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dialogue.jobs import cores
-from dialogue.missing import requirement_lines
-from dialogue.shipped import CHECKOUT, is_checkout
-from dialogue.signature import VERSION
-from dialogue.wording import COMMAND
+from seedvote.dialogue.jobs import cores
+from seedvote.dialogue.missing import requirement_lines
+from seedvote.dialogue.shipped import CHECKOUT, is_checkout
+from seedvote.dialogue.signature import VERSION
+from seedvote.dialogue.wording import COMMAND
 
 STAGES = {"core": "analysis", "rate": "rating page", "markets": "Mechanical Turk", "models": "models and probes"}
 BROWSERS = (

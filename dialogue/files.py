@@ -22,8 +22,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
-from dialogue.errors import InputError, value_in_short
-from dialogue.records import (
+from seedvote.dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.records import (
     Choice,
     Comment,
     OptionChoice,
@@ -36,7 +36,7 @@ from dialogue.records import (
     Verdict,
     Vote,
 )
-from dialogue.validity import complaint
+from seedvote.dialogue.validity import complaint
 
 R = TypeVar("R")
 FORMATS: dict[type, str] = {

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dialogue.errors import InputError, unusable
-from dialogue.signature import VERSION
+from seedvote.dialogue.errors import InputError, unusable
+from seedvote.dialogue.signature import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 JOB_THREADS = 1

@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from dialogue.errors import InputError
-from dialogue.files import FORMATS, placed_records, read_field
-from dialogue.records import Source, Verdict
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import FORMATS, placed_records, read_field
+from seedvote.dialogue.records import Source, Verdict
 
 JUDGE = "judge"  # the source of a vote that a judge cast
 VERDICTS = "verdicts.jsonl"

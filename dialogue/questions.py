@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.files import as_json, placed_records, read_header, write_records
-from dialogue.judges import refusal, whose
-from dialogue.records import OptionChoice, Question
-from dialogue.signature import signature
-from dialogue.validity import option_order
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import as_json, placed_records, read_header, write_records
+from seedvote.dialogue.judges import refusal, whose
+from seedvote.dialogue.records import OptionChoice, Question
+from seedvote.dialogue.signature import signature
+from seedvote.dialogue.validity import option_order
 
 
 def texts_hash(questions: Iterable[Question]) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dialogue.records import (
+from seedvote.dialogue.records import (
     Candidate,
     OptionChoice,
     Pair,
@@ -18,7 +18,7 @@ from dialogue.records import (
     Utterance,
     Verdict,
 )
-from dialogue.tokens import normalize
+from seedvote.dialogue.tokens import normalize
 
 LONGEST_REPLY = 2000  # characters of a judge's reply
 LONGEST_ANSWER = 80  # characters of an answer about the rater: more is free text, which may name somebody

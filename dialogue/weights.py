@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 SMOL = "smollm2"
 # The package's own code is never imported: it would bring a second way to run them.

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from dialogue.seeds import child_seed
+from seedvote.dialogue.seeds import child_seed
 
 PAIRS, ROUNDS, RATERS, SEED = 400, 3, 60, 0
 

@@ -14,8 +14,8 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crowd.commands import preview  # noqa: E402 (the checkout is not installed)
-from dialogue.command_line import dispatch  # noqa: E402
+from seedvote.crowd.commands import preview  # noqa: E402 (the checkout is not installed)
+from seedvote.dialogue.command_line import dispatch  # noqa: E402
 
 GERMAN = [
     f"--{name}={ROOT / 'examples/german' / file}" for name, file in (("hit", "hit.toml"), ("pairs", "pairs.jsonl"))

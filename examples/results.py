@@ -21,16 +21,16 @@ import pyarrow.parquet as pq
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.questions import erasure  # noqa: E402
-from analysis.questions.comparison.untrained import above_untrained, baselines_above  # noqa: E402 (not installed)
-from analysis.showing.words import p_value, signed  # noqa: E402
-from analysis.votes.scores.files import scores_of  # noqa: E402
-from dialogue.files import atomic, read_records  # noqa: E402
-from dialogue.records import Response  # noqa: E402
-from generation.metrics.overlap import add_counts, bleu2  # noqa: E402
-from probes.scoring import Spread, spread  # noqa: E402
-from probes.states import layer_name, layer_of  # noqa: E402
-from probes.summary import Cell, cells, read_task_scores  # noqa: E402
+from seedvote.analysis.questions import erasure  # noqa: E402
+from seedvote.analysis.questions.comparison.untrained import above_untrained, baselines_above  # noqa: E402 (not installed)
+from seedvote.analysis.showing.words import p_value, signed  # noqa: E402
+from seedvote.analysis.votes.scores.files import scores_of  # noqa: E402
+from seedvote.dialogue.files import atomic, read_records  # noqa: E402
+from seedvote.dialogue.records import Response  # noqa: E402
+from seedvote.generation.metrics.overlap import add_counts, bleu2  # noqa: E402
+from seedvote.probes.scoring import Spread, spread  # noqa: E402
+from seedvote.probes.states import layer_name, layer_of  # noqa: E402
+from seedvote.probes.summary import Cell, cells, read_task_scores  # noqa: E402
 
 MODELS = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn", "transformer")
 BASELINES = ("majority", "turn_index", "bag_of_words", "bag_of_last_turn", "bag_of_two_turns", "bag_of_window")

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from generation.numbering import Numbered
-from generation.vocabulary import BOS, PAD
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.vocabulary import BOS, PAD
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from dialogue.errors import InputError
-from dialogue.files import atomic, digest, read_json, replaceable, temporary_name, write_json
-from generation.models.architectures import build
-from generation.models.interface import DialogueModel
-from generation.vocabulary import Vocabulary
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic, digest, read_json, replaceable, temporary_name, write_json
+from seedvote.generation.models.architectures import build
+from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.vocabulary import Vocabulary
 
 PRUNED = "pruned.json"
 

@@ -13,9 +13,9 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dialogue.files import atomic
-from dialogue.lettering import FONT, break_recipe, break_text
-from dialogue.signature import signature
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.lettering import FONT, break_recipe, break_text
+from seedvote.dialogue.signature import signature
 
 SEED_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # safe for the colour-blind
 CURVE_LOOK: dict[Any, Any] = {

@@ -24,12 +24,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from generation.batches import pad, stack_contexts
-from generation.devices import keep_freed_memory
-from generation.models.interface import DialogueModel, Encoded
-from generation.vocabulary import BOS, EOS, SPECIAL
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
+from seedvote.generation.batches import pad, stack_contexts
+from seedvote.generation.devices import keep_freed_memory
+from seedvote.generation.models.interface import DialogueModel, Encoded
+from seedvote.generation.vocabulary import BOS, EOS, SPECIAL
 
 LONGEST_RESPONSE = 60
 # Not at every row that finishes: to copy the others' states costs more than a few idle rows.

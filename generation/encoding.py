@@ -16,16 +16,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from dialogue.errors import InputError
-from dialogue.files import as_json, atomic, from_json, read_json, write_json
-from dialogue.records import States
-from dialogue.signature import signature
-from generation.batches import Contexts, stack_contexts
-from generation.checkpoints import name_again
-from generation.erasing import seen_by_decoder, view_widths
-from generation.models.interface import DialogueModel
-from generation.numbering import Numbered
-from generation.vocabulary import LONGEST_CONTEXT, PAD
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import as_json, atomic, from_json, read_json, write_json
+from seedvote.dialogue.records import States
+from seedvote.dialogue.signature import signature
+from seedvote.generation.batches import Contexts, stack_contexts
+from seedvote.generation.checkpoints import name_again
+from seedvote.generation.erasing import seen_by_decoder, view_widths
+from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.vocabulary import LONGEST_CONTEXT, PAD
 
 WINDOW = 4096  # contexts that are sorted by length and written at a time: memory does not grow with their number
 

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dialogue.errors import InputError
-from generation.batches import Contexts, stack_contexts
-from generation.models.interface import DecoderState, DialogueModel, Encoded
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.batches import Contexts, stack_contexts
+from seedvote.generation.models.interface import DecoderState, DialogueModel, Encoded
 
 FOLDERS = {"decoder": "decoder_states"}  # pooling -> the folder of a study in which it does not meet other states
 PARTS = ("mean", "read", "write", "flat")

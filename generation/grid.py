@@ -8,14 +8,14 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from dialogue import jobs
-from dialogue.errors import InputError
-from generation.checkpoints import TrainedModel, prune_epochs
-from generation.devices import pick_device, threads
-from generation.matrices import remove_stale
-from generation.numbering import Data
-from generation.selecting import Encoder, forget_selection, is_selected, select_epoch
-from generation.training import Settings, epochs_done, is_trained, read_log, recipe_of, train
+from seedvote.dialogue import jobs
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.checkpoints import TrainedModel, prune_epochs
+from seedvote.generation.devices import pick_device, threads
+from seedvote.generation.matrices import remove_stale
+from seedvote.generation.numbering import Data
+from seedvote.generation.selecting import Encoder, forget_selection, is_selected, select_epoch
+from seedvote.generation.training import Settings, epochs_done, is_trained, read_log, recipe_of, train
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogue import jobs
-from dialogue.conditions import condition_folders
-from dialogue.files import clear_halves, digest, read_json
-from generation.checkpoints import TrainedModel, load_model, pruned_hashes, weights_hash
-from generation.devices import pick_device, threads
-from generation.encoding import Form, write_states, write_states_again
-from generation.erasing import FOLDERS
-from generation.numbering import Numbered, examples_hash
-from generation.question_rows import QUESTION_STATES
-from generation.vocabulary import Vocabulary
+from seedvote.dialogue import jobs
+from seedvote.dialogue.conditions import condition_folders
+from seedvote.dialogue.files import clear_halves, digest, read_json
+from seedvote.generation.checkpoints import TrainedModel, load_model, pruned_hashes, weights_hash
+from seedvote.generation.devices import pick_device, threads
+from seedvote.generation.encoding import Form, write_states, write_states_again
+from seedvote.generation.erasing import FOLDERS
+from seedvote.generation.numbering import Numbered, examples_hash
+from seedvote.generation.question_rows import QUESTION_STATES
+from seedvote.generation.vocabulary import Vocabulary
 
 STATES_FOLDERS = ("states", QUESTION_STATES, *FOLDERS.values())
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from dialogue.corpora.examples import Example, examples
-from dialogue.corpora.reading import Corpus
-from dialogue.corpora.splits import SPLITS
-from dialogue.errors import InputError
-from dialogue.records import Dialogue
-from dialogue.seeds import child_random
-from generation.speaking.speech import REPLY, Speech, check_speaks
-from generation.vocabulary import Vocabulary, read_vocabulary, vocabulary_of, write_vocabulary
+from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.corpora.splits import SPLITS
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue
+from seedvote.dialogue.seeds import child_random
+from seedvote.generation.speaking.speech import REPLY, Speech, check_speaks
+from seedvote.generation.vocabulary import Vocabulary, read_vocabulary, vocabulary_of, write_vocabulary
 
 T = TypeVar("T")
 

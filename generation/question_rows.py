@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dialogue.corpora.examples import Example, examples
-from dialogue.corpora.reading import Corpus
-from dialogue.errors import InputError
-from dialogue.questions import answering_speaker, read_questions, texts_hash
-from dialogue.records import Question, Turn
-from generation.numbering import Numbered, evenly_spread
-from generation.vocabulary import Vocabulary
+from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.questions import answering_speaker, read_questions, texts_hash
+from seedvote.dialogue.records import Question, Turn
+from seedvote.generation.numbering import Numbered, evenly_spread
+from seedvote.generation.vocabulary import Vocabulary
 
 MOST_TRAIN, MOST_VALID = 4000, 1000
 QUESTION_STATES = "question_states"  # folder of a study

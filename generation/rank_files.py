@@ -12,9 +12,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.files import atomic
-from dialogue.signature import signature
-from generation.ranking import RankedOption
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.signature import signature
+from seedvote.generation.ranking import RankedOption
 
 SCHEMA = pa.schema(
     [

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from dialogue.questions import answering_speaker
-from dialogue.records import Question, Turn
-from generation.batches import pad, stack_contexts
-from generation.loss import CHUNK
-from generation.models.interface import DialogueModel, Encoded
-from generation.vocabulary import BOS, EOU, OTHER, PAD, UNK, Vocabulary
+from seedvote.dialogue.questions import answering_speaker
+from seedvote.dialogue.records import Question, Turn
+from seedvote.generation.batches import pad, stack_contexts
+from seedvote.generation.loss import CHUNK
+from seedvote.generation.models.interface import DialogueModel, Encoded
+from seedvote.generation.vocabulary import BOS, EOU, OTHER, PAD, UNK, Vocabulary
 
 QUESTIONS_AT_ONCE = 64
 ROWS_AT_ONCE = 128

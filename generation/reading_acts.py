@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csr_array
 
-from dialogue.corpora.examples import Example
-from dialogue.tokens import tokenize
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.tokens import tokenize
 
 ROWS_AT_ONCE = 256
 

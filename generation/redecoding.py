@@ -16,22 +16,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from dialogue.errors import InputError
-from dialogue.files import atomic, clear_halves, digest, read_json
-from dialogue.jobs import JOB_THREADS, content_key
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
-from dialogue.tokens import tokenize
-from generation.checkpoints import TrainedModel, load_model, weights_hash
-from generation.decoding import Decoding, respond
-from generation.devices import threads
-from generation.erasing import read_eraser, with_eraser
-from generation.metrics.overlap import bleu2, bleu_counts
-from generation.metrics.scoring import forced_rows
-from generation.models.interface import DialogueModel
-from generation.numbering import Numbered, examples_hash
-from generation.reading_acts import ActReader
-from generation.vocabulary import Vocabulary
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic, clear_halves, digest, read_json
+from seedvote.dialogue.jobs import JOB_THREADS, content_key
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
+from seedvote.dialogue.tokens import tokenize
+from seedvote.generation.checkpoints import TrainedModel, load_model, weights_hash
+from seedvote.generation.decoding import Decoding, respond
+from seedvote.generation.devices import threads
+from seedvote.generation.erasing import read_eraser, with_eraser
+from seedvote.generation.metrics.overlap import bleu2, bleu_counts
+from seedvote.generation.metrics.scoring import forced_rows
+from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.numbering import Numbered, examples_hash
+from seedvote.generation.reading_acts import ActReader
+from seedvote.generation.vocabulary import Vocabulary
 
 NONE = "none"
 ERASED_SCHEMA = pa.schema(

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialogue.corpora.reading import Corpus
-from dialogue.errors import InputError
-from dialogue.files import read_header
-from dialogue.records import Response
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_header
+from seedvote.dialogue.records import Response
 
 
 def read_answered_corpus(responses: Path) -> dict[str, str]:

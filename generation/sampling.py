@@ -12,18 +12,18 @@ from pathlib import Path
 
 import torch
 
-from dialogue.files import clear_halves, write_records
-from dialogue.jobs import JOB_THREADS, content_key
-from dialogue.records import Dialogue, Response
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
-from generation.checkpoints import TrainedModel, load_model, weights_hash
-from generation.decoding import Decoding
-from generation.devices import threads
-from generation.numbering import Numbered, examples_hash
-from generation.speaking.agent import Speaker, Spoken
-from generation.speaking.speech import REPLY, Speech
-from generation.vocabulary import Vocabulary
+from seedvote.dialogue.files import clear_halves, write_records
+from seedvote.dialogue.jobs import JOB_THREADS, content_key
+from seedvote.dialogue.records import Dialogue, Response
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
+from seedvote.generation.checkpoints import TrainedModel, load_model, weights_hash
+from seedvote.generation.decoding import Decoding
+from seedvote.generation.devices import threads
+from seedvote.generation.numbering import Numbered, examples_hash
+from seedvote.generation.speaking.agent import Speaker, Spoken
+from seedvote.generation.speaking.speech import REPLY, Speech
+from seedvote.generation.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import torch
 
-from dialogue.files import digest, read_json, write_json
-from generation import checkpoints
-from generation.metrics.embedding import Yardstick, cosines, local_encoder
-from generation.numbering import Data
-from generation.training import Settings, epochs_done, validation_texts
+from seedvote.dialogue.files import digest, read_json, write_json
+from seedvote.generation import checkpoints
+from seedvote.generation.metrics.embedding import Yardstick, cosines, local_encoder
+from seedvote.generation.numbering import Data
+from seedvote.generation.training import Settings, epochs_done, validation_texts
 
 BY_ENCODER = "best_encoder"
 SCORED = "encoder.json"

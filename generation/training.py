@@ -21,22 +21,22 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from dialogue.adam import Adam
-from dialogue.errors import InputError
-from dialogue.files import atomic, read_json, write_json
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
-from generation import checkpoints
-from generation.batches import Batch, plan_batches, stack
-from generation.devices import keep_freed_memory, threads
-from generation.loss import summed_cross_entropy
-from generation.metrics.embedding import cosines, learned_words
-from generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
-from generation.models.architectures import build
-from generation.models.interface import DialogueModel
-from generation.numbering import Data, Numbered
-from generation.speaking.agent import Spoken, joint_accuracy, speaker_of
-from generation.vocabulary import PAD
+from seedvote.dialogue.adam import Adam
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic, read_json, write_json
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
+from seedvote.generation import checkpoints
+from seedvote.generation.batches import Batch, plan_batches, stack
+from seedvote.generation.devices import keep_freed_memory, threads
+from seedvote.generation.loss import summed_cross_entropy
+from seedvote.generation.metrics.embedding import cosines, learned_words
+from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
+from seedvote.generation.models.architectures import build
+from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.numbering import Data, Numbered
+from seedvote.generation.speaking.agent import Spoken, joint_accuracy, speaker_of
+from seedvote.generation.vocabulary import PAD
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.files import read_json, write_json
-from dialogue.records import Turn
-from dialogue.signature import signature
-from dialogue.tokens import detokenize, tokenize
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json, write_json
+from seedvote.dialogue.records import Turn
+from seedvote.dialogue.signature import signature
+from seedvote.dialogue.tokens import detokenize, tokenize
 
 SPECIAL = ("<pad>", "<unk>", "<bos>", "<eos>", "<eou>", "<other>", "<self>")
 PAD, UNK, BOS, EOS, EOU, OTHER, SELF = range(len(SPECIAL))

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from dialogue.corpora.examples import Example
-from dialogue.records import Turn
-from dialogue.tokens import tokenize
-from probes.tasks.labels import Labels
-from probes.tasks.words import tokens
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.records import Turn
+from seedvote.dialogue.tokens import tokenize
+from seedvote.probes.tasks.labels import Labels
+from seedvote.probes.tasks.words import tokens
 
 WORDS, AXES, EXAMPLES_AN_AXIS = 1000, 256, 4
 TURNS, SEEN, STEP = 10, 100, 5

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from probes.comparisons import Axes, common_axes, epoch_of
-from probes.states import Representation, layer_of
+from seedvote.probes.comparisons import Axes, common_axes, epoch_of
+from seedvote.probes.states import Representation, layer_of
 
 
 def model_axes(representations: Sequence[Representation], items: Sequence[Sequence[str]]) -> dict[str, Axes]:

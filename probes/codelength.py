@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dialogue.seeds import child_random
-from probes.classifiers import logistic
-from probes.classifiers.features import Features
-from probes.tasks.labels import Labels
+from seedvote.dialogue.seeds import child_random
+from seedvote.probes.classifiers import logistic
+from seedvote.probes.classifiers.features import Features
+from seedvote.probes.tasks.labels import Labels
 
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
 CODE_PASSES = 100  # any fit makes a code; the last digits of its optimum save no bits

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dialogue.files import read_json, write_json
-from dialogue.jobs import JOB_THREADS, content_key
-from probes import codelength
-from probes.codelength import Codelength
-from probes.devices import threads
-from probes.plan import LabelledTask, Plan
-from probes.probing import Material
-from probes.states import Representation
+from seedvote.dialogue.files import read_json, write_json
+from seedvote.dialogue.jobs import JOB_THREADS, content_key
+from seedvote.probes import codelength
+from seedvote.probes.codelength import Codelength
+from seedvote.probes.devices import threads
+from seedvote.probes.plan import LabelledTask, Plan
+from seedvote.probes.probing import Material
+from seedvote.probes.states import Representation
 
 
 @dataclass(frozen=True, slots=True)

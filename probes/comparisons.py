@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from probes.summary import TaskScore, read_whole
+from seedvote.probes.summary import TaskScore, read_whole
 
 RECURRENT = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn")
 EASY, MEDIUM = 50.0, 25.0  # points of the untrained recurrent models above which a task is easy, or medium

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dialogue.seeds import child_seed
-from probes.plan import LabelledTask
+from seedvote.dialogue.seeds import child_seed
+from seedvote.probes.plan import LabelledTask
 
 TRUE, SHUFFLED, CONTROL_TASK = "", "shuffled", "control-task"
 

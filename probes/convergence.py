@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dialogue.files import atomic
-from probes.suite import ScorePart
+from seedvote.dialogue.files import atomic
+from seedvote.probes.suite import ScorePart
 
 FIT_SCHEMA = pa.schema(
     [

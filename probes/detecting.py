@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.conditions import OUTSIDE
-from dialogue.corpora.examples import Example
+from seedvote.dialogue.conditions import OUTSIDE
+from seedvote.dialogue.corpora.examples import Example
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import torch
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 # Both functions have a twin in generation/devices.py: packages import the leaf alone, and the leaf knows no torch.
 # tests/house/test_twins.py holds each pair equal.

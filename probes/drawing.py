@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from probes.summary import Cell, TaskScore
+    from seedvote.probes.summary import Cell, TaskScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def figures_of(request: FigureRequest) -> dict[str, Figure | str]:
     """Every figure, or the reason why there is none, by its name."""
     import pyarrow.parquet as pq
 
-    from probes import layers, summary
+    from seedvote.probes import layers, summary
 
     path = request.scores or request.study / "scores.parquet"
     every = summary.read_task_scores(path)
@@ -62,7 +62,7 @@ def figures_without_scores(request: FigureRequest, reason: str, recipe: str) -> 
 
 def save_figures(figures: Mapping[str, Figure | str], folder: Path) -> dict[str, str]:
     """Write what could be drawn; the reason for each that could not, empty where it was."""
-    from probes import plots
+    from seedvote.probes import plots
 
     for name, figure in figures.items():
         if not isinstance(figure, str):
@@ -71,7 +71,7 @@ def save_figures(figures: Mapping[str, Figure | str], folder: Path) -> dict[str,
 
 
 def _draw_layers(scores: list[TaskScore], recipe: str) -> Figure | str:
-    from probes import layers, plots
+    from seedvote.probes import layers, plots
 
     baselines: dict[str, dict[str, float]] = {}
     for score in scores:
@@ -81,8 +81,8 @@ def _draw_layers(scores: list[TaskScore], recipe: str) -> Figure | str:
 
 
 def _draw_evolution(request: FigureRequest, scores: list[TaskScore], recipe: str) -> Figure | str:
-    from dialogue.command_line import next_command
-    from probes import comparisons, plots
+    from seedvote.dialogue.command_line import next_command
+    from seedvote.probes import comparisons, plots
 
     every = comparisons.courses(scores)
     courses = [course for course in every if len(course.epochs) > 2 and len(course.values)]
@@ -104,7 +104,7 @@ def _draw_evolution(request: FigureRequest, scores: list[TaskScore], recipe: str
 
 
 def _draw_difficulty(cells: list[Cell], recipe: str) -> Figure | str:
-    from probes import comparisons, plots
+    from seedvote.probes import comparisons, plots
 
     means = {(c.task, c.model, c.checkpoint): c.seeds.mean for c in cells if c.evaluator == "probe"}
     checkpoints = {checkpoint for _, _, checkpoint in means}
@@ -120,7 +120,7 @@ def _draw_difficulty(cells: list[Cell], recipe: str) -> Figure | str:
 
 
 def _draw_selection(scores: list[TaskScore], recipe: str) -> Figure | str:
-    from probes import comparisons, plots
+    from seedvote.probes import comparisons, plots
 
     means = comparisons.by_selector(scores)
     if len({metric for _, metric in means}) < 2:
@@ -129,7 +129,7 @@ def _draw_selection(scores: list[TaskScore], recipe: str) -> Figure | str:
 
 
 def _draw_metric_comparison(path: Path, scores: list[TaskScore], metric: str, recipe: str) -> Figure | str:
-    from probes import comparisons, plots
+    from seedvote.probes import comparisons, plots
 
     if not path.exists():
         return f"{path} is not there: python -m generation score"
@@ -140,8 +140,8 @@ def _draw_metric_comparison(path: Path, scores: list[TaskScore], metric: str, re
 
 
 def _draw_states(request: FigureRequest, recipe: str) -> Figure | str:
-    from dialogue.corpora.reading import read_corpus
-    from probes import clouds, plots, splits, states
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.probes import clouds, plots, splits, states
 
     sides = splits.plan_splits(read_corpus(request.corpus or request.study / "corpus"), "test")
     items = [[example.item for example in side] for side in (sides.fit, sides.report)]

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from dialogue.errors import InputError
-from dialogue.files import atomic, clear_halves, read_json, write_json
-from dialogue.jobs import JOB_THREADS, content_key
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
-from probes.baselines import always_the_most_frequent
-from probes.classifiers.features import fit_features
-from probes.classifiers.logistic import fit_logistic
-from probes.devices import threads
-from probes.erasing import (
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic, clear_halves, read_json, write_json
+from seedvote.dialogue.jobs import JOB_THREADS, content_key
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
+from seedvote.probes.baselines import always_the_most_frequent
+from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.classifiers.logistic import fit_logistic
+from seedvote.probes.devices import threads
+from seedvote.probes.erasing import (
     FITTED,
     Erasure,
     Floats,
@@ -35,9 +35,9 @@ from probes.erasing import (
     random_erasure,
     variance_erased,
 )
-from probes.plan import LabelledTask, Plan
-from probes.scoring import count_hits
-from probes.states import Representation, read_states
+from seedvote.probes.plan import LabelledTask, Plan
+from seedvote.probes.scoring import count_hits
+from seedvote.probes.states import Representation, read_states
 
 METHODS = ("leace", "inlp")
 PARTS = ("mean", "read", "write", "flat")  # of a map in its file; erasers with other parts are made anew

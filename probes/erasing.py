@@ -24,11 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from probes.baselines import always_the_most_frequent
-from probes.classifiers.features import fit_features
-from probes.classifiers.logistic import fit_logistic
-from probes.scoring import count_hits
-from probes.tasks.labels import Labels
+from seedvote.probes.baselines import always_the_most_frequent
+from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.classifiers.logistic import fit_logistic
+from seedvote.probes.scoring import count_hits
+from seedvote.probes.tasks.labels import Labels
 
 Floats = NDArray[np.float64]
 SMALLEST = 1e-6  # of the largest: below this a singular value is rounding, and a direction that varies less is flat

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from dialogue.conditions import condition_parts
-from dialogue.corpora.examples import Example, examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
-from probes.baselines import bag_of_words
-from probes.detecting import DRAWS, Bools, ForeignCalls, by_distance, by_probe, detection_rates, foreign_turns
-from probes.states import Representation, check_covers, find_states
+from seedvote.dialogue.conditions import condition_parts
+from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
+from seedvote.probes.baselines import bag_of_words
+from seedvote.probes.detecting import DRAWS, Bools, ForeignCalls, by_distance, by_probe, detection_rates, foreign_turns
+from seedvote.probes.states import Representation, check_covers, find_states
 
 TASK_SCORES = "task.parquet"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from probes.plan import Plan
-    from probes.splits import Splits
-    from probes.states import Representation
+    from seedvote.probes.plan import Plan
+    from seedvote.probes.splits import Splits
+    from seedvote.probes.states import Representation
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     """Read what the arguments of `add_input_arguments` name, to report on that split; write the baselines' features."""
-    from dialogue.corpora.examples import examples
-    from dialogue.corpora.reading import read_corpus
-    from probes import splits, states, suite
-    from probes.plan import lay_out
-    from probes.tasks.catalogue import TASKS
-    from probes.tasks.own import read_own_labels
+    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.probes import splits, states, suite
+    from seedvote.probes.plan import lay_out
+    from seedvote.probes.tasks.catalogue import TASKS
+    from seedvote.probes.tasks.own import read_own_labels
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     members = list(examples(corpus.dialogues))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from probes.controls import CONTROL_TASK, TRUE
-from probes.states import layer_of
-from probes.summary import TaskScore
+from seedvote.probes.controls import CONTROL_TASK, TRUE
+from seedvote.probes.states import layer_of
+from seedvote.probes.summary import TaskScore
 
 
 def top_layers(scores: Iterable[TaskScore]) -> list[TaskScore]:

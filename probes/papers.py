@@ -19,14 +19,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dialogue.command_line import next_command
-from dialogue.files import read_json
-from probes.clouds import CloudSpread
-from probes.comparisons import DIFFICULTIES, RECURRENT, by_selector, courses, means_by_difficulty, task_difficulty
-from probes.plan import Plan
-from probes.remaking import Remaking
-from probes.scoring import Spread, corpus_bleu2, spread
-from probes.summary import Cell, TaskScore
+from seedvote.dialogue.command_line import next_command
+from seedvote.dialogue.files import read_json
+from seedvote.probes.clouds import CloudSpread
+from seedvote.probes.comparisons import (
+    DIFFICULTIES,
+    RECURRENT,
+    by_selector,
+    courses,
+    means_by_difficulty,
+    task_difficulty,
+)
+from seedvote.probes.plan import Plan
+from seedvote.probes.remaking import Remaking
+from seedvote.probes.scoring import Spread, corpus_bleu2, spread
+from seedvote.probes.summary import Cell, TaskScore
 
 CHECKPOINTS = ("untrained", "last", "best_bleu")  # the rows of the papers' tables
 SHOWN_LABELS = 10

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dialogue.corpora.examples import Example
-from dialogue.corpora.reading import Corpus
-from dialogue.jobs import JOB_THREADS
-from dialogue.signature import signature
-from probes.classifiers.catalogue import CLASSIFIERS, FitSettings
-from probes.splits import Splits, kind_of_corpus
-from probes.tasks.catalogue import tasks_of
-from probes.tasks.labels import Labels, label
-from probes.tasks.own import OwnLabels, refuse_constant
-from probes.tasks.words import tokens
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.jobs import JOB_THREADS
+from seedvote.dialogue.signature import signature
+from seedvote.probes.classifiers.catalogue import CLASSIFIERS, FitSettings
+from seedvote.probes.splits import Splits, kind_of_corpus
+from seedvote.probes.tasks.catalogue import tasks_of
+from seedvote.probes.tasks.labels import Labels, label
+from seedvote.probes.tasks.own import OwnLabels, refuse_constant
+from seedvote.probes.tasks.words import tokens
 
 
 @dataclass(frozen=True, slots=True)

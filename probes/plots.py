@@ -16,10 +16,10 @@ from matplotlib.axes import Axes as Panel
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from dialogue.files import atomic
-from dialogue.lettering import FONT, break_recipe, break_text, measure_height, measure_line
-from probes.comparisons import DIFFICULTIES, Axes, Course, DifficultyGroup, MetricComparison
-from probes.layers import LayerCurve
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.lettering import FONT, break_recipe, break_text, measure_height, measure_line
+from seedvote.probes.comparisons import DIFFICULTIES, Axes, Course, DifficultyGroup, MetricComparison
+from seedvote.probes.layers import LayerCurve
 
 LOOK: dict[Any, Any] = {
     **FONT,

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from probes.baselines import always_the_most_frequent
-from probes.classifiers.catalogue import CLASSIFIERS, FitRequest, Prediction, nothing_fitted
-from probes.classifiers.features import fit_features
-from probes.controls import TRUE, labels_of_every_kind
-from probes.plan import LabelledTask, Options, Plan
-from probes.scoring import Counts, count_hits
-from probes.states import Representation
+from seedvote.probes.baselines import always_the_most_frequent
+from seedvote.probes.classifiers.catalogue import CLASSIFIERS, FitRequest, Prediction, nothing_fitted
+from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.controls import TRUE, labels_of_every_kind
+from seedvote.probes.plan import LabelledTask, Options, Plan
+from seedvote.probes.scoring import Counts, count_hits
+from seedvote.probes.states import Representation
 
 
 @dataclass(frozen=True, slots=True)

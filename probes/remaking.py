@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogue.command_line import next_command
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import Corpus
-from dialogue.files import read_json
-from probes.classifiers.catalogue import CLASSIFIERS
-from probes.splits import Splits
-from probes.states import Representation
+from seedvote.dialogue.command_line import next_command
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.files import read_json
+from seedvote.probes.classifiers.catalogue import CLASSIFIERS
+from seedvote.probes.splits import Splits
+from seedvote.probes.states import Representation
 
 SPLITS = "train,valid,test"  # what `generation encode` reads if nothing is said
 

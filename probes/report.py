@@ -7,7 +7,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 
-from probes.summary import Cell
+from seedvote.probes.summary import Cell
 
 CSV_HEADER = (
     "task",

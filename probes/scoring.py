@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from probes.tasks.labels import Labels
+from seedvote.probes.tasks.labels import Labels
 
 
 @dataclass(frozen=True, slots=True)

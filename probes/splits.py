@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from dialogue.corpora.examples import Example, examples
-from dialogue.corpora.reading import Corpus
-from dialogue.errors import InputError
-from probes.tasks.catalogue import tasks_of
-from probes.tasks.own import OwnLabels
+from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.probes.tasks.catalogue import tasks_of
+from seedvote.probes.tasks.own import OwnLabels
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from dialogue.errors import InputError
-from dialogue.files import digest, read_json
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest, read_json
 
 ROWS_AT_ONCE = 8192
 LAYER = re.compile(r"(.+)\.layer-(\d+)")

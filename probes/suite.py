@@ -13,15 +13,15 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from dialogue.files import atomic, write_json
-from dialogue.jobs import JOB_THREADS, Job, content_key
-from probes.baselines import baseline_features
-from probes.devices import pick_device, threads
-from probes.plan import LabelledTask, Options, Plan
-from probes.probing import Material, fit_and_score
-from probes.splits import Splits
-from probes.states import Representation, read_states
-from probes.table import convergence, part_key, scores, write_again, write_part
+from seedvote.dialogue.files import atomic, write_json
+from seedvote.dialogue.jobs import JOB_THREADS, Job, content_key
+from seedvote.probes.baselines import baseline_features
+from seedvote.probes.devices import pick_device, threads
+from seedvote.probes.plan import LabelledTask, Options, Plan
+from seedvote.probes.probing import Material, fit_and_score
+from seedvote.probes.splits import Splits
+from seedvote.probes.states import Representation, read_states
+from seedvote.probes.table import convergence, part_key, scores, write_again, write_part
 
 SHARE_A_SOLVE = 4  # representations in one solve: more gain little and take memory
 

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.errors import InputError
-from probes.controls import CONTROL_TASK, SHUFFLED, TRUE
-from probes.scoring import Spread, micro_f1, spread
+from seedvote.dialogue.errors import InputError
+from seedvote.probes.controls import CONTROL_TASK, SHUFFLED, TRUE
+from seedvote.probes.scoring import Spread, micro_f1, spread
 
 KEY = ("evaluator", "task", "model", "seed", "checkpoint", "rater", "condition")
 

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.cards import PROBE, metadata
-from dialogue.files import atomic
-from probes.plan import LabelledTask, Plan
-from probes.probing import ScoredPrediction
-from probes.states import Representation
+from seedvote.dialogue.cards import PROBE, metadata
+from seedvote.dialogue.files import atomic
+from seedvote.probes.plan import LabelledTask, Plan
+from seedvote.probes.probing import ScoredPrediction
+from seedvote.probes.states import Representation
 
 STATS = pa.struct([(name, pa.float64()) for name in ("tp", "fp", "fn")])
 SCORE_SCHEMA = pa.schema(

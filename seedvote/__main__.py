@@ -12,18 +12,22 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from dialogue.command_line import CommandModule, dispatch, exit_with, run_command
-from dialogue.completion import TYPED
-from dialogue.errors import InputError
-from dialogue.signature import VERSION
-from dialogue.wording import COMMAND, as_typed
+from seedvote.dialogue.command_line import CommandModule, dispatch, exit_with, run_command
+from seedvote.dialogue.completion import TYPED
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.signature import VERSION
+from seedvote.dialogue.wording import COMMAND, as_typed
 
 VERBS = {
     "rate": ("RESPONSES...", "pairs, hidden checks, the rating page and links for the people who rate"),
     "analyze": ("VOTES", "find out what a file of votes is, answer what it can, write the report"),
     "study": ("[STUDY]", "the whole line: corpus, seeds, responses, raters, probes, report"),
 }
-WHERE = {"rate": "crowd.commands.rate", "analyze": "seedvote.commands.analyze", "study": "seedvote.commands.study"}
+WHERE = {
+    "rate": "seedvote.crowd.commands.rate",
+    "analyze": "seedvote.commands.analyze",
+    "study": "seedvote.commands.study",
+}
 ABOUT = {
     "generation": "train one architecture under many seeds, sample responses, make pairs",
     "crowd": "show pairs to raters and keep their votes",
@@ -68,12 +72,12 @@ def _run(argv: Sequence[str]) -> int:
 
 def _package(name: str, argv: Sequence[str]) -> int:
     about = ABOUT.get(name, "analyse votes and scores, with the uncertainty of every number")
-    module = importlib.import_module(f"{name}.__main__")
+    module = importlib.import_module(f"seedvote.{name}.__main__")
     return dispatch(name, about[0].upper() + about[1:] + ".", module.COMMANDS, argv, first=module.FIRST)
 
 
 def _commands(package: str) -> Mapping[str, str]:
-    commands: Mapping[str, str] = importlib.import_module(f"{package}.__main__").COMMANDS
+    commands: Mapping[str, str] = importlib.import_module(f"seedvote.{package}.__main__").COMMANDS
     return commands
 
 

@@ -11,7 +11,7 @@ import argparse
 import csv
 from typing import TYPE_CHECKING
 
-from analysis.arguments import (
+from seedvote.analysis.arguments import (
     READING,
     SAID_OF_VOTES,
     add_clusters_argument,
@@ -24,10 +24,10 @@ from analysis.arguments import (
     study_beside,
     votes_from,
 )
-from dialogue.command_line import given, next_command
+from seedvote.dialogue.command_line import given, next_command
 
 if TYPE_CHECKING:
-    from analysis.votes.votes import Votes
+    from seedvote.analysis.votes.votes import Votes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.questions.agreement.showing import agreement
+    from seedvote.analysis.questions.agreement.showing import agreement
 
     options = {name: getattr(args, name) for name in ("labels", "clusters", "seed", "raters", "by")}
     result = agreement(args.votes, **options, **reading(args))
@@ -83,8 +83,8 @@ def _then(args: argparse.Namespace, votes: int) -> str:
 
 def write_posteriors(path: str, votes: Votes, model: str) -> None:
     """One line a pair: the chance of each label being its hidden truth, by Dawid and Skene's model or by MACE's."""
-    from analysis.questions.agreement.answer import hidden_truth, spam_model
-    from dialogue.files import atomic
+    from seedvote.analysis.questions.agreement.answer import hidden_truth, spam_model
+    from seedvote.dialogue.files import atomic
 
     fitted = spam_model(votes) if model == "mace" else hidden_truth(votes)
     with atomic(path) as handle:

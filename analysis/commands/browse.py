@@ -14,11 +14,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.arguments import add_clusters_argument, add_json_argument, add_vote_arguments, deliver
-from dialogue.command_line import next_command
+from seedvote.analysis.arguments import add_clusters_argument, add_json_argument, add_vote_arguments, deliver
+from seedvote.dialogue.command_line import next_command
 
 if TYPE_CHECKING:
-    from analysis.showing.result import Result
+    from seedvote.analysis.showing.result import Result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, write the page, print the slices."""
-    from analysis.questions.browse.options import has_choices
-    from analysis.questions.browse.sets import has_ratings
+    from seedvote.analysis.questions.browse.options import has_choices
+    from seedvote.analysis.questions.browse.sets import has_ratings
 
     if has_ratings(args.votes):
         _browse_sets(args)
@@ -56,14 +56,14 @@ def run(args: argparse.Namespace) -> None:
 
 def _browse_pairs(args: argparse.Namespace) -> None:
     """The page of a study whose raters compared two responses."""
-    from analysis.arguments import votes_from
-    from analysis.questions.browse.answer import answer
-    from analysis.questions.browse.page import PAGE, browse_page
-    from analysis.questions.browse.showing import document, parts
-    from analysis.showing.result import Result
-    from analysis.votes.cautions import reading_of, told_of_reading
-    from analysis.votes.inputs import pairs_known
-    from dialogue.errors import InputError
+    from seedvote.analysis.arguments import votes_from
+    from seedvote.analysis.questions.browse.answer import answer
+    from seedvote.analysis.questions.browse.page import PAGE, browse_page
+    from seedvote.analysis.questions.browse.showing import document, parts
+    from seedvote.analysis.showing.result import Result
+    from seedvote.analysis.votes.cautions import reading_of, told_of_reading
+    from seedvote.analysis.votes.inputs import pairs_known
+    from seedvote.dialogue.errors import InputError
 
     votes = votes_from(args, also=("comment",))
     try:
@@ -80,10 +80,10 @@ def _browse_pairs(args: argparse.Namespace) -> None:
 
 def _browse_questions(args: argparse.Namespace) -> None:
     """The page of a study whose raters picked options."""
-    from analysis.questions.browse.options import answer_questions
-    from analysis.questions.browse.page import PAGE, questions_page
-    from analysis.questions.browse.showing import questions_document, questions_parts
-    from analysis.showing.result import Result
+    from seedvote.analysis.questions.browse.options import answer_questions
+    from seedvote.analysis.questions.browse.page import PAGE, questions_page
+    from seedvote.analysis.questions.browse.showing import questions_document, questions_parts
+    from seedvote.analysis.showing.result import Result
 
     browsed = answer_questions(args.votes, uncounted=args.uncounted)
     page = questions_page(browsed, args.title or args.votes.resolve().name)
@@ -94,10 +94,10 @@ def _browse_questions(args: argparse.Namespace) -> None:
 
 def _browse_sets(args: argparse.Namespace) -> None:
     """The page of a study whose raters ranked and rated sets of responses."""
-    from analysis.questions.browse.page import PAGE, sets_page
-    from analysis.questions.browse.sets import answer_sets
-    from analysis.questions.browse.showing import sets_document, sets_parts
-    from analysis.showing.result import Result
+    from seedvote.analysis.questions.browse.page import PAGE, sets_page
+    from seedvote.analysis.questions.browse.sets import answer_sets
+    from seedvote.analysis.questions.browse.showing import sets_document, sets_parts
+    from seedvote.analysis.showing.result import Result
 
     browsed = answer_sets(args.votes, sets=args.pairs, question=args.question or "", uncounted=args.uncounted)
     page = sets_page(browsed, args.title or args.votes.resolve().name)
@@ -106,7 +106,7 @@ def _browse_sets(args: argparse.Namespace) -> None:
 
 
 def _deliver_page(args: argparse.Namespace, result: Result, page: str, out: Path, then: str = "") -> None:
-    from dialogue.files import atomic
+    from seedvote.dialogue.files import atomic
 
     with atomic(out) as handle:
         handle.write(page)

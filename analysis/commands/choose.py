@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_clusters_argument, add_json_argument, clusters_given, deliver
-from dialogue.command_line import next_command
+from seedvote.analysis.arguments import add_clusters_argument, add_json_argument, clusters_given, deliver
+from seedvote.dialogue.command_line import next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.questions.choice.asking import choice
-    from analysis.showing.tables import Table, latex
-    from dialogue.files import atomic
-    from dialogue.importing.naming import parse_names
+    from seedvote.analysis.questions.choice.asking import choice
+    from seedvote.analysis.showing.tables import Table, latex
+    from seedvote.dialogue.files import atomic
+    from seedvote.dialogue.importing.naming import parse_names
 
     names = ("choices", "count_from", "by", "raters", "clusters", "uncounted", "as_published", "published",
              "participants")  # fmt: skip

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from analysis.arguments import (
+from seedvote.analysis.arguments import (
     SAID_OF_VOTES,
     add_clusters_argument,
     add_json_argument,
@@ -20,8 +20,8 @@ from analysis.arguments import (
     add_unverified_argument,
     deliver,
 )
-from dialogue.command_line import given, next_command
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import given, next_command
+from seedvote.dialogue.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from analysis.questions.comparison.asking import compare
-    from analysis.votes.forms import read_elsewhere
+    from seedvote.analysis.questions.comparison.asking import compare
+    from seedvote.analysis.votes.forms import read_elsewhere
 
     if args.margin is not None:
         raise InputError(f"compare has no --margin; the wanted precision of a mean is --within {args.margin}.")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from analysis.arguments import add_json_argument, deliver
-from dialogue.command_line import given, next_command
+from seedvote.analysis.arguments import add_json_argument, deliver
+from seedvote.dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from analysis.questions.compare_runs import compare_runs
-    from dialogue.importing.naming import parse_names
+    from seedvote.analysis.questions.compare_runs import compare_runs
+    from seedvote.dialogue.importing.naming import parse_names
 
     result = compare_runs(
         args.systems,

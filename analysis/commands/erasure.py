@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_json_argument, deliver
-from dialogue.command_line import next_command
+from seedvote.analysis.arguments import add_json_argument, deliver
+from seedvote.dialogue.command_line import next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from analysis.questions.erasure import erasure
+    from seedvote.analysis.questions.erasure import erasure
 
     result = erasure(args.study, margin=args.margin)
     deliver(args, result, then=next_command("python -m analysis compare", args.study))

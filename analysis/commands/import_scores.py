@@ -14,14 +14,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogue.cards import LATE, legal
-from dialogue.command_line import tell_next
-from dialogue.errors import InputError
-from dialogue.importing.naming import parse_names
+from seedvote.dialogue.cards import LATE, legal
+from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.naming import parse_names
 
 if TYPE_CHECKING:
-    from analysis.votes.scores.importing import Brought
-    from dialogue.cards import Card
+    from seedvote.analysis.votes.scores.importing import Brought
+    from seedvote.dialogue.cards import Card
 
 OF_TASK = ("unit", "scale", "better", "chance", "level", "aggregate")
 OF_CARD = ("title", "order", "baselines")
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, check, write, and say what is covered."""
-    from analysis.votes.scores.importing import bring_scores
+    from seedvote.analysis.votes.scores.importing import bring_scores
 
     brought = bring_scores(
         args.study, args.table, args.evaluator, card=_card(args), columns=dict(parse_names(args.columns, "--columns")),
@@ -68,8 +68,8 @@ def _names(text: str | None) -> list[str]:
 
 def _card(args: argparse.Namespace) -> Card | None:
     """The card of the file, or from the options; None where neither says anything."""
-    from dialogue.cards import ANY, card_from
-    from dialogue.files import read_json
+    from seedvote.dialogue.cards import ANY, card_from
+    from seedvote.dialogue.files import read_json
 
     stated = [name for name in (*OF_CARD, *OF_TASK) if getattr(args, name) is not None]
     if args.card is not None:
@@ -87,7 +87,7 @@ def _card(args: argparse.Namespace) -> Card | None:
 
 
 def _said(brought: Brought, evaluator: str) -> list[str]:
-    from analysis.showing.words import count, percent
+    from seedvote.analysis.showing.words import count, percent
 
     tasks = ", ".join(brought.tasks)
     wrote = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import (
+from seedvote.analysis.arguments import (
     add_clusters_argument,
     add_json_argument,
     add_naming_arguments,
@@ -19,7 +19,7 @@ from analysis.arguments import (
     deliver,
     reading,
 )
-from dialogue.command_line import next_command
+from seedvote.dialogue.command_line import next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.questions.judge.asking import judged
+    from seedvote.analysis.questions.judge.asking import judged
 
     result = judged(
         args.study, votes=args.votes, verdicts=args.verdicts, judges=[n for n in args.judges.split(",") if n],

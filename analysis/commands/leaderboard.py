@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_json_argument, deliver
-from dialogue.command_line import next_command
-from dialogue.errors import InputError
+from seedvote.analysis.arguments import add_json_argument, deliver
+from seedvote.dialogue.command_line import next_command
+from seedvote.dialogue.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, order, print."""
-    from analysis.questions.leaderboard import leaderboard
+    from seedvote.analysis.questions.leaderboard import leaderboard
 
     weights = _weights(args.weights)
     result = leaderboard(*args.study, weights=weights, condition=args.condition, claims=args.claims, seed=args.seed)

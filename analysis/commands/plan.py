@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import (
+from seedvote.analysis.arguments import (
     READING,
     SAID_OF_VOTES,
     add_clusters_argument,
@@ -22,8 +22,8 @@ from analysis.arguments import (
     reading,
     study_beside,
 )
-from dialogue.command_line import given, next_command
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import given, next_command
+from seedvote.dialogue.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Assume or measure, plan, print."""
-    from analysis.questions.planning.asking import plan
+    from seedvote.analysis.questions.planning.asking import plan
 
     if args.votes is None and (stated := given(args, *READING)):
         raise InputError(f"{' '.join(stated)} says how votes are to be read: name their table too, or leave it out.")

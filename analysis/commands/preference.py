@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import (
+from seedvote.analysis.arguments import (
     READING,
     SAID_OF_VOTES,
     add_clusters_argument,
@@ -24,7 +24,7 @@ from analysis.arguments import (
     reading,
     study_beside,
 )
-from dialogue.command_line import given, next_command
+from seedvote.dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.questions.preference.showing import preference
+    from seedvote.analysis.questions.preference.showing import preference
 
     names = ("pairs", "margin", "model", "clusters", "sets", "careful", "mixed", "seed", "raters", "by")
     result = preference(args.votes, **{name: getattr(args, name) for name in names}, **reading(args))

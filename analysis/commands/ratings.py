@@ -14,8 +14,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_clusters_argument, add_json_argument, deliver
-from dialogue.command_line import given, next_command
+from seedvote.analysis.arguments import add_clusters_argument, add_json_argument, deliver
+from seedvote.dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compare, print."""
-    from analysis.questions.ratings.asking import ratings
-    from analysis.votes.inputs import ratings_file
-    from dialogue.importing.naming import parse_names
+    from seedvote.analysis.questions.ratings.asking import ratings
+    from seedvote.analysis.votes.inputs import ratings_file
+    from seedvote.dialogue.importing.naming import parse_names
 
     result = ratings(
         args.table,

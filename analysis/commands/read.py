@@ -14,11 +14,11 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.arguments import add_json_argument, add_naming_arguments, deliver, reading
-from dialogue.command_line import next_command
+from seedvote.analysis.arguments import add_json_argument, add_naming_arguments, deliver, reading
+from seedvote.dialogue.command_line import next_command
 
 if TYPE_CHECKING:
-    from dialogue.importing.votes import Judgements
+    from seedvote.dialogue.importing.votes import Judgements
 
 SHOWN = 5  # rows
 
@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, and say how."""
-    from analysis.showing.result import Result
-    from analysis.showing.tables import Table
-    from analysis.votes.inputs import judgements_of
+    from seedvote.analysis.showing.result import Result
+    from seedvote.analysis.showing.tables import Table
+    from seedvote.analysis.votes.inputs import judgements_of
 
     judgements = judgements_of(args.file, **reading(args))
     account, won = judgements.reading, _won(judgements)
@@ -78,6 +78,6 @@ def _won(judgements: Judgements) -> dict[str, int]:
 
 
 def _digest(path: Path) -> str:
-    from dialogue.files import digest
+    from seedvote.dialogue.files import digest
 
     return digest(path)[:16] if path.is_file() else "folder"

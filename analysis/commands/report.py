@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.arguments import (
+from seedvote.analysis.arguments import (
     READING,
     SAID_OF_VOTES,
     add_clusters_argument,
@@ -23,12 +23,12 @@ from analysis.arguments import (
     reading,
     study_beside,
 )
-from analysis.votes.options import check_margin
-from dialogue.command_line import given, tell_next
-from dialogue.errors import InputError
+from seedvote.analysis.votes.options import check_margin
+from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from analysis.votes.study import Study
+    from seedvote.analysis.votes.study import Study
 
 BESIDE = (".md", ".tex", ".json")  # the page under one of these names would overwrite its own tables or numbers
 
@@ -58,13 +58,13 @@ def run(args: argparse.Namespace) -> None:
     """Read the study, write the files, print the findings."""
     from random import SystemRandom
 
-    from analysis.questions.browse.answer import answer
-    from analysis.questions.browse.page import PAGE, browse_page
-    from analysis.report.assembly import as_latex, as_markdown, page, report
-    from analysis.report.paper.kit import kit_folder, write_kit
-    from analysis.votes.cautions import told_of_reading
-    from dialogue.files import atomic, write_json
-    from dialogue.progress import step
+    from seedvote.analysis.questions.browse.answer import answer
+    from seedvote.analysis.questions.browse.page import PAGE, browse_page
+    from seedvote.analysis.report.assembly import as_latex, as_markdown, page, report
+    from seedvote.analysis.report.paper.kit import kit_folder, write_kit
+    from seedvote.analysis.votes.cautions import told_of_reading
+    from seedvote.dialogue.files import atomic, write_json
+    from seedvote.dialogue.progress import step
 
     check_margin(args.margin)
     study = _study(args)
@@ -112,8 +112,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _study(args: argparse.Namespace) -> Study:
     """The study folder; or a table of votes from anywhere, read as every other command reads it."""
-    from analysis.votes.inputs import study_of_table
-    from analysis.votes.study import read_study
+    from seedvote.analysis.votes.inputs import study_of_table
+    from seedvote.analysis.votes.study import read_study
 
     stated = {"with_judges": args.with_judges, "unverified": args.unverified or "", "question": args.question or ""}
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]

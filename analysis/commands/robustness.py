@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import add_json_argument, deliver
-from dialogue.command_line import next_command
+from seedvote.analysis.arguments import add_json_argument, deliver
+from seedvote.dialogue.command_line import next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, pair, print."""
-    from analysis.questions.robustness import robustness
+    from seedvote.analysis.questions.robustness import robustness
 
     kinds, tasks, models = (
         [part for part in text.split(",") if part] for text in (args.kinds, args.tasks, args.models)

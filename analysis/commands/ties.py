@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import (
+from seedvote.analysis.arguments import (
     READING,
     add_clusters_argument,
     add_json_argument,
@@ -17,7 +17,7 @@ from analysis.arguments import (
     deliver,
     reading,
 )
-from dialogue.command_line import given, next_command
+from seedvote.dialogue.command_line import given, next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Analyse, write and print."""
-    from analysis.questions.ties.showing import ties
-    from dialogue.files import write_json
+    from seedvote.analysis.questions.ties.showing import ties
+    from seedvote.dialogue.files import write_json
 
     names = ("size", "unit", "replace", "method", "sets", "clusters", "mixed", "seed")
     result = ties(args.votes, **{name: getattr(args, name) for name in names}, **reading(args))

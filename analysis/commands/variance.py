@@ -14,9 +14,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from analysis.arguments import READING, SAID_OF_VOTES, add_json_argument, add_naming_arguments, deliver, reading
-from dialogue.command_line import given, next_command
-from dialogue.errors import InputError
+from seedvote.analysis.arguments import (
+    READING,
+    SAID_OF_VOTES,
+    add_json_argument,
+    add_naming_arguments,
+    deliver,
+    reading,
+)
+from seedvote.dialogue.command_line import given, next_command
+from seedvote.dialogue.errors import InputError
 
 STUDY_FILES = ("votes.jsonl", "scores.parquet", "metrics.parquet")  # each alone is enough for a report
 
@@ -62,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.questions.variance.asking import variance
-    from dialogue.importing.naming import parse_names
+    from seedvote.analysis.questions.variance.asking import variance
+    from seedvote.dialogue.importing.naming import parse_names
 
     result = variance(
         args.scores,

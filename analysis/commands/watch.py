@@ -12,8 +12,8 @@ import argparse
 import time
 from pathlib import Path
 
-from analysis.arguments import READING, add_clusters_argument, add_vote_arguments, clusters_given
-from dialogue.command_line import given, tell_next
+from seedvote.analysis.arguments import READING, add_clusters_argument, add_vote_arguments, clusters_given
+from seedvote.dialogue.command_line import given, tell_next
 
 LASTING = True  # runs until it is stopped
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int | None:
     """Draw whenever the votes changed since the last drawing; stop with Ctrl-C."""
-    from dialogue.errors import InputError
+    from seedvote.dialogue.errors import InputError
 
     path = args.votes if args.votes.suffix else args.votes / "votes.jsonl"
     _state_rule(args, path)
@@ -61,16 +61,16 @@ def run(args: argparse.Namespace) -> int | None:
 
 def draw(args: argparse.Namespace, path: Path) -> str:
     """Write the files; the sentence tells what they show."""
-    from analysis.arguments import reading, votes_from
-    from analysis.questions.ties.answer import answer, smallest_experiment
-    from analysis.questions.ties.picture import laws_figure
-    from analysis.questions.ties.showing import document
-    from analysis.showing.plots import save
-    from analysis.showing.words import percent
-    from analysis.so_far import stated_rule, write_so_far
-    from analysis.votes.cautions import with_reading
-    from analysis.votes.voters import not_people
-    from dialogue.files import write_json
+    from seedvote.analysis.arguments import reading, votes_from
+    from seedvote.analysis.questions.ties.answer import answer, smallest_experiment
+    from seedvote.analysis.questions.ties.picture import laws_figure
+    from seedvote.analysis.questions.ties.showing import document
+    from seedvote.analysis.showing.plots import save
+    from seedvote.analysis.showing.words import percent
+    from seedvote.analysis.so_far import stated_rule, write_so_far
+    from seedvote.analysis.votes.cautions import with_reading
+    from seedvote.analysis.votes.voters import not_people
+    from seedvote.dialogue.files import write_json
 
     votes = votes_from(args)
     replace = smallest_experiment(votes) <= args.size
@@ -86,7 +86,7 @@ def draw(args: argparse.Namespace, path: Path) -> str:
 
 def _state_rule(args: argparse.Namespace, path: Path) -> None:
     """Keep a rule that is stated before there are votes."""
-    from analysis.so_far import stated_rule, write_rule
+    from seedvote.analysis.so_far import stated_rule, write_rule
 
     if path.exists() or (args.difference is None and args.margin is None):
         return

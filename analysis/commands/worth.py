@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from analysis.arguments import (
+from seedvote.analysis.arguments import (
     add_clusters_argument,
     add_json_argument,
     add_naming_arguments,
@@ -18,7 +18,7 @@ from analysis.arguments import (
     deliver,
     reading,
 )
-from dialogue.command_line import next_command
+from seedvote.dialogue.command_line import next_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, compute, print."""
-    from analysis.questions.worth import worth
+    from seedvote.analysis.questions.worth import worth
 
     result = worth(args.study, votes=args.votes, clusters=args.clusters, seed=args.seed, **reading(args))
     deliver(args, result, then=next_command("python -m analysis report", args.study, *clusters_given(args)))

@@ -21,17 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.showing.page import Axis, Row, RowFigure, round_steps
-from analysis.showing.result import Result
-from analysis.showing.tables import Table
-from analysis.showing.words import count, p_value, plain
-from analysis.stats.cluster_freedom import cluster_freedom
-from analysis.stats.intervals import Interval, bounds, mean_interval
-from analysis.stats.net_preference import unanimous
-from analysis.stats.sign_tests import holm_where
-from dialogue.errors import InputError
-from dialogue.importing.run_logs import RunLog, Score, cluster_names, field_of, read_runs
-from dialogue.signature import signature
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, round_steps
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, p_value, plain
+from seedvote.analysis.stats.cluster_freedom import cluster_freedom
+from seedvote.analysis.stats.intervals import Interval, bounds, mean_interval
+from seedvote.analysis.stats.net_preference import unanimous
+from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.run_logs import RunLog, Score, cluster_names, field_of, read_runs
+from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

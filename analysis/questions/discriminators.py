@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.showing.page import Axis, Mark, Picture, Row, RowFigure, Section, round_steps
-from analysis.showing.tables import Table, in_short
-from analysis.showing.words import MINUS, percent
-from dialogue.errors import InputError
-from dialogue.files import digest, from_json, read_json
+from seedvote.analysis.showing.page import Axis, Mark, Picture, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.tables import Table, in_short
+from seedvote.analysis.showing.words import MINUS, percent
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest, from_json, read_json
 
 WHAT = (
     "{reader} says whether a person or the model wrote it. The number to look at is its accuracy beyond {simple}. "

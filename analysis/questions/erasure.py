@@ -20,16 +20,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
-from analysis.showing.result import Result
-from analysis.showing.tables import Table
-from analysis.showing.words import count, number, p_value, percent, plain, signed, told_of_few_seeds
-from analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
-from analysis.stats.reruns import both_levels
-from analysis.stats.sign_tests import holm
-from dialogue.errors import InputError
-from dialogue.files import digest, read_json
-from dialogue.signature import signature
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, number, p_value, percent, plain, signed, told_of_few_seeds
+from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
+from seedvote.analysis.stats.reruns import both_levels
+from seedvote.analysis.stats.sign_tests import holm
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest, read_json
+from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
 MARGIN = 0.01  # nats a token

@@ -21,20 +21,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.showing.page import Axis, Row, RowFigure, Section
-from analysis.showing.result import Result
-from analysis.showing.tables import Table
-from analysis.showing.words import count, number, p_value, plain, told_of_few_seeds
-from analysis.stats.paired.rank_sets import rank_sets
-from analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
-from analysis.stats.seed_range import SeedRange, seed_range
-from analysis.stats.sign_tests import holm_where
-from analysis.votes.scores.conditions import clean_values
-from analysis.votes.study import Study, read_study
-from dialogue.cards import LATE, TaskCard
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, number, p_value, plain, told_of_few_seeds
+from seedvote.analysis.stats.paired.rank_sets import rank_sets
+from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
+from seedvote.analysis.stats.seed_range import SeedRange, seed_range
+from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.analysis.votes.scores.conditions import clean_values
+from seedvote.analysis.votes.study import Study, read_study
+from seedvote.dialogue.cards import LATE, TaskCard
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
-from analysis.showing.result import Result
-from analysis.showing.tables import Table
-from analysis.showing.words import count, heading, number, plain, signed, told_of_few_seeds
-from analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
-from analysis.stats.sign_tests import holm
-from analysis.votes.scores.conditions import PairedScale, paired_scales
-from analysis.votes.scores.files import Unused
-from analysis.votes.study import Study, read_study
-from dialogue.cards import BY
-from dialogue.errors import InputError
-from dialogue.signature import signature
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, heading, number, plain, signed, told_of_few_seeds
+from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
+from seedvote.analysis.stats.sign_tests import holm
+from seedvote.analysis.votes.scores.conditions import PairedScale, paired_scales
+from seedvote.analysis.votes.scores.files import Unused
+from seedvote.analysis.votes.study import Study, read_study
+from seedvote.dialogue.cards import BY
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.signature import signature
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -333,7 +333,7 @@ def _draw_drop(drop: Drop, axis: Axis) -> Row:
 
 def draw_doses(answer: RobustnessAnswer) -> dict[str, Figure]:
     """Drop against dose, which no rows can show: a panel a kind, a figure a task; the first has no ending."""
-    from analysis.showing.plots import PlottedLine, panels_figure
+    from seedvote.analysis.showing.plots import PlottedLine, panels_figure
 
     def line(model: str, of_kind: Sequence[Drop]) -> PlottedLine:
         """From nothing at dose 0; the first perturbation seed where there are several."""

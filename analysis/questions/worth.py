@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
-from analysis.showing.result import Result
-from analysis.showing.tables import Table
-from analysis.showing.words import count, number, order_said, plain
-from analysis.stats.gain import Gain, ceiling, gain_of, pair_correlation, rater_part
-from analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
-from analysis.stats.powered import Sample
-from analysis.votes.cautions import told_of_reading
-from analysis.votes.clusters import clusters_of
-from analysis.votes.forms import read_elsewhere
-from analysis.votes.inputs import matches_of
-from analysis.votes.scores.paired import Differences, side_differences, signed_ranks
-from analysis.votes.study import Study
-from analysis.votes.systems import Matches, key_of, pairs_of, system_names
-from analysis.votes.verdicts import (
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, number, order_said, plain
+from seedvote.analysis.stats.gain import Gain, ceiling, gain_of, pair_correlation, rater_part
+from seedvote.analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
+from seedvote.analysis.stats.powered import Sample
+from seedvote.analysis.votes.cautions import told_of_reading
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.scores.paired import Differences, side_differences, signed_ranks
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.systems import Matches, key_of, pairs_of, system_names
+from seedvote.analysis.votes.verdicts import (
     NET,
     TIE,
     Bench,
@@ -38,13 +38,13 @@ from analysis.votes.verdicts import (
     clusters_by_name,
     contrast_of,
 )
-from analysis.votes.voters import Voters, judges_in_recipe, marked_parts, not_people, voters
-from analysis.votes.votes import net_scores
-from dialogue.errors import InputError
-from dialogue.judges import VERDICTS
-from dialogue.records import Pair
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
+from seedvote.analysis.votes.voters import Voters, judges_in_recipe, marked_parts, not_people, voters
+from seedvote.analysis.votes.votes import net_scores
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.judges import VERDICTS
+from seedvote.dialogue.records import Pair
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

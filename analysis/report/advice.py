@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.questions.comparison.answer import Order, pay_of_a_vote, seconds_a_vote
-from analysis.questions.preference.answer import PreferenceAnswer
-from analysis.showing.words import count
-from analysis.stats.intervals import Interval
-from analysis.stats.power import MOST_TIMES, POWER, smallest_shown, votes_to_show
-from analysis.stats.reruns import BOTH, between, drawn_anew
-from analysis.stats.seed_power import (
+from seedvote.analysis.questions.comparison.answer import Order, pay_of_a_vote, seconds_a_vote
+from seedvote.analysis.questions.preference.answer import PreferenceAnswer
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.power import MOST_TIMES, POWER, smallest_shown, votes_to_show
+from seedvote.analysis.stats.reruns import BOTH, between, drawn_anew
+from seedvote.analysis.stats.seed_power import (
     DifferenceError,
     Either,
     items_for_order,
@@ -23,8 +23,8 @@ from analysis.stats.seed_power import (
     seeds_for_sd,
     votes_or_seeds,
 )
-from analysis.votes.scores.panel import PEOPLE, UNSEEN, Panel, methods
-from analysis.votes.study import Study
+from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Panel, methods
+from seedvote.analysis.votes.study import Study
 
 
 def advice(

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.questions.agreement import showing as agreement_question
-from analysis.questions.agreement.answer import AgreementAnswer
-from analysis.questions.preference import showing as preference_question
-from analysis.questions.preference.answer import PreferenceAnswer
-from analysis.questions.ratings import asking as ratings
-from analysis.questions.ratings.showing import Answer as RatedAnswer
-from analysis.questions.ties import showing as tie_question
-from analysis.questions.ties.answer import TiesAnswer
-from analysis.votes.cautions import reading_of
-from analysis.votes.inputs import with_items
-from analysis.votes.ratings import RatingsTable
-from analysis.votes.study import Study
-from analysis.votes.votes import Votes
+from seedvote.analysis.questions.agreement import showing as agreement_question
+from seedvote.analysis.questions.agreement.answer import AgreementAnswer
+from seedvote.analysis.questions.preference import showing as preference_question
+from seedvote.analysis.questions.preference.answer import PreferenceAnswer
+from seedvote.analysis.questions.ratings import asking as ratings
+from seedvote.analysis.questions.ratings.showing import Answer as RatedAnswer
+from seedvote.analysis.questions.ties import showing as tie_question
+from seedvote.analysis.questions.ties.answer import TiesAnswer
+from seedvote.analysis.votes.cautions import reading_of
+from seedvote.analysis.votes.inputs import with_items
+from seedvote.analysis.votes.ratings import RatingsTable
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.votes import Votes
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,38 +21,38 @@ from typing import Any
 
 import jinja2
 
-from analysis.questions import discriminators, erasure, leaderboard, robustness, worth
-from analysis.questions.agreement import showing as agreement
-from analysis.questions.choice import asking as choice_question
-from analysis.questions.choice import showing as choice
-from analysis.questions.comparison import asking as comparison_question
-from analysis.questions.comparison import probes
-from analysis.questions.comparison import showing as comparison
-from analysis.questions.comparison.verdicts import order_verdicts
-from analysis.questions.judge import asking as judge_question
-from analysis.questions.judge import showing as judge
-from analysis.questions.preference import showing as preference
-from analysis.questions.ratings import showing as ratings
-from analysis.questions.ties import showing as ties
-from analysis.questions.variance import asking as variances
-from analysis.questions.variance import showing as variance
-from analysis.report import exclusion, findings
-from analysis.report.advice import advice
-from analysis.report.answers import (
+from seedvote.analysis.questions import discriminators, erasure, leaderboard, robustness, worth
+from seedvote.analysis.questions.agreement import showing as agreement
+from seedvote.analysis.questions.choice import asking as choice_question
+from seedvote.analysis.questions.choice import showing as choice
+from seedvote.analysis.questions.comparison import asking as comparison_question
+from seedvote.analysis.questions.comparison import probes
+from seedvote.analysis.questions.comparison import showing as comparison
+from seedvote.analysis.questions.comparison.verdicts import order_verdicts
+from seedvote.analysis.questions.judge import asking as judge_question
+from seedvote.analysis.questions.judge import showing as judge
+from seedvote.analysis.questions.preference import showing as preference
+from seedvote.analysis.questions.ratings import showing as ratings
+from seedvote.analysis.questions.ties import showing as ties
+from seedvote.analysis.questions.variance import asking as variances
+from seedvote.analysis.questions.variance import showing as variance
+from seedvote.analysis.report import exclusion, findings
+from seedvote.analysis.report.advice import advice
+from seedvote.analysis.report.answers import (
     VotesAnswers,
     votes_answers,
 )
-from analysis.report.behind import with_pairs_behind
-from analysis.report.checklist import asked_of_judges, checklist
-from analysis.report.design import dictionary_section, done_section, facts, reviewers_section
-from analysis.report.paper.kit import KitSource, paper_section
-from analysis.showing.page import RowFigure, Section, hash_source
-from analysis.showing.tables import Table, latex, markdown, markdown_text
-from analysis.showing.words import plain
-from analysis.votes.study import Study
-from analysis.votes.voters import judges_caption, marked_table, not_people
-from dialogue.signature import VERSION
-from dialogue.wording import as_typed
+from seedvote.analysis.report.behind import with_pairs_behind
+from seedvote.analysis.report.checklist import asked_of_judges, checklist
+from seedvote.analysis.report.design import dictionary_section, done_section, facts, reviewers_section
+from seedvote.analysis.report.paper.kit import KitSource, paper_section
+from seedvote.analysis.showing.page import RowFigure, Section, hash_source
+from seedvote.analysis.showing.tables import Table, latex, markdown, markdown_text
+from seedvote.analysis.showing.words import plain
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.voters import judges_caption, marked_table, not_people
+from seedvote.dialogue.signature import VERSION
+from seedvote.dialogue.wording import as_typed
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from analysis.questions.browse.page import address_of
-from analysis.report.answers import VotesAnswers
-from analysis.showing.page import Section
-from analysis.showing.tables import MOST_ROWS
+from seedvote.analysis.questions.browse.page import address_of
+from seedvote.analysis.report.answers import VotesAnswers
+from seedvote.analysis.showing.page import Section
+from seedvote.analysis.showing.tables import MOST_ROWS
 
 ON_TIES = (({"winner": ":tie"}, "pairs where a tie has most votes"),)
 ON_AGREEMENT = (

@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from analysis.questions.agreement.answer import NONE_TWICE, AgreementAnswer
-from analysis.questions.agreement.showing import spell_interval
-from analysis.questions.judge.answer import JudgeAnswer
-from analysis.questions.judge.showing import ORDERS
-from analysis.questions.preference.answer import Position, PreferenceAnswer, position
-from analysis.questions.preference.showing import spell_clusters
-from analysis.questions.ratings.showing import name_test
-from analysis.report.answers import VotesAnswers
-from analysis.showing.words import count, percent
-from analysis.stats.power import smallest_shown
-from analysis.votes.ratings import RatingsTable
-from analysis.votes.scores.panel import UNSEEN, Panel
-from analysis.votes.study import Study
-from analysis.votes.votes import Votes
+from seedvote.analysis.questions.agreement.answer import NONE_TWICE, AgreementAnswer
+from seedvote.analysis.questions.agreement.showing import spell_interval
+from seedvote.analysis.questions.judge.answer import JudgeAnswer
+from seedvote.analysis.questions.judge.showing import ORDERS
+from seedvote.analysis.questions.preference.answer import Position, PreferenceAnswer, position
+from seedvote.analysis.questions.preference.showing import spell_clusters
+from seedvote.analysis.questions.ratings.showing import name_test
+from seedvote.analysis.report.answers import VotesAnswers
+from seedvote.analysis.showing.words import count, percent
+from seedvote.analysis.stats.power import smallest_shown
+from seedvote.analysis.votes.ratings import RatingsTable
+from seedvote.analysis.votes.scores.panel import UNSEEN, Panel
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.votes import Votes
 
 HEDS = "Shimorina and Belz 2022"
 LEE = "van der Lee et al. 2021"

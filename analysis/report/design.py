@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.report.checklist import Asked
-from analysis.showing.page import Section
-from analysis.showing.tables import Table
-from analysis.showing.words import count
-from analysis.votes.scores.files import find_score_files
-from analysis.votes.scores.panel import PEOPLE, UNSEEN, Panel
-from analysis.votes.study import Study
-from analysis.votes.votes import Votes
-from dialogue.records import Pair, Rater, Response, ResponseRating, ResponseSet, Score, Vote
+from seedvote.analysis.report.checklist import Asked
+from seedvote.analysis.showing.page import Section
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.votes.scores.files import find_score_files
+from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Panel
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.records import Pair, Rater, Response, ResponseRating, ResponseSet, Score, Vote
 
 RECORDS = (
     (("votes.jsonl",), Vote), (("pairs.jsonl",), Pair), (("raters.jsonl",), Rater), (("responses.jsonl",), Response),

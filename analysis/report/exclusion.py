@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.questions.preference.answer import Preference, PreferenceAnswer
-from analysis.questions.preference.showing import spell_points
-from analysis.questions.ties.answer import TiesAnswer
-from analysis.report.answers import VotesAnswers, ties_and_preference
-from analysis.showing.page import Section
-from analysis.showing.tables import Table
-from analysis.showing.words import count, percent, signed
-from analysis.stats.intervals import Interval
-from analysis.votes.study import Study
-from analysis.votes.votes import read_votes
-from dialogue.errors import InputError
+from seedvote.analysis.questions.preference.answer import Preference, PreferenceAnswer
+from seedvote.analysis.questions.preference.showing import spell_points
+from seedvote.analysis.questions.ties.answer import TiesAnswer
+from seedvote.analysis.report.answers import VotesAnswers, ties_and_preference
+from seedvote.analysis.showing.page import Section
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, percent, signed
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.votes import read_votes
+from seedvote.dialogue.errors import InputError
 
 # `crowd export` writes these beside the study's own columns where a rule of [exclude] has left anybody out.
 COLUMNS = {"counted": "counted_without_rules", "round": "round_without_rules"}

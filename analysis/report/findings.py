@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.questions.agreement import showing as agreement
-from analysis.questions.comparison.untrained import AboveUntrained, claims_above
-from analysis.questions.comparison.verdicts import find_spreads
-from analysis.questions.preference import showing as preference
-from analysis.questions.ratings.showing import find_headline
-from analysis.questions.ties import showing as ties
-from analysis.report.answers import VotesAnswers
-from analysis.showing.words import count
-from analysis.votes.ratings import RatingsTable
-from analysis.votes.scores.panel import UNSEEN, Method
-from analysis.votes.study import Study
+from seedvote.analysis.questions.agreement import showing as agreement
+from seedvote.analysis.questions.comparison.untrained import AboveUntrained, claims_above
+from seedvote.analysis.questions.comparison.verdicts import find_spreads
+from seedvote.analysis.questions.preference import showing as preference
+from seedvote.analysis.questions.ratings.showing import find_headline
+from seedvote.analysis.questions.ties import showing as ties
+from seedvote.analysis.report.answers import VotesAnswers
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.votes.ratings import RatingsTable
+from seedvote.analysis.votes.scores.panel import UNSEEN, Method
+from seedvote.analysis.votes.study import Study
 
 MANY_RATERS = 60
 

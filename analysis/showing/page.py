@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.showing.tables import Table
-from analysis.showing.words import MINUS
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import MINUS
 
 HUES = 8  # colour classes c0 to c7
 SHAPES = ("dot", "square", "triangle", "diamond", "cross")

@@ -21,8 +21,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from dialogue.files import atomic
-from dialogue.lettering import LEADING, break_recipe, break_text, measure_block, measure_height, measure_line
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.lettering import LEADING, break_recipe, break_text, measure_block, measure_height, measure_line
 
 STYLE = Path(__file__).with_name("seedvote.mplstyle")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"

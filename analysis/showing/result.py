@@ -9,12 +9,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.showing.tables import Table
+from seedvote.analysis.showing.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from analysis.showing.page import RowFigure
+    from seedvote.analysis.showing.page import RowFigure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,8 +41,8 @@ class Result:
         drawings = self.draw()
         if isinstance(drawings, Mapping):
             return Drawing(drawings)
-        from analysis.showing.page import named_figures
-        from analysis.showing.row_pictures import picture
+        from seedvote.analysis.showing.page import named_figures
+        from seedvote.analysis.showing.row_pictures import picture
 
         recipe = str(self.parts[-1])
         pictures = {name: picture(rows, recipe=recipe) for name, rows in named_figures(drawings).items()}
@@ -57,7 +57,7 @@ class Drawing:
 
     def save(self, stem: str | Path) -> None:
         """Write STEM.png and STEM.pdf, and those of further figures beside them."""
-        from analysis.showing.plots import save
+        from seedvote.analysis.showing.plots import save
 
         for ending, figure in self.figures.items():
             save(figure, f"{stem}{ending}")
@@ -67,7 +67,7 @@ class Drawing:
 
 
 def _image(figure: Figure) -> str:
-    from analysis.showing.plots import png
+    from seedvote.analysis.showing.plots import png
 
     titles = str(figure.get_label()) or "; ".join(
         title for axes in figure.axes for loc in ("left", "center") if (title := axes.get_title(loc))

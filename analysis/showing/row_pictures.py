@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.showing.page import Mark, Row, RowFigure
-from analysis.showing.plots import (
+from seedvote.analysis.showing.page import Mark, Row, RowFigure
+from seedvote.analysis.showing.plots import (
     GREY,
     INK,
     LABEL,
@@ -27,7 +27,7 @@ from analysis.showing.plots import (
     name_beside,
     styled,
 )
-from dialogue.lettering import break_text, measure_block, measure_height, measure_line
+from seedvote.dialogue.lettering import break_text, measure_block, measure_height, measure_line
 
 COLOURS: Mapping[str, str] = {
     "c0": "#0b6aa8", "c1": "#0b7a5b", "c2": "#97588a", "c3": "#96700a", "c4": "#4a4fb5", "c5": "#5f6672",

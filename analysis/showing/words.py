@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis.stats.seed_range import SeedRange, unseen_collapse
+from seedvote.analysis.stats.seed_range import SeedRange, unseen_collapse
 
 if TYPE_CHECKING:
-    from analysis.stats.paired.order_agreement import OrderAgreement
+    from seedvote.analysis.stats.paired.order_agreement import OrderAgreement
 
 MINUS = "\N{MINUS SIGN}"
 ENOUGH_SEEDS = 30  # so many rule out that one training in ten collapses

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.stats.intervals import Interval, kish, mean_interval
-from analysis.stats.net_preference import unanimous
+from seedvote.analysis.stats.intervals import Interval, kish, mean_interval
+from seedvote.analysis.stats.net_preference import unanimous
 
 ROUNDING = 1e-9  # a spread below this share of the range is none
 

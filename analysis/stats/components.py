@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from analysis.stats.spread import chi_square
-from dialogue.errors import InputError
+from seedvote.analysis.stats.spread import chi_square
+from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_solve, ldl
 
-from analysis.stats.intervals import crossed, groups
+from seedvote.analysis.stats.intervals import crossed, groups
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -19,8 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.stats.crossed_design import CrossedDesign, CrossedInverse, cheapest_factors, design_of, inverse_of
-from dialogue.errors import InputError
+from seedvote.analysis.stats.crossed_design import (
+    CrossedDesign,
+    CrossedInverse,
+    cheapest_factors,
+    design_of,
+    inverse_of,
+)
+from seedvote.dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

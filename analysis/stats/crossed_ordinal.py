@@ -18,8 +18,14 @@ from scipy import sparse
 from scipy.optimize import Bounds, minimize
 from scipy.special import expit, logit
 
-from analysis.stats.crossed_design import CrossedDesign, CrossedInverse, cheapest_factors, design_of, inverse_of
-from dialogue.errors import InputError
+from seedvote.analysis.stats.crossed_design import (
+    CrossedDesign,
+    CrossedInverse,
+    cheapest_factors,
+    design_of,
+    inverse_of,
+)
+from seedvote.dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

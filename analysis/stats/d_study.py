@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.components import RESIDUAL, Components, group
+from seedvote.analysis.stats.components import RESIDUAL, Components, group
 
 Ints = NDArray[np.int64]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.stats.intervals import kish, mean_interval
+from seedvote.analysis.stats.intervals import kish, mean_interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

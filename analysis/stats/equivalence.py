@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.stats.net_preference import NetEstimate
-from dialogue.errors import InputError
+from seedvote.analysis.stats.net_preference import NetEstimate
+from seedvote.dialogue.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtri, stdtrit
 
-from analysis.stats.spread import chi_square
+from seedvote.analysis.stats.spread import chi_square
 
 Floats = NDArray[np.float64]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)  # for one law

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
-from analysis.stats.intervals import crossed, kish, robust_variance
-from analysis.stats.powered import Sample
+from seedvote.analysis.stats.intervals import crossed, kish, robust_variance
+from seedvote.analysis.stats.powered import Sample
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betaincinv, expit, logit, stdtr, stdtrit
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

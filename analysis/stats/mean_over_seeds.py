@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.stats.reruns import BOTH, Replicates, between, both_levels, drawn_anew, wider
-from analysis.stats.seed_range import SeedRange, seed_range
+from seedvote.analysis.stats.reruns import BOTH, Replicates, between, both_levels, drawn_anew, wider
+from seedvote.analysis.stats.seed_range import SeedRange, seed_range
 
 Floats = NDArray[np.float64]
 

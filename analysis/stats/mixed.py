@@ -22,8 +22,8 @@ from scipy import sparse
 from scipy.sparse.linalg import spsolve
 from scipy.special import expit, stdtrit
 
-from analysis.stats.intervals import kish
-from dialogue.errors import InputError
+from seedvote.analysis.stats.intervals import kish
+from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

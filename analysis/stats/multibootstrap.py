@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]

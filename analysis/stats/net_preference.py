@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtr, stdtrit
 
-from analysis.stats.intervals import Interval, as_wide, combined, covariances, kish, mean_interval
+from seedvote.analysis.stats.intervals import Interval, as_wide, combined, covariances, kish, mean_interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.stats.intervals import crossed, kish
+from seedvote.analysis.stats.intervals import crossed, kish
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -23,11 +23,11 @@ from scipy.optimize import brentq
 from scipy.special import ndtr  # the laws of scipy.stats, to the bit, in a tenth of their time
 from scipy.stats import binom
 
-from analysis.stats.error_law import ErrorLaw, Way, one_way, two_ways, unequal_raters
-from analysis.stats.intervals import Interval
-from analysis.stats.net_preference import expected_distance, gap_of
-from analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
-from dialogue.errors import InputError
+from seedvote.analysis.stats.error_law import ErrorLaw, Way, one_way, two_ways, unequal_raters
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.net_preference import expected_distance, gap_of
+from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
+from seedvote.dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
 MOST_VOTES = 10**9

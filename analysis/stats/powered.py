@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from analysis.stats.intervals import Interval, bounds, error_of_mean, kish, mean_interval, robust_variance
-from analysis.stats.net_preference import net_interval
+from seedvote.analysis.stats.intervals import Interval, bounds, error_of_mean, kish, mean_interval, robust_variance
+from seedvote.analysis.stats.net_preference import net_interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 
-from analysis.stats.intervals import crossed, groups, kish
+from seedvote.analysis.stats.intervals import crossed, groups, kish
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

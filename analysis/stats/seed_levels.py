@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from analysis.stats.levels import levels_reach, levels_tail
+from seedvote.analysis.stats.levels import levels_reach, levels_tail
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

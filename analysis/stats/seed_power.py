@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from scipy.special import chdtrc
 
-from analysis.stats.power import MOST_TIMES, POWER, t_power
-from analysis.stats.spread import chi_square
-from dialogue.errors import InputError
+from seedvote.analysis.stats.power import MOST_TIMES, POWER, t_power
+from seedvote.analysis.stats.spread import chi_square
+from seedvote.dialogue.errors import InputError
 
 MOST_SEEDS = 2**13
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

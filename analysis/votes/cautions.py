@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.showing.words import count
-from analysis.stats.intervals import crossed, groups
-from analysis.votes.keeping import VERIFIED
-from analysis.votes.votes import Ints, Votes
-from dialogue.importing.reading import Reading, said_left_out
-from dialogue.judges import JUDGE, folded_name, is_model_name
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.stats.intervals import crossed, groups
+from seedvote.analysis.votes.keeping import VERIFIED
+from seedvote.analysis.votes.votes import Ints, Votes
+from seedvote.dialogue.importing.reading import Reading, said_left_out
+from seedvote.dialogue.judges import JUDGE, folded_name, is_model_name
 
 NO_DIALOGUE = (
     "The votes name no dialogue, so pairs from one conversation are taken as independent; if some share one, the "

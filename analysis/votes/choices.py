@@ -18,16 +18,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from analysis.stats.intervals import Interval, mean_interval
-from analysis.votes.clusters import clusters_of
-from dialogue.errors import InputError
-from dialogue.files import from_json, read_records
-from dialogue.importing.naming import Names, meanings
-from dialogue.judges import find_judges, refusal, whose
-from dialogue.questions import check_indices, read_choices
-from dialogue.records import OptionChoice, Question, Rater
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import cell_text
+from seedvote.analysis.stats.intervals import Interval, mean_interval
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import from_json, read_records
+from seedvote.dialogue.importing.naming import Names, meanings
+from seedvote.dialogue.judges import find_judges, refusal, whose
+from seedvote.dialogue.questions import check_indices, read_choices
+from seedvote.dialogue.records import OptionChoice, Question, Rater
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import cell_text
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

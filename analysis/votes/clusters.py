@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.intervals import groups
-from analysis.votes.votes import Votes
-from dialogue.errors import InputError
+from seedvote.analysis.stats.intervals import groups
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
 Ways = Mapping[str, Ints]  # name of a way of clustering -> code of the cluster of every vote

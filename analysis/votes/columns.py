@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 import pyarrow.json
 import pyarrow.parquet
 
-from analysis.votes.forms import read_elsewhere
-from dialogue.errors import InputError
-from dialogue.files import FORMAT_VERSION
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable, cell_text
+from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import FORMAT_VERSION
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import RawTable, cell_text
 
 ABSENT = ["", "NA", "NaN", "null"]
 MISSING = {*("", "na", "n/a", "n.a.", "#n/a"), *("nan", "null", "none", "missing", "-")}  # of numbers, in any case

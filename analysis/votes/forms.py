@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.files import read_header, read_records
-from dialogue.records import ResponseRating
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_header, read_records
+from seedvote.dialogue.records import ResponseRating
 
 INSTEAD = {"ratings": "ratings or ranks of several responses at once", "choices": "picks of options"}
 

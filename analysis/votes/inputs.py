@@ -7,23 +7,23 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.votes.forms import read_elsewhere
-from analysis.votes.keeping import VERIFIED
-from analysis.votes.votes import Votes, read_votes, votes_from_columns
-from dialogue.errors import InputError
-from dialogue.files import digest
-from dialogue.importing.naming import Names, meanings
-from dialogue.importing.reading import Reading, Stated
-from dialogue.records import Pair
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable, table_in_memory
+from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.keeping import VERIFIED
+from seedvote.analysis.votes.votes import Votes, read_votes, votes_from_columns
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest
+from seedvote.dialogue.importing.naming import Names, meanings
+from seedvote.dialogue.importing.reading import Reading, Stated
+from seedvote.dialogue.records import Pair
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import RawTable, table_in_memory
 
 if TYPE_CHECKING:
-    from analysis.votes.long_tables import LongTable
-    from analysis.votes.ratings import RatingsTable
-    from analysis.votes.study import Study
-    from analysis.votes.systems import Matches
-    from dialogue.importing.votes import Judgements
+    from seedvote.analysis.votes.long_tables import LongTable
+    from seedvote.analysis.votes.ratings import RatingsTable
+    from seedvote.analysis.votes.study import Study
+    from seedvote.analysis.votes.systems import Matches
+    from seedvote.dialogue.importing.votes import Judgements
 
 RATED_BY = ("columns", "values", "wide", "question")  # what may be stated of ratings
 JUDGED = ("real", "control")  # the kinds of pairs that `preference` reads: controls anchor its tie index
@@ -44,8 +44,8 @@ def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: b
 
 def judgements_of(path: Path, *, columns: Names = (), values: Names = (), **options: Any) -> Judgements:
     """The votes of a file as the import stage reads them, with the account of it."""
-    from dialogue.importing.annotation_tools import read_folder
-    from dialogue.importing.votes import read_judgements
+    from seedvote.dialogue.importing.annotation_tools import read_folder
+    from seedvote.dialogue.importing.votes import read_judgements
 
     columns_named = meanings(columns, "--columns")
     typed = {name: options[name] for name in ("tool", "question", "explode") if options.get(name)}
@@ -70,7 +70,7 @@ def matches_of(votes: Any, pairs: Any, *, kinds: tuple[str, ...] = ("real",), **
     They are looked up among the pairs given, or in a pairs.jsonl beside the votes that holds any of their pairs; else a
     and b are taken to be two fixed systems.
     """
-    from analysis.votes.systems import fixed_sides, match, named_sides
+    from seedvote.analysis.votes.systems import fixed_sides, match, named_sides
 
     path, known = pairs_known(votes, pairs)
     if isinstance(pairs, str | Path):
@@ -97,7 +97,7 @@ def unverified_apart(votes: Any, pairs: Any, matches: Matches, **reading: Any) -
 
 def pairs_known(votes: Any, pairs: Any) -> tuple[Path, Mapping[str, Pair]]:
     """The pairs given (a file or records), or those that lie beside the votes; with the name of where they stand."""
-    from analysis.votes.systems import pairs_of
+    from seedvote.analysis.votes.systems import pairs_of
 
     if isinstance(pairs, str | Path):
         return Path(pairs), pairs_of(Path(pairs))
@@ -110,7 +110,7 @@ def pairs_known(votes: Any, pairs: Any) -> tuple[Path, Mapping[str, Pair]]:
 
 def with_items(votes: Votes, wanted: str, data: Any) -> Votes:
     """The votes with the items of the pairs.jsonl beside them, where `wanted` asks for items that only it names."""
-    from analysis.votes.systems import placed
+    from seedvote.analysis.votes.systems import placed
 
     if "item" not in wanted.split("+") or votes.item is not None:
         return votes
@@ -128,7 +128,7 @@ def sources_of(scores: Any) -> list[Any]:
 
 def study_from(study: Any, votes: Any, pairs: Any, **how: Any) -> Study:
     """A study folder read, or scores, votes and pairs put together; any may be None. `how` as in `read_study`."""
-    from analysis.votes.study import read_study, study_of
+    from seedvote.analysis.votes.study import read_study, study_of
 
     if votes is None and isinstance(study, str | Path) and not Path(study).is_file():
         return read_study(Path(study), **how)
@@ -146,8 +146,8 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
     It holds ratings where their columns are named (`systems`, score, system), where the key of a wide table has items
     and no pairs, or where a table without votes has a column of scores and one of systems.
     """
-    from analysis.votes.study import NOWHERE, Study
-    from dialogue.importing.recognising import OnScale
+    from seedvote.analysis.votes.study import NOWHERE, Study
+    from seedvote.dialogue.importing.recognising import OnScale
 
     rating_columns = {"score", "system"} & {*meanings(reading.get("columns", ()), "--columns")}
     if systems or rating_columns or _asks_items(reading) or _is_ours(path):
@@ -161,7 +161,7 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
 
 
 def _study_of_ratings(path: Path, systems: Sequence[str], reading: Mapping[str, Any]) -> Study:
-    from analysis.votes.study import NOWHERE, Study
+    from seedvote.analysis.votes.study import NOWHERE, Study
 
     typed = {name: reading[name] for name in RATED_BY if reading.get(name)}
     table = ratings_of(path, systems, **typed, ranks_too=True)
@@ -177,7 +177,7 @@ def ratings_of(
 
     `ranks_too`: or ranks, if that is what it holds.
     """
-    from analysis.votes.ratings import read_asked, read_ratings
+    from seedvote.analysis.votes.ratings import read_asked, read_ratings
 
     names, words = meanings(columns, "--columns"), meanings(values, "--values", theirs_first=True)
     reader = read_asked if ranks_too else read_ratings
@@ -186,7 +186,7 @@ def ratings_of(
 
 def ranks_of(data: Any, *, columns: Names = (), question: str = "") -> RatingsTable:
     """Ranks of the same: a rank stands where a score does."""
-    from analysis.votes.ratings import read_ratings
+    from seedvote.analysis.votes.ratings import read_ratings
 
     return read_ratings(_rated_in(data), Stated(meanings(columns, "--columns"), question=question), ranks=True)
 
@@ -233,7 +233,7 @@ def _recipe(path: Path, ledger: Reading | None) -> str:
 
 def long_tables(source: Any, score: str, factors: Sequence[str], pairs: Any, **reading: Any) -> list[LongTable]:
     """Scores, or votes as `tie` or `net`, one table a scale."""
-    from analysis.votes.long_tables import long_from_columns, long_from_ratings, long_from_votes, read_long
+    from seedvote.analysis.votes.long_tables import long_from_columns, long_from_ratings, long_from_votes, read_long
 
     if score == "score" and (ratings := ratings_file(source)):
         return long_from_ratings(ratings, factors=factors, question=reading.get("question") or "")

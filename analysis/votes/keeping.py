@@ -16,10 +16,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from analysis.showing.words import count
-from analysis.votes.columns import Columns, codes_of
-from dialogue.errors import InputError
-from dialogue.judges import JUDGE, UNKNOWN_DOOR, door_of, find_judges, is_judge_name, refusal, refuse_verdicts, whose
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.votes.columns import Columns, codes_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.judges import (
+    JUDGE,
+    UNKNOWN_DOOR,
+    door_of,
+    find_judges,
+    is_judge_name,
+    refusal,
+    refuse_verdicts,
+    whose,
+)
 
 Bools = NDArray[np.bool_]
 Unverified = Literal["", "out", "only", "with"]  # "": out, and refused where they would be pooled

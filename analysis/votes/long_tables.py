@@ -17,19 +17,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from analysis.votes.cautions import reading_of, told_of_reading
-from analysis.votes.choices import FIRST, SECOND, Choices, told_of_sources
-from analysis.votes.clusters import clusters_of
-from analysis.votes.columns import Columns, codes_of, columns_in_memory, columns_of, parquet_names, read_columns
-from analysis.votes.forms import read_elsewhere
-from analysis.votes.ratings import scored_sides
-from analysis.votes.systems import UNKNOWN, Matches
-from analysis.votes.voters import Voters, voters
-from analysis.votes.votes import net_scores
-from dialogue.cards import Better
-from dialogue.errors import InputError
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import cell_text
+from seedvote.analysis.votes.cautions import reading_of, told_of_reading
+from seedvote.analysis.votes.choices import FIRST, SECOND, Choices, told_of_sources
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.columns import (
+    Columns,
+    codes_of,
+    columns_in_memory,
+    columns_of,
+    parquet_names,
+    read_columns,
+)
+from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.ratings import scored_sides
+from seedvote.analysis.votes.systems import UNKNOWN, Matches
+from seedvote.analysis.votes.voters import Voters, voters
+from seedvote.analysis.votes.votes import net_scores
+from seedvote.dialogue.cards import Better
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import cell_text
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -17,16 +17,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.votes.columns import Columns, codes_of, columns_of_table, read_columns
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.annotation_tools import read_folder
-from dialogue.importing.naming import IGNORED
-from dialogue.importing.questions import of_one_question
-from dialogue.importing.reading import Reading, Stated
-from dialogue.importing.recognising import recognised
-from dialogue.importing.votes import Judgements, read_judgements
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable
+from seedvote.analysis.votes.columns import Columns, codes_of, columns_of_table, read_columns
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.annotation_tools import read_folder
+from seedvote.dialogue.importing.naming import IGNORED
+from seedvote.dialogue.importing.questions import of_one_question
+from seedvote.dialogue.importing.reading import Reading, Stated
+from seedvote.dialogue.importing.recognising import recognised
+from seedvote.dialogue.importing.votes import Judgements, read_judgements
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import RawTable
 
 Bools = NDArray[np.bool_]
 MOST_QUESTIONS = 20  # a column with more values holds something else, e.g. what people asked a system

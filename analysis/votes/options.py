@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 
 def check_ranges(values: Mapping[str, Any], **ranges: tuple[float, float]) -> None:

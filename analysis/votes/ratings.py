@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.showing.words import count
-from analysis.stats.intervals import crossed
-from analysis.stats.sign_tests import TIE
-from analysis.votes.systems import Contrast, key_of, pairs_of, system_names
-from analysis.votes.voters import SIMULATED
-from analysis.votes.votes import Votes
-from dialogue.errors import InputError
-from dialogue.importing.ratings import HoldsRanks, read_rating_rows
-from dialogue.importing.reading import Reading, Stated
-from dialogue.judges import find_judges, judges_rating, whose
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable, Row, cell_text, from_rows
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.stats.intervals import crossed
+from seedvote.analysis.stats.sign_tests import TIE
+from seedvote.analysis.votes.systems import Contrast, key_of, pairs_of, system_names
+from seedvote.analysis.votes.voters import SIMULATED
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.ratings import HoldsRanks, read_rating_rows
+from seedvote.dialogue.importing.reading import Reading, Stated
+from seedvote.dialogue.judges import find_judges, judges_rating, whose
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import RawTable, Row, cell_text, from_rows
 
 Floats = NDArray[np.float64]
 MOST_LONE = 0.1  # share of ratings without a partner that may be left out

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.showing.words import count
-from analysis.votes.votes import Votes
-from dialogue.errors import InputError
-from dialogue.importing.people import NOT_GIVEN, groups_of_people
-from dialogue.judges import folded_name
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.people import NOT_GIVEN, groups_of_people
+from seedvote.dialogue.judges import folded_name
 
 HASHED = (
     "Votes of a study name raters by hashes: `python -m crowd demographics STUDY FILE` puts such a table into these "

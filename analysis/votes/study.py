@@ -12,18 +12,18 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from analysis.votes.choices import Choices, read_answers
-from analysis.votes.forms import read_elsewhere
-from analysis.votes.keeping import Unverified
-from analysis.votes.ratings import RatingsTable, read_asked
-from analysis.votes.scores.files import Scores, find_score_files, read_study_scores, scores_of
-from analysis.votes.voters import Voters, voters
-from analysis.votes.votes import Votes, read_votes
-from dialogue.errors import InputError
-from dialogue.files import read_header, read_json, read_records
-from dialogue.importing.reading import Stated
-from dialogue.questions import read_questions
-from dialogue.records import Pair, Rater, Response
+from seedvote.analysis.votes.choices import Choices, read_answers
+from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.keeping import Unverified
+from seedvote.analysis.votes.ratings import RatingsTable, read_asked
+from seedvote.analysis.votes.scores.files import Scores, find_score_files, read_study_scores, scores_of
+from seedvote.analysis.votes.voters import Voters, voters
+from seedvote.analysis.votes.votes import Votes, read_votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_header, read_json, read_records
+from seedvote.dialogue.importing.reading import Stated
+from seedvote.dialogue.questions import read_questions
+from seedvote.dialogue.records import Pair, Rater, Response
 
 NOWHERE = Path(os.devnull)
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.votes.votes import Votes
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.records import Candidate, Pair
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Candidate, Pair
 
 Ints = NDArray[np.int64]
 SAME, DIFFERENT = "within-seed", "reference-random"

@@ -14,15 +14,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.powered import Sample
-from analysis.votes.clusters import clusters_of
-from analysis.votes.forms import read_elsewhere
-from analysis.votes.systems import Contrast, key_of, system_names
-from analysis.votes.votes import Votes, net_scores
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.judges import VERDICTS, read_verdicts
-from dialogue.records import Pair, Verdict
+from seedvote.analysis.stats.powered import Sample
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.systems import Contrast, key_of, system_names
+from seedvote.analysis.votes.votes import Votes, net_scores
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.judges import VERDICTS, read_verdicts
+from seedvote.dialogue.records import Pair, Verdict
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

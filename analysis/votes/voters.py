@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.showing.tables import Table
-from analysis.showing.words import count
-from analysis.votes.votes import Votes
-from dialogue.judges import JUDGE
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.judges import JUDGE
 
 SIMULATED = "simulated"
 

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.votes.columns import Columns, codes_of
-from analysis.votes.keeping import (
+from seedvote.analysis.votes.columns import Columns, codes_of
+from seedvote.analysis.votes.keeping import (
     Keep,
     PeopleOnly,
     Unverified,
@@ -29,14 +29,14 @@ from analysis.votes.keeping import (
     leave_out,
     refuse_file_of_verdicts,
 )
-from analysis.votes.opening import Opened, opened_votes
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.importing.columns import FIELDS as IMPORTED
-from dialogue.importing.naming import IGNORED, no_votes
-from dialogue.importing.reading import Reading, Stated
-from dialogue.records import Comment
-from dialogue.tables.table import RawTable, table_in_memory
+from seedvote.analysis.votes.opening import Opened, opened_votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.importing.columns import FIELDS as IMPORTED
+from seedvote.dialogue.importing.naming import IGNORED, no_votes
+from seedvote.dialogue.importing.reading import Reading, Stated
+from seedvote.dialogue.records import Comment
+from seedvote.dialogue.tables.table import RawTable, table_in_memory
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import tell_next
+from seedvote.dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study and the file."""
-    from crowd.arguments import add_study
+    from seedvote.crowd.arguments import add_study
 
     add_study(parser)
     parser.add_argument("file", type=Path, metavar="FILE", help="the backup to write, e.g. study.zip")
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Save, look whether the file is whole, and say what is in it."""
-    from crowd.backups import save_study
+    from seedvote.crowd.backups import save_study
 
     saved = save_study(args.study, args.database, args.file)
     print(f"{args.file}: {saved['votes']} answers of {saved['raters']} raters, {saved['events']} events.")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,10 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print or mend."""
 
-    from crowd.rating.deciding import mend
-    from crowd.study_folder import opened
-    from crowd.watching.checks import check_lines, table_of
-    from dialogue.errors import InputError
+    from seedvote.crowd.rating.deciding import mend
+    from seedvote.crowd.study_folder import opened
+    from seedvote.crowd.watching.checks import check_lines, table_of
+    from seedvote.dialogue.errors import InputError
 
     if (args.action == "list") == (args.check is not None) or (args.action == "fix") != (args.answer is not None):
         raise InputError("It is: check list STUDY, check void STUDY ID, or check fix STUDY ID --answer ANSWER.")

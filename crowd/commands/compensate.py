@@ -12,22 +12,22 @@ import time
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from crowd.marketplaces.ledger import Payout
-    from crowd.marketplaces.mturk.market import MTurkMarket
-    from crowd.marketplaces.settling import MarketVisit
-    from crowd.store.store import Store
+    from seedvote.crowd.marketplaces.ledger import Payout
+    from seedvote.crowd.marketplaces.mturk.market import MTurkMarket
+    from seedvote.crowd.marketplaces.settling import MarketVisit
+    from seedvote.crowd.store.store import Store
 
 SAID = {"confirmed": "opened", "refused": "refused"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch, whom, and how much."""
-    from crowd.arguments import add_launched
+    from seedvote.crowd.arguments import add_launched
 
     add_launched(parser, "compensate")
     parser.add_argument(
@@ -41,10 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print whom; with --yes, open the HITs and settle those that came in. 1 where one was not opened."""
-    from crowd.arguments import again, launched_market
-    from crowd.marketplaces.mturk.compensating import collect, open_hits
-    from crowd.marketplaces.mturk.market import MTurkMarket
-    from dialogue.errors import InputError
+    from seedvote.crowd.arguments import again, launched_market
+    from seedvote.crowd.marketplaces.mturk.compensating import collect, open_hits
+    from seedvote.crowd.marketplaces.mturk.market import MTurkMarket
+    from seedvote.dialogue.errors import InputError
 
     names = args.worker or []
     with launched_market(args, moves_money=args.yes) as (store, market):
@@ -73,11 +73,11 @@ def _why(row: Payout) -> str:
 
 def _due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping[MarketVisit, Payout]:
     """Whom, with the floor, the budget and the cap, before anything moves."""
-    from crowd.arguments import allow_spending, options_of
-    from crowd.marketplaces.money import money
-    from crowd.marketplaces.mturk.compensating import check_floor, to_compensate
-    from crowd.marketplaces.options import LaunchOptions
-    from crowd.marketplaces.receipt import visit_facts
+    from seedvote.crowd.arguments import allow_spending, options_of
+    from seedvote.crowd.marketplaces.money import money
+    from seedvote.crowd.marketplaces.mturk.compensating import check_floor, to_compensate
+    from seedvote.crowd.marketplaces.options import LaunchOptions
+    from seedvote.crowd.marketplaces.receipt import visit_facts
 
     if not args.worker:
         return {}

@@ -15,12 +15,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import refuse_below, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import refuse_below, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from dialogue.conversations.reading import RatedConversation
-    from dialogue.records import Pair
+    from seedvote.dialogue.conversations.reading import RatedConversation
+    from seedvote.dialogue.records import Pair
 
 FORM = 'form = "conversations"'
 
@@ -49,14 +49,14 @@ def run(args: argparse.Namespace) -> None:
     """Read everything, then write once."""
     from dataclasses import replace
 
-    from crowd.hit.hit import read_hit
-    from dialogue.conversations.checks import conversation_checks
-    from dialogue.conversations.pairing import pairs_of_systems, within_systems
-    from dialogue.conversations.reading import read_conversations
-    from dialogue.files import atomic, write_records
-    from dialogue.importing.naming import meanings, parse_names
-    from dialogue.records import Pair
-    from dialogue.signature import signature
+    from seedvote.crowd.hit.hit import read_hit
+    from seedvote.dialogue.conversations.checks import conversation_checks
+    from seedvote.dialogue.conversations.pairing import pairs_of_systems, within_systems
+    from seedvote.dialogue.conversations.reading import read_conversations
+    from seedvote.dialogue.files import atomic, write_records
+    from seedvote.dialogue.importing.naming import meanings, parse_names
+    from seedvote.dialogue.records import Pair
+    from seedvote.dialogue.signature import signature
 
     refuse_below(args, pairs=1, controls=0, checks=0)
     path, hit = args.out / "pairs.jsonl", args.out / "hit.toml"
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _hit() -> str:
     """The form, and what the report quotes, where the researcher may change it."""
-    from crowd.hit.hit import usual_hit
+    from seedvote.crowd.hit.hit import usual_hit
 
     usual = usual_hit("conversations")
     usual_lines = (f"{name} = {json.dumps(getattr(usual, name))}" for name in ("title", "question", "lease_minutes"))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import tell_next
+from seedvote.dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,11 +30,11 @@ def run(args: argparse.Namespace) -> None:
     """Read, make coarse, hash, write."""
     import csv
 
-    from crowd.store.identity import rater_hash
-    from dialogue.errors import InputError
-    from dialogue.files import atomic
-    from dialogue.importing.naming import meanings, parse_names
-    from dialogue.importing.people import coarse_columns
+    from seedvote.crowd.store.identity import rater_hash
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.files import atomic
+    from seedvote.dialogue.importing.naming import meanings, parse_names
+    from seedvote.dialogue.importing.people import coarse_columns
 
     wanted = meanings(parse_names(args.columns, "--columns"), "--columns")
     if not wanted:
@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _key(args: argparse.Namespace) -> str:
     """The key that made the votes' names: beside imported votes, or in the study's store."""
-    from crowd.store.store import settings
-    from crowd.study_folder import opened
+    from seedvote.crowd.store.store import settings
+    from seedvote.crowd.study_folder import opened
 
     key_file = args.study / "rater.key"
     if key_file.exists():

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, person and reason."""
-    from crowd.arguments import add_rater
+    from seedvote.crowd.arguments import add_rater
 
     add_rater(parser, required=False)
     parser.add_argument("--why", metavar="TEXT", help="the reason; required with RATER")
@@ -23,10 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Decide, and say what followed."""
 
-    from crowd.arguments import decided_by_hand
-    from crowd.rating.excluding import exclude_by_rule
-    from crowd.study_folder import opened
-    from dialogue.errors import InputError
+    from seedvote.crowd.arguments import decided_by_hand
+    from seedvote.crowd.rating.excluding import exclude_by_rule
+    from seedvote.crowd.study_folder import opened
+    from seedvote.dialogue.errors import InputError
 
     if bool(args.rater) != bool(args.why):
         raise InputError('Excluding by hand needs both: crowd exclude STUDY RATER --why "...".')

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch."""
-    from crowd.arguments import add_launched
+    from seedvote.crowd.arguments import add_launched
 
     add_launched(parser, "expire")
 
 
 def run(args: argparse.Namespace) -> None:
     """Close it; without --yes, only say so."""
-    from crowd.arguments import again, launched_market
+    from seedvote.crowd.arguments import again, launched_market
 
     with launched_market(args) as (_, market):
         if args.yes:

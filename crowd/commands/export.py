@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import tell_next
+from seedvote.dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, place and form."""
-    from crowd.arguments import add_study
+    from seedvote.crowd.arguments import add_study
 
     add_study(parser)
     parser.add_argument(
@@ -36,11 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read once, write each file whole."""
 
-    from crowd.exchange import exporting, preference_data
-    from crowd.rating.excluding import exclude_by_rule
-    from crowd.study_folder import hit_in_force, not_yet_in_force, opened
-    from dialogue.errors import InputError
-    from dialogue.records import Comment, Rater
+    from seedvote.crowd.exchange import exporting, preference_data
+    from seedvote.crowd.rating.excluding import exclude_by_rule
+    from seedvote.crowd.study_folder import hit_in_force, not_yet_in_force, opened
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.records import Comment, Rater
 
     if args.licence and not args.preferences:
         raise InputError("--licence is the licence of preference data; give --preferences as well.")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch and how many sittings."""
-    from crowd.arguments import add_launched
+    from seedvote.crowd.arguments import add_launched
 
     add_launched(parser, "extend")
     parser.add_argument(
@@ -23,11 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print what it costs; with --yes, add."""
-    from crowd.arguments import again, allow_spending, launched_market
-    from crowd.marketplaces.checklist import read_planned
-    from crowd.marketplaces.paying import shut_out
-    from crowd.study_folder import hit_of
-    from dialogue.errors import InputError
+    from seedvote.crowd.arguments import again, allow_spending, launched_market
+    from seedvote.crowd.marketplaces.checklist import read_planned
+    from seedvote.crowd.marketplaces.paying import shut_out
+    from seedvote.crowd.study_folder import hit_of
+    from seedvote.dialogue.errors import InputError
 
     if args.sittings is not None and args.sittings < 1:
         raise InputError(f"--sittings is {args.sittings}; it must be a whole number, 1 or more.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,12 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Forget the person, or say that nobody has this id."""
 
-    from crowd.marketplaces.paying import unpaid_visits, unsettled_payments
-    from crowd.rating.desk import Desk
-    from crowd.rating.forgetting import forget
-    from crowd.store.identity import invited_id
-    from crowd.study_folder import hit_in_force, opened
-    from dialogue.errors import InputError
+    from seedvote.crowd.marketplaces.paying import unpaid_visits, unsettled_payments
+    from seedvote.crowd.rating.desk import Desk
+    from seedvote.crowd.rating.forgetting import forget
+    from seedvote.crowd.store.identity import invited_id
+    from seedvote.crowd.study_folder import hit_in_force, opened
+    from seedvote.dialogue.errors import InputError
 
     with opened(args.study, args.database) as store:
         hit = hit_in_force(store, args.study)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import tell_next
+from seedvote.dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,14 +24,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read, restore, write."""
-    from crowd.exchange.exporting import analysis_of
-    from crowd.forms.known import FORMS
-    from crowd.marketplaces.mephisto.copies import restored
-    from crowd.marketplaces.mephisto.market import task_module, task_name
-    from crowd.study_folder import hit_of, pairs_file
-    from dialogue.errors import InputError
-    from dialogue.files import write_records
-    from dialogue.signature import signature
+    from seedvote.crowd.exchange.exporting import analysis_of
+    from seedvote.crowd.forms.known import FORMS
+    from seedvote.crowd.marketplaces.mephisto.copies import restored
+    from seedvote.crowd.marketplaces.mephisto.market import task_module, task_name
+    from seedvote.crowd.study_folder import hit_of, pairs_file
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.files import write_records
+    from seedvote.dialogue.signature import signature
 
     if not (args.study / "mephisto" / "data").is_dir():
         raise InputError(f"{args.study} has no mephisto folder: it was not launched through Mephisto.")

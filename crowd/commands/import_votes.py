@@ -16,16 +16,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import next_command, tell_next
+from seedvote.dialogue.command_line import next_command, tell_next
 
 if TYPE_CHECKING:
-    from dialogue.importing.records import Imported
-    from dialogue.tables.table import RawTable
+    from seedvote.dialogue.importing.records import Imported
+    from seedvote.dialogue.tables.table import RawTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The files, their tool, and what the user states about them."""
-    from dialogue.importing.tools import TOOLS
+    from seedvote.dialogue.importing.tools import TOOLS
 
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="the export; several files are read as one")
     parser.add_argument(
@@ -51,17 +51,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read everything, decide everything, then write once."""
-    from crowd.store.identity import rater_hash
-    from dialogue.errors import InputError
-    from dialogue.files import read_records, write_records
-    from dialogue.importing.columns import FIELDS
-    from dialogue.importing.naming import meanings, parse_names
-    from dialogue.importing.reading import Stated
-    from dialogue.importing.records import ImportRules, as_votes
-    from dialogue.importing.votes import read_judgements
-    from dialogue.judges import find_judges
-    from dialogue.records import Pair, Vote
-    from dialogue.signature import signature
+    from seedvote.crowd.store.identity import rater_hash
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.files import read_records, write_records
+    from seedvote.dialogue.importing.columns import FIELDS
+    from seedvote.dialogue.importing.naming import meanings, parse_names
+    from seedvote.dialogue.importing.reading import Stated
+    from seedvote.dialogue.importing.records import ImportRules, as_votes
+    from seedvote.dialogue.importing.votes import read_judgements
+    from seedvote.dialogue.judges import find_judges
+    from seedvote.dialogue.records import Pair, Vote
+    from seedvote.dialogue.signature import signature
 
     if args.out.exists():
         raise InputError(f"{args.out} already exists. Name another file (--out), or move this one first.")
@@ -95,13 +95,13 @@ def run(args: argparse.Namespace) -> None:
 
 def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> RawTable:
     """The files as one table, so that rounds and repeated raters are right across all of them."""
-    from dialogue.errors import InputError
-    from dialogue.importing.annotation_tools import read_folder
-    from dialogue.importing.recognising import tools_known
-    from dialogue.importing.votes import OWN
-    from dialogue.judges import refuse_verdicts
-    from dialogue.tables.reading import read_table
-    from dialogue.tables.table import join_tables
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.importing.annotation_tools import read_folder
+    from seedvote.dialogue.importing.recognising import tools_known
+    from seedvote.dialogue.importing.votes import OWN
+    from seedvote.dialogue.judges import refuse_verdicts
+    from seedvote.dialogue.tables.reading import read_table
+    from seedvote.dialogue.tables.table import join_tables
 
     tables, tools = [], {}
     for path in files:
@@ -126,7 +126,7 @@ def _keep(path: Path, key: str) -> None:
 
 
 def _print_import(out: Path, tool: str, result: Imported, recipe: str) -> None:
-    from crowd.exchange.exporting import analysis_of
+    from seedvote.crowd.exchange.exporting import analysis_of
 
     form = "a plain table" if tool == "plain" else tool
     print(f"{result.read:,} judgement{'' if result.read == 1 else 's'} read from {form}.")

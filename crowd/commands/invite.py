@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 DEFAULT_URL = "http://127.0.0.1:8765"
 PROOF = "." + 32 * "0"  # as long as what is added to a name
@@ -19,7 +19,7 @@ DAY = 86_400
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """How many, or who; and where the study is served."""
-    from crowd.arguments import add_study
+    from seedvote.crowd.arguments import add_study
 
     add_study(parser)
     parser.add_argument("number", type=int, nargs="?", metavar="N", help="number of new people to invite")
@@ -33,10 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Sign and print."""
-    from crowd.store.store import settings
-    from crowd.study_folder import opened
-    from crowd.watching.address import kept_address
-    from crowd.web.invitations import fresh_names, invitation
+    from seedvote.crowd.store.store import settings
+    from seedvote.crowd.study_folder import opened
+    from seedvote.crowd.watching.address import kept_address
+    from seedvote.crowd.web.invitations import fresh_names, invitation
 
     names = [*_checked(args.name), *fresh_names(_number(args))]
     with opened(args.study, args.database) as store, store.read() as connection:
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _number(args: argparse.Namespace) -> int:
-    from dialogue.errors import InputError
+    from seedvote.dialogue.errors import InputError
 
     if args.number is None and not args.name:
         raise InputError("Say how many people to invite (python -m crowd invite STUDY 20), or name them: --name.")
@@ -67,7 +67,7 @@ def _end(expires: str | None, now: float) -> float | None:
     """The moment at which the links end: the end of a day, or so many times 24 hours from now."""
     from datetime import UTC, datetime
 
-    from dialogue.errors import InputError
+    from seedvote.dialogue.errors import InputError
 
     if expires is None:
         return None
@@ -85,9 +85,9 @@ def _end(expires: str | None, now: float) -> float | None:
 
 
 def _checked(names: list[str]) -> list[str]:
-    from crowd.rating.desk import Desk
-    from crowd.rating.seating import Refused
-    from dialogue.errors import InputError
+    from seedvote.crowd.rating.desk import Desk
+    from seedvote.crowd.rating.seating import Refused
+    from seedvote.dialogue.errors import InputError
 
     for name in names:
         try:
@@ -100,7 +100,7 @@ def _checked(names: list[str]) -> list[str]:
 def _address(url: str) -> str:
     from urllib.parse import urlsplit
 
-    from dialogue.errors import InputError
+    from seedvote.dialogue.errors import InputError
 
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise InputError(f"--url is {url!r}; give the address that raters open, e.g. https://study.example.org.")
@@ -110,7 +110,7 @@ def _address(url: str) -> str:
 def _write(path: Path, links: list[tuple[str, str]]) -> None:
     import csv
 
-    from dialogue.files import atomic
+    from seedvote.dialogue.files import atomic
 
     with atomic(path) as file:
         csv.writer(file, lineterminator="\n").writerows([("name", "link"), *links])

@@ -12,26 +12,26 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dialogue.command_line import dispatch, given, next_command, tell_next
+from seedvote.dialogue.command_line import dispatch, given, next_command, tell_next
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.checklist import Planned
-    from crowd.marketplaces.market import Marketplace
-    from crowd.marketplaces.options import LaunchOptions
-    from crowd.store.store import Store
+    from seedvote.crowd.marketplaces.checklist import Planned
+    from seedvote.crowd.marketplaces.market import Marketplace
+    from seedvote.crowd.marketplaces.options import LaunchOptions
+    from seedvote.crowd.store.store import Store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which marketplace, where the page is, which workers, what it may cost."""
-    from crowd.arguments import add_launch
+    from seedvote.crowd.arguments import add_launch
 
     add_launch(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Print the checklist; with --yes, create what it says."""
-    from crowd.arguments import chosen
-    from crowd.marketplaces.money_lock import money_lock
+    from seedvote.crowd.arguments import chosen
+    from seedvote.crowd.marketplaces.money_lock import money_lock
 
     (row,) = chosen(args)
     if args.rehearse:
@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _rehearse(args: argparse.Namespace, row: Marketplace) -> None:
-    from crowd.arguments import again
-    from crowd.rehearsing import rehearse
-    from dialogue.errors import InputError
+    from seedvote.crowd.arguments import again
+    from seedvote.crowd.rehearsing import rehearse
+    from seedvote.dialogue.errors import InputError
 
     if row.source != "prolific":
         raise InputError(f"--rehearse is for --prolific; {row.title} has no double on this machine.")
@@ -58,17 +58,17 @@ def _rehearse(args: argparse.Namespace, row: Marketplace) -> None:
 
 def _type(name: str, *words: object) -> None:
     """Show a command and run it."""
-    from crowd.__main__ import COMMANDS
+    from seedvote.crowd.__main__ import COMMANDS
 
     print(f"\n$ {next_command(f'python -m crowd {name}', *words)}", flush=True)
     dispatch("crowd", "", COMMANDS, [name, *map(str, words)])
 
 
 def _run(args: argparse.Namespace, row: Marketplace) -> None:
-    from crowd.arguments import again, options_of
-    from crowd.marketplaces.checklist import common_points, cost_lines, pay_lines, read_planned
-    from crowd.marketplaces.money import check_budget
-    from crowd.study_folder import hit_of, opened
+    from seedvote.crowd.arguments import again, options_of
+    from seedvote.crowd.marketplaces.checklist import common_points, cost_lines, pay_lines, read_planned
+    from seedvote.crowd.marketplaces.money import check_budget
+    from seedvote.crowd.study_folder import hit_of, opened
 
     options = options_of(args, row.options)
     with opened(args.study, args.database) as store:
@@ -96,8 +96,8 @@ NO_TRIAL = "Nothing was created. {} has no place without money: read the list, t
 
 
 def _self_test(store: Store, market: Any) -> str:
-    from crowd.marketplaces.self_test import arrive_and_leave
-    from crowd.store.store import settings
+    from seedvote.crowd.marketplaces.self_test import arrive_and_leave
+    from seedvote.crowd.store.store import settings
 
     with store.read() as connection:
         secret = settings(connection)["secret"]
@@ -106,9 +106,9 @@ def _self_test(store: Store, market: Any) -> str:
 
 def _create(store: Store, source: Any, market: Any, study: Planned, options: LaunchOptions) -> None:
     """The cap and the door before anything that lets people come or costs money."""
-    from crowd.marketplaces.caps import set_caps
-    from crowd.marketplaces.checklist import check_pay
-    from crowd.rating.doors import open_door
+    from seedvote.crowd.marketplaces.caps import set_caps
+    from seedvote.crowd.marketplaces.checklist import check_pay
+    from seedvote.crowd.rating.doors import open_door
 
     set_caps(store, options.cap, options.month_cap)
     if not hasattr(market, "tasks"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,10 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print them."""
-    from crowd.rating.leaks import leaks
-    from crowd.study_folder import pairs_file
-    from dialogue.files import read_records
-    from dialogue.records import Pair
+    from seedvote.crowd.rating.leaks import leaks
+    from seedvote.crowd.study_folder import pairs_file
+    from seedvote.dialogue.files import read_records
+    from seedvote.dialogue.records import Pair
 
     path = pairs_file(args.study, args.pairs)
     pairs = read_records(path, Pair)

@@ -15,7 +15,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from dialogue.command_line import tell_next
+from seedvote.dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +36,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read everything, then write once."""
-    from crowd.exchange.answer_tables import answer_table, pairs_of_answers
-    from crowd.exchange.made_checks import fitted_rules
-    from crowd.exchange.sets_of_answers import sets_from_answers
-    from dialogue.errors import InputError
-    from dialogue.files import atomic, write_records
-    from dialogue.importing.naming import meanings, parse_names
-    from dialogue.records import Pair, ResponseSet
-    from dialogue.signature import signature
-    from dialogue.tables.reading import read_table
+    from seedvote.crowd.exchange.answer_tables import answer_table, pairs_of_answers
+    from seedvote.crowd.exchange.made_checks import fitted_rules
+    from seedvote.crowd.exchange.sets_of_answers import sets_from_answers
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.files import atomic, write_records
+    from seedvote.dialogue.importing.naming import meanings, parse_names
+    from seedvote.dialogue.records import Pair, ResponseSet
+    from seedvote.dialogue.signature import signature
+    from seedvote.dialogue.tables.reading import read_table
 
     if args.out.exists():
         raise InputError(f"{args.out} already exists. Name another file (--out), or move this one first.")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study."""
-    from crowd.arguments import add_study
+    from seedvote.crowd.arguments import add_study
 
     add_study(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Set it in the store: every server of the study obeys at the next request."""
-    from crowd.study_folder import opened
-    from crowd.watching.progress import set_state
+    from seedvote.crowd.study_folder import opened
+    from seedvote.crowd.watching.progress import set_state
 
     with opened(args.study, args.database) as store:
         set_state(store, "paused")

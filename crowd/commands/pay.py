@@ -14,11 +14,11 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.market import Market
-    from crowd.store.store import Store
+    from seedvote.crowd.marketplaces.market import Market
+    from seedvote.crowd.store.store import Store
 
 REASON = "Thank you for your careful work."
 OWN: dict[str, object] = {
@@ -35,7 +35,7 @@ PARTLY = 1  # exit code: something was not done
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch and what is paid."""
-    from crowd.arguments import add_launched
+    from seedvote.crowd.arguments import add_launched
 
     add_launched(parser, "pay")
     for option, metavar, text in (
@@ -67,9 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Hold the two lists together, print what is due, and with --yes pay it."""
-    from crowd.arguments import again, allow_spending, launched_market, pay_terms_of
-    from crowd.marketplaces.paying import bill_of, pay_bill
-    from crowd.marketplaces.receipt import bill_lines, failures, receipt_lines
+    from seedvote.crowd.arguments import again, allow_spending, launched_market, pay_terms_of
+    from seedvote.crowd.marketplaces.paying import bill_of, pay_bill
+    from seedvote.crowd.marketplaces.receipt import bill_lines, failures, receipt_lines
 
     terms = pay_terms_of(args)
     decides = args.confirm or args.not_paid or args.hold or args.release  # a person says something of one payment
@@ -97,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say(args: argparse.Namespace, market: Market, store: Store) -> None:
-    from crowd.marketplaces.holding import hold_visit, release_visit
-    from crowd.marketplaces.paying import settle_by_hand
+    from seedvote.crowd.marketplaces.holding import hold_visit, release_visit
+    from seedvote.crowd.marketplaces.paying import settle_by_hand
 
     if args.hold:
         print(hold_visit(store, market.source, args.hold, args.why.strip(), time.time()))

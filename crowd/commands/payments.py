@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,11 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read the ledgers; nothing is asked of a marketplace and nothing changes."""
-    from crowd.marketplaces.books import entries_of, month_lines, months_of, write_entries
-    from crowd.marketplaces.caps import month_of
-    from crowd.study_folder import opened
-    from dialogue.errors import InputError
-    from dialogue.files import atomic
+    from seedvote.crowd.marketplaces.books import entries_of, month_lines, months_of, write_entries
+    from seedvote.crowd.marketplaces.caps import month_of
+    from seedvote.crowd.study_folder import opened
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.files import atomic
 
     if args.database and len(args.studies) > 1:
         raise InputError("--database is one study's: give one STUDY with it.")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,11 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print one line for each number of checks."""
-    from crowd.hit.hit import read_hit
-    from crowd.rating.gate import GateRule, pass_probability, rule_within
-    from crowd.study_folder import hit_of
-    from dialogue.errors import InputError
-    from dialogue.signature import signature
+    from seedvote.crowd.hit.hit import read_hit
+    from seedvote.crowd.rating.gate import GateRule, pass_probability, rule_within
+    from seedvote.crowd.study_folder import hit_of
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.signature import signature
 
     hit = hit_of(args.study, None) if args.study and not args.hit else read_hit(args.hit)
     rule = GateRule(args.max_failures or hit.max_failures, args.count or hit.count_failures, hit.first_checks)
@@ -75,9 +75,9 @@ def run(args: argparse.Namespace) -> None:
 
 def _checks_of(study: Path) -> tuple[int, float]:
     """How many checks the study's file holds, and the share of them whose answer is tie."""
-    from crowd.study_folder import pairs_file
-    from dialogue.files import read_records
-    from dialogue.records import Pair
+    from seedvote.crowd.study_folder import pairs_file
+    from seedvote.dialogue.files import read_records
+    from seedvote.dialogue.records import Pair
 
     answers = [pair.answer for pair in read_records(pairs_file(study, None), Pair) if pair.kind == "check"]
     return len(answers), answers.count("tie") / len(answers) if answers else 0.0

@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogue.command_line import given, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from crowd.forms.form import HitForm
-    from crowd.hit.hit import Hit
-    from crowd.rating.disclosing import KnownRater
-    from dialogue.records import Pair, Question, ResponseSet
+    from seedvote.crowd.forms.form import HitForm
+    from seedvote.crowd.hit.hit import Hit
+    from seedvote.crowd.rating.disclosing import KnownRater
+    from seedvote.dialogue.records import Pair, Question, ResponseSet
 
 SAMPLE = Path("examples/pairs.jsonl")
 TALKS = Path("examples/conversations")
@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the pages and say where they are."""
-    from crowd.forms.known import FORMS
-    from crowd.hit.hit import hit_from, read_hit
-    from crowd.web import page
-    from dialogue.files import atomic
+    from seedvote.crowd.forms.known import FORMS
+    from seedvote.crowd.hit.hit import hit_from, read_hit
+    from seedvote.crowd.web import page
+    from seedvote.dialogue.files import atomic
 
     hit = hit_from({"form": "choice"}, "preview") if args.questions and not args.hit else read_hit(args.hit)
     records = _sample(args) if hit.form == "conversations" and not args.pairs else _read(args, FORMS[hit.form])
@@ -66,8 +66,8 @@ def _read(args: argparse.Namespace, form: HitForm) -> list[Any]:
 
 def _sample(args: argparse.Namespace) -> list[Pair]:
     """Pairs of the conversations in examples/."""
-    from dialogue.conversations.pairing import pairs_of_systems
-    from dialogue.conversations.reading import read_conversations
+    from seedvote.dialogue.conversations.pairing import pairs_of_systems
+    from seedvote.dialogue.conversations.reading import read_conversations
 
     files = sorted(TALKS.glob("*.jsonl"))
     conversations = [
@@ -85,8 +85,8 @@ def _pages(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: s
 
 
 def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str) -> Iterator[tuple[str, str]]:
-    from crowd.forms.known import FORMS
-    from crowd.web import page
+    from seedvote.crowd.forms.known import FORMS
+    from seedvote.crowd.web import page
 
     form, seat = FORMS[hit.form], "preview" if hit.languages[1:] else ""
     frame = page.Frame(base=".", seat=seat, nonce="", language=language)
@@ -121,7 +121,7 @@ def _somebody(hit: Hit) -> KnownRater:
     """An invented rater, for the page that says what is stored."""
     from decimal import Decimal
 
-    from crowd.rating.disclosing import KnownRater, KnownVisit
+    from seedvote.crowd.rating.disclosing import KnownRater, KnownVisit
 
     begun = 1_780_000_000.0
     answers = {question.name: question.answers[0] for question in hit.about if question.answers}

@@ -10,7 +10,7 @@ import argparse
 import sys
 import time
 
-from dialogue.command_line import refuse_below, tell_next
+from seedvote.dialogue.command_line import refuse_below, tell_next
 
 LASTING = True
 ODDS = 0.2  # of a failure, of an unkind call
@@ -28,10 +28,10 @@ def run(args: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
     import random
 
-    from crowd.marketplaces.prolific.calling import ENDPOINT, TOKEN
-    from crowd.marketplaces.prolific.double import FAILURES, Prolific
-    from crowd.marketplaces.prolific.double_server import TOKEN as VALUE
-    from crowd.marketplaces.prolific.double_server import serving_double
+    from seedvote.crowd.marketplaces.prolific.calling import ENDPOINT, TOKEN
+    from seedvote.crowd.marketplaces.prolific.double import FAILURES, Prolific
+    from seedvote.crowd.marketplaces.prolific.double_server import TOKEN as VALUE
+    from seedvote.crowd.marketplaces.prolific.double_server import serving_double
 
     refuse_below(args, delay=0)
     prolific = Prolific(slow=args.delay > 0, currency=args.currency, retry_after="1")

@@ -13,12 +13,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import dispatch, refuse_below, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import dispatch, refuse_below, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from crowd.exchange.answer_files import JoinedAnswers
-    from dialogue.records import Pair
+    from seedvote.crowd.exchange.answer_files import JoinedAnswers
+    from seedvote.dialogue.records import Pair
 
 LASTING = True  # it serves until it is stopped
 
@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int | None:
     """Write the study where it is new, then serve it with its links."""
-    from crowd.exchange.answer_tables import pairs_of_answers
-    from crowd.exchange.made_checks import CHECKS, fitted_rules, make_checks
-    from crowd.watching.address import own_address
+    from seedvote.crowd.exchange.answer_tables import pairs_of_answers
+    from seedvote.crowd.exchange.made_checks import CHECKS, fitted_rules, make_checks
+    from seedvote.crowd.watching.address import own_address
 
     refuse_below(args, checks=0, people=0)
     answers = _answers(args)
@@ -67,10 +67,10 @@ def run(args: argparse.Namespace) -> int | None:
 
 def _answers(args: argparse.Namespace) -> JoinedAnswers:
     """One table of several systems, or a file each."""
-    from crowd.exchange.answer_files import JoinedAnswers, join_answers, read_answer_file
-    from crowd.exchange.answer_tables import answer_table
-    from dialogue.importing.naming import meanings, parse_names
-    from dialogue.tables.reading import read_table
+    from seedvote.crowd.exchange.answer_files import JoinedAnswers, join_answers, read_answer_file
+    from seedvote.crowd.exchange.answer_tables import answer_table
+    from seedvote.dialogue.importing.naming import meanings, parse_names
+    from seedvote.dialogue.tables.reading import read_table
 
     named_files = [_named(response_file) for response_file in args.responses]
     if len(named_files) > 1:
@@ -95,9 +95,9 @@ def _named(word: str) -> tuple[str, Path]:
 
 def _write(study: Path, pairs: list[Pair], rules: str) -> None:
     """The study's two files; those that it has already must hold the same pairs."""
-    from dialogue.files import atomic, read_records, write_records
-    from dialogue.records import Pair
-    from dialogue.signature import signature
+    from seedvote.dialogue.files import atomic, read_records, write_records
+    from seedvote.dialogue.records import Pair
+    from seedvote.dialogue.signature import signature
 
     path, hit = study / "pairs.jsonl", study / "hit.toml"
     if path.exists():

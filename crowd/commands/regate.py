@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +27,13 @@ def run(args: argparse.Namespace) -> None:
     """Replay the log under the rule and say what it changes."""
     from dataclasses import replace
 
-    from crowd.exchange import exporting
-    from crowd.rating.replaying import replay
-    from crowd.rating.rules import rules_of
-    from crowd.store import event_log
-    from crowd.study_folder import hit_in_force, opened
-    from dialogue.errors import InputError
-    from dialogue.records import Rater
+    from seedvote.crowd.exchange import exporting
+    from seedvote.crowd.rating.replaying import replay
+    from seedvote.crowd.rating.rules import rules_of
+    from seedvote.crowd.store import event_log
+    from seedvote.crowd.study_folder import hit_in_force, opened
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.records import Rater
 
     if (args.max_failures is not None and args.max_failures < 1) or (
         args.out and args.out.resolve() == args.study.resolve()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import tell_next
+from seedvote.dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch, whom, and why."""
-    from crowd.arguments import add_submissions
+    from seedvote.crowd.arguments import add_submissions
 
     add_submissions(parser, "reject", "whom to reject")
     parser.add_argument("--category", metavar="WORD", required=True, help="Prolific's category, e.g. FAILED_CHECK")
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print whom; with --yes, reject."""
-    from crowd.arguments import send_by_hand
+    from seedvote.crowd.arguments import send_by_hand
 
     message = args.message.strip()
     _check(args.category, message)
@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(category: str, message: str) -> None:
-    from crowd.marketplaces.prolific.client import REJECTION_CATEGORIES, SHORTEST_REJECTION
-    from dialogue.errors import InputError
+    from seedvote.crowd.marketplaces.prolific.client import REJECTION_CATEGORIES, SHORTEST_REJECTION
+    from seedvote.dialogue.errors import InputError
 
     if category not in REJECTION_CATEGORIES:
         raise InputError(f"--category is {category}; Prolific takes {', '.join(REJECTION_CATEGORIES)}.")

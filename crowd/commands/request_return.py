@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import tell_next
+from seedvote.dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch, whom, and why."""
-    from crowd.arguments import add_submissions
+    from seedvote.crowd.arguments import add_submissions
 
     add_submissions(parser, "request-return", "whom to ask")
     parser.add_argument("--reason", metavar="TEXT", required=True, help="why, as the person will read it")
@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print whom; with --yes, ask."""
-    from crowd.arguments import send_by_hand
-    from dialogue.errors import InputError
+    from seedvote.crowd.arguments import send_by_hand
+    from seedvote.dialogue.errors import InputError
 
     reason = args.reason.strip()
     if not reason:

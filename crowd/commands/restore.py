@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Restore, and say what is there."""
-    from crowd.backups import restore_study
+    from seedvote.crowd.backups import restore_study
 
     restored = restore_study(args.study, args.database, args.file)
     print(f"{args.study}: {restored['votes']} answers of {restored['raters']} raters, {restored['events']} events.")

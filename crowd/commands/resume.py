@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, its launch and for how long."""
-    from crowd.arguments import add_launched
+    from seedvote.crowd.arguments import add_launched
 
     add_launched(parser, "resume")
 
 
 def run(args: argparse.Namespace) -> None:
     """Set it in the store, which every server of the study obeys at the next request; then the marketplace."""
-    from crowd.arguments import again, market_of
-    from crowd.marketplaces.market import launched_on
-    from crowd.marketplaces.paying import shut_out
-    from crowd.study_folder import opened
-    from crowd.watching.progress import set_state
+    from seedvote.crowd.arguments import again, market_of
+    from seedvote.crowd.marketplaces.market import launched_on
+    from seedvote.crowd.marketplaces.paying import shut_out
+    from seedvote.crowd.study_folder import opened
+    from seedvote.crowd.watching.progress import set_state
 
     with opened(args.study, args.database) as store:
         # Before anything changes: a wrong option, or a second launch that was not named, stops the command here.

@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
-    from crowd.store.keys import Rotated
+    from seedvote.crowd.store.keys import Rotated
 
 ROTATED: dict[Rotated, str] = {
     "links": "Every seat, cookie and invitation of before has ended. Send new links: the same name is the same rater.",
@@ -25,7 +25,7 @@ MOVED = "The study lives here from now on, with the secrets that it had."
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, and which secret."""
-    from crowd.arguments import add_study
+    from seedvote.crowd.arguments import add_study
 
     add_study(parser)
     parser.add_argument("what", choices=[*ROTATED, "all", "moved"], help="what is replaced")
@@ -35,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Replace it."""
 
-    from crowd.rating.rules import turn_revision
-    from crowd.store import event_log
-    from crowd.store.keys import rotate
-    from crowd.store.place import note_place
-    from crowd.study_folder import opened
+    from seedvote.crowd.rating.rules import turn_revision
+    from seedvote.crowd.store import event_log
+    from seedvote.crowd.store.keys import rotate
+    from seedvote.crowd.store.place import note_place
+    from seedvote.crowd.study_folder import opened
 
     chosen = list(ROTATED) if args.what == "all" else [what for what in ROTATED if what == args.what]
     if not args.yes:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, next_command, tell_next
+from seedvote.dialogue.command_line import given, next_command, tell_next
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -22,7 +22,7 @@ LASTING = True  # runs until it is stopped
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study, pairs, HIT, address and what stands in front of the server."""
-    from crowd.arguments import add_front, add_sites
+    from seedvote.crowd.arguments import add_front, add_sites
 
     parser.add_argument("study", type=Path, metavar="STUDY", help="folder of the study; created if missing")
     parser.add_argument("--pairs", type=Path, metavar="FILE", help="pairs to rate (default: STUDY/pairs.jsonl)")
@@ -58,13 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Prepare the store and serve until stopped."""
-    from crowd.arguments import chosen, sites_of
-    from crowd.forms.known import FORMS
-    from crowd.marketplaces.market import adopt_launches, refuse_walk_in, usual_entrances
-    from crowd.study_folder import hit_of, opened, prepare_study
-    from crowd.watching.refreshing import keep_fresh
-    from crowd.web.app import ServerConfig, create_app, log_to_stderr
-    from crowd.web.serving import serve
+    from seedvote.crowd.arguments import chosen, sites_of
+    from seedvote.crowd.forms.known import FORMS
+    from seedvote.crowd.marketplaces.market import adopt_launches, refuse_walk_in, usual_entrances
+    from seedvote.crowd.study_folder import hit_of, opened, prepare_study
+    from seedvote.crowd.watching.refreshing import keep_fresh
+    from seedvote.crowd.web.app import ServerConfig, create_app, log_to_stderr
+    from seedvote.crowd.web.serving import serve
 
     hit = hit_of(args.study, args.hit, args.questions)
     options = {"seed": args.seed, "simulated": args.simulated}
@@ -111,11 +111,11 @@ def _tell(sentence: str) -> None:
 
 def _warn_of_texts(args: argparse.Namespace, rendering: str) -> None:
     """What raters should not see: the names of the models, and marks that were meant to be formatted."""
-    from crowd.rating.leaks import leaks, warning
-    from crowd.rating.markup import markup_warning
-    from crowd.study_folder import pairs_file
-    from dialogue.files import read_records
-    from dialogue.records import Pair
+    from seedvote.crowd.rating.leaks import leaks, warning
+    from seedvote.crowd.rating.markup import markup_warning
+    from seedvote.crowd.study_folder import pairs_file
+    from seedvote.dialogue.files import read_records
+    from seedvote.dialogue.records import Pair
 
     pairs = list(read_records(pairs_file(args.study, args.pairs), Pair))
     if rendering == "literal" and (marked := markup_warning(pairs)):
@@ -126,9 +126,9 @@ def _warn_of_texts(args: argparse.Namespace, rendering: str) -> None:
 
 
 def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
-    from crowd.arguments import chosen
-    from crowd.watching.address import keep_address, own_address
-    from crowd.web.app import study_token
+    from seedvote.crowd.arguments import chosen
+    from seedvote.crowd.watching.address import keep_address, own_address
+    from seedvote.crowd.web.app import study_token
 
     host = own_address() if args.host in EVERYWHERE else args.host
     host_text = f"[{host}]" if ":" in host else host
@@ -149,14 +149,14 @@ def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
     if args.open:
         import webbrowser
 
-        from crowd.web.invitations import invitation
+        from seedvote.crowd.web.invitations import invitation
 
         webbrowser.open(address if walk_in else invitation(app.extensions["desk"].secret, address, AT_THE_KEYBOARD))
 
 
 def _links(args: argparse.Namespace, app: Flask, address: str) -> list[tuple[str, str]]:
     """A link for each of the people that --invite counts."""
-    from crowd.web.invitations import invitation
+    from seedvote.crowd.web.invitations import invitation
 
     names = [f"person-{k}" for k in range(1, args.invite + 1)]
     return [(name, invitation(app.extensions["desk"].secret, address, name)) for name in names]

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
     pass
@@ -37,10 +37,10 @@ def run(args: argparse.Namespace) -> None:
     """Let the raters work, then print what they did."""
     from contextlib import nullcontext
 
-    from crowd.simulation.crowd import SimulatedCrowd, reached, reader_of, server
-    from crowd.simulation.raters import habits
-    from crowd.study_folder import hit_of, pairs_file
-    from dialogue.errors import InputError
+    from seedvote.crowd.simulation.crowd import SimulatedCrowd, reached, reader_of, server
+    from seedvote.crowd.simulation.raters import habits
+    from seedvote.crowd.study_folder import hit_of, pairs_file
+    from seedvote.dialogue.errors import InputError
 
     if args.raters < 1 or args.concurrency < 1:
         raise InputError("--raters and --concurrency must be whole numbers, 1 or more.")

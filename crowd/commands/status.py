@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, next_command, tell_next
+from seedvote.dialogue.command_line import given, next_command, tell_next
 
 if TYPE_CHECKING:
-    from crowd.forms.form import HitForm
-    from crowd.watching.checks import CheckLine
-    from crowd.watching.overview import Overview
-    from crowd.watching.progress import Progress
+    from seedvote.crowd.forms.form import HitForm
+    from seedvote.crowd.watching.checks import CheckLine
+    from seedvote.crowd.watching.overview import Overview
+    from seedvote.crowd.watching.progress import Progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,11 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print it."""
 
-    from crowd.forms.known import FORMS
-    from crowd.rating.desk import Desk
-    from crowd.store.place import caution, where_it_was
-    from crowd.study_folder import hit_in_force, not_yet_in_force, opened
-    from crowd.watching.overview import overview
+    from seedvote.crowd.forms.known import FORMS
+    from seedvote.crowd.rating.desk import Desk
+    from seedvote.crowd.store.place import caution, where_it_was
+    from seedvote.crowd.study_folder import hit_in_force, not_yet_in_force, opened
+    from seedvote.crowd.watching.overview import overview
 
     with opened(args.study, args.database) as store, store.read() as connection:
         hit, notes = hit_in_force(store, args.study), not_yet_in_force(store, args.study)

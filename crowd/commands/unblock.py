@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Study and person."""
-    from crowd.arguments import add_rater
+    from seedvote.crowd.arguments import add_rater
 
     add_rater(parser)
 
@@ -22,9 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Decide, and say what followed."""
 
-    from crowd.arguments import decided_by_hand
-    from crowd.rating.deciding import admit_invitation, find_rater
-    from crowd.study_folder import opened
+    from seedvote.crowd.arguments import decided_by_hand
+    from seedvote.crowd.rating.deciding import admit_invitation, find_rater
+    from seedvote.crowd.study_folder import opened
 
     with opened(args.study, args.database) as store:
         restored = admit_invitation(store, args.rater, store.now())

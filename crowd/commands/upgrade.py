@@ -9,12 +9,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, and the backup that is made first."""
-    from crowd.arguments import add_study
+    from seedvote.crowd.arguments import add_study
 
     add_study(parser)
     how = parser.add_mutually_exclusive_group(required=True)
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Save, migrate, and say from where to where."""
-    from crowd.backups import upgrade_study
+    from seedvote.crowd.backups import upgrade_study
 
     before, now = upgrade_study(args.study, args.database, args.backup)
     if before == now:

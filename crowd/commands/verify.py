@@ -12,18 +12,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from crowd.store.store import Store
+    from seedvote.crowd.store.store import Store
 
 FEW = 10  # ids that are printed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The launch, and how often; or the panel's list."""
-    from crowd.arguments import add_launched
+    from seedvote.crowd.arguments import add_launched
 
     add_launched(parser, "verify")
     parser.add_argument("--every", type=int, metavar="MINUTES", help="ask again every so many minutes")
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _ask_and_go_on(args: argparse.Namespace) -> None:
     """With --every a marketplace that is busy or away for once is asked again next time; votes must not wait for it."""
-    from crowd.marketplaces.ledger import NotDone, Unsure
+    from seedvote.crowd.marketplaces.ledger import NotDone, Unsure
 
     try:
         _ask(args)
@@ -66,10 +66,10 @@ def _ask_and_go_on(args: argparse.Namespace) -> None:
 
 
 def _ask(args: argparse.Namespace) -> None:
-    from crowd.arguments import launched_market
-    from crowd.marketplaces.caps import over_the_cap
-    from crowd.marketplaces.pay_terms import PayTerms
-    from crowd.marketplaces.paying import bill_of, record_look
+    from seedvote.crowd.arguments import launched_market
+    from seedvote.crowd.marketplaces.caps import over_the_cap
+    from seedvote.crowd.marketplaces.pay_terms import PayTerms
+    from seedvote.crowd.marketplaces.paying import bill_of, record_look
 
     with launched_market(args) as (store, market):
         bill = bill_of(market, store, PayTerms(), time.time())
@@ -88,10 +88,10 @@ def _ask(args: argparse.Namespace) -> None:
 
 def _by_list(args: argparse.Namespace) -> None:
     """Take the word of a panel's list, or write one for it."""
-    from crowd.marketplaces.market import launched_on
-    from crowd.marketplaces.panel.listing import read_panel_list, vouch, write_worked
-    from crowd.marketplaces.panel.market import panel_of
-    from crowd.study_folder import hit_in_force, opened
+    from seedvote.crowd.marketplaces.market import launched_on
+    from seedvote.crowd.marketplaces.panel.listing import read_panel_list, vouch, write_worked
+    from seedvote.crowd.marketplaces.panel.market import panel_of
+    from seedvote.crowd.study_folder import hit_in_force, opened
 
     with opened(args.study, args.database) as store:
         if "panel" not in [row.source for row in launched_on(store)]:
@@ -127,8 +127,8 @@ def _columns(text: str | None) -> dict[str, str]:
 
 
 def _tell_votes(args: argparse.Namespace, store: Store, title: str) -> None:
-    from crowd.study_folder import hit_in_force
-    from crowd.watching.progress import progress
+    from seedvote.crowd.study_folder import hit_in_force
+    from seedvote.crowd.watching.progress import progress
 
     with store.read() as connection:
         now = progress(connection, hit_in_force(store, args.study).votes_per_pair)

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crowd.exchange.answer_tables import AnsweredContext, AnswerTable
-from dialogue.errors import InputError
-from dialogue.importing.answer_rows import IDS, TEXTS, AnswerRow, read_answer_rows
-from dialogue.records import Utterance
+from seedvote.crowd.exchange.answer_tables import AnsweredContext, AnswerTable
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.answer_rows import IDS, TEXTS, AnswerRow, read_answer_rows
+from seedvote.dialogue.records import Utterance
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, cast
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.answer_rows import IDS, PROMPTS, SPEAKERS
-from dialogue.importing.columns import plain_name
-from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.records import Candidate, Choice, Pair, PairKind, Utterance
-from dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.answer_rows import IDS, PROMPTS, SPEAKERS
+from seedvote.dialogue.importing.columns import plain_name
+from seedvote.dialogue.importing.naming import IGNORED, typed_names
+from seedvote.dialogue.records import Candidate, Choice, Pair, PairKind, Utterance
+from seedvote.dialogue.tables.table import RawTable, cell_text
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "id": IDS[1:],

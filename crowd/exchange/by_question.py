@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from dialogue.records import Comment, Vote
+from seedvote.dialogue.records import Comment, Vote
 
 Judged = tuple[Any, sa.Row[Any]]  # a vote as it would be without further questions, and its row of the store
 

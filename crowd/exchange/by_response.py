@@ -8,8 +8,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from dialogue.records import Candidate, ResponseRating, ResponseSet, Vote
-from dialogue.validity import option_order
+from seedvote.dialogue.records import Candidate, ResponseRating, ResponseSet, Vote
+from seedvote.dialogue.validity import option_order
 
 SHARED = ("rater", "round", "seconds", "submitted", "source", "rater_status", "counted", "kind", "identical")
 

@@ -14,21 +14,21 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
-from crowd.exchange.by_question import Judged, comments_of, rows_by_question
-from crowd.exchange.by_response import rows_by_response
-from crowd.forms.known import FORMS, FormName
-from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
-from crowd.rating.pool import TEXTS
-from crowd.rating.replaying import Replayed, replay
-from crowd.rating.rules import kept_hit, rules_in_force
-from crowd.store import event_log, tables
-from crowd.store.event_log import iso
-from crowd.store.store import settings
-from crowd.watching.program_trap import FOLLOWED, trapped_raters
-from crowd.watching.signals import PageEvents, page_events, rater_signals
-from dialogue.files import as_json, atomic, write_records
-from dialogue.records import Comment, OptionChoice, Pair, Question, Rater, ResponseRating, Source, Vote
-from dialogue.signature import signature
+from seedvote.crowd.exchange.by_question import Judged, comments_of, rows_by_question
+from seedvote.crowd.exchange.by_response import rows_by_response
+from seedvote.crowd.forms.known import FORMS, FormName
+from seedvote.crowd.rating.assignment import LatePolicy, first_votes, is_eligible
+from seedvote.crowd.rating.pool import TEXTS
+from seedvote.crowd.rating.replaying import Replayed, replay
+from seedvote.crowd.rating.rules import kept_hit, rules_in_force
+from seedvote.crowd.store import event_log, tables
+from seedvote.crowd.store.event_log import iso
+from seedvote.crowd.store.store import settings
+from seedvote.crowd.watching.program_trap import FOLLOWED, trapped_raters
+from seedvote.crowd.watching.signals import PageEvents, page_events, rater_signals
+from seedvote.dialogue.files import as_json, atomic, write_records
+from seedvote.dialogue.records import Comment, OptionChoice, Pair, Question, Rater, ResponseRating, Source, Vote
+from seedvote.dialogue.signature import signature
 
 Answer = Vote | OptionChoice | ResponseRating
 VOTES_PER_SET = 200  # in analyze_ties.py

@@ -10,9 +10,9 @@ import json
 import random
 from collections.abc import Sequence
 
-from crowd.exchange.answer_tables import AnsweredContext
-from dialogue.records import Candidate, Pair, ResponseSet
-from dialogue.seeds import child_random
+from seedvote.crowd.exchange.answer_tables import AnsweredContext
+from seedvote.dialogue.records import Candidate, Pair, ResponseSet
+from seedvote.dialogue.seeds import child_random
 
 SHORTEST = 5  # words of either side
 CHECKS = 8  # those of one sitting: three at the beginning, five among the pairs

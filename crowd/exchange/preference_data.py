@@ -15,11 +15,20 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from crowd.exchange.by_response import system_of
-from crowd.exchange.exporting import Answer, Export
-from dialogue.errors import InputError
-from dialogue.files import atomic
-from dialogue.records import Candidate, Choice, OptionChoice, Pair, ResponseRating, ResponseSet, Utterance, Vote
+from seedvote.crowd.exchange.by_response import system_of
+from seedvote.crowd.exchange.exporting import Answer, Export
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.records import (
+    Candidate,
+    Choice,
+    OptionChoice,
+    Pair,
+    ResponseRating,
+    ResponseSet,
+    Utterance,
+    Vote,
+)
 
 ASSISTANTS = frozenset({"system", "assistant", "bot", "agent", "model", "self"})
 FOLDER = "preferences"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crowd.exchange.answer_tables import AnsweredContext, AnswerTable
-from dialogue.errors import InputError
-from dialogue.records import Candidate, ResponseSet
+from seedvote.crowd.exchange.answer_tables import AnsweredContext, AnswerTable
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, ResponseSet
 
 
 def sets_from_answers(answers: AnswerTable, good: str = "", *, alone: bool = False) -> list[ResponseSet]:

@@ -11,12 +11,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from crowd.forms.form import FormRow, HitForm, Incomplete, NoAnswer, Told, body_of, context_of, decisive, talk_said
-from dialogue.errors import InputError, value_in_short
-from dialogue.questions import read_questions, texts_hash
-from dialogue.records import OptionChoice, Question, Utterance
-from dialogue.seeds import child_random, child_seed
-from dialogue.validity import option_order
+from seedvote.crowd.forms.form import (
+    FormRow,
+    HitForm,
+    Incomplete,
+    NoAnswer,
+    Told,
+    body_of,
+    context_of,
+    decisive,
+    talk_said,
+)
+from seedvote.dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.questions import read_questions, texts_hash
+from seedvote.dialogue.records import OptionChoice, Question, Utterance
+from seedvote.dialogue.seeds import child_random, child_seed
+from seedvote.dialogue.validity import option_order
 
 
 @dataclass(frozen=True, slots=True)

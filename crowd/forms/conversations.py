@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from crowd.forms.form import context_of
-from crowd.forms.pairs import Button, SidedForm
-from dialogue.errors import InputError, value_in_short
-from dialogue.records import Candidate, Pair, Utterance
+from seedvote.crowd.forms.form import context_of
+from seedvote.crowd.forms.pairs import Button, SidedForm
+from seedvote.dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.records import Candidate, Pair, Utterance
 
 JUDGED = "system"  # in a worked example that does not say whom
 

@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from dialogue.errors import InputError, value_in_short
-from dialogue.files import as_json, from_json
-from dialogue.records import PairKind, Utterance, Vote
+from seedvote.dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.files import as_json, from_json
+from seedvote.dialogue.records import PairKind, Utterance, Vote
 
 Told = Mapping[str, int]
 """Layout -> how often."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from crowd.forms.choice import ChoiceForm
-from crowd.forms.conversations import ConversationForm
-from crowd.forms.form import HitForm
-from crowd.forms.pairs import PairForm
-from crowd.forms.responses import ResponseForm
+from seedvote.crowd.forms.choice import ChoiceForm
+from seedvote.crowd.forms.conversations import ConversationForm
+from seedvote.crowd.forms.form import HitForm
+from seedvote.crowd.forms.pairs import PairForm
+from seedvote.crowd.forms.responses import ResponseForm
 
 FormName = Literal["pairs", "choice", "conversations", "responses"]
 FORMS: Mapping[FormName, HitForm] = {

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from crowd.forms.form import FormRow, HitForm, NoAnswer, Told, body_of, context_of, talk_said
-from dialogue.errors import InputError, value_in_short
-from dialogue.files import placed_records
-from dialogue.records import Pair, Utterance
-from dialogue.seeds import child_seed
+from seedvote.crowd.forms.form import FormRow, HitForm, NoAnswer, Told, body_of, context_of, talk_said
+from seedvote.dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.files import placed_records
+from seedvote.dialogue.records import Pair, Utterance
+from seedvote.dialogue.seeds import child_seed
 
 Button = Literal["left", "right", "tie"]
 WRONG_FORM = {

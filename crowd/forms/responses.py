@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Never
 
-from crowd.forms.form import FormRow, HitForm, NoAnswer, Told, body_of
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.records import ResponseRating, ResponseSet, Utterance
-from dialogue.seeds import child_random, child_seed
-from dialogue.validity import claims_of, option_order
+from seedvote.crowd.forms.form import FormRow, HitForm, NoAnswer, Told, body_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import ResponseRating, ResponseSet, Utterance
+from seedvote.dialogue.seeds import child_random, child_seed
+from seedvote.dialogue.validity import claims_of, option_order
 
 MOST = 10  # at once: as many as there are digits
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from crowd.hit.tables import Legal
-from dialogue.errors import InputError, value_in_short
-from dialogue.validity import LONGEST_ANSWER
+from seedvote.crowd.hit.tables import Legal
+from seedvote.dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.validity import LONGEST_ANSWER
 
 MOST = 20
 LONGEST_COMMENT = 2000  # characters, as browsers count those of a text box

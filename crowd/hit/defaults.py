@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from crowd.forms.choice import ChoiceExample
-from crowd.forms.conversations import ConversationsExample
-from crowd.forms.known import FormName
-from crowd.forms.pairs import WorkedExample
-from crowd.hit.about import AboutQuestion
-from crowd.hit.questions import AskedQuestion
-from dialogue.records import Utterance
+from seedvote.crowd.forms.choice import ChoiceExample
+from seedvote.crowd.forms.conversations import ConversationsExample
+from seedvote.crowd.forms.known import FormName
+from seedvote.crowd.forms.pairs import WorkedExample
+from seedvote.crowd.hit.about import AboutQuestion
+from seedvote.crowd.hit.questions import AskedQuestion
+from seedvote.dialogue.records import Utterance
 
 
 def _consent(task: str, caution: str) -> str:

@@ -18,15 +18,15 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from crowd.forms.choice import ChoiceExample
-from crowd.forms.conversations import ConversationsExample
-from crowd.forms.known import FORMS, FormName
-from crowd.forms.pairs import WorkedExample
-from crowd.hit.about import ABOUT, AboutQuestion, When, about_from
-from crowd.hit.defaults import DEFAULTS, PAIRS_CONSENT, PAIRS_EXAMPLES, PAIRS_INSTRUCTIONS
-from crowd.hit.languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
-from crowd.hit.questions import QUESTIONS, AskedQuestion, check_kinds, questions_from, questions_from_kept
-from crowd.hit.tables import (
+from seedvote.crowd.forms.choice import ChoiceExample
+from seedvote.crowd.forms.conversations import ConversationsExample
+from seedvote.crowd.forms.known import FORMS, FormName
+from seedvote.crowd.forms.pairs import WorkedExample
+from seedvote.crowd.hit.about import ABOUT, AboutQuestion, When, about_from
+from seedvote.crowd.hit.defaults import DEFAULTS, PAIRS_CONSENT, PAIRS_EXAMPLES, PAIRS_INSTRUCTIONS
+from seedvote.crowd.hit.languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
+from seedvote.crowd.hit.questions import QUESTIONS, AskedQuestion, check_kinds, questions_from, questions_from_kept
+from seedvote.crowd.hit.tables import (
     EXCLUDE,
     MARKET_SCRIPT,
     PANEL,
@@ -37,7 +37,7 @@ from crowd.hit.tables import (
     panel_from,
     whole_number,
 )
-from dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.errors import InputError, value_in_short
 
 Change = Literal[
     "refused after a launch",

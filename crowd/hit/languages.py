@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from crowd.hit.tables import Legal
-from dialogue.errors import InputError
+from seedvote.crowd.hit.tables import Legal
+from seedvote.dialogue.errors import InputError
 
 ENGLISH = "en"
 CATALOGUES = Path(__file__).resolve().parents[2] / "templates" / "languages"

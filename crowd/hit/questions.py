@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from crowd.forms.known import FORMS, FormName
-from crowd.hit.tables import Legal, check_keys, whole_number
-from dialogue.errors import InputError
+from seedvote.crowd.forms.known import FORMS, FormName
+from seedvote.crowd.hit.tables import Legal, check_keys, whole_number
+from seedvote.dialogue.errors import InputError
 
 AskedKind = Literal["pairwise", "likert", "ranking", "comment"]
 KINDS: tuple[AskedKind, ...] = ("pairwise", "likert", "ranking", "comment")

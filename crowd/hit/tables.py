@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Any
 from urllib.parse import urlsplit
 
-from dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.errors import InputError, value_in_short
 
 
 @dataclass(frozen=True, slots=True)

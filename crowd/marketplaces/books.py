@@ -17,10 +17,10 @@ from typing import IO, Any
 
 import sqlalchemy as sa
 
-from crowd.marketplaces.caps import month_of
-from crowd.marketplaces.ledger import ZERO, Payout, payout_of
-from crowd.store.store import Store
-from crowd.store.tables import payouts
+from seedvote.crowd.marketplaces.caps import month_of
+from seedvote.crowd.marketplaces.ledger import ZERO, Payout, payout_of
+from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.tables import payouts
 
 COLUMNS = ("study", "market", "visit", "purpose", "amount", "fee", "VAT", "cost", "currency", "date", "state")
 NO_MONEY = ("return", "rejection")  # messages that went through the ledger

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 import sqlalchemy as sa
 
-from crowd.store.store import Store, put, settings
-from crowd.store.tables import payouts
-from dialogue.errors import InputError
+from seedvote.crowd.store.store import Store, put, settings
+from seedvote.crowd.store.tables import payouts
+from seedvote.dialogue.errors import InputError
 
 CAP, MONTH_CAP = "cap", "month cap"  # the study's settings
 

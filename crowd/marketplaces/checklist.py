@@ -10,15 +10,15 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from crowd.forms.known import FORMS, FormName
-from crowd.hit.hit import Hit, hit_from
-from crowd.marketplaces.money import CENT, Price
-from crowd.store.store import Store
-from crowd.store.tables import pairs as pairs_table
-from crowd.store.tables import votes
-from crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
-from dialogue.errors import InputError
-from dialogue.files import digest
+from seedvote.crowd.forms.known import FORMS, FormName
+from seedvote.crowd.hit.hit import Hit, hit_from
+from seedvote.crowd.marketplaces.money import CENT, Price
+from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.tables import pairs as pairs_table
+from seedvote.crowd.store.tables import votes
+from seedvote.crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest
 
 PAPERS = (508, 1004)  # raters who passed the checks, of all, in the papers' study
 FEWEST_JUDGED = 20  # raters or judgements from which a study's own figure is taken

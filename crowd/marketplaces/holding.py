@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from crowd.store.store import Store
-from crowd.store.tables import holds, payments
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.tables import holds, payments
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 
 def holds_of(store: Store, market: Source) -> dict[str, str]:

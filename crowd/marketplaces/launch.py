@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from crowd.store.launches import read_record, write_record
-from crowd.store.store import Store
-from dialogue.errors import InputError
-from dialogue.files import digest
+from seedvote.crowd.store.launches import read_record, write_record
+from seedvote.crowd.store.store import Store
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest
 
 Launch = TypeVar("Launch")
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}

@@ -20,11 +20,11 @@ from typing import Any, Literal, Protocol, get_args
 
 import sqlalchemy as sa
 
-from crowd.marketplaces.caps import OverTheCap, check_currency, refuse_above
-from crowd.store.store import Store
-from crowd.store.tables import payouts
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.marketplaces.caps import OverTheCap, check_currency, refuse_above
+from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.tables import payouts
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 State = Literal["intended", "sent", "confirmed", "uncertain", "refused"]
 # reward, bonus, answers, top-up, screen-out, compensation, places, refund, return, rejection; a bonus with a name is

@@ -13,23 +13,23 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from crowd.marketplaces.mephisto.options import MephistoOptions
-from crowd.marketplaces.mturk.options import MTurkOptions
-from crowd.marketplaces.options import LaunchOptions
-from crowd.marketplaces.prolific.options import ProlificOptions
-from dialogue.command_line import next_command
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.marketplaces.mephisto.options import MephistoOptions
+from seedvote.crowd.marketplaces.mturk.options import MTurkOptions
+from seedvote.crowd.marketplaces.options import LaunchOptions
+from seedvote.crowd.marketplaces.prolific.options import ProlificOptions
+from seedvote.dialogue.command_line import next_command
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 if TYPE_CHECKING:
-    from crowd.hit.hit import Hit
-    from crowd.marketplaces.checklist import Lines, Planned
-    from crowd.marketplaces.ledger import Act, PayoutLedger, Purpose
-    from crowd.marketplaces.money import Price
-    from crowd.marketplaces.self_test import Visitor
-    from crowd.marketplaces.settling import LookUp
-    from crowd.store.store import Store
-    from crowd.web.entrance import Entrance
+    from seedvote.crowd.hit.hit import Hit
+    from seedvote.crowd.marketplaces.checklist import Lines, Planned
+    from seedvote.crowd.marketplaces.ledger import Act, PayoutLedger, Purpose
+    from seedvote.crowd.marketplaces.money import Price
+    from seedvote.crowd.marketplaces.self_test import Visitor
+    from seedvote.crowd.marketplaces.settling import LookUp
+    from seedvote.crowd.store.store import Store
+    from seedvote.crowd.web.entrance import Entrance
 
 
 class Launchable(Protocol):
@@ -145,49 +145,49 @@ class Marketplace:
 
 
 def _mturk(options: MTurkOptions, store: Store) -> Market:
-    from crowd.marketplaces.mturk.market import MTurkMarket
+    from seedvote.crowd.marketplaces.mturk.market import MTurkMarket
 
     return MTurkMarket(options, store)
 
 
 def _mturk_entrance(_hit: Hit, submit_to: str) -> Entrance:
-    from crowd.marketplaces.mturk.entrance import MTurkEntrance
+    from seedvote.crowd.marketplaces.mturk.entrance import MTurkEntrance
 
     return MTurkEntrance(submit_to)
 
 
 def _mturk_sites(place: str) -> tuple[str, ...]:
-    from crowd.marketplaces.mturk.entrance import mturk_sites
+    from seedvote.crowd.marketplaces.mturk.entrance import mturk_sites
 
     return mturk_sites(place)
 
 
 def _prolific(options: ProlificOptions, store: Store) -> Market:
-    from crowd.marketplaces.prolific.market import ProlificMarket
+    from seedvote.crowd.marketplaces.prolific.market import ProlificMarket
 
     return ProlificMarket(options, store)
 
 
 def _prolific_entrance(hit: Hit, _submit_to: str) -> Entrance:
-    from crowd.marketplaces.prolific.entrance import ProlificEntrance
+    from seedvote.crowd.marketplaces.prolific.entrance import ProlificEntrance
 
     return ProlificEntrance(hit.completion_code, hit.screened_out_code)
 
 
 def _panel(options: LaunchOptions, store: Store) -> Launchable:
-    from crowd.marketplaces.panel.market import PanelMarket
+    from seedvote.crowd.marketplaces.panel.market import PanelMarket
 
     return PanelMarket(options, store)
 
 
 def _panel_entrance(hit: Hit, _submit_to: str) -> Entrance | None:
-    from crowd.marketplaces.panel.entrance import PanelEntrance
+    from seedvote.crowd.marketplaces.panel.entrance import PanelEntrance
 
     return PanelEntrance(hit.panel) if hit.panel else None
 
 
 def _mephisto(options: MephistoOptions, _store: Store) -> Launchable:
-    from crowd.marketplaces.mephisto.market import MephistoMarket
+    from seedvote.crowd.marketplaces.mephisto.market import MephistoMarket
 
     return MephistoMarket(options)
 
@@ -271,7 +271,7 @@ def doors_in_environment(read_variable: Callable[[str, str], str]) -> dict[Sourc
 
 def adopt_launches(store: Store, folder: Path) -> None:
     """Open the doors of launches that were made before stores kept them."""
-    from crowd.rating.doors import doors, open_door
+    from seedvote.crowd.rating.doors import doors, open_door
 
     with store.read() as connection:
         known = doors(connection)
@@ -286,7 +286,7 @@ def adopt_launches(store: Store, folder: Path) -> None:
 
 def refuse_walk_in(store: Store, *, walk_in: bool) -> None:
     """A study that was launched lets in those it was launched for, and nobody who merely knows the address."""
-    from crowd.rating.doors import doors
+    from seedvote.crowd.rating.doors import doors
 
     with store.read() as connection:
         titles = [row.title for row in MARKETPLACES if row.source in doors(connection)]
@@ -299,7 +299,7 @@ def refuse_walk_in(store: Store, *, walk_in: bool) -> None:
 
 def launched_on(store: Store) -> list[Marketplace]:
     """The marketplaces on which a study has a launch."""
-    from crowd.store.launches import launched_sources
+    from seedvote.crowd.store.launches import launched_sources
 
     with store.read() as connection:
         sources = launched_sources(connection)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 CENT = Decimal("0.01")
 MOST = 1e6  # of one payment, as far as this reads amounts at all; nan is not below it either

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from crowd.store.store import sqlite_url
-from dialogue.errors import InputError
+from seedvote.crowd.store.store import sqlite_url
+from seedvote.dialogue.errors import InputError
 
 LOCK_FILE = ".money.lock"
 LOCK_NUMBER = 0x5EED_0F  # in a PostgreSQL database; that of its writers is another

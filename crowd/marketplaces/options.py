@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from crowd.marketplaces.money import money, share
+from seedvote.crowd.marketplaces.money import money, share
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
-from crowd.marketplaces.ledger import ZERO, Purpose
-from crowd.marketplaces.money import money
-from dialogue.errors import InputError
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import cell_text
+from seedvote.crowd.marketplaces.ledger import ZERO, Purpose
+from seedvote.crowd.marketplaces.money import money
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import cell_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,20 +15,29 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from crowd.marketplaces.holding import holds_of
-from crowd.marketplaces.ledger import ZERO, Payout, PayoutLedger, Purpose, State
-from crowd.marketplaces.market import launched_on
-from crowd.marketplaces.money import CENT
-from crowd.marketplaces.pay_terms import PayTerms
-from crowd.marketplaces.settling import Listed, LookUp, MarketVisit, Recorded, Settlement, compare_lists, record, visits
-from crowd.rating.identities import siblings
-from crowd.rating.rules import rules_in_force
-from crowd.store.tables import payments
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.holding import holds_of
+from seedvote.crowd.marketplaces.ledger import ZERO, Payout, PayoutLedger, Purpose, State
+from seedvote.crowd.marketplaces.market import launched_on
+from seedvote.crowd.marketplaces.money import CENT
+from seedvote.crowd.marketplaces.pay_terms import PayTerms
+from seedvote.crowd.marketplaces.settling import (
+    Listed,
+    LookUp,
+    MarketVisit,
+    Recorded,
+    Settlement,
+    compare_lists,
+    record,
+    visits,
+)
+from seedvote.crowd.rating.identities import siblings
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.store.tables import payments
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.market import Market
-    from crowd.store.store import Store
+    from seedvote.crowd.marketplaces.market import Market
+    from seedvote.crowd.store.store import Store
 
 SETTLES: tuple[Purpose, ...] = ("reward", "screen-out", "compensation")  # a visit that had one of these had its pay
 Kept = Mapping[tuple[str, Purpose], State]  # what the ledger says, by submission and purpose

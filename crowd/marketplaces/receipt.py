@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from crowd.marketplaces.ledger import Payout
-from crowd.marketplaces.paying import Bill, Due, Receipt
-from crowd.marketplaces.settling import MarketVisit, Recorded
+from seedvote.crowd.marketplaces.ledger import Payout
+from seedvote.crowd.marketplaces.paying import Bill, Due, Receipt
+from seedvote.crowd.marketplaces.settling import MarketVisit, Recorded
 
 DONE = {"reward": "approved", "answers": "bonus", "screen-out": "partial", "compensation": "partial"}
 STATES = {"refused": "refused", "sent": "on its way"}

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crowd.marketplaces.ledger import ZERO, Payout, PayoutLedger, Purpose
-from crowd.marketplaces.settling import Listed, ListedState, visits
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.ledger import ZERO, Payout, PayoutLedger, Purpose
+from seedvote.crowd.marketplaces.settling import Listed, ListedState, visits
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.market import Market
-    from crowd.store.store import Store
+    from seedvote.crowd.marketplaces.market import Market
+    from seedvote.crowd.store.store import Store
 
 SUBJECT_TO: dict[Purpose, list[ListedState]] = {"return": ["waiting", "open"], "rejection": ["waiting"]}
 DONE: Mapping[Purpose, str] = {"return": "asked", "rejection": "rejected"}

@@ -13,9 +13,9 @@ from html import unescape
 
 import httpx
 
-from crowd.store.identity import self_test_proof
-from crowd.web.entrance import LAST_PAGE, SELF_TEST
-from dialogue.errors import InputError
+from seedvote.crowd.store.identity import self_test_proof
+from seedvote.crowd.web.entrance import LAST_PAGE, SELF_TEST
+from seedvote.dialogue.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from crowd.rating import verifying
-from crowd.rating.rules import StudyRules
-from crowd.store.tables import leases, payments, raters, sittings, votes
-from dialogue.records import Source
+from seedvote.crowd.rating import verifying
+from seedvote.crowd.rating.rules import StudyRules
+from seedvote.crowd.store.tables import leases, payments, raters, sittings, votes
+from seedvote.dialogue.records import Source
 
 # `screened`: the marketplace has paid a fixed amount; the last three end a visit without pay
 ListedState = Literal["open", "waiting", "approved", "screened", "returned", "timed out", "rejected", "other"]

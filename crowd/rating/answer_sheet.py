@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crowd.forms.form import Incomplete, NoAnswer
-from crowd.forms.known import FORMS
-from crowd.forms.responses import order_of
-from crowd.hit.about import as_comment
-from crowd.hit.questions import AskedQuestion
-from dialogue.records import Pair, ResponseSet
-from dialogue.validity import option_order
+from seedvote.crowd.forms.form import Incomplete, NoAnswer
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.forms.responses import order_of
+from seedvote.crowd.hit.about import as_comment
+from seedvote.crowd.hit.questions import AskedQuestion
+from seedvote.dialogue.records import Pair, ResponseSet
+from seedvote.dialogue.validity import option_order
 
 Numbers = Sequence[int]
 Sheet = Mapping[str, Mapping[str, Any]]

@@ -12,19 +12,19 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from crowd.forms.form import decisive
-from crowd.rating import pool, standing
-from crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
-from crowd.rating.assignment import is_eligible
-from crowd.rating.leasing import shown_checks
-from crowd.rating.rules import fits
-from crowd.rating.seating import Moment, Refused, Seat, SeatedRater, WrongKind
-from crowd.store import event_log
-from crowd.store import vote_statements as sql
-from crowd.store.identity import lease_token
-from crowd.store.lease_statements import recount
-from crowd.store.store import fetch, later
-from crowd.store.tables import ASKED_LATER, leases, raters, sittings, votes
+from seedvote.crowd.forms.form import decisive
+from seedvote.crowd.rating import pool, standing
+from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
+from seedvote.crowd.rating.assignment import is_eligible
+from seedvote.crowd.rating.leasing import shown_checks
+from seedvote.crowd.rating.rules import fits
+from seedvote.crowd.rating.seating import Moment, Refused, Seat, SeatedRater, WrongKind
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store import vote_statements as sql
+from seedvote.crowd.store.identity import lease_token
+from seedvote.crowd.store.lease_statements import recount
+from seedvote.crowd.store.store import fetch, later
+from seedvote.crowd.store.tables import ASKED_LATER, leases, raters, sittings, votes
 
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from dialogue.records import RaterStatus
-from dialogue.seeds import child_random
+from seedvote.dialogue.records import RaterStatus
+from seedvote.dialogue.seeds import child_random
 
 PairVerdict = Literal["show", "wait", "finished"]
 LatePolicy = Literal["keep", "count"]

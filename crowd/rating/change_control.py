@@ -15,16 +15,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.hit.hit import CHANGES, HIT_KEYS, PROMISED, Hit, hit_as_kept
-from crowd.rating import standing
-from crowd.rating.deciding import tell
-from crowd.rating.doors import doors
-from crowd.rating.excluding import mark_broken
-from crowd.rating.rules import keep_hit, kept_hit, rules_of
-from crowd.store import event_log
-from crowd.store.store import Store, put, settings
-from crowd.store.tables import leases, pairs, raters, votes
-from dialogue.errors import InputError
+from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, PROMISED, Hit, hit_as_kept
+from seedvote.crowd.rating import standing
+from seedvote.crowd.rating.deciding import tell
+from seedvote.crowd.rating.doors import doors
+from seedvote.crowd.rating.excluding import mark_broken
+from seedvote.crowd.rating.rules import keep_hit, kept_hit, rules_of
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import Store, put, settings
+from seedvote.crowd.store.tables import leases, pairs, raters, votes
+from seedvote.dialogue.errors import InputError
 
 SETTLED = "settled"  # the digest of the pairs file for which everything was last counted
 OLDER = "This study was begun by an older version; raters are now judged by all their checks."

@@ -12,22 +12,22 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.forms.known import FORMS
-from crowd.rating import standing
-from crowd.rating.answer_sheet import is_failed, right_answers
-from crowd.rating.answering import fails
-from crowd.rating.gate import Ruling
-from crowd.rating.identities import siblings
-from crowd.rating.pool import key_in
-from crowd.rating.rules import StudyRules, kept_hit, rules_in_force, turn_revision
-from crowd.rating.standing import Effect
-from crowd.store import event_log
-from crowd.store.identity import invited_id, rater_hash
-from crowd.store.keys import keys_in, restore_invitation, revoke
-from crowd.store.store import Store, settings
-from crowd.store.tables import leases, pairs, raters, votes
-from dialogue.errors import InputError
-from dialogue.records import RaterStatus
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.rating import standing
+from seedvote.crowd.rating.answer_sheet import is_failed, right_answers
+from seedvote.crowd.rating.answering import fails
+from seedvote.crowd.rating.gate import Ruling
+from seedvote.crowd.rating.identities import siblings
+from seedvote.crowd.rating.pool import key_in
+from seedvote.crowd.rating.rules import StudyRules, kept_hit, rules_in_force, turn_revision
+from seedvote.crowd.rating.standing import Effect
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.identity import invited_id, rater_hash
+from seedvote.crowd.store.keys import keys_in, restore_invitation, revoke
+from seedvote.crowd.store.store import Store, settings
+from seedvote.crowd.store.tables import leases, pairs, raters, votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import RaterStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,27 +16,27 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.hit.about import ToldOfRater
-from crowd.hit.hit import Hit
-from crowd.rating import answering, identities, leasing, reserving
-from crowd.rating.answer_sheet import Given
-from crowd.rating.assignment import length_of_sitting
-from crowd.rating.disclosing import KnownRater, known_of
-from crowd.rating.doors import doors
-from crowd.rating.ending import closed_to_newcomers, over_for_all
-from crowd.rating.gate import asked_of, standing
-from crowd.rating.leasing import Step
-from crowd.rating.next_pair import Frontier, version_for
-from crowd.rating.rules import REVISION_NOW, fits, kept_hit, rules_of, source_in, value_in
-from crowd.rating.seating import Moment, NeedsStudy, Refused, Seat, StaleRules, WrongKind, seated_rater
-from crowd.store import event_log
-from crowd.store.identity import further_rater, rater_hash, reading_token, sitting_hash, study_page_token
-from crowd.store.keys import Keys, keys_in
-from crowd.store.lost_turn import LostTurn
-from crowd.store.store import Store, fetch, later, settings
-from crowd.store.tables import ASKED_LATER, payments, raters, sittings, votes
-from crowd.store.vote_statements import FIRST_SOURCE
-from dialogue.records import Source
+from seedvote.crowd.hit.about import ToldOfRater
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating import answering, identities, leasing, reserving
+from seedvote.crowd.rating.answer_sheet import Given
+from seedvote.crowd.rating.assignment import length_of_sitting
+from seedvote.crowd.rating.disclosing import KnownRater, known_of
+from seedvote.crowd.rating.doors import doors
+from seedvote.crowd.rating.ending import closed_to_newcomers, over_for_all
+from seedvote.crowd.rating.gate import asked_of, standing
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.rating.next_pair import Frontier, version_for
+from seedvote.crowd.rating.rules import REVISION_NOW, fits, kept_hit, rules_of, source_in, value_in
+from seedvote.crowd.rating.seating import Moment, NeedsStudy, Refused, Seat, StaleRules, WrongKind, seated_rater
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.identity import further_rater, rater_hash, reading_token, sitting_hash, study_page_token
+from seedvote.crowd.store.keys import Keys, keys_in
+from seedvote.crowd.store.lost_turn import LostTurn
+from seedvote.crowd.store.store import Store, fetch, later, settings
+from seedvote.crowd.store.tables import ASKED_LATER, payments, raters, sittings, votes
+from seedvote.crowd.store.vote_statements import FIRST_SOURCE
+from seedvote.dialogue.records import Source
 
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
 _RATER, _THIS = raters.c.rater == param("rater"), sa.update(raters).where(raters.c.rater == param("this"))

@@ -13,8 +13,8 @@ from decimal import Decimal
 
 import sqlalchemy as sa
 
-from crowd.store.tables import events, leases, payments, payouts, raters, sittings, votes
-from dialogue.records import Source
+from seedvote.crowd.store.tables import events, leases, payments, payouts, raters, sittings, votes
+from seedvote.dialogue.records import Source
 
 LEFT_US = ("sent", "confirmed")  # payouts that were made, as far as is known
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 
-from crowd.store.store import put
-from crowd.store.tables import study_settings
-from dialogue.records import Source
+from seedvote.crowd.store.store import put
+from seedvote.crowd.store.tables import study_settings
+from seedvote.dialogue.records import Source
 
 DOORS = "doors"
 

@@ -12,11 +12,11 @@ from typing import Literal
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.rating.assignment import AssignmentRules, Fewest, verdict
-from crowd.rating.next_pair import NEXT_PAIR
-from crowd.store.lease_statements import due_by
-from crowd.store.store import fetch
-from crowd.store.tables import pairs, study_settings, votes
+from seedvote.crowd.rating.assignment import AssignmentRules, Fewest, verdict
+from seedvote.crowd.rating.next_pair import NEXT_PAIR
+from seedvote.crowd.store.lease_statements import due_by
+from seedvote.crowd.store.store import fetch
+from seedvote.crowd.store.tables import pairs, study_settings, votes
 
 Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "time", "none_left", "no_more"]
 

@@ -15,17 +15,17 @@ from itertools import groupby
 
 import sqlalchemy as sa
 
-from crowd.forms.form import HitForm, decisive
-from crowd.forms.known import FORMS
-from crowd.hit.tables import Exclusion
-from crowd.rating import standing
-from crowd.rating.deciding import tell
-from crowd.rating.gate import at_least
-from crowd.rating.rules import kept_hit, rules_in_force
-from crowd.store import event_log
-from crowd.store.identity import FORGOTTEN, rater_hash
-from crowd.store.store import Store, settings
-from crowd.store.tables import raters, votes
+from seedvote.crowd.forms.form import HitForm, decisive
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.tables import Exclusion
+from seedvote.crowd.rating import standing
+from seedvote.crowd.rating.deciding import tell
+from seedvote.crowd.rating.gate import at_least
+from seedvote.crowd.rating.rules import kept_hit, rules_in_force
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.identity import FORGOTTEN, rater_hash
+from seedvote.crowd.store.store import Store, settings
+from seedvote.crowd.store.tables import raters, votes
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from contextlib import closing
 
 import sqlalchemy as sa
 
-from crowd.rating.identities import siblings
-from crowd.store import event_log
-from crowd.store.identity import FORGOTTEN
-from crowd.store.keys import is_invited, keys_in, revoke
-from crowd.store.lease_statements import release_expired
-from crowd.store.store import Store, settings
-from crowd.store.tables import HOLDS_PLACE, events, holds, leases, payments, payouts, raters, sittings, votes
+from seedvote.crowd.rating.identities import siblings
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.identity import FORGOTTEN
+from seedvote.crowd.store.keys import is_invited, keys_in, revoke
+from seedvote.crowd.store.lease_statements import release_expired
+from seedvote.crowd.store.store import Store, settings
+from seedvote.crowd.store.tables import HOLDS_PLACE, events, holds, leases, payments, payouts, raters, sittings, votes
 
 DAY = 86_400
 KEPT = ("answered", "undone", "blocked", "standing", "admitted", "ruled", "rule", "study")  # what the votes follow from

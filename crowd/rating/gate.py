@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dialogue.records import RaterStatus
+from seedvote.dialogue.records import RaterStatus
 
 Counting = Literal["total", "row"]
 Ruling = Literal["block", "exclude"]

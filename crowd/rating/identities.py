@@ -15,13 +15,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.rating.leasing import left_for
-from crowd.rating.seating import Moment
-from crowd.store import lease_statements as sql
-from crowd.store.identity import lease_token
-from crowd.store.store import fetch, later
-from crowd.store.tables import ASKED_LATER, leases, payments, raters, sittings, votes
-from dialogue.records import Source
+from seedvote.crowd.rating.leasing import left_for
+from seedvote.crowd.rating.seating import Moment
+from seedvote.crowd.store import lease_statements as sql
+from seedvote.crowd.store.identity import lease_token
+from seedvote.crowd.store.store import fetch, later
+from seedvote.crowd.store.tables import ASKED_LATER, leases, payments, raters, sittings, votes
+from seedvote.dialogue.records import Source
 
 # These let a person take part once, so a blocked rater is no way round the gate; elsewhere a new browser would be one.
 ONE_VISIT: tuple[Source, ...] = ("prolific", "panel")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from dialogue.records import Candidate, Pair
+from seedvote.dialogue.records import Candidate, Pair
 
 SHORTEST = 3
 CORPUS = "reference"  # the checkpoint of a response that no model wrote

@@ -13,18 +13,18 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from crowd.rating import reserving
-from crowd.rating.assignment import Fewest, PairVerdict, check_is_due, later_checks, verdict
-from crowd.rating.ending import Ending, ending, outlook
-from crowd.rating.next_pair import NAMED, Offer, next_pair_for, pair_row
-from crowd.rating.seating import Moment, Seat, SeatedRater, left_counts, life_of, seated_from, seated_rater
-from crowd.store import event_log
-from crowd.store import lease_statements as sql
-from crowd.store.identity import lease_token
-from crowd.store.store import Query, fetch, later
-from crowd.store.tables import sittings
-from dialogue.records import Pair, Question, ResponseSet
-from dialogue.seeds import child_seed
+from seedvote.crowd.rating import reserving
+from seedvote.crowd.rating.assignment import Fewest, PairVerdict, check_is_due, later_checks, verdict
+from seedvote.crowd.rating.ending import Ending, ending, outlook
+from seedvote.crowd.rating.next_pair import NAMED, Offer, next_pair_for, pair_row
+from seedvote.crowd.rating.seating import Moment, Seat, SeatedRater, left_counts, life_of, seated_from, seated_rater
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store import lease_statements as sql
+from seedvote.crowd.store.identity import lease_token
+from seedvote.crowd.store.store import Query, fetch, later
+from seedvote.crowd.store.tables import sittings
+from seedvote.dialogue.records import Pair, Question, ResponseSet
+from seedvote.dialogue.seeds import child_seed
 
 Stage = Literal["consent", "about", "instructions", "task", "wait", "paused"] | Ending
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from dialogue.records import Pair
+from seedvote.dialogue.records import Pair
 
 # Bold words, fenced or quoted code, a link, a heading; a lone star or number may be anybody's.
 MARKS = re.compile(r"\*\*\S[^*\n]*\*\*|```|`[^`\n]+`|\[[^\]\n]+\]\(https?://|^#{1,4} \S", re.MULTILINE)

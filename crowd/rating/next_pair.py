@@ -16,9 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.store.lease_statements import IS_LAID, OWN_VERSION, SIDES
-from crowd.store.store import Query, fetch
-from crowd.store.tables import leases, pairs, raters
+from seedvote.crowd.store.lease_statements import IS_LAID, OWN_VERSION, SIDES
+from seedvote.crowd.store.store import Query, fetch
+from seedvote.crowd.store.tables import leases, pairs, raters
 
 FRONT = (-1, 0)  # before every pair
 # Statements are built once, because with SQLAlchemy building one costs more than running it.

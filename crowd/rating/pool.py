@@ -17,16 +17,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.forms.form import FormRow, HitForm
-from crowd.forms.known import FORMS
-from crowd.hit.hit import Hit
-from crowd.rating.answer_sheet import wrong_key
-from crowd.store import event_log
-from crowd.store.store import Store, put, settings
-from crowd.store.tables import leases, pairs
-from dialogue.errors import InputError
-from dialogue.files import digest
-from dialogue.seeds import child_seed
+from seedvote.crowd.forms.form import FormRow, HitForm
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.answer_sheet import wrong_key
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import Store, put, settings
+from seedvote.crowd.store.tables import leases, pairs
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest
+from seedvote.dialogue.seeds import child_seed
 
 TEXTS = "texts"  # the study's setting that holds the form's fingerprint of what is shown
 

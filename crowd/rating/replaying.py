@@ -13,11 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from crowd.forms.form import decisive
-from crowd.rating.assignment import LatePolicy, first_votes, is_eligible
-from crowd.rating.gate import GateRule, Ruling, standing, that_judge
-from crowd.store.event_log import Event
-from dialogue.records import RaterStatus
+from seedvote.crowd.forms.form import decisive
+from seedvote.crowd.rating.assignment import LatePolicy, first_votes, is_eligible
+from seedvote.crowd.rating.gate import GateRule, Ruling, standing, that_judge
+from seedvote.crowd.store.event_log import Event
+from seedvote.dialogue.records import RaterStatus
 
 
 @dataclass(frozen=True, slots=True)

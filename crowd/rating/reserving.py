@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from crowd.rating.seating import Moment, SeatedRater
-from crowd.store import event_log
-from crowd.store import lease_statements as sql
-from crowd.store.identity import lease_token
-from crowd.store.store import fetch, later
+from seedvote.crowd.rating.seating import Moment, SeatedRater
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store import lease_statements as sql
+from seedvote.crowd.store.identity import lease_token
+from seedvote.crowd.store.store import fetch, later
 
 MOST_IDLE = 5  # pairs in hand in idle visits of one worker; a worker may have several tasks open in tabs
 

@@ -14,17 +14,17 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.forms.form import HitForm
-from crowd.forms.known import FORMS
-from crowd.hit.hit import Hit, hit_as_kept, hit_from_kept
-from crowd.rating.assignment import AssignmentRules
-from crowd.rating.gate import GateRule, rule_within
-from crowd.store.lease_statements import REVISION
-from crowd.store.store import Query, fetch, put
-from crowd.store.tables import pairs, study_settings
-from crowd.store.vote_statements import FIRST_SOURCE
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.forms.form import HitForm
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from_kept
+from seedvote.crowd.rating.assignment import AssignmentRules
+from seedvote.crowd.rating.gate import GateRule, rule_within
+from seedvote.crowd.store.lease_statements import REVISION
+from seedvote.crowd.store.store import Query, fetch, put
+from seedvote.crowd.store.tables import pairs, study_settings
+from seedvote.crowd.store.vote_statements import FIRST_SOURCE
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 KEPT = "hit"
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.rating.assignment import Life
-from crowd.rating.next_pair import Frontier
-from crowd.rating.rules import StudyRules
-from crowd.store import lease_statements as sql
-from crowd.store.store import fetch
-from dialogue.records import RaterStatus
+from seedvote.crowd.rating.assignment import Life
+from seedvote.crowd.rating.next_pair import Frontier
+from seedvote.crowd.rating.rules import StudyRules
+from seedvote.crowd.store import lease_statements as sql
+from seedvote.crowd.store.store import fetch
+from seedvote.dialogue.records import RaterStatus
 
 
 class StaleRules(Exception):

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from crowd.rating import standing
-from crowd.rating.identities import siblings
-from crowd.rating.rules import StudyRules
-from crowd.store import event_log
-from crowd.store.store import later
-from crowd.store.tables import leases, payments, raters, votes
+from seedvote.crowd.rating import standing
+from seedvote.crowd.rating.identities import siblings
+from seedvote.crowd.rating.rules import StudyRules
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import later
+from seedvote.crowd.store.tables import leases, payments, raters, votes
 
 SAME_PERSON = "blocked as another rater, whom the marketplace says is the same person"
 

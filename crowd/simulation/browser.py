@@ -13,11 +13,11 @@ from typing import Any, Literal, Protocol, cast
 
 import httpx
 
-from crowd.simulation.filling import COMMENTS, WROTE
-from crowd.simulation.raters import Habits, Reader
-from crowd.simulation.set_readers import SetReader
-from dialogue.errors import InputError
-from dialogue.records import Utterance
+from seedvote.crowd.simulation.filling import COMMENTS, WROTE
+from seedvote.crowd.simulation.raters import Habits, Reader
+from seedvote.crowd.simulation.set_readers import SetReader
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Utterance
 
 VisitEnd = Literal["done", "closed", "no_more", "stopped", "paused", "wait", "left"]
 # A sitting that ended like this is done if anything was done in it; if not, the study is closed to the rater.

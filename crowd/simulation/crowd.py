@@ -17,13 +17,13 @@ from queue import SimpleQueue
 import httpx
 from tqdm import tqdm
 
-from crowd.forms.known import FORMS, FormName
-from crowd.simulation.browser import PageReader, SimulatedVisit, VisitEnd
-from crowd.simulation.question_readers import QuestionReader
-from crowd.simulation.raters import Habits, Reader
-from crowd.simulation.set_readers import SetReader
-from dialogue.errors import InputError
-from dialogue.files import read_records
+from seedvote.crowd.forms.known import FORMS, FormName
+from seedvote.crowd.simulation.browser import PageReader, SimulatedVisit, VisitEnd
+from seedvote.crowd.simulation.question_readers import QuestionReader
+from seedvote.crowd.simulation.raters import Habits, Reader
+from seedvote.crowd.simulation.set_readers import SetReader
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
 
 TIMEOUT = 30.0  # seconds for one reply
 MOST_IDLE = 20  # rounds in a row in which nobody answers and somebody walks away: some always do

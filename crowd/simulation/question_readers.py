@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from crowd.simulation.raters import Habits, page_key
-from dialogue.errors import InputError
-from dialogue.records import Question, Utterance
-from dialogue.seeds import child_random
+from seedvote.crowd.simulation.raters import Habits, page_key
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Question, Utterance
+from seedvote.dialogue.seeds import child_random
 
 ADVANTAGE = 2.0  # of the true option, in units of the noise
 KNOWING = (0.3, 1.7)

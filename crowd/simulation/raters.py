@@ -18,12 +18,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from crowd.forms.pairs import Button
-from crowd.simulation.filling import filled, groups_asked
-from crowd.web.rendering import literal
-from dialogue.errors import InputError
-from dialogue.records import Candidate, Choice, Pair, Utterance
-from dialogue.seeds import child_random
+from seedvote.crowd.forms.pairs import Button
+from seedvote.crowd.simulation.filling import filled, groups_asked
+from seedvote.crowd.web.rendering import literal
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Choice, Pair, Utterance
+from seedvote.dialogue.seeds import child_random
 
 BUTTONS: tuple[Button, ...] = ("left", "right", "tie")
 OTHERWISE = 0.2  # of the further questions about a pair that are answered by chance

@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
-from crowd.simulation.filling import COMMENTS, WROTE, groups_asked
-from crowd.simulation.raters import Habits, page_key, quality
-from dialogue.errors import InputError
-from dialogue.records import ResponseSet, Utterance
-from dialogue.seeds import child_random
+from seedvote.crowd.simulation.filling import COMMENTS, WROTE, groups_asked
+from seedvote.crowd.simulation.raters import Habits, page_key, quality
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import ResponseSet, Utterance
+from seedvote.dialogue.seeds import child_random
 
 STEP = 1.2  # of u, between two points of a scale of five
 INNER, OUTER = 1.0, 9.0  # of u in a check: what is asked for stands out on every scale

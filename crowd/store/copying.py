@@ -14,9 +14,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.store.store import SCHEMA_VERSION, Store, create_tables, open_store, stored_version
-from crowd.store.tables import METADATA
-from dialogue.errors import InputError
+from seedvote.crowd.store.store import SCHEMA_VERSION, Store, create_tables, open_store, stored_version
+from seedvote.crowd.store.tables import METADATA
+from seedvote.dialogue.errors import InputError
 
 ROWS = 2000  # copied at once
 

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from crowd.store.store import Change, later
-from crowd.store.tables import events
+from seedvote.crowd.store.store import Change, later
+from seedvote.crowd.store.tables import events
 
 EventKind = Literal[
     "arrived",

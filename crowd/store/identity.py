@@ -11,7 +11,7 @@ import hmac
 import secrets
 from functools import lru_cache
 
-from dialogue.seeds import child_seed
+from seedvote.dialogue.seeds import child_seed
 
 FORGOTTEN = "forgotten-"  # how the random name begins that stands for somebody who was forgotten
 

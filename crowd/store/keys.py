@@ -14,8 +14,8 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from crowd.store.identity import fresh_key, invited_id, keyed
-from crowd.store.store import Store, put, settings
+from seedvote.crowd.store.identity import fresh_key, invited_id, keyed
+from seedvote.crowd.store.store import Store, put, settings
 
 Rotated = Literal["links", "dashboard", "reading"]
 REVOKED = "revoked"

@@ -14,10 +14,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.store.store import Store
-from crowd.store.tables import launches
-from dialogue.errors import InputError
-from dialogue.files import read_json
+from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.tables import launches
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json
 
 ONCE_FILES = ("mturk", "prolific", "panel")  # the marketplaces whose launches were files
 

@@ -12,9 +12,9 @@ from typing import Any, get_args
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.store import event_log
-from crowd.store.store import Change, Query, fetch, later
-from crowd.store.tables import (
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import Change, Query, fetch, later
+from seedvote.crowd.store.tables import (
     ASKED_LATER,
     HOLDS_PLACE,
     leases,
@@ -25,7 +25,7 @@ from crowd.store.tables import (
     study_settings,
     votes,
 )
-from dialogue.records import Side
+from seedvote.dialogue.records import Side
 
 REVISION = "revision"  # the setting that is turned whenever the rules of the study change
 CLOCKS = 60.0  # seconds by which the clocks of two servers may differ

@@ -7,7 +7,18 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
-from crowd.store.tables import events, holds, launches, leases, pairs, payments, payouts, raters, study_settings, votes
+from seedvote.crowd.store.tables import (
+    events,
+    holds,
+    launches,
+    leases,
+    pairs,
+    payments,
+    payouts,
+    raters,
+    study_settings,
+    votes,
+)
 
 Migration = Callable[[sa.Connection], None]
 

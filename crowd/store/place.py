@@ -13,7 +13,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from crowd.store.store import put, settings
+from seedvote.crowd.store.store import put, settings
 
 PLACE = "place"
 

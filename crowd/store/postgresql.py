@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from psycopg.rows import namedtuple_row
 from sqlalchemy.dialects.postgresql import psycopg as dialects
 
-from crowd.store.lost_turn import LostTurn
+from seedvote.crowd.store.lost_turn import LostTurn
 
 WRITE_LOCK = 0x5EED_0E  # the advisory lock's number in a database: one study a database
 # What the planner may not choose for a server's own statements: each finds few rows by an index, and a plan that reads

@@ -25,12 +25,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
-from crowd.store.clock import QUESTIONS, StoreClock
-from crowd.store.identity import fresh_key, simulated_key
-from crowd.store.migrations import MIGRATIONS
-from crowd.store.sqlite import DIALECT, DirectPipe
-from crowd.store.tables import METADATA, leases, pairs, raters, study_settings
-from dialogue.errors import InputError
+from seedvote.crowd.store.clock import QUESTIONS, StoreClock
+from seedvote.crowd.store.identity import fresh_key, simulated_key
+from seedvote.crowd.store.migrations import MIGRATIONS
+from seedvote.crowd.store.sqlite import DIALECT, DirectPipe
+from seedvote.crowd.store.tables import METADATA, leases, pairs, raters, study_settings
+from seedvote.dialogue.errors import InputError
 
 SCHEMA_VERSION = 11
 # Of a rater's own change that shares the write lock: the rater, then the pair of the lease that is answered.
@@ -198,7 +198,7 @@ def _make_engine(url: str, *, serving: bool) -> sa.Engine:
     except sa.exc.ArgumentError as error:
         raise InputError(f"{url!r} is not a database URL, e.g. postgresql+psycopg://user@host/study.") from error
     if parsed.get_backend_name() == "postgresql":
-        from crowd.store.postgresql import engine_of
+        from seedvote.crowd.store.postgresql import engine_of
 
         return engine_of(parsed, serving=serving)
     if parsed.get_backend_name() != "sqlite":
@@ -273,7 +273,7 @@ def _schema_statements(backend: str) -> tuple[str, ...]:
     if backend == "sqlite":
         dialect = DIALECT
     else:
-        from crowd.store.postgresql import DIALECT as dialect
+        from seedvote.crowd.store.postgresql import DIALECT as dialect
     parts: list[ExecutableDDLElement] = []
     for table in METADATA.sorted_tables:
         parts += [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name)))]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from dialogue.records import Source
+from seedvote.dialogue.records import Source
 
 METADATA = sa.MetaData()
 

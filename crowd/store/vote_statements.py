@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from crowd.store.tables import leases, pairs, payments, raters, sittings, votes
+from seedvote.crowd.store.tables import leases, pairs, payments, raters, sittings, votes
 
 FIRST_SOURCE = sa.select(votes.c.source).order_by(votes.c.vote).limit(sa.literal_column("1"))
 STANDING = (raters.c.status, raters.c.ruling, raters.c.broke, raters.c.asked)  # what a status is made of and changes

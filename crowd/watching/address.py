@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from dialogue.files import atomic
+from seedvote.dialogue.files import atomic
 
 THIS_MACHINE = "127.0.0.1"
 SOMEWHERE = ("192.0.2.1", 9)  # kept for documentation (RFC 5737): nothing is sent, the system only picks a way there

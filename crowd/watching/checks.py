@@ -15,8 +15,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.forms.form import decisive
-from crowd.store.tables import pairs, votes
+from seedvote.crowd.forms.form import decisive
+from seedvote.crowd.store.tables import pairs, votes
 
 SLIPS = 0.03  # of a careful rater, as `crowd plan-checks` assumes them
 DOUBTFUL = 0.001

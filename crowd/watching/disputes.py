@@ -11,7 +11,7 @@ from itertools import groupby
 
 import sqlalchemy as sa
 
-from crowd.store.tables import pairs, votes
+from seedvote.crowd.store.tables import pairs, votes
 
 SHOWN = 10
 

@@ -15,21 +15,21 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from crowd.forms.form import HitForm, decisive
-from crowd.forms.known import FORMS
-from crowd.hit.hit import Hit
-from crowd.store.clock import clocks_that_differ
-from crowd.store.store import settings
-from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, sittings, votes
-from crowd.watching.checks import CheckLine, check_lines
-from crowd.watching.disputes import Dispute, most_disputed
-from crowd.watching.program_trap import says, trapped_raters
-from crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
-from crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
-from crowd.watching.shared_links import SharedLink, shared_links
-from crowd.watching.signals import Signals, rater_signals
-from crowd.watching.spending import Spending, spending_of
-from dialogue.signature import signature
+from seedvote.crowd.forms.form import HitForm, decisive
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.store.clock import clocks_that_differ
+from seedvote.crowd.store.store import settings
+from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, sittings, votes
+from seedvote.crowd.watching.checks import CheckLine, check_lines
+from seedvote.crowd.watching.disputes import Dispute, most_disputed
+from seedvote.crowd.watching.program_trap import says, trapped_raters
+from seedvote.crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
+from seedvote.crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
+from seedvote.crowd.watching.shared_links import SharedLink, shared_links
+from seedvote.crowd.watching.signals import Signals, rater_signals
+from seedvote.crowd.watching.spending import Spending, spending_of
+from seedvote.dialogue.signature import signature
 
 HOUR = 3600.0
 SHORT_SHOWN = 20

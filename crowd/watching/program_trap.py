@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import sqlalchemy as sa
 
-from crowd.store.event_log import read_events
+from seedvote.crowd.store.event_log import read_events
 
 FOLLOWED = "followed the line for programs"
 

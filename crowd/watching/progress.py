@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from crowd.store import event_log
-from crowd.store.store import Store, put, settings
-from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import Store, put, settings
+from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 
 StudyState = Literal["running", "paused", "stopped"]
 

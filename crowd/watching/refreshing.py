@@ -15,8 +15,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from crowd.store.store import Store
-from crowd.store.tables import votes
+from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.tables import votes
 
 LOG = logging.getLogger("crowd")
 EVERY = 30.0  # seconds between two looks

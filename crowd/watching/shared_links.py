@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from crowd.store.event_log import read_events
+from seedvote.crowd.store.event_log import read_events
 
 FEWEST = 3  # answers that differ from the stored one; fewer come from one person with an old tab
 

@@ -16,12 +16,12 @@ from itertools import combinations
 
 import sqlalchemy as sa
 
-from crowd.forms.form import decisive
-from crowd.forms.known import FORMS
-from crowd.store import event_log
-from crowd.store.store import settings
-from crowd.store.tables import pairs, study_settings, votes
-from crowd.watching.machine_score import Behaviour, MachineScore, machine_scores
+from seedvote.crowd.forms.form import decisive
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import settings
+from seedvote.crowd.store.tables import pairs, study_settings, votes
+from seedvote.crowd.watching.machine_score import Behaviour, MachineScore, machine_scores
 
 FEWEST = 20  # judgements below which nothing is said of a rater
 TOGETHER = 10  # pairs that two raters must share to be compared

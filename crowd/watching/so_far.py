@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.files import read_json
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json
 
 FILE = "so_far.json"
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import sqlalchemy as sa
 
-from crowd.store.store import settings
-from crowd.store.tables import payouts
+from seedvote.crowd.store.store import settings
+from seedvote.crowd.store.tables import payouts
 
 
 @dataclass(frozen=True, slots=True)

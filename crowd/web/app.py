@@ -25,22 +25,22 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from crowd.forms.form import NoAnswer
-from crowd.hit.about import LONGEST_COMMENT
-from crowd.hit.hit import Hit
-from crowd.rating.desk import Desk
-from crowd.rating.seating import Refused, WrongKind
-from crowd.store.identity import cookie_key
-from crowd.store.store import open_store
-from crowd.web import dashboard, page, views
-from crowd.web.entrance import Entrance, origin
-from crowd.web.health import Pulse
-from crowd.web.invitations import InvitationEntrance
-from crowd.web.limits import RateLimit
-from crowd.web.metrics import Metrics, metrics_page
-from crowd.web.study_request import StudyRequest, study_request
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.forms.form import NoAnswer
+from seedvote.crowd.hit.about import LONGEST_COMMENT
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.seating import Refused, WrongKind
+from seedvote.crowd.store.identity import cookie_key
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.web import dashboard, page, views
+from seedvote.crowd.web.entrance import Entrance, origin
+from seedvote.crowd.web.health import Pulse
+from seedvote.crowd.web.invitations import InvitationEntrance
+from seedvote.crowd.web.limits import RateLimit
+from seedvote.crowd.web.metrics import Metrics, metrics_page
+from seedvote.crowd.web.study_request import StudyRequest, study_request
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 LOG = logging.getLogger("crowd")
 LARGEST_BODY = 16_384  # bytes of a form without texts

@@ -13,17 +13,17 @@ from typing import Literal, cast
 
 from flask import Response, jsonify, make_response
 
-from crowd.rating.doors import admits
-from crowd.rating.leasing import Step
-from crowd.rating.seating import Refused, WrongKind
-from crowd.store.identity import self_test_proof
-from crowd.store.tables import ASKED_LATER
-from crowd.web import page
-from crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
-from crowd.web.study_request import PageReply, StudyRequest
-from crowd.web.visit import PageVisit
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.rating.doors import admits
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.rating.seating import Refused, WrongKind
+from seedvote.crowd.store.identity import self_test_proof
+from seedvote.crowd.store.tables import ASKED_LATER
+from seedvote.crowd.web import page
+from seedvote.crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
+from seedvote.crowd.web.study_request import PageReply, StudyRequest
+from seedvote.crowd.web.visit import PageVisit
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 
 def arrive(request: StudyRequest) -> PageReply:

@@ -23,19 +23,19 @@ from typing import Any
 from flask import Blueprint, abort, g, redirect, request, send_file, send_from_directory
 from werkzeug import Response
 
-from crowd.hit.hit import Hit
-from crowd.rating.rules import kept_hit
-from crowd.store.event_log import iso
-from crowd.store.identity import keyed
-from crowd.store.store import Store
-from crowd.watching.checks import DOUBTFUL, SLIPS
-from crowd.watching.curves import law_of_ties, polyline, set_size
-from crowd.watching.overview import Overview, RaterLine, overview
-from crowd.watching.progress import StudyState, set_state
-from crowd.watching.refreshing import export_anew
-from crowd.watching.so_far import SoFar, read_so_far
-from crowd.web import page
-from dialogue.wording import as_typed
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.rules import kept_hit
+from seedvote.crowd.store.event_log import iso
+from seedvote.crowd.store.identity import keyed
+from seedvote.crowd.store.store import Store
+from seedvote.crowd.watching.checks import DOUBTFUL, SLIPS
+from seedvote.crowd.watching.curves import law_of_ties, polyline, set_size
+from seedvote.crowd.watching.overview import Overview, RaterLine, overview
+from seedvote.crowd.watching.progress import StudyState, set_state
+from seedvote.crowd.watching.refreshing import export_anew
+from seedvote.crowd.watching.so_far import SoFar, read_so_far
+from seedvote.crowd.web import page
+from seedvote.dialogue.wording import as_typed
 
 COOKIE = "seedvote_study"
 SWITCHES: dict[StudyState, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}

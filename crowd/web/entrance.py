@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, get_args
 from urllib.parse import urlsplit
 
-from crowd.rating.ending import Ending
-from crowd.rating.leasing import Step
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.rating.ending import Ending
+from seedvote.crowd.rating.leasing import Step
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 OVER: tuple[Ending, ...] = get_args(Ending)  # stages after which a rater may go back
 SELF_TEST, LAST_PAGE = "selftest", "last"  # in the query of a launch's test worker: its proof, and which page

@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from crowd.store.clock import TOLERANCE, note_text, own_note, sentence
-from crowd.store.store import Store, put, settings, unset
+from seedvote.crowd.store.clock import TOLERANCE, note_text, own_note, sentence
+from seedvote.crowd.store.store import Store, put, settings, unset
 
 LOG = logging.getLogger("crowd")
 FRESH = 5.0  # seconds for which one answer holds: anybody may ask, and each write waits for the disk

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from crowd.rating.desk import Desk
-from crowd.rating.leasing import Step
-from crowd.store.identity import expiring_proof, invitation_proof, invited_id
-from crowd.web.entrance import Arrival, WayOut
-from dialogue.records import Source
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.store.identity import expiring_proof, invitation_proof, invited_id
+from seedvote.crowd.web.entrance import Arrival, WayOut
+from seedvote.dialogue.records import Source
 
 PARAMETER = "invite"
 

@@ -15,9 +15,9 @@ from functools import cache, lru_cache, partial
 from gettext import GNUTranslations, NullTranslations
 from typing import Any
 
-from crowd.forms.known import FORMS
-from crowd.hit.hit import Hit, usual_hit
-from crowd.hit.languages import CATALOGUES, ENGLISH, TextsIn, texts_by_default
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import Hit, usual_hit
+from seedvote.crowd.hit.languages import CATALOGUES, ENGLISH, TextsIn, texts_by_default
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from crowd.hit.hit import Hit
-from crowd.rating.rules import kept_hit
-from crowd.store.store import Store
-from crowd.store.tables import pairs, votes
-from crowd.watching.progress import progress
-from dialogue.errors import InputError
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.rules import kept_hit
+from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.tables import pairs, votes
+from seedvote.crowd.watching.progress import progress
+from seedvote.dialogue.errors import InputError
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 REPLIES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # seconds

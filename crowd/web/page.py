@@ -18,19 +18,19 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from crowd.forms.form import OnPage
-from crowd.forms.known import FORMS
-from crowd.hit.hit import Hit
-from crowd.hit.languages import ENGLISH
-from crowd.rating.answer_sheet import buttons_of
-from crowd.rating.disclosing import KnownRater
-from crowd.rating.ending import Ending
-from crowd.web import languages
-from crowd.web.rendering import literal, rendered
-from crowd.web.visit import TOKEN
+from seedvote.crowd.forms.form import OnPage
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.hit.languages import ENGLISH
+from seedvote.crowd.rating.answer_sheet import buttons_of
+from seedvote.crowd.rating.disclosing import KnownRater
+from seedvote.crowd.rating.ending import Ending
+from seedvote.crowd.web import languages
+from seedvote.crowd.web.rendering import literal, rendered
+from seedvote.crowd.web.visit import TOKEN
 
 if TYPE_CHECKING:
-    from crowd.web.entrance import WayOut
+    from seedvote.crowd.web.entrance import WayOut
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 STATIC = TEMPLATES / "static"

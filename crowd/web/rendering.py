@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from crowd.hit.hit import Rendering
+from seedvote.crowd.hit.hit import Rendering
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -14,13 +14,13 @@ from typing import Any, NoReturn, cast
 import flask
 from flask import Response, g, redirect, session
 
-from crowd.rating.desk import Desk
-from crowd.rating.leasing import Step
-from crowd.rating.seating import Refused, Seat
-from crowd.web import languages, page
-from crowd.web.entrance import Entrance, WayOut, way_back
-from crowd.web.visit import COOKIE_LIFE, LIFE, TOKEN, PageVisit, visit_of
-from dialogue.records import Source
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.rating.seating import Refused, Seat
+from seedvote.crowd.web import languages, page
+from seedvote.crowd.web.entrance import Entrance, WayOut, way_back
+from seedvote.crowd.web.visit import COOKIE_LIFE, LIFE, TOKEN, PageVisit, visit_of
+from seedvote.dialogue.records import Source
 
 PageReply = str | Response
 

@@ -13,17 +13,17 @@ from urllib.parse import quote
 
 from flask import Blueprint, Response, current_app, jsonify, session
 
-from crowd.forms.form import Incomplete, OnPage
-from crowd.forms.known import FORMS
-from crowd.hit.about import TooLong, told_of_rater
-from crowd.rating.answer_sheet import CHOSEN, Given, read_sheet
-from crowd.rating.answering import Noticed
-from crowd.rating.leasing import ShownPair, Step
-from crowd.rating.seating import Refused
-from crowd.web import arriving, page
-from crowd.web.health import Pulse
-from crowd.web.study_request import PageReply, StudyRequest, study_request
-from dialogue.records import Source
+from seedvote.crowd.forms.form import Incomplete, OnPage
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.about import TooLong, told_of_rater
+from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, read_sheet
+from seedvote.crowd.rating.answering import Noticed
+from seedvote.crowd.rating.leasing import ShownPair, Step
+from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.web import arriving, page
+from seedvote.crowd.web.health import Pulse
+from seedvote.crowd.web.study_request import PageReply, StudyRequest, study_request
+from seedvote.dialogue.records import Source
 
 rater_pages = Blueprint("hit", __name__)
 OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; marketplaces give out theirs

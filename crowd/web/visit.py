@@ -23,9 +23,9 @@ from typing import Any, cast, get_args
 
 from itsdangerous import BadData, URLSafeSerializer
 
-from crowd.rating.seating import Seat
-from crowd.store.identity import seat_proof
-from dialogue.records import Source
+from seedvote.crowd.rating.seating import Seat
+from seedvote.crowd.store.identity import seat_proof
+from seedvote.dialogue.records import Source
 
 TOKEN = "seat"  # its name in addresses and forms
 VERSION = "2"

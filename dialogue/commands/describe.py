@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dialogue.command_line import tell_next
-from dialogue.records import Dialogue
+from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.records import Dialogue
 
 WORD = re.compile(r"[\w:']+|[^\w\s]")
 
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the table or the JSON object."""
-    from dialogue.corpora.reading import read_corpus
-    from dialogue.corpora.splits import SPLITS
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.corpora.splits import SPLITS
 
     corpus = read_corpus(args.path)
     groups = {name: corpus.split(name) for name in SPLITS}
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
 
 def corpus_counts(dialogues: Sequence[Dialogue]) -> dict[str, int]:
     """How many of each; words are counted in lower case, a label counts where it is annotated, even as empty."""
-    from dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import examples
 
     turns = [turn for dialogue in dialogues for turn in dialogue.turns]
     user = [turn for turn in turns if turn.speaker == "user"]

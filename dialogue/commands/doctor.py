@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import tell_next
-from dialogue.doctor import examine
+from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.doctor import examine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

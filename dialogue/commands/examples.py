@@ -9,8 +9,8 @@ import argparse
 import shutil
 from pathlib import Path
 
-from dialogue.command_line import tell_next
-from dialogue.shipped import shipped
+from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.shipped import shipped
 
 FILES = ("votes.csv", "pairs.jsonl", "hit.toml")
 

@@ -8,9 +8,9 @@ import inspect
 import re
 from typing import Literal, get_args, get_origin
 
-from dialogue import cards, records
-from dialogue.command_line import tell_next
-from dialogue.files import FORMATS, singular
+from seedvote.dialogue import cards, records
+from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.files import FORMATS, singular
 
 ABOUT = """# Files of a study
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from dialogue.command_line import tell_next
+from seedvote.dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write it and say where."""
-    from dialogue.corpora.toy.write import write_toy
+    from seedvote.dialogue.corpora.toy.write import write_toy
 
     new = write_toy(args.out, args.dialogues, seed=args.seed, kind=args.kind)
     print(f"{args.dialogues} dialogues {'written to' if new else 'are already in'} {args.out}.")

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle, islice, pairwise
 
-from dialogue.conversations.reading import RatedConversation
-from dialogue.records import Candidate, Pair
-from dialogue.seeds import child_random, child_seed
-from dialogue.validity import written_out
+from seedvote.dialogue.conversations.reading import RatedConversation
+from seedvote.dialogue.records import Candidate, Pair
+from seedvote.dialogue.seeds import child_random, child_seed
+from seedvote.dialogue.validity import written_out
 
 FEWEST_WORDS = 12  # that the judged speaker says: of less nobody could tell that something is wrong
 TRIES = 50

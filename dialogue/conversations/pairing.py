@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 
-from dialogue.conversations.reading import RatedConversation
-from dialogue.errors import InputError
-from dialogue.records import Candidate, Pair, PairKind
-from dialogue.seeds import child_random, child_seed
+from seedvote.dialogue.conversations.reading import RatedConversation
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Pair, PairKind
+from seedvote.dialogue.seeds import child_random, child_seed
 
 WITHIN = "within-system"
 Places = dict[tuple[str, int], RatedConversation]  # (goal, how many of this system on it came before)

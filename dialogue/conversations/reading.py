@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora.plain_text import is_plain_text, read_plain_text
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.sources import File, open_source
-from dialogue.errors import InputError
-from dialogue.records import Candidate, Dialogue, Utterance
-from dialogue.validity import written_out
+from seedvote.dialogue.corpora.plain_text import is_plain_text, read_plain_text
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.sources import File, open_source
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Dialogue, Utterance
+from seedvote.dialogue.validity import written_out
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "system": ("model", "model_name", "model_id"),

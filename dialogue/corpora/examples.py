@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dialogue.records import Dialogue, Turn
+from seedvote.dialogue.records import Dialogue, Turn
 
 
 @dataclass(frozen=True, slots=True)

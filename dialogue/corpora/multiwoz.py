@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora.sources import File, expecting, text_of
-from dialogue.corpora.splits import plain_id, split_of
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
+from seedvote.dialogue.corpora.sources import File, expecting, text_of
+from seedvote.dialogue.corpora.splits import plain_id, split_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
 
 EMPTY = ("", "not mentioned", "none")
 LISTS = {"valid": "valListFile", "test": "testListFile"}

@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialogue.corpora.multiwoz import EMPTY, Acts, acts_of, first_value
-from dialogue.corpora.sources import File, expecting, text_of
-from dialogue.corpora.splits import plain_id, split_of
-from dialogue.records import Dialogue, Turn
+from seedvote.dialogue.corpora.multiwoz import EMPTY, Acts, acts_of, first_value
+from seedvote.dialogue.corpora.sources import File, expecting, text_of
+from seedvote.dialogue.corpora.splits import plain_id, split_of
+from seedvote.dialogue.records import Dialogue, Turn
 
 CAPITALS = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
 

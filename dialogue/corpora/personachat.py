@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dialogue.corpora.sources import File, expecting, text_of
-from dialogue.corpora.splits import split_named, split_of
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
+from seedvote.dialogue.corpora.sources import File, expecting, text_of
+from seedvote.dialogue.corpora.splits import split_named, split_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
 
 PERSONAS = {"your persona: ": "self", "partner's persona: ": "partner"}
 SPEAKERS = ("partner", "self")

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialogue.corpora.sources import File, expecting, text_of
-from dialogue.corpora.splits import plain_id, split_named, split_of
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
+from seedvote.dialogue.corpora.sources import File, expecting, text_of
+from seedvote.dialogue.corpora.splits import plain_id, split_named, split_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
 
 JsonLine = tuple[str, Any]
 NO_BRACKETS = str.maketrans("", "", "[]")

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora import multiwoz, multiwoz22, personachat, plain_text
-from dialogue.corpora.sources import File, open_source
-from dialogue.corpora.splits import SPLITS, names_a_split
-from dialogue.errors import InputError
-from dialogue.records import Dialogue
+from seedvote.dialogue.corpora import multiwoz, multiwoz22, personachat, plain_text
+from seedvote.dialogue.corpora.sources import File, open_source
+from seedvote.dialogue.corpora.splits import SPLITS, names_a_split
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue
 
 KNOWN_FORMS = "MultiWOZ 2.0 to 2.4, dialogues as text (turns, messages, ShareGPT), PersonaChat as ParlAI text or JSON"
 DATABASE = "_db.json"

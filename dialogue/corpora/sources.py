@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 UNPACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".xz": lzma.decompress}
 BROKEN = (OSError, EOFError, RuntimeError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from dialogue.corpora.sources import File
-from dialogue.errors import InputError
+from seedvote.dialogue.corpora.sources import File
+from seedvote.dialogue.errors import InputError
 
 SPLITS = ("train", "valid", "test")
 SPELLINGS = {"train": "train", "valid": "valid", "val": "valid", "dev": "valid", "validation": "valid", "test": "test"}

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.files import atomic, write_json
-from dialogue.records import Dialogue, Turn
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic, write_json
+from seedvote.dialogue.records import Dialogue, Turn
 
 
 def write_multiwoz(folder: Path, dialogues: Sequence[Dialogue], databases: Mapping[str, Any]) -> None:

@@ -12,8 +12,8 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-from dialogue.domains.matching import match_names
-from dialogue.domains.spelling import NO_MATTER, minutes, slot, value
+from seedvote.dialogue.domains.matching import match_names
+from seedvote.dialogue.domains.spelling import NO_MATTER, minutes, slot, value
 
 FUZZY = frozenset({"name", "food", "departure", "destination"})
 UNKNOWN = "?"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from dialogue.records import Turn
+from seedvote.dialogue.records import Turn
 
 # The acts' words for slots -> the word in a placeholder.
 SLOTS = {

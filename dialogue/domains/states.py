@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dialogue.domains.spelling import slot, value
+from seedvote.dialogue.domains.spelling import slot, value
 
 State = Mapping[str, Mapping[str, str]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialogue.records import Dialogue
+from seedvote.dialogue.records import Dialogue
 
 
 def topics(dialogue: Dialogue) -> Sequence[str]:

@@ -26,7 +26,7 @@ from typing import IO, Any
 
 import httpx
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 TRY_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}
 KEPT = "Answers so far are kept; run the same command again to go on."

@@ -17,9 +17,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import BaseContext
 
-from dialogue import stopping
-from dialogue.errors import InputError
-from dialogue.jobs import Job, Outcome, Work, perform
+from seedvote.dialogue import stopping
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.jobs import Job, Outcome, Work, perform
 
 LONGEST_FOLDER = 70  # the path of a socket has 107 characters at most, and Python adds up to 35 to this folder's
 

@@ -12,8 +12,8 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.jobs import Job, Outcome, Place, Work, cores, job_environment
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.jobs import Job, Outcome, Place, Work, cores, job_environment
 
 ENGINES = ("local", "ray", "slurm")
 
@@ -59,15 +59,15 @@ def _spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
         return
     # Only the engine that is asked for is imported: the others bring processes, sockets and pickles into every --help.
     if place.engine == "ray":
-        from dialogue.engines import on_ray
+        from seedvote.dialogue.engines import on_ray
 
         yield from on_ray.run_on_ray(work, jobs, place)
     elif place.engine == "slurm":
-        from dialogue.engines import on_slurm
+        from seedvote.dialogue.engines import on_slurm
 
         yield from on_slurm.run_on_slurm(work, jobs, place)
     else:
-        from dialogue.engines import local
+        from seedvote.dialogue.engines import local
 
         yield from local.run_locally(work, jobs, place.limit or cores())
 

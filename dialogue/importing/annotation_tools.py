@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dialogue.errors import InputError, Unclear
-from dialogue.files import read_json
-from dialogue.importing.answers import flat, picked
-from dialogue.importing.naming import typed_names
-from dialogue.importing.words import is_tie
-from dialogue.tables.table import RawTable, Row, from_rows
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.files import read_json
+from seedvote.dialogue.importing.answers import flat, picked
+from seedvote.dialogue.importing.naming import typed_names
+from seedvote.dialogue.importing.words import is_tie
+from seedvote.dialogue.tables.table import RawTable, Row, from_rows
 
 # Label Studio
 

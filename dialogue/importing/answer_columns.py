@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.answers import answer_cells
-from dialogue.importing.columns import (
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.answers import answer_cells
+from seedvote.dialogue.importing.columns import (
     ANSWER_WORDS,
     ANSWERS,
     BETTER_WORDS,
@@ -24,14 +24,14 @@ from dialogue.importing.columns import (
     text_columns,
     twins,
 )
-from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.order import speaks_of_order
-from dialogue.importing.questions import MOST_QUESTIONS, QUESTIONS
-from dialogue.importing.recognising import refuse_scores_of_sides, unknown_table
-from dialogue.importing.scores_of_sides import ask_about_numbers
-from dialogue.importing.words import FLAGS, NUMBER, is_missing, is_tie, one_name, spoken, winner_named
-from dialogue.judges import is_judge_name
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.importing.naming import IGNORED, typed_names
+from seedvote.dialogue.importing.order import speaks_of_order
+from seedvote.dialogue.importing.questions import MOST_QUESTIONS, QUESTIONS
+from seedvote.dialogue.importing.recognising import refuse_scores_of_sides, unknown_table
+from seedvote.dialogue.importing.scores_of_sides import ask_about_numbers
+from seedvote.dialogue.importing.words import FLAGS, NUMBER, is_missing, is_tie, one_name, spoken, winner_named
+from seedvote.dialogue.judges import is_judge_name
+from seedvote.dialogue.tables.table import RawTable
 
 ChoiceRule = Callable[[str, Any], str | None]  # name and cell of a column -> the answer that it belongs to, if any
 ASKS = {*QUESTIONS, "questions", "instruction", "instructions", "task", "criteria"}  # in the name of a column

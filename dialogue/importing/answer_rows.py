@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.records import Utterance
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import cell_text
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Utterance
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import cell_text
 
 IDS = ("custom_id", "id", "item", "item_id", "pair", "pair_id", "question_id", "example_id")
 PROMPTS = ("context", "user", "prompt", "question", "input", "conversation", "dialogue_history", "history")

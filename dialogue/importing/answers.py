@@ -7,8 +7,8 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.table import RawTable, cell_text
 
 
 def answer_cells(table: RawTable, name: str) -> list[str]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.words import in_english, one_name
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.naming import IGNORED, typed_names
+from seedvote.dialogue.importing.words import in_english, one_name
+from seedvote.dialogue.tables.table import RawTable
 
 Kind = Literal["letters", "places"]
 FIELDS = (

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from dialogue.importing.columns import leaf_name, plain_name
-from dialogue.judges import JUDGE, PEOPLE, folded_name, is_judge_name
-from dialogue.records import Source
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.importing.columns import leaf_name, plain_name
+from seedvote.dialogue.judges import JUDGE, PEOPLE, folded_name, is_judge_name
+from seedvote.dialogue.records import Source
+from seedvote.dialogue.tables.table import RawTable
 
 MOST_SOURCES, ITEM_SOURCE = 20, "source of the item"  # more of them are no sources of answers
 SOURCE = "source, as other columns say it"  # a column that is added

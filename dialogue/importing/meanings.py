@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import Roles, are_aligned, plain_name
-from dialogue.importing.naming import IGNORED, quoted_name, said_no_vote, typed_names
-from dialogue.importing.words import (
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.columns import Roles, are_aligned, plain_name
+from seedvote.dialogue.importing.naming import IGNORED, quoted_name, said_no_vote, typed_names
+from seedvote.dialogue.importing.words import (
     FLAGS,
     NUMBER,
     Meaning,
@@ -27,7 +27,7 @@ from dialogue.importing.words import (
     spoken,
     winner_named,
 )
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.tables.table import RawTable
 
 TIED = 2
 SKIPPED = re.compile(

@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import cell_text
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import cell_text
 
 IGNORED = "-"  # as the name of a column: there is none
 PART = re.compile(r"""\s*([^=,"']*?)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^,]*?))\s*(?:,|$)""")

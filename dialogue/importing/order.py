@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import (
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.columns import (
     ANSWER_WORDS,
     ANSWERS,
     LIKELY,
@@ -24,10 +24,10 @@ from dialogue.importing.columns import (
     name_words,
     plain_name,
 )
-from dialogue.importing.meanings import Rows, same_text
-from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.words import one_name, spoken
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.importing.meanings import Rows, same_text
+from seedvote.dialogue.importing.naming import IGNORED, typed_names
+from seedvote.dialogue.importing.words import one_name, spoken
+from seedvote.dialogue.tables.table import RawTable
 
 Sides = list[int | None]  # 0 or 1 for every row: the response that stood on the left; None where nothing says it
 SHOWN_FIRST = {"left_side", "on_left", "shown_first", "first_shown", "shown_left", "left_response", "left_is", "first",

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.importing.columns import plain_name
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.columns import plain_name
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import RawTable, cell_text
 
 IDS = ("rater", "participant_id", "prolific_pid", "prolific_id", "worker_id", "workerid", "rater_id", "user_id",
        "annotator", "annotator_id", "response_id", "responseid", "id")  # fmt: skip

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.importing.words import NUMBER, is_missing
-from dialogue.tables.nesting import flat_table
-from dialogue.tables.table import RawTable, cell_text, from_rows
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.words import NUMBER, is_missing
+from seedvote.dialogue.tables.nesting import flat_table
+from seedvote.dialogue.tables.table import RawTable, cell_text, from_rows
 
 # Battles, as Chatbot Arena and its followers publish them: `model_a`, `model_b` and who won, in a column or in three
 

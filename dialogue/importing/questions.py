@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.naming import IGNORED
-from dialogue.importing.reading import Stated
-from dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.naming import IGNORED
+from seedvote.dialogue.importing.reading import Stated
+from seedvote.dialogue.tables.table import RawTable, cell_text
 
 QUESTIONS = ("question", "criterion", "dimension", "aspect", "attribute", "quality", "metric")
 MOST_QUESTIONS = 20  # a column with more values holds something else, e.g. what people asked a system

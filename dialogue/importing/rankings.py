@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import (
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.columns import (
     ANSWER_WORDS,
     LIKELY,
     SYSTEM_WORDS,
@@ -26,10 +26,10 @@ from dialogue.importing.columns import (
     system_columns,
     twins,
 )
-from dialogue.importing.judged import with_source
-from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.words import NUMBER, is_missing
-from dialogue.tables.table import RawTable, cell_text, from_rows
+from seedvote.dialogue.importing.judged import with_source
+from seedvote.dialogue.importing.naming import IGNORED, typed_names
+from seedvote.dialogue.importing.words import NUMBER, is_missing
+from seedvote.dialogue.tables.table import RawTable, cell_text, from_rows
 
 RANK = re.compile(r"^rank[_ .](.+)$|^(.+?)(?:[_ .]|(?<=\d))rank$", re.IGNORECASE)
 OPTION = re.compile(r"^(?:option|choice|candidate|item|system|model)[_ ]?(?:\d+|[a-h])$", re.IGNORECASE)

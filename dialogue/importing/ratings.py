@@ -10,19 +10,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import LIKELY, commonest, leaf_name, plain_name, refuse_twins
-from dialogue.importing.judged import with_source
-from dialogue.importing.naming import IGNORED, no_votes
-from dialogue.importing.questions import of_one_question
-from dialogue.importing.reading import Stated
-from dialogue.importing.recognising import SCORES, SYSTEMS
-from dialogue.importing.scores_of_sides import SIDES, one_row_a_system, with_systems_of_places
-from dialogue.importing.wide import melted
-from dialogue.importing.words import one_name
-from dialogue.judges import JUDGE, door_of, find_judges, folded_name, is_judge_name, judges_rating
-from dialogue.tables.nesting import flat_table
-from dialogue.tables.table import RawTable, cell_text, from_rows
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.columns import LIKELY, commonest, leaf_name, plain_name, refuse_twins
+from seedvote.dialogue.importing.judged import with_source
+from seedvote.dialogue.importing.naming import IGNORED, no_votes
+from seedvote.dialogue.importing.questions import of_one_question
+from seedvote.dialogue.importing.reading import Stated
+from seedvote.dialogue.importing.recognising import SCORES, SYSTEMS
+from seedvote.dialogue.importing.scores_of_sides import SIDES, one_row_a_system, with_systems_of_places
+from seedvote.dialogue.importing.wide import melted
+from seedvote.dialogue.importing.words import one_name
+from seedvote.dialogue.judges import JUDGE, door_of, find_judges, folded_name, is_judge_name, judges_rating
+from seedvote.dialogue.tables.nesting import flat_table
+from seedvote.dialogue.tables.table import RawTable, cell_text, from_rows
 
 NOT_GIVEN = {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "missing", "-"}  # as a score, in any case
 KNOWN: Mapping[str, tuple[str, ...]] = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dialogue.importing.naming import meanings, parse_names, typed_names
+from seedvote.dialogue.importing.naming import meanings, parse_names, typed_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import plain_name
-from dialogue.importing.naming import IGNORED
-from dialogue.importing.scores_of_sides import one_row_a_system, ways_to_score, ways_to_score_rows
-from dialogue.importing.tools import TOOLS
-from dialogue.importing.words import spoken
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.columns import plain_name
+from seedvote.dialogue.importing.naming import IGNORED
+from seedvote.dialogue.importing.scores_of_sides import one_row_a_system, ways_to_score, ways_to_score_rows
+from seedvote.dialogue.importing.tools import TOOLS
+from seedvote.dialogue.importing.words import spoken
+from seedvote.dialogue.tables.table import RawTable
 
 SCORES = ("score", "rating", "likert", "stars", "grade", "points")
 SYSTEMS = ("system", "model", "bot", "assistant", "agent")

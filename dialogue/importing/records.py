@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dialogue.errors import InputError
-from dialogue.importing.meanings import same_text
-from dialogue.importing.votes import Judgements
-from dialogue.judges import JUDGE, door_of, is_judge_name, refusal, whose
-from dialogue.records import Candidate, Choice, Pair, Side, Vote
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.meanings import same_text
+from seedvote.dialogue.importing.votes import Judgements
+from seedvote.dialogue.judges import JUDGE, door_of, is_judge_name, refusal, whose
+from seedvote.dialogue.records import Candidate, Choice, Pair, Side, Vote
 
 
 @dataclass(frozen=True, slots=True)

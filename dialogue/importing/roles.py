@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.answer_columns import (
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.answer_columns import (
     RULE_OF_TOOL,
     WON_EVERY_ROW,
     add_answers,
@@ -14,8 +14,8 @@ from dialogue.importing.answer_columns import (
     refuse_turned_question,
     refuse_unread,
 )
-from dialogue.importing.answers import answer_cells
-from dialogue.importing.columns import (
+from seedvote.dialogue.importing.answers import answer_cells
+from seedvote.dialogue.importing.columns import (
     ANSWER_WORDS,
     FIELDS,
     LIKELY,
@@ -36,15 +36,15 @@ from dialogue.importing.columns import (
     text_columns,
     unnamed_systems,
 )
-from dialogue.importing.judged import with_source
-from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.order import left_column, lone_side, order_suspects
-from dialogue.importing.questions import of_one_question
-from dialogue.importing.reading import Stated
-from dialogue.importing.scores_of_sides import BY_SCORE, with_answers_by_score
-from dialogue.importing.tools import Tool
-from dialogue.importing.words import is_tie, one_name
-from dialogue.tables.table import RawTable, from_rows
+from seedvote.dialogue.importing.judged import with_source
+from seedvote.dialogue.importing.naming import IGNORED, typed_names
+from seedvote.dialogue.importing.order import left_column, lone_side, order_suspects
+from seedvote.dialogue.importing.questions import of_one_question
+from seedvote.dialogue.importing.reading import Stated
+from seedvote.dialogue.importing.scores_of_sides import BY_SCORE, with_answers_by_score
+from seedvote.dialogue.importing.tools import Tool
+from seedvote.dialogue.importing.words import is_tie, one_name
+from seedvote.dialogue.tables.table import RawTable, from_rows
 
 ORDER_FIELDS = ("right", "swapped")  # stated alone: a column of that name may mean something else
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dialogue.errors import InputError
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import RawTable, cell_text
 
 LETTERS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
 CLUSTERS = (
@@ -204,7 +204,7 @@ def _unzipped(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
     member = archive.getinfo(name)
     if member.compress_type != ZSTANDARD:
         return archive.read(member)
-    from dialogue.tables.frames import unpack_zstandard
+    from seedvote.dialogue.tables.frames import unpack_zstandard
 
     with path.open("rb") as handle:
         handle.seek(member.header_offset)

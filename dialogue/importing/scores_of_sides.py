@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import (
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.columns import (
     BETTER_WORDS,
     LIKELY,
     NEGATIVE,
@@ -25,9 +25,9 @@ from dialogue.importing.columns import (
     system_columns,
     twins,
 )
-from dialogue.importing.naming import typed_names
-from dialogue.importing.words import NUMBER, is_missing, spoken
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.importing.naming import typed_names
+from seedvote.dialogue.importing.words import NUMBER, is_missing, spoken
+from seedvote.dialogue.tables.table import RawTable
 
 SIDES = ("system_a", "system_b")
 SCORE_WORDS = {"score", "scores", "rating", "stars", "grade", "points", "likert", "quality", "rank"}

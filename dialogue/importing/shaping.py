@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import (
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.columns import (
     BETTER_WORDS,
     LIKELY,
     NEGATIVE,
@@ -18,17 +18,17 @@ from dialogue.importing.columns import (
     system_columns,
     twins,
 )
-from dialogue.importing.naming import IGNORED, typed_names
-from dialogue.importing.order import speaks_of_order
-from dialogue.importing.rankings import taken_apart
-from dialogue.importing.reading import Stated
-from dialogue.importing.recognising import recognised, tools_known
-from dialogue.importing.scores_of_sides import LONE_RESPONSE, SCORES_OF_PAIR, in_pairs
-from dialogue.importing.tools import TOOLS
-from dialogue.importing.wide import melted
-from dialogue.importing.words import spoken
-from dialogue.tables.nesting import exploded, flat_table
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.importing.naming import IGNORED, typed_names
+from seedvote.dialogue.importing.order import speaks_of_order
+from seedvote.dialogue.importing.rankings import taken_apart
+from seedvote.dialogue.importing.reading import Stated
+from seedvote.dialogue.importing.recognising import recognised, tools_known
+from seedvote.dialogue.importing.scores_of_sides import LONE_RESPONSE, SCORES_OF_PAIR, in_pairs
+from seedvote.dialogue.importing.tools import TOOLS
+from seedvote.dialogue.importing.wide import melted
+from seedvote.dialogue.importing.words import spoken
+from seedvote.dialogue.tables.nesting import exploded, flat_table
+from seedvote.dialogue.tables.table import RawTable
 
 SEVERAL = "|"  # between the columns of several raters, or of ranks: choice=ann|bob
 OF_RATER = re.compile(r"^(rater|annotator|judge|worker|coder|labell?er|evaluator|person|expert|assessor)(_\w+|\d+)?$")

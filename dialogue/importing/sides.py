@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.columns import LeftColumn, TwoColumns, are_aligned, plain_name
-from dialogue.importing.meanings import (
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.columns import LeftColumn, TwoColumns, are_aligned, plain_name
+from seedvote.dialogue.importing.meanings import (
     TIED,
     Alternative,
     Rows,
@@ -25,10 +25,10 @@ from dialogue.importing.meanings import (
     tell_readings,
     word_meanings,
 )
-from dialogue.importing.naming import typed_names
-from dialogue.importing.order import in_fixed_order, left_of, readings_of, with_texts_shown_first
-from dialogue.importing.reading import Stated
-from dialogue.importing.words import Meaning, spoken
+from seedvote.dialogue.importing.naming import typed_names
+from seedvote.dialogue.importing.order import in_fixed_order, left_of, readings_of, with_texts_shown_first
+from seedvote.dialogue.importing.reading import Stated
+from seedvote.dialogue.importing.words import Meaning, spoken
 
 
 @dataclass(frozen=True, eq=False)

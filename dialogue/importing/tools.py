@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dialogue.importing import annotation_tools, published
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.importing import annotation_tools, published
+from seedvote.dialogue.tables.table import RawTable
 
 Reshape = Callable[[RawTable, Mapping[str, str]], RawTable]
 

@@ -13,26 +13,26 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.answers import answer_cells
-from dialogue.importing.columns import (
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.answers import answer_cells
+from seedvote.dialogue.importing.columns import (
     ANSWERS,
     Roles,
     TwoColumns,
     commonest,
     plain_name,
 )  # fmt: skip
-from dialogue.importing.meanings import TIED, Rows
-from dialogue.importing.naming import IGNORED, joined_options
-from dialogue.importing.reading import Reading, Stated
-from dialogue.importing.roles import WINNER_AND_LOSER, with_roles
-from dialogue.importing.shaping import shaped
-from dialogue.importing.sides import RowWinners, decide_sides, refuse_swapped_texts
-from dialogue.importing.tools import TOOLS, Tool
-from dialogue.importing.words import Kind, Meaning, is_tie, one_name, spoken
-from dialogue.judges import refuse_verdicts
-from dialogue.records import Choice, Side
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.importing.meanings import TIED, Rows
+from seedvote.dialogue.importing.naming import IGNORED, joined_options
+from seedvote.dialogue.importing.reading import Reading, Stated
+from seedvote.dialogue.importing.roles import WINNER_AND_LOSER, with_roles
+from seedvote.dialogue.importing.shaping import shaped
+from seedvote.dialogue.importing.sides import RowWinners, decide_sides, refuse_swapped_texts
+from seedvote.dialogue.importing.tools import TOOLS, Tool
+from seedvote.dialogue.importing.words import Kind, Meaning, is_tie, one_name, spoken
+from seedvote.dialogue.judges import refuse_verdicts
+from seedvote.dialogue.records import Choice, Side
+from seedvote.dialogue.tables.table import RawTable
 
 OWN = {"pair", "rater", "choice", "round", "left"}  # columns of our own votes, whose letters are responses
 NO_ANSWERS = ("rejected", "discarded", "draft", "cancelled", "canceled", "skipped")  # states in which an answer is none

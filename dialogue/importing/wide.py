@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.importing.columns import plain_name
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import RawTable, cell_text, from_rows
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.columns import plain_name
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import RawTable, cell_text, from_rows
 
 KEY = ("column", "pair")  # what a key must have; the rest goes to every vote of the column
 RATERS = ("prolific_pid", "prolific_id", "participant_id", "worker_id", "workerid", "rater", "response_id",

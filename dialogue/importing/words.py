@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from dialogue.judges import folded_name
+from seedvote.dialogue.judges import folded_name
 
 Kind = Literal["letter", "response", "place", "tie", "system", "text", "none", "blank"]
 

@@ -19,12 +19,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from dialogue.errors import InputError
-from dialogue.tables.decoding import MARKS, unmarked_utf16
-from dialogue.tables.delimited import STATED, delimiter_of, table_with_header
-from dialogue.tables.json_rows import check_version, object_of_line
-from dialogue.tables.reading import is_json, kind_of, read_table
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.decoding import MARKS, unmarked_utf16
+from seedvote.dialogue.tables.delimited import STATED, delimiter_of, table_with_header
+from seedvote.dialogue.tables.json_rows import check_version, object_of_line
+from seedvote.dialogue.tables.reading import is_json, kind_of, read_table
+from seedvote.dialogue.tables.table import RawTable
 
 ROWS = 1 << 14  # of one part
 HEAD = 1 << 20  # signs that show the dialect of a file
@@ -52,7 +52,7 @@ def _batches(path: Path, wanted: Sequence[str] | None) -> Iterator[RawTable]:
     with path.open("rb") as handle:
         kind = kind_of(path, handle.read(8))
     if kind == "parquet":
-        from dialogue.tables.frames import parquet_batches
+        from seedvote.dialogue.tables.frames import parquet_batches
 
         yield from parquet_batches(path, ROWS, wanted)
     elif kind or (encoding := _encoding(path)) is None:

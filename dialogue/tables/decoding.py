@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

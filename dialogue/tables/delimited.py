@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.table import RawTable
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 LOOKED_AT = 50  # records that say which delimiter a file has

@@ -8,9 +8,9 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogue.errors import InputError
-from dialogue.tables.delimited import distinct
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.delimited import distinct
+from seedvote.dialogue.tables.table import RawTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame

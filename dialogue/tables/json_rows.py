@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.files import FORMAT_VERSION
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import FORMAT_VERSION
+from seedvote.dialogue.tables.table import RawTable
 
 
 def read_json_rows(path: Path, text: str, notes: Sequence[str]) -> RawTable:

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.tables.table import RawTable, from_rows
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.table import RawTable, from_rows
 
 LONGEST = 4  # a longer list is no set of sides; it stays as it is, or is exploded
 DEEPEST = 6

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.tables.decoding import ZIP, decoded, unpacked
-from dialogue.tables.delimited import read_delimited
-from dialogue.tables.json_rows import read_json_rows
-from dialogue.tables.table import RawTable
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables.decoding import ZIP, decoded, unpacked
+from seedvote.dialogue.tables.delimited import read_delimited
+from seedvote.dialogue.tables.json_rows import read_json_rows
+from seedvote.dialogue.tables.table import RawTable
 
 MAGIC = (
     (b"PAR1", "parquet"),
@@ -29,7 +29,7 @@ def read_table(path: Path) -> RawTable:
     if raw.startswith(OLD_EXCEL):
         raise InputError(f"{path} is a workbook of Excel before 2007, or is locked. Save it as .xlsx or as CSV.")
     if (kind := kind_of(path, raw)) is not None:
-        from dialogue.tables.frames import READERS
+        from seedvote.dialogue.tables.frames import READERS
 
         return READERS[kind](path, raw)
     text, notes = decoded(path, raw)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.records import Question
-from dialogue.signature import signature
-from evaluators.choosing.describing import dialogue_codes
-from evaluators.choosing.lexical import lexical_scores
-from evaluators.choosing.ranks import Chooser
-from evaluators.choosing.recall import Ties, by_chance, recall_table
-from evaluators.detection.rates import Measured, share_told
+from seedvote.dialogue.records import Question
+from seedvote.dialogue.signature import signature
+from seedvote.evaluators.choosing.describing import dialogue_codes
+from seedvote.evaluators.choosing.lexical import lexical_scores
+from seedvote.evaluators.choosing.ranks import Chooser
+from seedvote.evaluators.choosing.recall import Ties, by_chance, recall_table
+from seedvote.evaluators.detection.rates import Measured, share_told
 
 Floats = NDArray[np.float64]
 TASKS = ("R@1", "R@2", "MRR")

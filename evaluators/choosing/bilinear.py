@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.seeds import child_seed
-from evaluators.choosing.states import EncoderStates, PairStates
+from seedvote.dialogue.seeds import child_seed
+from seedvote.evaluators.choosing.states import EncoderStates, PairStates
 
 Floats = NDArray[np.float64]
 BATCH = 64

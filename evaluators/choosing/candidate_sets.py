@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.files import FORMATS
-from dialogue.records import Option, Question, Utterance
-from dialogue.tables.decoding import decoded, unpacked
-from dialogue.tables.delimited import read_delimited
-from dialogue.tables.table import RawTable, cell_text
-from dialogue.tokens import normalize
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import FORMATS
+from seedvote.dialogue.records import Option, Question, Utterance
+from seedvote.dialogue.tables.decoding import decoded, unpacked
+from seedvote.dialogue.tables.delimited import read_delimited
+from seedvote.dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.tokens import normalize
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SPOKEN = re.compile(r"(?<!\S)([mf]) ?: ", re.I)  # MuTual's speakers; some editions write them large

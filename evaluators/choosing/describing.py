@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialogue.records import Question
-from evaluators.choosing.drawing import DrawingCount, DrawingRules
-from evaluators.choosing.lexical import lexical_scores, words_of
-from evaluators.choosing.recall import Ties, by_chance, recall_table
-from evaluators.detection.rates import Measured, share_told
+from seedvote.dialogue.records import Question
+from seedvote.evaluators.choosing.drawing import DrawingCount, DrawingRules
+from seedvote.evaluators.choosing.lexical import lexical_scores, words_of
+from seedvote.evaluators.choosing.recall import Ties, by_chance, recall_table
+from seedvote.evaluators.detection.rates import Measured, share_told
 
 NAMES = {"tfidf": "TF-IDF", "overlap": "most shared words", "shortest": "the shortest", "longest": "the longest"}
 SIMPLE_NAMES = {**NAMES, "dual_encoder": "dual encoder"}

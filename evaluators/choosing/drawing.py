@@ -17,12 +17,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dialogue.corpora.examples import Example
-from dialogue.errors import InputError
-from dialogue.records import Option, Question, Utterance
-from dialogue.seeds import child_random
-from dialogue.tokens import normalize, tokenize
-from evaluators.choosing.lexical import tfidf_rows, words_of
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Option, Question, Utterance
+from seedvote.dialogue.seeds import child_random
+from seedvote.dialogue.tokens import normalize, tokenize
+from seedvote.evaluators.choosing.lexical import tfidf_rows, words_of
 
 False_ = Literal["uniform", "same-turn", "hard"]
 Law = Literal["lowe2015", "all"]

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from dialogue.adam import Adam
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import Corpus
-from dialogue.errors import InputError
-from dialogue.records import Question
-from dialogue.seeds import child_seed
-from dialogue.tokens import tokenize
-from evaluators.detection.network import one_thread
+from seedvote.dialogue.adam import Adam
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Question
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.tokens import tokenize
+from seedvote.evaluators.detection.network import one_thread
 
 PAD, UNK, EOU = range(3)
 MARKS = 3

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
-from dialogue.files import atomic, clear_halves
-from dialogue.jobs import content_key
-from dialogue.records import Question
-from evaluators.choosing.bilinear import RECIPE, head_scores
-from evaluators.choosing.ranks import Chooser
-from evaluators.choosing.states import EncoderStates, read_question_states, state_files
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic, clear_halves
+from seedvote.dialogue.jobs import content_key
+from seedvote.dialogue.records import Question
+from seedvote.evaluators.choosing.bilinear import RECIPE, head_scores
+from seedvote.evaluators.choosing.ranks import Chooser
+from seedvote.evaluators.choosing.states import EncoderStates, read_question_states, state_files
 
 Floats = NDArray[np.float64]
 ENCODER = "encoder"  # the rule's name in tables
@@ -63,7 +63,7 @@ def dual_encoder_choosers(
     study: Path, corpus: Path, questions: Sequence[Question], texts: str, seeds: Sequence[int], *, paper: bool
 ) -> list[Chooser]:
     """A dual encoder trained from scratch under each seed: a line to hold models against, not one of them."""
-    from evaluators.choosing.dual_encoder import PAPER, SMALL, dual_material, train_and_score
+    from seedvote.evaluators.choosing.dual_encoder import PAPER, SMALL, dual_material, train_and_score
 
     how = PAPER if paper else SMALL
     material = dual_material(read_corpus(corpus), questions, how)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dialogue.records import Question
+from seedvote.dialogue.records import Question
 
 Floats = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dialogue.errors import InputError
-from dialogue.questions import check_texts, read_texts_hash
-from dialogue.records import Question
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.questions import check_texts, read_texts_hash
+from seedvote.dialogue.records import Question
 
 Floats = NDArray[np.float64]
 NEEDED = ("question", "option", "model", "seed", "checkpoint", "logprob", "tokens", "logprob_alone")

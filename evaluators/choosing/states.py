@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.errors import InputError
-from dialogue.files import from_json, read_json
-from dialogue.questions import check_texts
-from dialogue.records import Question, States
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import from_json, read_json
+from seedvote.dialogue.questions import check_texts
+from seedvote.dialogue.records import Question, States
 
 Floats = NDArray[np.float64]
 FOLDER = "question_states"  # QUESTION_STATES of generation/question_rows.py: tests/house/test_twins.py

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.cards import Card, TaskCard, metadata
-from dialogue.files import atomic
-from dialogue.records import Question
-from evaluators.choosing.answer import TASKS, ChooserGot, ChoosingAnswer
+from seedvote.dialogue.cards import Card, TaskCard, metadata
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.records import Question
+from seedvote.evaluators.choosing.answer import TASKS, ChooserGot, ChoosingAnswer
 
 ROWS = pa.schema(
     [

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from math import isnan
 from typing import Any
 
-from evaluators.choosing.answer import TASKS, ChoosingAnswer, Chosen
-from evaluators.choosing.describing import SIMPLE_NAMES
-from evaluators.detection.rates import Measured
+from seedvote.evaluators.choosing.answer import TASKS, ChoosingAnswer, Chosen
+from seedvote.evaluators.choosing.describing import SIMPLE_NAMES
+from seedvote.evaluators.detection.rates import Measured
 
 
 def choosing_table(answer: ChoosingAnswer, task: str) -> str:

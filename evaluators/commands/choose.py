@@ -14,12 +14,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from dialogue.records import Question
-    from evaluators.choosing.ranks import Chooser
+    from seedvote.dialogue.records import Question
+    from seedvote.evaluators.choosing.ranks import Chooser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,12 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Let everybody answer, write the score table, print."""
-    from dialogue.files import write_json
-    from dialogue.questions import read_questions, texts_hash
-    from evaluators.choosing.answer import choosing
-    from evaluators.choosing.ranks import Ranks, read_ranks
-    from evaluators.choosing.table import write_choosing_scores
-    from evaluators.choosing.text import choosing_document, choosing_notes, choosing_table
+    from seedvote.dialogue.files import write_json
+    from seedvote.dialogue.questions import read_questions, texts_hash
+    from seedvote.evaluators.choosing.answer import choosing
+    from seedvote.evaluators.choosing.ranks import Ranks, read_ranks
+    from seedvote.evaluators.choosing.table import write_choosing_scores
+    from seedvote.evaluators.choosing.text import choosing_document, choosing_notes, choosing_table
 
     questions = read_questions(args.study / "questions.jsonl")
     texts = texts_hash(questions)
@@ -87,8 +87,8 @@ def run(args: argparse.Namespace) -> None:
 def _heads(args: argparse.Namespace, questions: list[Question], texts: str) -> list[Chooser]:
     from tqdm import tqdm
 
-    from evaluators.choosing.learnt import encoder_choosers
-    from evaluators.choosing.states import state_files
+    from seedvote.evaluators.choosing.learnt import encoder_choosers
+    from seedvote.evaluators.choosing.states import state_files
 
     heads = _seeds(args.heads, "--heads")
     files = state_files(args.study)
@@ -99,14 +99,14 @@ def _heads(args: argparse.Namespace, questions: list[Question], texts: str) -> l
 def _dual_encoders(args: argparse.Namespace, questions: list[Question], texts: str) -> list[Chooser]:
     if not args.dual_encoder:
         return []
-    from evaluators.choosing.learnt import dual_encoder_choosers
+    from seedvote.evaluators.choosing.learnt import dual_encoder_choosers
 
     corpus, seeds = args.corpus or args.study / "corpus", _seeds(args.dual_encoder, "--dual-encoder")
     return dual_encoder_choosers(args.study, corpus, questions, texts, seeds, paper=args.paper)
 
 
 def _seeds(text: str, option: str) -> list[int]:
-    from dialogue.seeds import parse_seeds
+    from seedvote.dialogue.seeds import parse_seeds
 
     try:
         return parse_seeds(text)

@@ -12,10 +12,10 @@ import argparse
 import json
 from pathlib import Path
 
-from dialogue import jobs
-from dialogue.command_line import refuse_below, tell_next
-from dialogue.engines import running
-from dialogue.errors import InputError
+from seedvote.dialogue import jobs
+from seedvote.dialogue.command_line import refuse_below, tell_next
+from seedvote.dialogue.engines import running
+from seedvote.dialogue.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,19 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Train what is not there yet, then tell."""
-    from evaluators.detection.answer import detection
-    from evaluators.detection.figures import write_detection_figure
-    from evaluators.detection.material import QUARTERS, read_detection
-    from evaluators.detection.table import write_detection_scores
-    from evaluators.detection.text import (
+    from seedvote.evaluators.detection.answer import detection
+    from seedvote.evaluators.detection.figures import write_detection_figure
+    from seedvote.evaluators.detection.material import QUARTERS, read_detection
+    from seedvote.evaluators.detection.table import write_detection_scores
+    from seedvote.evaluators.detection.text import (
         artefact_lines,
         detection_document,
         detection_notes,
         detection_table,
         ranking_lines,
     )
-    from evaluators.detection.trials import trials
-    from evaluators.detection.work import (
+    from seedvote.evaluators.detection.trials import trials
+    from seedvote.evaluators.detection.work import (
         DetectionSettings,
         as_detection_jobs,
         discriminate,
@@ -108,7 +108,7 @@ def _carry_out(work: jobs.Work, todo: list[jobs.Job], every: int, place: jobs.Pl
 
 
 def _write_json(path: Path, document: object) -> None:
-    from dialogue.files import write_json
+    from seedvote.dialogue.files import write_json
 
     write_json(path, document)
 
@@ -118,7 +118,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _seeds(text: str) -> tuple[int, ...]:
-    from dialogue.seeds import parse_seeds
+    from seedvote.dialogue.seeds import parse_seeds
 
     try:
         return tuple(parse_seeds(text))

@@ -16,13 +16,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import refuse_below, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import refuse_below, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from dialogue.records import Pair, Verdict
-    from evaluators.judging.asking import JudgeCall
-    from evaluators.judging.prompting import Prompt
+    from seedvote.dialogue.records import Pair, Verdict
+    from seedvote.evaluators.judging.asking import JudgeCall
+    from seedvote.evaluators.judging.prompting import Prompt
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,12 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Ask or read, and put the verdicts beside those that are there."""
-    from dialogue.files import read_records
-    from dialogue.records import Pair
-    from evaluators.judging.asking import questions_on
-    from evaluators.judging.keeping import chosen_pairs
-    from evaluators.judging.masking import compared_with_masked, masked
-    from evaluators.judging.prompting import prompt_of, tells_the_judge
+    from seedvote.dialogue.files import read_records
+    from seedvote.dialogue.records import Pair
+    from seedvote.evaluators.judging.asking import questions_on
+    from seedvote.evaluators.judging.keeping import chosen_pairs
+    from seedvote.evaluators.judging.masking import compared_with_masked, masked
+    from seedvote.evaluators.judging.prompting import prompt_of, tells_the_judge
 
     refuse_below(args, draws=1, concurrency=1, temperature=0, budget=0, limit=1, max_tokens=1)
     sources = [name for name in ("endpoint", "local", "replies") if getattr(args, name)]
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _stored(args: argparse.Namespace, pairs: list[Pair]) -> list[Verdict]:
-    from evaluators.judging.elsewhere import verdicts_from
+    from seedvote.evaluators.judging.elsewhere import verdicts_from
 
     if not args.tool:
         raise InputError("--replies needs --from TOOL: alpaca_eval, arena-hard, mt-bench or llmbar.")
@@ -111,9 +111,9 @@ def _stored(args: argparse.Namespace, pairs: list[Pair]) -> list[Verdict]:
 def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict] | None:
     from tqdm import tqdm
 
-    from dialogue.engines.chat import Endpoint
-    from evaluators.judging.asking import Manner, tokens_of, verdicts_of
-    from evaluators.judging.keeping import budget_of
+    from seedvote.dialogue.engines.chat import Endpoint
+    from seedvote.evaluators.judging.asking import Manner, tokens_of, verdicts_of
+    from seedvote.evaluators.judging.keeping import budget_of
 
     if not args.model:
         raise InputError("--endpoint needs --model NAME, by which the endpoint knows the model.")
@@ -150,7 +150,7 @@ def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prom
 def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict]:
     from tqdm import tqdm
 
-    from evaluators.judging.local import local_verdicts
+    from seedvote.evaluators.judging.local import local_verdicts
 
     if args.model or args.price or args.budget is not None or args.logprobs or args.temperature:
         raise InputError(
@@ -164,7 +164,7 @@ def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt)
 
 
 def _keep(args: argparse.Namespace, pairs: list[Pair], verdicts: list[Verdict]) -> None:
-    from evaluators.judging.keeping import keep
+    from seedvote.evaluators.judging.keeping import keep
 
     for line in keep(args.study, pairs, verdicts):
         print(line)

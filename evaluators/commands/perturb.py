@@ -17,12 +17,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from evaluators.perturbing.condition import Condition
-    from evaluators.perturbing.kinds import Means
+    from seedvote.evaluators.perturbing.condition import Condition
+    from seedvote.evaluators.perturbing.kinds import Means
 
 EASY = "typos,verbose,simple,paraphrase,speech,entities"
 
@@ -50,14 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Perturb, write, and say what was done."""
-    from dialogue.corpora.reading import read_corpus, read_databases
-    from dialogue.files import atomic
-    from evaluators.perturbing.condition import KINDS
-    from evaluators.perturbing.kinds import conditions_of, refuse_unfit
-    from evaluators.perturbing.material import UserTurns
-    from evaluators.perturbing.page import differences_page, refuse_other_page
-    from evaluators.perturbing.text import conditions_table, describe, summary
-    from evaluators.perturbing.writing import as_document, condition_recipe, write_condition
+    from seedvote.dialogue.corpora.reading import read_corpus, read_databases
+    from seedvote.dialogue.files import atomic
+    from seedvote.evaluators.perturbing.condition import KINDS
+    from seedvote.evaluators.perturbing.kinds import conditions_of, refuse_unfit
+    from seedvote.evaluators.perturbing.material import UserTurns
+    from seedvote.evaluators.perturbing.page import differences_page, refuse_other_page
+    from seedvote.evaluators.perturbing.text import conditions_table, describe, summary
+    from seedvote.evaluators.perturbing.writing import as_document, condition_recipe, write_condition
 
     kinds = list(dict.fromkeys(args.kinds.split(",")))
     if wrong := [kind for kind in kinds if kind not in KINDS]:
@@ -119,8 +119,8 @@ def _shares(text: str, name: str) -> list[float]:
 
 def _means(args: argparse.Namespace) -> Means:
     """What some kinds need beside the corpus."""
-    from dialogue.corpora.reading import read_corpus
-    from evaluators.perturbing.kinds import Means
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.evaluators.perturbing.kinds import Means
 
     if args.rewrites and args.endpoint:
         raise InputError("Give --rewrites or --endpoint, not both.")
@@ -128,13 +128,13 @@ def _means(args: argparse.Namespace) -> Means:
         raise InputError("--endpoint URL and --model NAME go together.")
     foreign = read_corpus(args.other) if args.other else None
     if args.rewrites:
-        from evaluators.perturbing.asking import read_rewrites
+        from seedvote.evaluators.perturbing.asking import read_rewrites
 
         return Means(foreign, str(args.other or ""), read_rewrites(args.rewrites))
     if not args.endpoint:
         return Means(foreign, str(args.other or ""))
-    from dialogue.engines.chat import Endpoint
-    from evaluators.perturbing.asking import rewrites_of
+    from seedvote.dialogue.engines.chat import Endpoint
+    from seedvote.evaluators.perturbing.asking import rewrites_of
 
     endpoint = Endpoint(args.endpoint, args.model, os.environ.get("SEEDVOTE_API_KEY", ""))
     journal = args.study / "conditions" / "paraphrases.jsonl"

@@ -12,14 +12,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import refuse_below, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import refuse_below, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dialogue.records import Question
-    from evaluators.choosing.drawing import DrawingCount, DrawingRules
+    from seedvote.dialogue.records import Question
+    from seedvote.evaluators.choosing.drawing import DrawingCount, DrawingRules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Draw or read, write, describe."""
-    from dialogue.questions import write_questions
-    from evaluators.choosing.describing import describe_questions, questions_lines
+    from seedvote.dialogue.questions import write_questions
+    from seedvote.evaluators.choosing.describing import describe_questions, questions_lines
 
     refuse_below(args, n=1, options=2, draws=1, context=1, versions=1, checks=0)
     source = getattr(args, "from")
@@ -88,17 +88,17 @@ Made = tuple["Sequence[Question]", "DrawingCount | None", "Mapping[str, int]", "
 
 
 def _brought(args: argparse.Namespace, source: Path) -> Made:
-    from evaluators.choosing.candidate_sets import read_candidate_sets
+    from seedvote.evaluators.choosing.candidate_sets import read_candidate_sets
 
     questions = read_candidate_sets(source, first=args.count_from, versions=args.versions)
     return questions.questions, None, questions.left, {"source": source.name, "versions": args.versions}
 
 
 def _drawn(args: argparse.Namespace) -> Made:
-    from dialogue.corpora.examples import examples
-    from dialogue.corpora.reading import read_corpus
-    from evaluators.choosing.describing import drawing_recipe
-    from evaluators.choosing.drawing import draw_questions, pool_of
+    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.evaluators.choosing.describing import drawing_recipe
+    from seedvote.evaluators.choosing.drawing import draw_questions, pool_of
 
     rules = _rules(args)
     corpus = read_corpus(args.corpus or args.study / "corpus")
@@ -107,7 +107,7 @@ def _drawn(args: argparse.Namespace) -> Made:
 
 
 def _rules(args: argparse.Namespace) -> DrawingRules:
-    from evaluators.choosing.drawing import DrawingRules
+    from seedvote.evaluators.choosing.drawing import DrawingRules
 
     if args.false == "hard" and args.draws > 1:
         raise InputError("--false hard takes the options most alike the truth, which are the same in every draw.")
@@ -141,8 +141,8 @@ def _words(path: Path | None) -> frozenset[str]:
 
 def _refuse_beside_answers(path: Path, questions: Sequence[Question]) -> None:
     """Answers of people and ranks of models belong to the texts that they are of."""
-    from dialogue.files import read_header
-    from dialogue.questions import check_texts, read_texts_hash, texts_hash
+    from seedvote.dialogue.files import read_header
+    from seedvote.dialogue.questions import check_texts, read_texts_hash, texts_hash
 
     answers, ranks = path.with_name("choices.jsonl"), path.with_name("ranks.parquet")
     if answers.exists():

@@ -12,8 +12,8 @@ import argparse
 import json
 from pathlib import Path
 
-from dialogue.command_line import given, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.errors import InputError
 
 OWN = "the corpus's own replies, delexicalised by its acts: not comparable with a leaderboard that has other references"
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Evaluate, print, and write the score table; for every condition that is named, or for what is given."""
-    from dialogue.conditions import conditions_named
+    from seedvote.dialogue.conditions import conditions_named
 
     if not args.condition:
         out = _evaluate(args, args.predictions, args.corpus, args.out)
@@ -71,13 +71,13 @@ def run(args: argparse.Namespace) -> None:
 
 def _evaluate(args: argparse.Namespace, paths: list[Path], corpus: Path | None, out: Path | None) -> Path | None:
     """Score one set of predictions; where its table is."""
-    from dialogue.conditions import condition_of
-    from evaluators.task.claims import read_claims
-    from evaluators.task.evaluation import TaskRules, evaluate
-    from evaluators.task.inputs import corpus_of, read_given
-    from evaluators.task.table import write_task_scores
-    from evaluators.task.text import document, rates_table, task_notes
-    from evaluators.task.world import world_of
+    from seedvote.dialogue.conditions import condition_of
+    from seedvote.evaluators.task.claims import read_claims
+    from seedvote.evaluators.task.evaluation import TaskRules, evaluate
+    from seedvote.evaluators.task.inputs import corpus_of, read_given
+    from seedvote.evaluators.task.table import write_task_scores
+    from seedvote.evaluators.task.text import document, rates_table, task_notes
+    from seedvote.evaluators.task.world import world_of
 
     corpus = corpus_of(paths, corpus)
     claims = read_claims(args.claims) if args.claims else {}

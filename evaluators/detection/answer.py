@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.signature import signature
-from evaluators.detection.material import UNK, DetectionMaterial, Generator, Occasion, Said
-from evaluators.detection.rates import (
+from seedvote.dialogue.signature import signature
+from seedvote.evaluators.detection.material import UNK, DetectionMaterial, Generator, Occasion, Said
+from seedvote.evaluators.detection.rates import (
     DetectionCurve,
     Measured,
     Rule,
@@ -22,10 +22,10 @@ from evaluators.detection.rates import (
     told_beyond,
     told_right,
 )
-from evaluators.detection.same_length import SameLength, same_length
-from evaluators.detection.simple import Artefact
-from evaluators.detection.trials import Showing, Trial
-from evaluators.detection.work import SIMPLE, DetectionSettings, TrialResult
+from seedvote.evaluators.detection.same_length import SameLength, same_length
+from seedvote.evaluators.detection.simple import Artefact
+from seedvote.evaluators.detection.trials import Showing, Trial
+from seedvote.evaluators.detection.work import SIMPLE, DetectionSettings, TrialResult
 
 Floats = NDArray[np.float64]
 Done = tuple[Trial, TrialResult]

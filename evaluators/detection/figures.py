@@ -13,11 +13,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dialogue.files import atomic
-from dialogue.lettering import FONT, break_recipe, break_text
-from evaluators.detection.answer import Detected, Detection, raters
-from evaluators.detection.rates import DetectionCurve
-from evaluators.detection.text import short, with_interval
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.lettering import FONT, break_recipe, break_text
+from seedvote.evaluators.detection.answer import Detected, Detection, raters
+from seedvote.evaluators.detection.rates import DetectionCurve
+from seedvote.evaluators.detection.text import short, with_interval
 
 PEOPLE_COLOUR, MODEL_COLOUR, GREY = "#0072B2", "#D55E00", "#6f6f6f"
 LOOK: dict[Any, Any] = {

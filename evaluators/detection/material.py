@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogue.corpora.examples import Example, examples
-from dialogue.corpora.reading import Corpus, read_corpus
-from dialogue.errors import InputError
-from dialogue.files import digest, placed_records, read_json
-from dialogue.records import Response
-from dialogue.seeds import child_seed
-from dialogue.tokens import tokenize
+from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.reading import Corpus, read_corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest, placed_records, read_json
+from seedvote.dialogue.records import Response
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.tokens import tokenize
 
 PAD, UNK, OTHER, SELF, EOU = range(5)
 MARKS = 5

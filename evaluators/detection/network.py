@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from dialogue.adam import Adam
-from dialogue.jobs import JOB_THREADS
-from evaluators.detection.material import SELF, Occasion, Tokens
-from evaluators.detection.trials import Showing
+from seedvote.dialogue.adam import Adam
+from seedvote.dialogue.jobs import JOB_THREADS
+from seedvote.evaluators.detection.material import SELF, Occasion, Tokens
+from seedvote.evaluators.detection.trials import Showing
 
 WIDTH = 64
 BATCH = 64

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from evaluators.detection.material import Occasion, Said, Tokens
-from evaluators.detection.rates import Measured, correlation
+from seedvote.evaluators.detection.material import Occasion, Said, Tokens
+from seedvote.evaluators.detection.rates import Measured, correlation
 
 FEWEST_ALIKE = 5  # different replies of one length to one context
 SHOWN = 3  # contexts

@@ -16,8 +16,8 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from evaluators.detection.material import LONGEST_REPLY, Tokens
-from evaluators.detection.trials import Showing
+from seedvote.evaluators.detection.material import LONGEST_REPLY, Tokens
+from seedvote.evaluators.detection.trials import Showing
 
 Floats = NDArray[np.float64]
 AT_LEAST = 3  # times that a word or a pair of words occurs in what is fitted

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.cards import Card, TaskCard, metadata
-from dialogue.files import atomic
-from evaluators.detection.answer import SEARCHES, Detection
-from evaluators.detection.material import Generator
-from evaluators.detection.trials import Trial
-from evaluators.detection.work import SIMPLE, TrialResult
+from seedvote.dialogue.cards import Card, TaskCard, metadata
+from seedvote.dialogue.files import atomic
+from seedvote.evaluators.detection.answer import SEARCHES, Detection
+from seedvote.evaluators.detection.material import Generator
+from seedvote.evaluators.detection.trials import Trial
+from seedvote.evaluators.detection.work import SIMPLE, TrialResult
 
 SCORED = pa.schema(
     [

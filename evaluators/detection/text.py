@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from evaluators.detection.answer import SEARCHES, Detected, Detection
-from evaluators.detection.rates import DetectionCurve, Measured
-from evaluators.detection.same_length import SameLength
+from seedvote.evaluators.detection.answer import SEARCHES, Detected, Detection
+from seedvote.evaluators.detection.rates import DetectionCurve, Measured
+from seedvote.evaluators.detection.same_length import SameLength
 
 HEADS = (
     "model",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialogue.seeds import child_random
-from evaluators.detection.material import DetectionMaterial, Generator, Occasion, Said, Tokens
+from seedvote.dialogue.seeds import child_random
+from seedvote.evaluators.detection.material import DetectionMaterial, Generator, Occasion, Said, Tokens
 
 FEWEST_DRAWS = 20  # of one context, to rank replies of equal length
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.files import atomic, clear_halves
-from dialogue.jobs import Job, content_key
-from dialogue.seeds import child_seed
-from evaluators.detection.material import PARTS, DetectionMaterial
-from evaluators.detection.simple import Artefact, Gram, Predict, fit_bag, fit_length
-from evaluators.detection.trials import Showing, Trial
+from seedvote.dialogue.files import atomic, clear_halves
+from seedvote.dialogue.jobs import Job, content_key
+from seedvote.dialogue.seeds import child_seed
+from seedvote.evaluators.detection.material import PARTS, DetectionMaterial
+from seedvote.evaluators.detection.simple import Artefact, Gram, Predict, fit_bag, fit_length
+from seedvote.evaluators.detection.trials import Showing, Trial
 
 Floats = NDArray[np.float64]
 SIMPLE = ("length", "bag")
@@ -111,7 +111,7 @@ def _one_fold(
         for name, rows in asked_replies.items():
             chances_of[f"{name}/{rater}"].append(predict([reply for _, reply in rows]))
     for seed in settings.seeds if settings.lstm else ():
-        from evaluators.detection.network import chance_of_a_person, fit_discriminator
+        from seedvote.evaluators.detection.network import chance_of_a_person, fit_discriminator
 
         own = child_seed(settings.seed, "detection", "lstm", seed)
         fitted = fit_discriminator(parts["fit"], parts["choose"], len(words), own)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all
-from dialogue.errors import InputError
-from dialogue.records import Order, Pair, Ruling, Verdict
-from dialogue.seeds import child_seed
-from evaluators.judging.prompting import Prompt
-from evaluators.judging.replies import Said, said_by, shares_of_tokens
+from seedvote.dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Order, Pair, Ruling, Verdict
+from seedvote.dialogue.seeds import child_seed
+from seedvote.evaluators.judging.prompting import Prompt
+from seedvote.evaluators.judging.replies import Said, said_by, shares_of_tokens
 
 KEPT = 2000  # characters of a reply
 CUT_IN_A_ROW = 3  # replies without a verdict that ended at the most tokens, before the run is ended

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialogue.errors import InputError
-from dialogue.records import Order, Pair, Ruling, Verdict
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Order, Pair, Ruling, Verdict
 
 Rows = Sequence[Mapping[str, Any]]
 Pairs = Mapping[str, Pair]

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dialogue.engines.chat import Budget
-from dialogue.errors import InputError
-from dialogue.files import read_field, write_records
-from dialogue.judges import VERDICTS, folded_name, read_verdicts
-from dialogue.records import Pair, Verdict, Vote
-from dialogue.signature import signature
+from seedvote.dialogue.engines.chat import Budget
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_field, write_records
+from seedvote.dialogue.judges import VERDICTS, folded_name, read_verdicts
+from seedvote.dialogue.records import Pair, Verdict, Vote
+from seedvote.dialogue.signature import signature
 
 
 def chosen_pairs(study: Path, pairs: Sequence[Pair], *, only: str, limit: int | None) -> list[Pair]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dialogue.records import Candidate, Pair, Verdict
-from evaluators.judging.prompting import TELLS_THE_JUDGE
+from seedvote.dialogue.records import Candidate, Pair, Verdict
+from seedvote.evaluators.judging.prompting import TELLS_THE_JUDGE
 
 MASK = "[...]"
 MASKED = " (masked)"  # after the id of a pair

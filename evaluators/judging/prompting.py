@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.records import Pair
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Pair
 
 TEMPLATE = """\
 You compare two responses to a conversation. {question}

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from dialogue.engines.chat import Call, Endpoint, ask_all
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from evaluators.perturbing.material import UserTurn
-from evaluators.perturbing.protecting import intact
+from seedvote.dialogue.engines.chat import Call, Endpoint, ask_all
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
+from seedvote.evaluators.perturbing.material import UserTurn
+from seedvote.evaluators.perturbing.protecting import intact
 
 ASKED_AGAIN = 2  # times, after a rewrite that lost a value
 TASK = (

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dialogue.records import Dialogue, Turn
-from evaluators.perturbing.distance import word_errors
-from evaluators.perturbing.material import UserTurn, UserTurns
-from evaluators.perturbing.outside import marked
-from evaluators.perturbing.protecting import intact
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.evaluators.perturbing.distance import word_errors
+from seedvote.evaluators.perturbing.material import UserTurn, UserTurns
+from seedvote.evaluators.perturbing.outside import marked
+from seedvote.evaluators.perturbing.protecting import intact
 
 KINDS = ("typos", "verbose", "simple", "paraphrase", "speech", "entities", "outside")
 

@@ -15,8 +15,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from dialogue.records import Dialogue, Turn
-from dialogue.seeds import child_random
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.dialogue.seeds import child_random
 
 COLUMNS = ("name", "food", "departure", "destination")
 ACT_SLOTS = frozenset({"name", "food", "depart", "dest"})

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialogue.corpora.reading import Corpus
-from dialogue.errors import InputError
-from dialogue.seeds import child_random
-from evaluators.perturbing.condition import Condition, told_otherwise, told_with_entities
-from evaluators.perturbing.entities import extended, invented_names, with_unseen
-from evaluators.perturbing.material import UserTurn, UserTurns
-from evaluators.perturbing.outside import foreign_utterances, with_foreign
-from evaluators.perturbing.phonetics import Confusions
-from evaluators.perturbing.protecting import intact
-from evaluators.perturbing.simplifying import simple
-from evaluators.perturbing.speech import Recogniser, as_heard, at_rate
-from evaluators.perturbing.typos import typos
-from evaluators.perturbing.verbosity import verbose
-from evaluators.perturbing.wording import Paraphraser
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_random
+from seedvote.evaluators.perturbing.condition import Condition, told_otherwise, told_with_entities
+from seedvote.evaluators.perturbing.entities import extended, invented_names, with_unseen
+from seedvote.evaluators.perturbing.material import UserTurn, UserTurns
+from seedvote.evaluators.perturbing.outside import foreign_utterances, with_foreign
+from seedvote.evaluators.perturbing.phonetics import Confusions
+from seedvote.evaluators.perturbing.protecting import intact
+from seedvote.evaluators.perturbing.simplifying import simple
+from seedvote.evaluators.perturbing.speech import Recogniser, as_heard, at_rate
+from seedvote.evaluators.perturbing.typos import typos
+from seedvote.evaluators.perturbing.verbosity import verbose
+from seedvote.evaluators.perturbing.wording import Paraphraser
 
 Rewrite = Callable[[UserTurn], str]  # "" or the same text where it cannot be told otherwise
 Ask = Callable[[Sequence[UserTurn]], Mapping[str, str]]  # all turns at once -> item -> text, for those that were told

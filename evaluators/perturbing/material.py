@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dialogue.corpora.reading import Corpus
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
-from dialogue.seeds import child_seed
-from evaluators.perturbing.protecting import Protector, Span, known_values, own_values
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.dialogue.seeds import child_seed
+from seedvote.evaluators.perturbing.protecting import Protector, Span, known_values, own_values
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from dialogue.conditions import OUTSIDE
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
-from evaluators.perturbing.protecting import Protector
+from seedvote.dialogue.conditions import OUTSIDE
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.evaluators.perturbing.protecting import Protector
 
 SHORTEST, LONGEST = 3, 25  # words of an utterance
 

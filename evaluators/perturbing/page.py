@@ -9,8 +9,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from dialogue.errors import InputError
-from evaluators.perturbing.condition import ChangedTurn, Condition
+from seedvote.dialogue.errors import InputError
+from seedvote.evaluators.perturbing.condition import ChangedTurn, Condition
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SHOWN = 50  # turns of a condition

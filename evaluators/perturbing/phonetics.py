@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from evaluators.perturbing.distance import edit_distance
+from seedvote.evaluators.perturbing.distance import edit_distance
 
 SOUNDS = (
     ("^kn|^gn", "n"),

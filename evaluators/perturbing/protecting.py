@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dialogue.records import Dialogue, Turn
+from seedvote.dialogue.records import Dialogue, Turn
 
 WORD = re.compile(r"\w+")
 DIGITS = re.compile(r"[£$]?\w*\d(?:\w|[:.,/-](?=\w))*")

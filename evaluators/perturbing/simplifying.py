@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from evaluators.perturbing.protecting import Span
+from seedvote.evaluators.perturbing.protecting import Span
 
 OPENINGS = (
     r"(?:hi|hello|hey)(?: there)?[,.!]?",

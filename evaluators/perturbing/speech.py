@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evaluators.perturbing.distance import word_errors
-from evaluators.perturbing.phonetics import Confusions
-from evaluators.perturbing.protecting import Span
+from seedvote.evaluators.perturbing.distance import word_errors
+from seedvote.evaluators.perturbing.phonetics import Confusions
+from seedvote.evaluators.perturbing.protecting import Span
 
 SUBSTITUTED, DELETED = 0.65, 0.15  # the rest are insertions
 HEARD = ("uh", "um", "er", "the", "a", "and", "so", "to", "in", "it")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialogue.corpora.reading import Corpus
-from dialogue.corpora.splits import SPLITS
-from evaluators.perturbing.condition import Condition
-from evaluators.perturbing.material import UserTurns
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.corpora.splits import SPLITS
+from seedvote.evaluators.perturbing.condition import Condition
+from seedvote.evaluators.perturbing.material import UserTurns
 
 
 def conditions_table(perturbed: Sequence[Condition]) -> str:

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Sequence
 
-from evaluators.perturbing.protecting import Span
+from seedvote.evaluators.perturbing.protecting import Span
 
 BEFORE = (
     "So, let me try to explain what I have in mind.",

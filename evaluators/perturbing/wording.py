@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dialogue.records import Dialogue, Turn
-from evaluators.perturbing.protecting import NO_VALUES, Protector, Span, intact, whole_places
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.evaluators.perturbing.protecting import NO_VALUES, Protector, Span, intact, whole_places
 
 Key = tuple[tuple[str, str, str], ...]  # the acts: (act, slot, "" or the value where it does not stand verbatim)
 Meaning = tuple[bool, tuple[str, ...]]

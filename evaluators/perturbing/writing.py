@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dialogue.conditions import FILE, FOLDER, folder_name
-from dialogue.corpora.reading import Corpus
-from dialogue.corpora.writing import write_multiwoz
-from dialogue.errors import InputError
-from dialogue.files import read_json, write_json
-from dialogue.signature import signature
-from evaluators.perturbing.condition import Condition
+from seedvote.dialogue.conditions import FILE, FOLDER, folder_name
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.corpora.writing import write_multiwoz
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json, write_json
+from seedvote.dialogue.signature import signature
+from seedvote.evaluators.perturbing.condition import Condition
 
 GENERATED = "(generated)"
 

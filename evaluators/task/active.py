@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from dialogue.domains.states import State
-from dialogue.errors import InputError
-from evaluators.task.predictions import Answer, Predictions
+from seedvote.dialogue.domains.states import State
+from seedvote.dialogue.errors import InputError
+from seedvote.evaluators.task.predictions import Answer, Predictions
 
 Rule = Literal["predicted", "slots", "state"]
 RULES: tuple[Rule, ...] = ("predicted", "slots", "state")

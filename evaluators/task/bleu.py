@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.domains.spelling import PLACEHOLDER, placeholder
+from seedvote.dialogue.domains.spelling import PLACEHOLDER, placeholder
 
 ORDERS = (1, 2, 3, 4)
 COUNTS = (*(f"match{n}" for n in ORDERS), *(f"total{n}" for n in ORDERS), "length", "reference")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 NAMES = ("inform", "success", "bleu", "combined")
 ROUNDING = 0.15  # Combined of three numbers printed to .1, itself printed to .1

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.task.rates import Rate
+from seedvote.evaluators.task.rates import Rate
 
 Floats = NDArray[np.float64]
 

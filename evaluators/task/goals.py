@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dialogue.domains.spelling import slot, value
-from dialogue.records import Dialogue
-from evaluators.task.predictions import comparable_id
+from seedvote.dialogue.domains.spelling import slot, value
+from seedvote.dialogue.records import Dialogue
+from seedvote.evaluators.task.predictions import comparable_id
 
 TOLD = {"phone": "PHONE", "address": "ADDRESS", "postcode": "POST", "trainid": "TRAINID", "busid": "TRAINID"}
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.records import Response
-from evaluators.task.predictions import Answer, Predictions, SystemKey, answer, comparable_id, read_predictions
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Response
+from seedvote.evaluators.task.predictions import Answer, Predictions, SystemKey, answer, comparable_id, read_predictions
 
 TOLD = "policy"
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogue.domains.states import State
-from evaluators.task.active import Domains
-from evaluators.task.bleu import COUNTS, as_kinds, counts
-from evaluators.task.goals import Wanted
-from evaluators.task.predictions import Answer, Predictions
-from evaluators.task.states import Tracked, tracked
-from evaluators.task.success import Reached, Tables, goal_reached
+from seedvote.dialogue.domains.states import State
+from seedvote.evaluators.task.active import Domains
+from seedvote.evaluators.task.bleu import COUNTS, as_kinds, counts
+from seedvote.evaluators.task.goals import Wanted
+from seedvote.evaluators.task.predictions import Answer, Predictions
+from seedvote.evaluators.task.states import Tracked, tracked
+from seedvote.evaluators.task.success import Reached, Tables, goal_reached
 
 Floats = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dialogue.domains.spelling import PLACEHOLDER, placeholder, placeholder_domain, slot, value
-from dialogue.domains.states import State
-from dialogue.errors import InputError
+from seedvote.dialogue.domains.spelling import PLACEHOLDER, placeholder, placeholder_domain, slot, value
+from seedvote.dialogue.domains.states import State
+from seedvote.dialogue.errors import InputError
 
 FORM = 'Expected {"dialogue id": [{"response": "...", "state": {"hotel": {"area": "north"}}}, ...], ...}.'
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluators.task.bleu import bleu4
-from evaluators.task.outcomes import DialogueOutcome
-from evaluators.task.states import Tracked
+from seedvote.evaluators.task.bleu import bleu4
+from seedvote.evaluators.task.outcomes import DialogueOutcome
+from seedvote.evaluators.task.states import Tracked
 
 Floats = NDArray[np.float64]
 DRAWS = 2_000

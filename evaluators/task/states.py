@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialogue.domains.matching import match_names
-from dialogue.domains.spelling import NO_MATTER
-from dialogue.domains.states import State, state_of
-from dialogue.records import Dialogue
-from evaluators.task.predictions import comparable_id
+from seedvote.dialogue.domains.matching import match_names
+from seedvote.dialogue.domains.spelling import NO_MATTER
+from seedvote.dialogue.domains.states import State, state_of
+from seedvote.dialogue.records import Dialogue
+from seedvote.evaluators.task.predictions import comparable_id
 
 BOOKING = frozenset({"people", "stay", "day", "time"})
 BOOKED_IN = frozenset({"hotel", "restaurant"})  # a train's day is searched for, only its people are booked

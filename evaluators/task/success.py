@@ -11,9 +11,9 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialogue.domains.database import DomainTable, Rows
-from evaluators.task.goals import DomainGoal, Wanted
-from evaluators.task.predictions import Answer
+from seedvote.dialogue.domains.database import DomainTable, Rows
+from seedvote.evaluators.task.goals import DomainGoal, Wanted
+from seedvote.evaluators.task.predictions import Answer
 
 BY_ITSELF = ("taxi", "police", "hospital")  # domains in which nothing is chosen from a database
 TOLD = frozenset({"PHONE", "ADDRESS", "POST", "REFERENCE", "TRAINID"})

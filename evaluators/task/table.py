@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.cards import BY, Card, TaskCard, metadata
-from dialogue.files import atomic, write_json
-from evaluators.task.bleu import COUNTS, bleu4
-from evaluators.task.evaluation import Evaluation, TaskSystem
-from evaluators.task.outcomes import DialogueOutcome
-from evaluators.task.states import Tracked
+from seedvote.dialogue.cards import BY, Card, TaskCard, metadata
+from seedvote.dialogue.files import atomic, write_json
+from seedvote.evaluators.task.bleu import COUNTS, bleu4
+from seedvote.evaluators.task.evaluation import Evaluation, TaskSystem
+from seedvote.evaluators.task.outcomes import DialogueOutcome
+from seedvote.evaluators.task.states import Tracked
 
 STATS = ("tp", "fp", "fn", "inform", "success", *COUNTS)
 SCHEMA = pa.schema(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evaluators.task.claims import Claim
-from evaluators.task.comparing import RankedSystem
-from evaluators.task.evaluation import VENUE_DRAWS, Evaluation, TaskSystem
-from evaluators.task.rates import DRAWS, TITLES, Rate
+from seedvote.evaluators.task.claims import Claim
+from seedvote.evaluators.task.comparing import RankedSystem
+from seedvote.evaluators.task.evaluation import VENUE_DRAWS, Evaluation, TaskSystem
+from seedvote.evaluators.task.rates import DRAWS, TITLES, Rate
 
 SHOWN = ("inform", "success", "bleu", "combined", "jga", "slot_f1")
 JGA_VARIANTS = {

@@ -6,15 +6,15 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from dialogue.corpora.reading import read_corpus
-from dialogue.domains.database import DomainTable, domain_tables
-from dialogue.domains.delexicalizing import delexicalized
-from dialogue.errors import InputError
-from dialogue.records import Dialogue
-from evaluators.task.goals import goals
-from evaluators.task.outcomes import World
-from evaluators.task.predictions import comparable_id
-from evaluators.task.states import gold_states
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.domains.database import DomainTable, domain_tables
+from seedvote.dialogue.domains.delexicalizing import delexicalized
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue
+from seedvote.evaluators.task.goals import goals
+from seedvote.evaluators.task.outcomes import World
+from seedvote.evaluators.task.predictions import comparable_id
+from seedvote.evaluators.task.states import gold_states
 
 OWN_REFERENCES = "replies of the corpus, delexicalised by its own acts"
 

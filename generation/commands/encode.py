@@ -14,13 +14,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue import jobs
-from dialogue.command_line import given, refuse_below, tell_next
-from dialogue.engines import running
-from dialogue.errors import InputError
+from seedvote.dialogue import jobs
+from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.engines import running
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from generation.checkpoints import TrainedModel
+    from seedvote.generation.checkpoints import TrainedModel
 
 THEN = {"decoder": "probes erase"}
 
@@ -68,8 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Encode what is not there yet; for every condition that is named, or for the study."""
-    from dialogue.conditions import conditions_named
-    from generation.checkpoints import find_repliers, find_trained
+    from seedvote.dialogue.conditions import conditions_named
+    from seedvote.generation.checkpoints import find_repliers, find_trained
 
     refuse_below(args, limit=1, batch=1)
     if args.condition and (args.corpus or args.db):
@@ -96,15 +96,15 @@ def run(args: argparse.Namespace) -> None:
 def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder: Path) -> None:
     from tqdm import tqdm
 
-    from dialogue.corpora.reading import read_corpus
-    from generation.checkpoints import kind_of, named_checkpoints
-    from generation.encoding import Form
-    from generation.erasing import FOLDERS
-    from generation.matrices import Encoding, encode_again, encode_matrix, list_matrices, to_encode
-    from generation.numbering import number_examples, spread_over
-    from generation.question_rows import QUESTION_STATES, rows_of_study
-    from generation.speaking.speech import speech_of, with_databases
-    from generation.vocabulary import read_vocabulary
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.generation.checkpoints import kind_of, named_checkpoints
+    from seedvote.generation.encoding import Form
+    from seedvote.generation.erasing import FOLDERS
+    from seedvote.generation.matrices import Encoding, encode_again, encode_matrix, list_matrices, to_encode
+    from seedvote.generation.numbering import number_examples, spread_over
+    from seedvote.generation.question_rows import QUESTION_STATES, rows_of_study
+    from seedvote.generation.speaking.speech import speech_of, with_databases
+    from seedvote.generation.vocabulary import read_vocabulary
 
     splits, place = args.splits.split(","), running.place_of(args, device=args.device)
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
@@ -148,9 +148,9 @@ def _check_elsewhere(args: argparse.Namespace) -> None:
 def _encode_elsewhere(args: argparse.Namespace, folder: Path) -> None:
     from tqdm import tqdm
 
-    from dialogue.corpora.reading import read_corpus
-    from generation.imports import elsewhere
-    from generation.numbering import spread_over
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.generation.imports import elsewhere
+    from seedvote.generation.numbering import spread_over
 
     splits, corpus = list(dict.fromkeys(args.splits.split(","))), read_corpus(args.corpus or folder / "corpus")
     chosen = spread_over(corpus, splits, args.limit)

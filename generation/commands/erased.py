@@ -13,12 +13,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue import jobs
-from dialogue.command_line import refuse_below, tell_next
-from dialogue.engines import running
+from seedvote.dialogue import jobs
+from seedvote.dialogue.command_line import refuse_below, tell_next
+from seedvote.dialogue.engines import running
 
 if TYPE_CHECKING:
-    from generation.redecoding import ErasedPart, Redecoding
+    from seedvote.generation.redecoding import ErasedPart, Redecoding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> None:
     """Decode what is not there yet."""
     from tqdm import tqdm
 
-    from generation.checkpoints import find_repliers
-    from generation.redecoding import erased_parts
+    from seedvote.generation.checkpoints import find_repliers
+    from seedvote.generation.redecoding import erased_parts
 
     refuse_below(args, limit=1)
     shared = _read_shared(args)
@@ -60,13 +60,13 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _read_shared(args: argparse.Namespace) -> Redecoding:
-    from dialogue.corpora.examples import examples
-    from dialogue.corpora.reading import read_corpus
-    from generation.decoding import parse_decoding
-    from generation.numbering import contexts_of, number_examples
-    from generation.reading_acts import act_reader
-    from generation.redecoding import Redecoding
-    from generation.vocabulary import read_vocabulary
+    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.generation.decoding import parse_decoding
+    from seedvote.generation.numbering import contexts_of, number_examples
+    from seedvote.generation.reading_acts import act_reader
+    from seedvote.generation.redecoding import Redecoding
+    from seedvote.generation.vocabulary import read_vocabulary
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     vocabulary, chosen = read_vocabulary(args.study / "vocabulary.json"), contexts_of(corpus, args.split, args.limit)
@@ -86,8 +86,8 @@ def _read_shared(args: argparse.Namespace) -> Redecoding:
 
 
 def _redecode(shared: tuple[Redecoding, str], parts: list[ErasedPart]) -> int:
-    from generation.devices import pick_device
-    from generation.redecoding import redecode
+    from seedvote.generation.devices import pick_device
+    from seedvote.generation.redecoding import redecode
 
     missing = sum(not part.done for part in parts)
     redecode(shared[0], parts, pick_device(shared[1]))

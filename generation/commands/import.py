@@ -18,13 +18,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, refuse_below, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from dialogue.records import Response
-    from generation.imports.bringing import StudyToFill
-    from generation.imports.sources import Source
+    from seedvote.dialogue.records import Response
+    from seedvote.generation.imports.bringing import StudyToFill
+    from seedvote.generation.imports.sources import Source
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Get the responses and add them to those that are there."""
-    from generation.imports import bringing
+    from seedvote.generation.imports import bringing
 
     refuse_below(args, limit=1, temperature=0, concurrency=1, longest=1, batch=1)
     sources = [name for name in ("table", "hugging_face", "endpoint") if getattr(args, name)]
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _answer_prompts(args: argparse.Namespace) -> None:
-    from generation.imports import bringing
+    from seedvote.generation.imports import bringing
 
     if args.table or args.corpus:
         raise InputError("--prompts is answered by a model: name --endpoint URL or --hugging-face MODEL, and no table.")
@@ -104,7 +104,7 @@ def _answer_prompts(args: argparse.Namespace) -> None:
 
 
 def _read_table_rows(args: argparse.Namespace, place: StudyToFill) -> tuple[list[Response], list[str]]:
-    from generation.imports.tables import parse_columns, read_responses, settle_missing_words
+    from seedvote.generation.imports.tables import parse_columns, read_responses, settle_missing_words
 
     rows = read_responses(args.table, parse_columns(args.columns), {"model": args.model, "seed": args.seed})
     responses, remarks = settle_missing_words(rows, args.table, args.missing_words)
@@ -113,7 +113,7 @@ def _read_table_rows(args: argparse.Namespace, place: StudyToFill) -> tuple[list
 
 
 def _choose_source(args: argparse.Namespace) -> Source:
-    from generation.imports import sources
+    from seedvote.generation.imports import sources
 
     if args.endpoint:
         return sources.ChatEndpoint(
@@ -128,8 +128,8 @@ def _choose_source(args: argparse.Namespace) -> Source:
             concurrency=args.concurrency,
             price=args.price,
         )
-    from generation.decoding import parse_decoding
-    from generation.imports.loading import model_place
+    from seedvote.generation.decoding import parse_decoding
+    from seedvote.generation.imports.loading import model_place
 
     return sources.LoadedModel(
         args.model or model_place(args.hugging_face).name,

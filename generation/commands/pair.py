@@ -13,13 +13,13 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import refuse_below, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import refuse_below, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from dialogue.corpora.examples import Example
-    from dialogue.corpora.reading import Corpus
-    from dialogue.records import Pair, Response
+    from seedvote.dialogue.corpora.examples import Example
+    from seedvote.dialogue.corpora.reading import Corpus
+    from seedvote.dialogue.records import Pair, Response
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,13 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Choose the architecture, make the pairs, write them."""
-    from dialogue.corpora.examples import examples
-    from dialogue.corpora.reading import read_corpus
-    from dialogue.files import read_records, write_records
-    from dialogue.records import Pair, Response
-    from dialogue.seeds import child_seed
-    from dialogue.signature import signature
-    from generation.pairs.pairing import (
+    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.files import read_records, write_records
+    from seedvote.dialogue.records import Pair, Response
+    from seedvote.dialogue.seeds import child_seed
+    from seedvote.dialogue.signature import signature
+    from seedvote.generation.pairs.pairing import (
         against_reference,
         answers_of,
         chosen_decoding,
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
         system_pairs,
         within_seed,
     )
-    from generation.same_corpus import check_utterances
+    from seedvote.generation.same_corpus import check_utterances
 
     refuse_below(args, pairs=1, controls=0, checks=0)
     corpus = read_corpus(args.corpus or args.study / "corpus")
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
     write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
     _print_pairs(args.study / "pairs.jsonl", pairs, recipe)
     if args.preview:
-        from generation.pairs.preview import write_page
+        from seedvote.generation.pairs.preview import write_page
 
         write_page(args.study / "pairs.html", pairs, recipe)
         print(f"Preview: {args.study / 'pairs.html'}")
@@ -106,7 +106,7 @@ def _pair_two_systems(text: str, responses: list[Response]) -> list[str]:
 
 
 def _choose_model(name: str, responses: list[Response], known: dict[str, Example]) -> str:
-    from generation.pairs.pairing import seed_bleus
+    from seedvote.generation.pairs.pairing import seed_bleus
 
     if name != "auto":
         if name not in (legal := sorted({response.model for response in responses})):
@@ -120,11 +120,11 @@ def _choose_model(name: str, responses: list[Response], known: dict[str, Example
 
 
 def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
-    from dialogue.corpora.examples import examples
-    from dialogue.files import read_records, write_records
-    from dialogue.records import Pair
-    from dialogue.signature import signature
-    from generation.pairs.checks import sanity_checks
+    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.files import read_records, write_records
+    from seedvote.dialogue.records import Pair
+    from seedvote.dialogue.signature import signature
+    from seedvote.generation.pairs.checks import sanity_checks
 
     path = args.study / "checks.jsonl"
     if path.exists():

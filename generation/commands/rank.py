@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue import jobs
-from dialogue.command_line import tell_next
-from dialogue.engines import running
+from seedvote.dialogue import jobs
+from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.engines import running
 
 if TYPE_CHECKING:
-    from dialogue.records import Question
-    from generation.checkpoints import TrainedModel
-    from generation.ranking import NumberedQuestion
-    from generation.vocabulary import Vocabulary
+    from seedvote.dialogue.records import Question
+    from seedvote.generation.checkpoints import TrainedModel
+    from seedvote.generation.ranking import NumberedQuestion
+    from seedvote.generation.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Rank what is not ranked yet, and gather."""
-    from dialogue.questions import read_questions, texts_hash
-    from generation.rank_files import gather
+    from seedvote.dialogue.questions import read_questions, texts_hash
+    from seedvote.generation.rank_files import gather
 
     questions = read_questions(args.study / "questions.jsonl")
     texts = texts_hash(questions)
@@ -78,10 +78,10 @@ def run(args: argparse.Namespace) -> None:
 def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: str) -> None:
     from tqdm import tqdm
 
-    from generation.checkpoints import find_repliers, weights_hash
-    from generation.rank_files import is_ranked
-    from generation.ranking import number_questions
-    from generation.vocabulary import read_vocabulary
+    from seedvote.generation.checkpoints import find_repliers, weights_hash
+    from seedvote.generation.rank_files import is_ranked
+    from seedvote.generation.ranking import number_questions
+    from seedvote.generation.vocabulary import read_vocabulary
 
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
     options = RankInputs(number_questions(questions, vocabulary), vocabulary, texts, args.device)
@@ -103,11 +103,11 @@ def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: st
 
 
 def _rank_options(shared: RankInputs, job: RankJob) -> None:
-    from dialogue.files import clear_halves
-    from generation.checkpoints import load_model
-    from generation.devices import pick_device, threads
-    from generation.rank_files import write_ranks
-    from generation.ranking import rank_options
+    from seedvote.dialogue.files import clear_halves
+    from seedvote.generation.checkpoints import load_model
+    from seedvote.generation.devices import pick_device, threads
+    from seedvote.generation.rank_files import write_ranks
+    from seedvote.generation.ranking import rank_options
 
     trained, device = job.trained, pick_device(shared.device)
     model = load_model(trained, job.checkpoint, shared.vocabulary).to(device)
@@ -120,11 +120,11 @@ def _rank_options(shared: RankInputs, job: RankJob) -> None:
 def _rank_hugging_face(args: argparse.Namespace, questions: list[Question], texts: str) -> None:
     from tqdm import tqdm
 
-    from dialogue.files import clear_halves
-    from generation.devices import pick_device
-    from generation.imports.hugging_face import HuggingFace
-    from generation.imports.likelihood import rank_by
-    from generation.rank_files import write_ranks
+    from seedvote.dialogue.files import clear_halves
+    from seedvote.generation.devices import pick_device
+    from seedvote.generation.imports.hugging_face import HuggingFace
+    from seedvote.generation.imports.likelihood import rank_by
+    from seedvote.generation.rank_files import write_ranks
 
     model = HuggingFace(args.hugging_face, fetch=args.fetch, device=pick_device(args.device))
     name = args.model or Path(args.hugging_face).name

@@ -14,16 +14,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue import jobs
-from dialogue.command_line import given, refuse_below, tell_next
-from dialogue.engines import running
-from dialogue.errors import InputError
+from seedvote.dialogue import jobs
+from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.engines import running
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from dialogue.corpora.reading import Corpus
-    from generation.checkpoints import TrainedModel
-    from generation.sampling import Round, Sampling
-    from generation.vocabulary import Vocabulary
+    from seedvote.dialogue.corpora.reading import Corpus
+    from seedvote.generation.checkpoints import TrainedModel
+    from seedvote.generation.sampling import Round, Sampling
+    from seedvote.generation.vocabulary import Vocabulary
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Sample what is not there, then write responses.jsonl; for every condition that is named, or for the study."""
-    from dialogue.conditions import conditions_named
-    from generation.checkpoints import find_trained, kind_of
+    from seedvote.dialogue.conditions import conditions_named
+    from seedvote.generation.checkpoints import find_trained, kind_of
 
     refuse_below(args, limit=1, draws=1, whole=1)
     models = find_trained(args.study)
@@ -79,14 +79,14 @@ def _refuse_unfit(args: argparse.Namespace, kind: str) -> None:
 def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: str, folder: Path) -> None:
     from tqdm import tqdm
 
-    from dialogue.corpora.reading import read_corpus
-    from dialogue.files import read_records, write_records
-    from dialogue.records import Response
-    from dialogue.signature import signature
-    from generation.same_corpus import refuse_another, response_key
-    from generation.sampling import plan_rounds
-    from generation.speaking.speech import with_databases
-    from generation.vocabulary import read_vocabulary
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.files import read_records, write_records
+    from seedvote.dialogue.records import Response
+    from seedvote.dialogue.signature import signature
+    from seedvote.generation.same_corpus import refuse_another, response_key
+    from seedvote.generation.sampling import plan_rounds
+    from seedvote.generation.speaking.speech import with_databases
+    from seedvote.generation.vocabulary import read_vocabulary
 
     vocabulary, path = read_vocabulary(args.study / "vocabulary.json"), folder / "responses.jsonl"
     corpus = with_databases(read_corpus(args.corpus or folder / "corpus"), args.db)
@@ -124,11 +124,11 @@ def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: s
 
 
 def _plan_sampling(args: argparse.Namespace, kind: str, corpus: Corpus, vocabulary: Vocabulary) -> Sampling:
-    from dialogue.corpora.examples import examples
-    from generation.decoding import parse_decoding
-    from generation.numbering import contexts_of, evenly_spread, number_examples
-    from generation.sampling import Sampling
-    from generation.speaking.speech import check_speaks, speech_of
+    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.generation.decoding import parse_decoding
+    from seedvote.generation.numbering import contexts_of, evenly_spread, number_examples
+    from seedvote.generation.sampling import Sampling
+    from seedvote.generation.speaking.speech import check_speaks, speech_of
 
     if not args.condition:
         contexts_of(corpus, args.split, 1)  # which refuses a split without any
@@ -156,8 +156,8 @@ def _group_by_model(todo: list[Round]) -> list[jobs.Job]:
 
 
 def _answer_rounds(shared: tuple[Sampling, Vocabulary, str], todo: list[Round]) -> None:
-    from generation.devices import pick_device
-    from generation.sampling import answer_rounds
+    from seedvote.generation.devices import pick_device
+    from seedvote.generation.sampling import answer_rounds
 
     sampling, vocabulary, device = shared
     answer_rounds(sampling, vocabulary, todo, pick_device(device))

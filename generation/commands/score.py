@@ -15,14 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from dialogue.corpora.examples import Example
-    from dialogue.records import Response, Score
-    from generation.metrics.embedding import Yardstick
-    from generation.metrics.overlap import OverlapCounts
+    from seedvote.dialogue.corpora.examples import Example
+    from seedvote.dialogue.records import Response, Score
+    from seedvote.generation.metrics.embedding import Yardstick
+    from seedvote.generation.metrics.overlap import OverlapCounts
 
     _Group = tuple[str, int, str, str]  # model, seed (-1 for none), checkpoint, condition
 
@@ -44,16 +44,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Score what has a reference."""
-    from dialogue.corpora.examples import examples
-    from dialogue.corpora.reading import read_corpus
-    from dialogue.files import read_records
-    from dialogue.jobs import JOB_THREADS
-    from dialogue.records import Response
-    from dialogue.signature import signature
-    from generation.devices import threads
-    from generation.metrics.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
-    from generation.metrics.wordnet import WordNet, find_wordnet
-    from generation.same_corpus import check_utterances
+    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.files import read_records
+    from seedvote.dialogue.jobs import JOB_THREADS
+    from seedvote.dialogue.records import Response
+    from seedvote.dialogue.signature import signature
+    from seedvote.generation.devices import threads
+    from seedvote.generation.metrics.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
+    from seedvote.generation.metrics.wordnet import WordNet, find_wordnet
+    from seedvote.generation.same_corpus import check_utterances
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     check_utterances(args.study / "responses.jsonl", corpus)
@@ -94,9 +94,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _choose_yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
-    from generation.checkpoints import find_trained, load_model
-    from generation.metrics.embedding import learned_words, local_encoder
-    from generation.vocabulary import read_vocabulary
+    from seedvote.generation.checkpoints import find_trained, load_model
+    from seedvote.generation.metrics.embedding import learned_words, local_encoder
+    from seedvote.generation.vocabulary import read_vocabulary
 
     if args.encoder:
         return local_encoder(args.encoder), str(args.encoder.name)
@@ -111,10 +111,10 @@ def _choose_yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:
 
 
 def _forced_rows(study: Path, responses: Sequence[Response], references: Mapping[str, Example]) -> Iterator[Score]:
-    from generation.checkpoints import find_trained, load_model
-    from generation.metrics.scoring import forced_rows
-    from generation.numbering import number_examples
-    from generation.vocabulary import read_vocabulary
+    from seedvote.generation.checkpoints import find_trained, load_model
+    from seedvote.generation.metrics.scoring import forced_rows
+    from seedvote.generation.numbering import number_examples
+    from seedvote.generation.vocabulary import read_vocabulary
 
     if not (study / "models").is_dir():
         return
@@ -136,7 +136,7 @@ def _forced_rows(study: Path, responses: Sequence[Response], references: Mapping
 
 def _added_up(rows: Iterable[Score], totals: dict[_Group, OverlapCounts]) -> Iterator[Score]:
     """The rows as they come, while the counts of BLEU-2 are added up."""
-    from generation.metrics.overlap import add_counts
+    from seedvote.generation.metrics.overlap import add_counts
 
     for row in rows:
         if row.task in ("bleu2", "bleu2_teacher_forced"):
@@ -146,7 +146,7 @@ def _added_up(rows: Iterable[Score], totals: dict[_Group, OverlapCounts]) -> Ite
 
 
 def _print_scores(totals: Mapping[_Group, OverlapCounts]) -> None:
-    from generation.metrics.overlap import bleu2
+    from seedvote.generation.metrics.overlap import bleu2
 
     for (model, seed, checkpoint, condition), counts in sorted(totals.items()):
         name = model if seed < 0 else f"{model}-{seed}"

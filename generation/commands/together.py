@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import refuse_below, tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import refuse_below, tell_next
+from seedvote.dialogue.errors import InputError
 
 MOST = 10
 
@@ -34,15 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Gather the systems, make the sets, write them."""
-    from dialogue.corpora.examples import examples
-    from dialogue.corpora.reading import read_corpus
-    from dialogue.files import read_records, write_records
-    from dialogue.records import Response, ResponseSet
-    from dialogue.signature import signature
-    from generation.pairs.checks import sanity_checks
-    from generation.pairs.pairing import answers_of, chosen_decoding, of_checkpoint
-    from generation.pairs.together import response_sets, sets_of_checks, systems_of
-    from generation.same_corpus import check_utterances
+    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.files import read_records, write_records
+    from seedvote.dialogue.records import Response, ResponseSet
+    from seedvote.dialogue.signature import signature
+    from seedvote.generation.pairs.checks import sanity_checks
+    from seedvote.generation.pairs.pairing import answers_of, chosen_decoding, of_checkpoint
+    from seedvote.generation.pairs.together import response_sets, sets_of_checks, systems_of
+    from seedvote.generation.same_corpus import check_utterances
 
     refuse_below(args, contexts=1, checks=0)
     corpus = read_corpus(args.corpus or args.study / "corpus")

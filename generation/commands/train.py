@@ -10,13 +10,13 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue import jobs
-from dialogue.command_line import given, refuse_below, tell_next
-from dialogue.engines import running
-from dialogue.errors import InputError
+from seedvote.dialogue import jobs
+from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.engines import running
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from generation.training import Settings
+    from seedvote.generation.training import Settings
 
 # Batch size, learning rate and clip of each preset. A small corpus wants more and larger updates.
 PRESETS = {"tiny": (32, 1e-2, 1.0), "small": (32, 4e-3, 1.0), "paper": (64, 1e-3, 1.0), "code": (64, 1e-3, 10.0)}
@@ -67,11 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Prepare the data once, then train what is not done."""
-    from dialogue.corpora.reading import read_corpus
-    from generation.grid import Grid, train_one
-    from generation.numbering import study_vocabulary, training_data
-    from generation.selecting import encoder_of
-    from generation.speaking.speech import speech_of, with_databases
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.generation.grid import Grid, train_one
+    from seedvote.generation.numbering import study_vocabulary, training_data
+    from seedvote.generation.selecting import encoder_of
+    from seedvote.generation.speaking.speech import speech_of, with_databases
 
     chosen, place = _settings(args), running.place_of(args, device=args.device)
     encoder = encoder_of(args.encoder) if args.encoder else None
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> None:
     print(f"{len(chosen) - len(todo)} of {len(chosen)} models were already trained.")
     if pruned := sum(grid.prune(settings) for settings in chosen if settings not in todo):
         print(f"Weights of {pruned} epochs of these were removed (--keep-epochs {args.keep_epochs}).")
-    from generation.curves import draw_curves  # here: matplotlib leaves its cache in the home folder
+    from seedvote.generation.curves import draw_curves  # here: matplotlib leaves its cache in the home folder
 
     if picture := draw_curves(args.study):
         print(f"{picture}: loss and BLEU-2 by epoch")
@@ -101,9 +101,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _settings(args: argparse.Namespace) -> list[Settings]:
-    from dialogue.seeds import parse_seeds
-    from generation.models.architectures import ARCHITECTURES, sizes_of
-    from generation.training import Settings
+    from seedvote.dialogue.seeds import parse_seeds
+    from seedvote.generation.models.architectures import ARCHITECTURES, sizes_of
+    from seedvote.generation.training import Settings
 
     refuse_below(args, epochs=1, batch_size=1, dialogues=1, valid=0, vocabulary_size=10, at_least=1)
     for name in ("learning_rate", "clip"):
@@ -144,8 +144,8 @@ def _kept_epochs(text: str) -> int | None:
 
 def precision_for(model: str, precision: str, device: str) -> str:
     """What an architecture is trained in: float32 where its LSTMs cannot learn in bf16."""
-    from generation.devices import lstms_take_bf16
-    from generation.models.architectures import ARCHITECTURES, known
+    from seedvote.generation.devices import lstms_take_bf16
+    from seedvote.generation.models.architectures import ARCHITECTURES, known
 
     can = not ARCHITECTURES[known(model)].module.has_lstms or precision != "bf16" or lstms_take_bf16(device)
     return precision if can else "float32"
@@ -153,7 +153,7 @@ def precision_for(model: str, precision: str, device: str) -> str:
 
 def _precision(args: argparse.Namespace) -> tuple[str, str]:
     """The precision that is asked for, and the kind of device."""
-    from generation.devices import pick_device, pick_precision
+    from seedvote.generation.devices import pick_device, pick_precision
 
     if args.on == "local" or args.device != "cuda":
         device = pick_device(args.device)

@@ -15,18 +15,18 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from dialogue.corpora.examples import Example
-from dialogue.corpora.reading import Corpus, read_corpus
-from dialogue.engines.chat import Reply
-from dialogue.errors import InputError
-from dialogue.files import atomic, read_records, write_records
-from dialogue.importing.answer_rows import AnswerRow, read_answer_rows
-from dialogue.records import Dialogue, Response, Turn
-from dialogue.signature import signature
-from generation.imports.sources import Source
-from generation.imports.tables import merge, messages_of, refuse_other_responses, refuse_strange_items
-from generation.numbering import contexts_of
-from generation.same_corpus import read_answered_corpus, refuse_another
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.corpora.reading import Corpus, read_corpus
+from seedvote.dialogue.engines.chat import Reply
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic, read_records, write_records
+from seedvote.dialogue.importing.answer_rows import AnswerRow, read_answer_rows
+from seedvote.dialogue.records import Dialogue, Response, Turn
+from seedvote.dialogue.signature import signature
+from seedvote.generation.imports.sources import Source
+from seedvote.generation.imports.tables import merge, messages_of, refuse_other_responses, refuse_strange_items
+from seedvote.generation.numbering import contexts_of
+from seedvote.generation.same_corpus import read_answered_corpus, refuse_another
 
 CUT = {"length", "max_tokens", "content_filter"}  # how a reply that was cut off says that it ended
 CALLS = {"tool_calls", "function_call"}

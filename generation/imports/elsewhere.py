@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogue.corpora.examples import Example
-from dialogue.errors import InputError
-from dialogue.seeds import parse_seeds
-from generation.devices import pick_device
-from generation.imports.hidden_states import StateReader
-from generation.imports.layer_files import LayerStates, write_layers
-from generation.imports.loading import model_place, precision_named
-from generation.imports.prompting import describe_changes
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import parse_seeds
+from seedvote.generation.devices import pick_device
+from seedvote.generation.imports.hidden_states import StateReader
+from seedvote.generation.imports.layer_files import LayerStates, write_layers
+from seedvote.generation.imports.loading import model_place, precision_named
+from seedvote.generation.imports.prompting import describe_changes
 
 
 @dataclass(frozen=True, slots=True)

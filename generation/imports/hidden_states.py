@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from dialogue.corpora.examples import Example
-from dialogue.errors import InputError
-from dialogue.files import read_json
-from dialogue.seeds import child_seed
-from generation.imports.loading import ModelPlace, opening, refuse_missing
-from generation.imports.prompting import Prompter, ReadContext, window_of
-from generation.imports.tables import messages_of
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json
+from seedvote.dialogue.seeds import child_seed
+from seedvote.generation.imports.loading import ModelPlace, opening, refuse_missing
+from seedvote.generation.imports.prompting import Prompter, ReadContext, window_of
+from seedvote.generation.imports.tables import messages_of
 
 Vectors = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 POOLINGS = ("first", "last", "mean")

@@ -14,13 +14,13 @@ from typing import Any
 
 import torch
 
-from dialogue.corpora.examples import Example
-from dialogue.engines.chat import Reply
-from dialogue.errors import InputError
-from generation.decoding import Decoding, Sampler
-from generation.imports.loading import load_writer, model_place
-from generation.imports.prompting import Prompter, ReadContext, window_of
-from generation.imports.tables import messages_of
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.engines.chat import Reply
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.decoding import Decoding, Sampler
+from seedvote.generation.imports.loading import load_writer, model_place
+from seedvote.generation.imports.prompting import Prompter, ReadContext, window_of
+from seedvote.generation.imports.tables import messages_of
 
 # What of a folder's settings names tokens; the rest says how to decode, and here --decoding says that.
 NAMES_TOKENS = ("bos", "eos", "pad", "decoder_start", "forced_bos", "forced_eos")

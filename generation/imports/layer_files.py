@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from dialogue.engines.chat import lock_journal
-from dialogue.files import as_json, atomic, clear_halves, read_json, write_json
-from dialogue.jobs import content_key
-from dialogue.records import States
-from dialogue.signature import signature
-from generation.imports.hidden_states import StateReader
-from generation.imports.prompting import ReadContext
+from seedvote.dialogue.engines.chat import lock_journal
+from seedvote.dialogue.files import as_json, atomic, clear_halves, read_json, write_json
+from seedvote.dialogue.jobs import content_key
+from seedvote.dialogue.records import States
+from seedvote.dialogue.signature import signature
+from seedvote.generation.imports.hidden_states import StateReader
+from seedvote.generation.imports.prompting import ReadContext
 
 PIECE = 256  # contexts: what a run that was killed loses at most
 

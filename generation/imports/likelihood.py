@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from dialogue.questions import answering_speaker
-from dialogue.records import Question
-from generation.imports.hugging_face import HuggingFace
-from generation.ranking import RankedOption
+from seedvote.dialogue.questions import answering_speaker
+from seedvote.dialogue.records import Question
+from seedvote.generation.imports.hugging_face import HuggingFace
+from seedvote.generation.ranking import RankedOption
 
 SAYS_NOTHING = [{"role": "user", "content": ""}]
 

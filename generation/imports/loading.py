@@ -16,9 +16,9 @@ from typing import Any
 
 import torch
 
-from dialogue.errors import InputError
-from dialogue.files import digest
-from dialogue.weights import PACKAGES, RUNS, weights_place
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest
+from seedvote.dialogue.weights import PACKAGES, RUNS, weights_place
 
 MADE_OF = {".safetensors", ".bin", ".gguf", ".json", ".jinja", ".model", ".txt"}  # weights, tokenizer, settings
 PRECISIONS = ("float32", "bfloat16", "float16", "float64")

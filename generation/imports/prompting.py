@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 Message = dict[str, str]
 MERGED = "neighbouring turns of one speaker were joined, which the model's template asks for"

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.corpora.examples import Example
-from dialogue.engines.chat import Call, Endpoint, Reply, ask_all, journal_line, lock_journal, read_journal
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from generation.imports.prompting import ReadContext, describe_changes
-from generation.imports.tables import messages_of
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.engines.chat import Call, Endpoint, Reply, ask_all, journal_line, lock_journal, read_journal
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
+from seedvote.generation.imports.prompting import ReadContext, describe_changes
+from seedvote.generation.imports.tables import messages_of
 
 if TYPE_CHECKING:
-    from generation.decoding import Decoding
-    from generation.imports.hugging_face import HuggingFace, Writing
+    from seedvote.generation.decoding import Decoding
+    from seedvote.generation.imports.hugging_face import HuggingFace, Writing
 
 
 @dataclass
@@ -61,9 +61,9 @@ class LoadedModel(Source):
 
     def __post_init__(self) -> None:
         # An endpoint is asked without PyTorch.
-        from generation.devices import pick_device
-        from generation.imports.hugging_face import HuggingFace
-        from generation.imports.loading import precision_named
+        from seedvote.generation.devices import pick_device
+        from seedvote.generation.imports.hugging_face import HuggingFace
+        from seedvote.generation.imports.loading import precision_named
 
         precision, device = precision_named(self.precision), pick_device(self.device)
         self.model = HuggingFace(self.folder, fetch=self.fetch, device=device, precision=precision)
@@ -78,7 +78,7 @@ class LoadedModel(Source):
 
     def replies(self, examples: Sequence[Example], journal: Path, tell: Callable[[int], object]) -> list[Reply]:
         """Batch by batch on the device."""
-        from generation.imports.hugging_face import Writing
+        from seedvote.generation.imports.hugging_face import Writing
 
         prompts = self.model.prompts(examples, self.longest, self.system)
         if aside := self.model.set_aside():

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora.examples import Example, examples
-from dialogue.corpora.reading import Corpus
-from dialogue.errors import InputError
-from dialogue.files import from_json
-from dialogue.records import Response
-from dialogue.tables.reading import read_table
-from generation.same_corpus import response_key
+from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import from_json
+from seedvote.dialogue.records import Response
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.generation.same_corpus import response_key
 
 RESPONSE_FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding", "draw")
 MISSING_WORDS = frozenset({"none", "nan", "null", "na", "n/a", "#n/a", "<na>", "nil"})

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dialogue.errors import InputError
-from generation.models.interface import DialogueModel
-from generation.vocabulary import PAD, Vocabulary
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.vocabulary import PAD, Vocabulary
 
 Yardstick = Callable[[Sequence[str]], NDArray[np.float64]]
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from generation.metrics.stemmer import stem
+from seedvote.generation.metrics.stemmer import stem
 
 Smooth = Literal["exp", "none"]
 Tokens = Sequence[str]

@@ -19,19 +19,19 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from dialogue.cards import TOKEN, metadata
-from dialogue.corpora.examples import Example
-from dialogue.files import atomic
-from dialogue.records import Response, Score
-from dialogue.tokens import normalize, tokenize
-from generation.batches import Batch, stack
-from generation.decoding import mask_special
-from generation.loss import CHUNK
-from generation.metrics.embedding import Yardstick, cosines
-from generation.metrics.overlap import Synonyms, bleu2, bleu_counts, overlap_scores
-from generation.models.interface import DialogueModel
-from generation.numbering import Numbered
-from generation.vocabulary import EOS, PAD, Vocabulary
+from seedvote.dialogue.cards import TOKEN, metadata
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.records import Response, Score
+from seedvote.dialogue.tokens import normalize, tokenize
+from seedvote.generation.batches import Batch, stack
+from seedvote.generation.decoding import mask_special
+from seedvote.generation.loss import CHUNK
+from seedvote.generation.metrics.embedding import Yardstick, cosines
+from seedvote.generation.metrics.overlap import Synonyms, bleu2, bleu_counts, overlap_scores
+from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.vocabulary import EOS, PAD, Vocabulary
 
 # Every count that a score may have: asked of the scores themselves, because Parquet wants the names before the rows and
 # would drop a count that is not among them without a word.

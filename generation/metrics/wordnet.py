@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 HOMES = (Path("/usr/share/wordnet"), Path("/usr/local/share/wordnet"))
 # WordNet's rules of detachment (its manual page morphy): an ending, and what stands in its place in the base form.

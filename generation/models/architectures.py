@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from dialogue.errors import InputError
-from generation.models.attention import AttentionSizes, Seq2SeqAttention
-from generation.models.bilstm import BiLSTMAttention
-from generation.models.hred import HRED
-from generation.models.interface import DialogueModel
-from generation.models.seq2seq import Seq2Seq, Seq2SeqSizes
-from generation.models.transformer import Transformer, TransformerSizes
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.models.attention import AttentionSizes, Seq2SeqAttention
+from seedvote.generation.models.bilstm import BiLSTMAttention
+from seedvote.generation.models.hred import HRED
+from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.models.seq2seq import Seq2Seq, Seq2SeqSizes
+from seedvote.generation.models.transformer import Transformer, TransformerSizes
 
 
 class Architecture(NamedTuple):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from generation.batches import Contexts
-from generation.models.attention import AttentionSizes, Attentive
-from generation.models.interface import Encoded
-from generation.models.recurrent import batch_first, run_masked
+from seedvote.generation.batches import Contexts
+from seedvote.generation.models.attention import AttentionSizes, Attentive
+from seedvote.generation.models.interface import Encoded
+from seedvote.generation.models.recurrent import batch_first, run_masked
 
 
 class BiLSTMAttention(Attentive):

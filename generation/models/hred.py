@@ -11,11 +11,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from generation.batches import Contexts
-from generation.models.attention import AttentionSizes, Attentive
-from generation.models.interface import Encoded
-from generation.models.recurrent import batch_first, run_masked
-from generation.vocabulary import EOU, PAD
+from seedvote.generation.batches import Contexts
+from seedvote.generation.models.attention import AttentionSizes, Attentive
+from seedvote.generation.models.interface import Encoded
+from seedvote.generation.models.recurrent import batch_first, run_masked
+from seedvote.generation.vocabulary import EOU, PAD
 
 
 class Utterances(NamedTuple):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
 
-from generation.batches import Contexts
+from seedvote.generation.batches import Contexts
 
 DecoderState = tuple[Tensor, ...]
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from generation.models.interface import DecoderState
+from seedvote.generation.models.interface import DecoderState
 
 SHUT = 1000.0  # sigmoid(-SHUT) is 0 and sigmoid(SHUT) is 1 in single and double precision
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from generation.batches import Contexts
-from generation.models.interface import DecoderState, DialogueModel, Encoded
-from generation.models.recurrent import batch_first, layers_first, run_masked
+from seedvote.generation.batches import Contexts
+from seedvote.generation.models.interface import DecoderState, DialogueModel, Encoded
+from seedvote.generation.models.recurrent import batch_first, layers_first, run_masked
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from generation.batches import Contexts
-from generation.models.interface import DecoderState, DialogueModel, Encoded
+from seedvote.generation.batches import Contexts
+from seedvote.generation.models.interface import DecoderState, DialogueModel, Encoded
 
 
 @dataclass(frozen=True)

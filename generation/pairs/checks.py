@@ -12,11 +12,11 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dialogue.corpora.examples import Example
-from dialogue.records import Candidate, Pair
-from dialogue.seeds import child_random, child_seed
-from dialogue.tokens import detokenize, tokenize
-from generation.pairs.pairing import context_shown, reference
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.records import Candidate, Pair
+from seedvote.dialogue.seeds import child_random, child_seed
+from seedvote.dialogue.tokens import detokenize, tokenize
+from seedvote.generation.pairs.pairing import context_shown, reference
 
 SHORTEST_REFERENCE = 6  # tokens of a good side: shorter ones fit anywhere
 CHECK_KINDS = ("scrambled", "off-topic")

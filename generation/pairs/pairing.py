@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from statistics import stdev
 
-from dialogue.corpora.examples import Example
-from dialogue.errors import InputError
-from dialogue.records import Candidate, Pair, PairKind, Response, Utterance
-from dialogue.seeds import child_random, child_seed
-from dialogue.tokens import normalize, tokenize
-from generation.metrics.overlap import add_counts, bleu2, bleu_counts
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Pair, PairKind, Response, Utterance
+from seedvote.dialogue.seeds import child_random, child_seed
+from seedvote.dialogue.tokens import normalize, tokenize
+from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 
 NO_SEED = -1
 Answers = Mapping[tuple[int, int], Mapping[str, Response]]  # (seed, draw) -> item -> response

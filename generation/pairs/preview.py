@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from dialogue.files import atomic
-from dialogue.records import Candidate, Pair
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.records import Candidate, Pair
 
 PREVIEW_STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222;

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations, cycle, islice
 
-from dialogue.corpora.examples import Example
-from dialogue.errors import InputError
-from dialogue.records import Candidate, Pair, PairKind, Response, ResponseSet
-from dialogue.seeds import child_random, child_seed
-from generation.pairs.pairing import NO_SEED, Answers, candidate, choose_contexts, context_shown
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Pair, PairKind, Response, ResponseSet
+from seedvote.dialogue.seeds import child_random, child_seed
+from seedvote.generation.pairs.pairing import NO_SEED, Answers, candidate, choose_contexts, context_shown
 
 Systems = Mapping[str, Mapping[str, Response]]  # `model-seed` -> item -> its response
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import torch
 
-from dialogue.corpora.examples import examples
-from dialogue.domains.states import State
-from dialogue.records import Dialogue
-from generation.decoding import NEVER_WRITTEN, RESPONSE, Decoded, Decoding, Part, parse_decoding, respond
-from generation.models.interface import DialogueModel
-from generation.numbering import Data, Numbered
-from generation.speaking.belief import believed, changed
-from generation.speaking.speech import END, LONGEST_BELIEF, Speech, annotated_state, number_words
-from generation.vocabulary import EOS, EOU, SPECIAL, Vocabulary
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.domains.states import State
+from seedvote.dialogue.records import Dialogue
+from seedvote.generation.decoding import NEVER_WRITTEN, RESPONSE, Decoded, Decoding, Part, parse_decoding, respond
+from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.numbering import Data, Numbered
+from seedvote.generation.speaking.belief import believed, changed
+from seedvote.generation.speaking.speech import END, LONGEST_BELIEF, Speech, annotated_state, number_words
+from seedvote.generation.vocabulary import EOS, EOU, SPECIAL, Vocabulary
 
 GREEDY = parse_decoding("greedy")
 

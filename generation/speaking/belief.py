@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dialogue.domains.states import State
-from dialogue.tokens import detokenize, tokenize
+from seedvote.dialogue.domains.states import State
+from seedvote.dialogue.tokens import detokenize, tokenize
 
 NEXT, NO_MORE = ";", "none"
 

@@ -19,17 +19,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from dialogue.corpora.examples import Example
-from dialogue.corpora.reading import Corpus, read_databases
-from dialogue.domains.database import DomainTable, domain_tables
-from dialogue.domains.delexicalizing import delexicalized
-from dialogue.domains.states import State, state_of
-from dialogue.domains.topics import topics
-from dialogue.errors import InputError
-from dialogue.records import Dialogue
-from dialogue.tokens import tokenize
-from generation.speaking.belief import NEXT, belief_words, changes
-from generation.vocabulary import EOS, EOU, LONGEST_TARGET, UNK, Vocabulary
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.corpora.reading import Corpus, read_databases
+from seedvote.dialogue.domains.database import DomainTable, domain_tables
+from seedvote.dialogue.domains.delexicalizing import delexicalized
+from seedvote.dialogue.domains.states import State, state_of
+from seedvote.dialogue.domains.topics import topics
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue
+from seedvote.dialogue.tokens import tokenize
+from seedvote.generation.speaking.belief import NEXT, belief_words, changes
+from seedvote.generation.vocabulary import EOS, EOU, LONGEST_TARGET, UNK, Vocabulary
 
 KINDS = ("reply", "task", "policy")
 BELIEF, END = "<belief>", "<eob>"

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from probes.classifiers.features import Features
-    from probes.classifiers.reference import ReferenceFit
-    from probes.tasks.labels import Labels
+    from seedvote.probes.classifiers.features import Features
+    from seedvote.probes.classifiers.reference import ReferenceFit
+    from seedvote.probes.tasks.labels import Labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ class Classifier(NamedTuple):
 
 def _fit_logistic(requests: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
     """All of them in one solve for each strength."""
-    from probes.classifiers import logistic
-    from probes.scoring import count_hits
+    from seedvote.probes.classifiers import logistic
+    from seedvote.probes.scoring import count_hits
 
     tasks = [logistic.FitTask(request.states.features, request.states.axes, request.fit) for request in requests]
     fits = {c: logistic.fit_all(tasks, c=c) for c in settings.c}
@@ -102,7 +102,7 @@ def _fit_logistic(requests: Sequence[FitRequest], settings: FitSettings) -> list
 
 def _fit_mlp(requests: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
     """One prediction for each seed; the epoch is chosen on valid where there is one."""
-    from probes.classifiers import mlp
+    from seedvote.probes.classifiers import mlp
 
     def fit_net(states: SplitStates, fit: Labels, choose: Labels, seed: int) -> Prediction:
         valid = (states.choose_features, choose) if len(choose.unseen) else None
@@ -114,7 +114,7 @@ def _fit_mlp(requests: Sequence[FitRequest], settings: FitSettings) -> list[list
 
 def _fit_with_sklearn(requests: Sequence[FitRequest], settings: FitSettings) -> list[list[Prediction]]:
     """scikit-learn's solver on the raw states: the yardstick of the batched one."""
-    from probes.classifiers.reference import fit_exactly
+    from seedvote.probes.classifiers.reference import fit_exactly
 
     c = settings.c[0]
     fits = [fit_exactly(request.states.fit, request.fit, request.states.report, c=c) for request in requests]
@@ -123,7 +123,7 @@ def _fit_with_sklearn(requests: Sequence[FitRequest], settings: FitSettings) -> 
 
 def _fit_as_papers(requests: Sequence[FitRequest], _: FitSettings) -> list[list[Prediction]]:
     """As the papers fitted: scikit-learn's defaults, which stop early."""
-    from probes.classifiers.reference import fit_as_the_papers
+    from seedvote.probes.classifiers.reference import fit_as_the_papers
 
     fits = [fit_as_the_papers(request.states.fit, request.fit, request.states.report) for request in requests]
     return [[_wrap_reference_fit("paper", fit, 1.0)] for fit in fits]

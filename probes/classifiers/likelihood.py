@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from probes.classifiers.lbfgs import Start
+from seedvote.probes.classifiers.lbfgs import Start
 
 CPU_BLOCK = 1024  # examples a thread whose logits stay in a core's cache; a CUDA device wants more at once
 CUDA_BLOCK = 16_384

@@ -19,11 +19,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from probes.classifiers.features import Features
-from probes.classifiers.lbfgs import Start, Until, minimise
-from probes.classifiers.likelihood import Certificate, ManyLabels, OneLabel
-from probes.classifiers.together import AnyLikelihood, minimise_all
-from probes.tasks.labels import Labels
+from seedvote.probes.classifiers.features import Features
+from seedvote.probes.classifiers.lbfgs import Start, Until, minimise
+from seedvote.probes.classifiers.likelihood import Certificate, ManyLabels, OneLabel
+from seedvote.probes.classifiers.together import AnyLikelihood, minimise_all
+from seedvote.probes.tasks.labels import Labels
 
 SINGLE_PASSES = 150  # of what takes longer, rounding is the cause, and double precision the cure
 FIT_PASSES = 400  # in double precision

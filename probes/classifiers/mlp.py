@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from dialogue.adam import Adam
-from dialogue.seeds import child_seed
-from probes.classifiers.logistic import decide
-from probes.scoring import count_hits
-from probes.tasks.labels import Labels
+from seedvote.dialogue.adam import Adam
+from seedvote.dialogue.seeds import child_seed
+from seedvote.probes.classifiers.logistic import decide
+from seedvote.probes.scoring import count_hits
+from seedvote.probes.tasks.labels import Labels
 
 HIDDEN, RATE, BATCH, DECAY = 128, 1e-3, 128, 1e-4
 EPOCHS, PATIENCE, EPOCHS_UNSEEN = 30, 5, 20

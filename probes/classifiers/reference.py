@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from probes.tasks.labels import Labels
+from seedvote.probes.tasks.labels import Labels
 
 PAPER_PASSES = 250
 EXACT_PASSES = 100_000

@@ -14,8 +14,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from probes.classifiers.lbfgs import Minimum, Start, Until, minimise
-from probes.classifiers.likelihood import ManyLabels, OneLabel
+from seedvote.probes.classifiers.lbfgs import Minimum, Start, Until, minimise
+from seedvote.probes.classifiers.likelihood import ManyLabels, OneLabel
 
 AnyLikelihood = ManyLabels | OneLabel
 

@@ -11,18 +11,18 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue import jobs
-from dialogue.command_line import given, tell_next
-from dialogue.engines import running
-from probes import inputs
+from seedvote.dialogue import jobs
+from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.engines import running
+from seedvote.probes import inputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from probes.codelength import Codelength
-    from probes.coding import CodePart
-    from probes.states import Representation
-    from probes.summary import Cell
+    from seedvote.probes.codelength import Codelength
+    from seedvote.probes.coding import CodePart
+    from seedvote.probes.states import Representation
+    from seedvote.probes.summary import Cell
 
 CODE_HEADER = "task,evaluator,model,seed,checkpoint,examples,blocks,uniform_bits,bits,compression"
 
@@ -40,9 +40,9 @@ def run(args: argparse.Namespace) -> None:
     """Code what is not coded yet, write the table, print it."""
     from tqdm import tqdm
 
-    from dialogue.errors import InputError
-    from dialogue.signature import signature
-    from probes import codelength, coding, suite
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.signature import signature
+    from seedvote.probes import codelength, coding, suite
 
     if not args.c > 0:
         raise InputError(f"--c is {args.c}; it must be above zero.")
@@ -78,8 +78,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
-    from dialogue.files import atomic
-    from probes import report
+    from seedvote.dialogue.files import atomic
+    from seedvote.probes import report
 
     coded = [(part.representation, part.labelled.task, part.read()) for part in parts]
     with atomic(path) as handle:
@@ -94,8 +94,8 @@ def _report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
 
 
 def _cells(coded: Sequence[tuple[Representation, str, Codelength]]) -> list[Cell]:
-    from probes.scoring import spread
-    from probes.summary import Cell
+    from seedvote.probes.scoring import spread
+    from seedvote.probes.summary import Cell
 
     seeds: dict[tuple[str, ...], list[float]] = {}
     for who, task, code in coded:

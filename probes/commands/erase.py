@@ -13,9 +13,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dialogue import jobs
-from dialogue.command_line import given, refuse_below, tell_next
-from dialogue.engines import running
+from seedvote.dialogue import jobs
+from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.engines import running
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +35,12 @@ def run(args: argparse.Namespace) -> None:
     """Fit what is not there yet, and tell what is left to a probe."""
     from tqdm import tqdm
 
-    from dialogue.corpora.reading import read_corpus
-    from dialogue.errors import InputError
-    from dialogue.files import read_json
-    from probes import erasers, splits
-    from probes.plan import lay_out
-    from probes.states import check_covers
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.files import read_json
+    from seedvote.probes import erasers, splits
+    from seedvote.probes.plan import lay_out
+    from seedvote.probes.states import check_covers
 
     refuse_below(args, draws=2)
     methods = tuple(args.method.split(","))

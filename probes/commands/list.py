@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dialogue.command_line import tell_next
+from seedvote.dialogue.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,9 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print one line a task."""
-    from dialogue.corpora.reading import read_corpus
-    from probes.plan import lay_out
-    from probes.splits import plan_splits
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.probes.plan import lay_out
+    from seedvote.probes.splits import plan_splits
 
     corpus = read_corpus(args.corpus)
     splits = plan_splits(corpus, args.report)

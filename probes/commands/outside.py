@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogue.command_line import tell_next
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from probes.foreign import ForeignTalk
+    from seedvote.probes.foreign import ForeignTalk
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Fit, report, write."""
-    from dialogue.conditions import condition_folders, condition_parts
-    from dialogue.files import write_json
-    from probes.foreign import detections, read_foreign
+    from seedvote.dialogue.conditions import condition_folders, condition_parts
+    from seedvote.dialogue.files import write_json
+    from seedvote.probes.foreign import detections, read_foreign
 
     folders = [
         folder for folder in condition_folders(args.study) if (condition_parts(folder.name) or ("",))[0] == "outside"

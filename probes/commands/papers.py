@@ -16,12 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import given, tell_next
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from probes.states import Representation
+    from seedvote.probes.states import Representation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,13 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write what there is; say what is not."""
-    from dialogue.corpora.reading import read_corpus
-    from dialogue.files import atomic
-    from dialogue.signature import signature
-    from probes import clouds, papers, splits, summary
-    from probes.drawing import save_figures
-    from probes.plan import lay_out
-    from probes.remaking import remaking
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.files import atomic
+    from seedvote.dialogue.signature import signature
+    from seedvote.probes import clouds, papers, splits, summary
+    from seedvote.probes.drawing import save_figures
+    from seedvote.probes.plan import lay_out
+    from seedvote.probes.remaking import remaking
 
     path, corpus = args.scores or args.study / "scores.parquet", read_corpus(args.corpus or args.study / "corpus")
     scores = summary.read_task_scores(path) if args.scores or path.exists() else []
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _draw_figures(args: argparse.Namespace, scores: Path | None, recipe: str) -> dict[str, Figure | str]:
-    from probes.drawing import FigureRequest, figures_of, figures_without_scores
+    from seedvote.probes.drawing import FigureRequest, figures_of, figures_without_scores
 
     request = FigureRequest(args.study, args.corpus, None, scores, args.classifier)
     if scores:
@@ -112,8 +112,8 @@ def _draw_figures(args: argparse.Namespace, scores: Path | None, recipe: str) ->
 
 def _find_states(study: Path) -> tuple[list[Representation], str]:
     """The states of the study, or why there are none."""
-    from dialogue.errors import InputError
-    from probes import states
+    from seedvote.dialogue.errors import InputError
+    from seedvote.probes import states
 
     try:
         return states.find_states(study, None, "all"), ""

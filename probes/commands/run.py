@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogue import jobs
-from dialogue.command_line import given, tell_next
-from dialogue.engines import running
-from probes import inputs
-from probes.classifiers.catalogue import CLASSIFIERS, FitSettings
+from seedvote.dialogue import jobs
+from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.engines import running
+from seedvote.probes import inputs
+from seedvote.probes.classifiers.catalogue import CLASSIFIERS, FitSettings
 
 if TYPE_CHECKING:
-    from probes.plan import Options
-    from probes.suite import ScorePart
+    from seedvote.probes.plan import Options
+    from seedvote.probes.suite import ScorePart
 
 BY_NAME = [name for name, row in CLASSIFIERS.items() if row.by_name]
 
@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> None:
     """Do what is not done yet, join the parts, print the table."""
     from tqdm import tqdm
 
-    from dialogue.errors import InputError
-    from dialogue.signature import signature
-    from probes import suite
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.signature import signature
+    from seedvote.probes import suite
 
     methods, place = _methods(args), running.place_of(args, device=args.device)
     study_inputs = inputs.read_inputs(args, args.report)
@@ -89,9 +89,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _methods(args: argparse.Namespace) -> list[Options]:
-    from dialogue.errors import InputError
-    from dialogue.seeds import parse_seeds
-    from probes.plan import Options
+    from seedvote.dialogue.errors import InputError
+    from seedvote.dialogue.seeds import parse_seeds
+    from seedvote.probes.plan import Options
 
     names = args.classifier.split(",")
     if not set(names) <= set(BY_NAME):
@@ -112,9 +112,9 @@ def _methods(args: argparse.Namespace) -> list[Options]:
 
 
 def _report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePart], recipe: str) -> None:
-    from dialogue.files import atomic
-    from probes import convergence, report, summary
-    from probes.table import join
+    from seedvote.dialogue.files import atomic
+    from seedvote.probes import convergence, report, summary
+    from seedvote.probes.table import join
 
     rows = join([part.path for part in parts], out, recipe)
     ended = convergence.endings(parts)

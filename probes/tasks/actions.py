@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dialogue.corpora.examples import Example
-from probes.tasks.task import NONE, ProbeTask, fixed, or_none
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.probes.tasks.task import NONE, ProbeTask, fixed, or_none
 
 
 def first_act(example: Example) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dialogue.corpora.examples import Example
+from seedvote.dialogue.corpora.examples import Example
 
 
 def states(example: Example) -> Iterator[Mapping[str, str]]:

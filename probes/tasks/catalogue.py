@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialogue.errors import InputError
-from probes.tasks import actions, information, position, repeats, topics, words
-from probes.tasks.task import ProbeTask
+from seedvote.dialogue.errors import InputError
+from seedvote.probes.tasks import actions, information, position, repeats, topics, words
+from seedvote.probes.tasks.task import ProbeTask
 
 TASKS: tuple[ProbeTask, ...] = (
     *position.POSITION_TASKS,

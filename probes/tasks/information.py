@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dialogue.corpora.examples import Example
-from probes.tasks.beliefs import recent, state
-from probes.tasks.task import ProbeTask, fixed, or_none
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.probes.tasks.beliefs import recent, state
+from seedvote.probes.tasks.task import ProbeTask, fixed, or_none
 
 
 def recent_slots(example: Example) -> list[str]:

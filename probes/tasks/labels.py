@@ -12,9 +12,9 @@ from itertools import chain
 import numpy as np
 from scipy.sparse import csr_array
 
-from dialogue.corpora.examples import Example
-from dialogue.errors import InputError
-from probes.tasks.task import LabelRule, ProbeTask
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.errors import InputError
+from seedvote.probes.tasks.task import LabelRule, ProbeTask
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora.examples import Example
-from dialogue.errors import InputError
-from dialogue.files import digest
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import cell_text
-from probes.tasks.task import ProbeTask, fixed, or_none
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import cell_text
+from seedvote.probes.tasks.task import ProbeTask, fixed, or_none
 
 
 @dataclass(frozen=True, slots=True)

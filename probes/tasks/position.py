@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dialogue.corpora.examples import Example
-from probes.tasks.task import ProbeTask, fixed
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.probes.tasks.task import ProbeTask, fixed
 
 
 def fifth(example: Example) -> list[str]:

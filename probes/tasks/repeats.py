@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dialogue.corpora.examples import Example
-from probes.tasks.beliefs import domain, leaf, state
-from probes.tasks.task import ProbeTask, fixed, or_none
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.probes.tasks.beliefs import domain, leaf, state
+from seedvote.probes.tasks.task import ProbeTask, fixed, or_none
 
 
 def repeated(example: Example) -> list[str]:

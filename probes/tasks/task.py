@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from dialogue.corpora.examples import Example
+from seedvote.dialogue.corpora.examples import Example
 
 LabelRule = Callable[[Example], Iterable[str]]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dialogue.corpora.examples import Example
-from probes.tasks.beliefs import domain, news, state
-from probes.tasks.task import NONE, ProbeTask, fixed, or_none
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.probes.tasks.beliefs import domain, news, state
+from seedvote.probes.tasks.task import NONE, ProbeTask, fixed, or_none
 
 
 def all_topics(example: Example) -> list[str]:

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from dialogue.corpora.examples import Example
-from probes.tasks.stopwords import STOPWORDS
-from probes.tasks.task import NONE, LabelRule, ProbeTask, fixed, or_none
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.probes.tasks.stopwords import STOPWORDS
+from seedvote.probes.tasks.task import NONE, LabelRule, ProbeTask, fixed, or_none
 
 MOST_WORDS = 500
 BAND = (1000, 3000)  # occurrences in the official training file ...

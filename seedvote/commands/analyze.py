@@ -15,8 +15,8 @@ import importlib
 import io
 from pathlib import Path
 
-from dialogue.command_line import dispatch, given
-from dialogue.errors import InputError
+from seedvote.dialogue.command_line import dispatch, given
+from seedvote.dialogue.errors import InputError
 
 STORE = "crowd.sqlite"
 HELD = (STORE, "votes.jsonl", "ratings.jsonl", "choices.jsonl", "pairs.jsonl", "scores.parquet", "metrics.parquet")
@@ -24,7 +24,7 @@ HELD = (STORE, "votes.jsonl", "ratings.jsonl", "choices.jsonl", "pairs.jsonl", "
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The files, and all options of the report."""
-    arguments = importlib.import_module("analysis.arguments")
+    arguments = importlib.import_module("seedvote.analysis.arguments")
     parser.add_argument("votes", nargs="+", metavar="VOTES", type=Path, help="a study folder, a table, or several logs")
     parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder or next to the table)")
     parser.add_argument("--title", help="heading of the page (default: the question that the votes answer)")
@@ -47,13 +47,13 @@ def run(args: argparse.Namespace) -> int:
         print(f"Exported the votes of {first}.")
     if (first / "choices.jsonl").exists() and not (first / "votes.jsonl").exists():
         return _ask("choose", first)
-    reading = importlib.import_module("analysis.arguments").READING
+    reading = importlib.import_module("seedvote.analysis.arguments").READING
     names = [name for name in ("out", "title", "margin", "systems", "clusters", *reading) if getattr(args, name)]
     return _ask("report", first, *given(args, *names))
 
 
 def _ask(command: str, *words: object) -> int:
-    commands = importlib.import_module("analysis.__main__").COMMANDS
+    commands = importlib.import_module("seedvote.analysis.__main__").COMMANDS
     return dispatch("analysis", "", commands, [command, *map(str, words)])
 
 
@@ -63,4 +63,4 @@ def _is_study(path: Path) -> bool:
 
 def _is_log(path: Path) -> bool:
     """Whether it is a log of an evaluation, or holds some."""
-    return bool(importlib.import_module("dialogue.importing.run_logs").is_run_log(path))
+    return bool(importlib.import_module("seedvote.dialogue.importing.run_logs").is_run_log(path))

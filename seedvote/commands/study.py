@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogue.errors import InputError
-from dialogue.files import read_json, write_json
-from dialogue.wording import as_typed
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json, write_json
+from seedvote.dialogue.wording import as_typed
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.cards import Card, TaskCard, metadata
+from seedvote.dialogue.cards import Card, TaskCard, metadata
 
 CARD = Card(
     "task success", 5,

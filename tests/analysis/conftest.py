@@ -4,11 +4,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from analysis.questions.preference import models
-from analysis.report.paper import kit
-from analysis.showing import plots
-from analysis.stats import power
-from analysis.stats.paired import bayes_davidson
+from seedvote.analysis.questions.preference import models
+from seedvote.analysis.report.paper import kit
+from seedvote.analysis.showing import plots
+from seedvote.analysis.stats import power
+from seedvote.analysis.stats.paired import bayes_davidson
 
 
 @pytest.fixture(autouse=True)

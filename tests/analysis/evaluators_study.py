@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.cards import Card, TaskCard, metadata
+from seedvote.dialogue.cards import Card, TaskCard, metadata
 
 MODELS, SEEDS, DIALOGUES = ("good", "poor"), 3, 20
 PLAIN = TaskCard("quality", "share", 100.0)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
-from analysis.votes.systems import Contrast
-from analysis.votes.votes import Votes
+from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
+from seedvote.analysis.votes.systems import Contrast
+from seedvote.analysis.votes.votes import Votes
 
 
 class Crowd(NamedTuple):

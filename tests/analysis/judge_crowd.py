@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from analysis.stats.powered import Sample
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
+from seedvote.analysis.stats.powered import Sample
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
 
 SHIFT, CUT = 0.25, 0.6  # of the latent preference, and where a tie ends
 DIALOGUE, PAIR, RATER, NOISE = 0.45, 0.75, 0.35, 0.8  # standard deviations

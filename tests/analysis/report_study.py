@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Rater, Response, Utterance, Vote
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Rater, Response, Utterance, Vote
 
 ODD = "<script>alert(1)</script> <unk>"
 

@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from analysis.notebook import agreement, compare, plan, preference, ties, variance
-from analysis.votes.inputs import votes_of
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Vote
+from seedvote.analysis.notebook import agreement, compare, plan, preference, ties, variance
+from seedvote.analysis.votes.inputs import votes_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Vote
 from tests.house.typed import typed
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

@@ -13,28 +13,28 @@ from dataclasses import replace
 
 import pytest
 
-from analysis import notebook
-from analysis.__main__ import COMMANDS
-from analysis.commands import agreement as agreement_command
-from analysis.commands import compare as compare_command
-from analysis.commands import plan as plan_command
-from analysis.commands import preference as preference_command
-from analysis.commands import ties as ties_command
-from analysis.commands import variance as variance_command
-from analysis.questions.agreement import answer as agreement
-from analysis.questions.agreement.answer import NONE_TWICE
-from analysis.questions.comparison import answer as comparison
-from analysis.questions.planning import answer as planning
-from analysis.questions.preference import answer as preference
-from analysis.questions.ties import answer as ties
-from analysis.questions.variance import answer as variance
-from analysis.showing.words import p_value
-from analysis.votes.options import check_margin
-from analysis.votes.systems import UNKNOWN
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.records import Vote
+from seedvote.analysis import notebook
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.commands import agreement as agreement_command
+from seedvote.analysis.commands import compare as compare_command
+from seedvote.analysis.commands import plan as plan_command
+from seedvote.analysis.commands import preference as preference_command
+from seedvote.analysis.commands import ties as ties_command
+from seedvote.analysis.commands import variance as variance_command
+from seedvote.analysis.questions.agreement import answer as agreement
+from seedvote.analysis.questions.agreement.answer import NONE_TWICE
+from seedvote.analysis.questions.comparison import answer as comparison
+from seedvote.analysis.questions.planning import answer as planning
+from seedvote.analysis.questions.preference import answer as preference
+from seedvote.analysis.questions.ties import answer as ties
+from seedvote.analysis.questions.variance import answer as variance
+from seedvote.analysis.showing.words import p_value
+from seedvote.analysis.votes.options import check_margin
+from seedvote.analysis.votes.systems import UNKNOWN
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Vote
 from tests.analysis.conditions_study import make_study
 from tests.analysis.report_study import add_scores, add_votes
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.notebook import agreement, preference, ties
-from analysis.questions.planning.answer import answer as plan
-from analysis.questions.planning.showing import parts
-from analysis.showing.tables import MOST_ROWS, Table, markdown
-from analysis.stats.power import Assumptions
-from analysis.votes.systems import Contrast
-from analysis.votes.votes import votes_from_columns
-from dialogue.command_line import dispatch
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.notebook import agreement, preference, ties
+from seedvote.analysis.questions.planning.answer import answer as plan
+from seedvote.analysis.questions.planning.showing import parts
+from seedvote.analysis.showing.tables import MOST_ROWS, Table, markdown
+from seedvote.analysis.stats.power import Assumptions
+from seedvote.analysis.votes.systems import Contrast
+from seedvote.analysis.votes.votes import votes_from_columns
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import rankdata
 
-from analysis.stats.rivals import MeasuredModel
+from seedvote.analysis.stats.rivals import MeasuredModel
 
 World = TypeVar("World")
 

@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from crowd.hit.hit import hit_from
-from dialogue.records import Candidate, Utterance
-from dialogue.validity import written_out
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.dialogue.records import Candidate, Utterance
+from seedvote.dialogue.validity import written_out
 from tests.crowd.study import SHORT, desk_of, make_pairs
 
 RULES = {"form": "conversations", "pairs_per_sitting": 4, "first_checks": 0, "later_checks": 0, "lease_minutes": 10}

@@ -6,15 +6,15 @@ from collections import Counter
 
 import sqlalchemy as sa
 
-from crowd.hit.hit import hit_from
-from crowd.rating import pool
-from crowd.rating.change_control import take_up
-from crowd.rating.desk import Desk
-from crowd.store.store import open_store
-from crowd.store.tables import votes
-from dialogue.questions import write_questions
-from dialogue.records import Option, Question, Utterance
-from dialogue.validity import option_order
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.rating import pool
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.store.tables import votes
+from seedvote.dialogue.questions import write_questions
+from seedvote.dialogue.records import Option, Question, Utterance
+from seedvote.dialogue.validity import option_order
 from tests.crowd.study import Clock
 
 PLAIN = dataclasses.replace(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import httpx
 
-from crowd.simulation.browser import PageForm
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.study import make_pairs
 from tests.house.forked import PIPE, Forked
 from tests.house.waiting import PATIENCE
@@ -23,8 +23,8 @@ if wrong:
     time.time = lambda: right() + wrong
     for name in [name for name in sys.modules if name.partition(".")[0] in ("crowd", "dialogue")]:
         del sys.modules[name]  # what has been loaded has the right clock in its defaults
-from crowd.__main__ import COMMANDS
-from dialogue.command_line import dispatch
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
 dispatch("crowd", "", COMMANDS, sys.argv[1:])
 """
 

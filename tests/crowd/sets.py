@@ -4,11 +4,11 @@ from collections import Counter
 
 import sqlalchemy as sa
 
-from crowd.hit.hit import hit_from
-from crowd.rating.answer_sheet import read_sheet
-from crowd.store.tables import votes
-from dialogue.records import Candidate, ResponseSet, Utterance
-from dialogue.validity import option_order
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.rating.answer_sheet import read_sheet
+from seedvote.crowd.store.tables import votes
+from seedvote.dialogue.records import Candidate, ResponseSet, Utterance
+from seedvote.dialogue.validity import option_order
 from tests.crowd.study import desk_of
 
 ASKED = [

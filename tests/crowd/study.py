@@ -11,15 +11,15 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from crowd.forms.known import FORMS
-from crowd.hit.hit import Hit
-from crowd.rating import pool
-from crowd.rating.change_control import take_up
-from crowd.rating.desk import Desk
-from crowd.store.store import open_store
-from crowd.store.tables import HOLDS_PLACE, leases, pairs, votes
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Utterance
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating import pool
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, votes
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance
 from tests.house.sweeping import name_of_run
 from tests.house.waiting import PATIENCE
 

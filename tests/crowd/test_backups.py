@@ -10,15 +10,15 @@ from contextlib import closing
 import pytest
 import sqlalchemy as sa
 
-from crowd.__main__ import COMMANDS
-from crowd.exchange import exporting
-from crowd.hit.hit import read_hit
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.store.store import SCHEMA_VERSION, open_store, settings, sqlite_url
-from crowd.store.tables import METADATA, votes
-from crowd.study_folder import prepare_study
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.hit.hit import read_hit
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store.store import SCHEMA_VERSION, open_store, settings, sqlite_url
+from seedvote.crowd.store.tables import METADATA, votes
+from seedvote.crowd.study_folder import prepare_study
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.crowd.real_server import Browser, make_study, serving
 from tests.crowd.store.test_migrations import OLD
 from tests.crowd.study import database

@@ -15,23 +15,23 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from crowd import study_folder
-from crowd.hit.hit import Hit
-from crowd.rating.desk import Desk
-from crowd.simulation import browser
-from crowd.simulation.browser import PageForm, SimulatedVisit
-from crowd.simulation.crowd import SimulatedCrowd
-from crowd.simulation.question_readers import QuestionReader
-from crowd.simulation.raters import Reader, habits, read_of
-from crowd.simulation.set_readers import SetReader
-from crowd.store import event_log
-from crowd.store.store import open_store
-from crowd.store.tables import leases, votes
-from crowd.study_folder import hit_of
-from crowd.web.app import ServerConfig, create_app
-from dialogue.files import write_records
-from dialogue.questions import write_questions
-from dialogue.records import Pair, ResponseSet
+from seedvote.crowd import study_folder
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.simulation import browser
+from seedvote.crowd.simulation.browser import PageForm, SimulatedVisit
+from seedvote.crowd.simulation.crowd import SimulatedCrowd
+from seedvote.crowd.simulation.question_readers import QuestionReader
+from seedvote.crowd.simulation.raters import Reader, habits, read_of
+from seedvote.crowd.simulation.set_readers import SetReader
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.store.tables import leases, votes
+from seedvote.crowd.study_folder import hit_of
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.questions import write_questions
+from seedvote.dialogue.records import Pair, ResponseSet
 from tests.crowd.conversations import make_talks
 from tests.crowd.questions import check_places, make_questions
 from tests.crowd.rating import test_replaying as replaying
@@ -60,7 +60,7 @@ class Server:
             self.command = ["-c", SKEWED, str(clock), *self.command[2:]]
         if gunicorn:
             self.command = ["-m", "gunicorn", "--workers", "2", "--threads", "4", "--log-level", "error"]
-            self.command += ["--bind", f"127.0.0.1:{self.port}", "crowd.wsgi:from_environment()"]
+            self.command += ["--bind", f"127.0.0.1:{self.port}", "seedvote.crowd.wsgi:from_environment()"]
         self.url = f"http://127.0.0.1:{self.port}"
         self.start(wait=wait)
 
@@ -164,13 +164,13 @@ def bombard(server, made, monkeypatch, url, kills, raters, concurrency):
 RESEARCHER = """
 import dataclasses, random, sys, time
 import sqlalchemy as sa
-from crowd.rating.change_control import take_up
-from crowd.rating.deciding import mend, rule_on
-from crowd.rating.excluding import exclude_by_rule
-from crowd.rating.rules import rules_in_force
-from crowd.hit.tables import Exclusion
-from crowd.store.store import open_store
-from crowd.store.tables import raters
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.deciding import mend, rule_on
+from seedvote.crowd.rating.excluding import exclude_by_rule
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.hit.tables import Exclusion
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.store.tables import raters
 url, seed = sys.argv[1:]
 store, draw = open_store(url), random.Random(int(seed))
 print("begun", flush=True)

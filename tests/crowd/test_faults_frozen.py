@@ -9,10 +9,10 @@ import httpx
 import psycopg
 import pytest
 
-from crowd.rating.desk import Desk
-from crowd.rating.rules import rules_in_force
-from crowd.store.postgresql import COMMAND, SERVER
-from crowd.store.store import open_store
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.store.postgresql import COMMAND, SERVER
+from seedvote.crowd.store.store import open_store
 from tests.crowd.real_server import Browser, make_study, serving
 from tests.crowd.study import check_books, database
 from tests.house.waiting import PATIENCE, wait_for

@@ -8,18 +8,18 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from crowd import study_folder
-from crowd.exchange.exporting import export
-from crowd.rating.answer_sheet import read_sheet, turned_back
-from crowd.rating.desk import Desk
-from crowd.simulation.browser import PageForm, SimulatedVisit
-from crowd.simulation.crowd import SimulatedCrowd
-from crowd.simulation.raters import Reader, habits
-from crowd.store.store import open_store
-from crowd.store.tables import raters, votes
-from crowd.study_folder import hit_of
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd import study_folder
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.rating.answer_sheet import read_sheet, turned_back
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.simulation.browser import PageForm, SimulatedVisit
+from seedvote.crowd.simulation.crowd import SimulatedCrowd
+from seedvote.crowd.simulation.raters import Reader, habits
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.store.tables import raters, votes
+from seedvote.crowd.study_folder import hit_of
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.study import check_books, database, make_pairs
 from tests.crowd.test_faults import Server
 from tests.house.waiting import wait_for

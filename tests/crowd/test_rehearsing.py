@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from crowd.__main__ import COMMANDS
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.study import write_pairs
 
 

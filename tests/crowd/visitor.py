@@ -4,8 +4,8 @@ import contextlib
 
 import httpx
 
-from crowd.simulation.browser import PageForm
-from crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.web.app import ServerConfig, create_app
 
 FETCH = {"X-Requested-With": "fetch"}
 

@@ -5,7 +5,7 @@ import os
 import signal
 from pathlib import Path
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 
 def add(shared, piece):

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from dialogue.adam import Adam
+from seedvote.dialogue.adam import Adam
 from tests.house.doc_blocks import ROOT
 
 SHAPES = [(7, 5), (5,), (3, 4), ()]
@@ -65,7 +65,7 @@ def test_without_gradients_nothing_moves():
 SCRIPT = """
 import sys
 import torch
-from dialogue.adam import Adam
+from seedvote.dialogue.adam import Adam
 part = torch.ones(3, requires_grad=True)
 for optimizer in (Adam([part], 0.1), Adam([part], 0.1, decay=0.01, fused=True)):
     optimizer.forget_gradients()

@@ -4,8 +4,19 @@ import json
 
 import pytest
 
-from dialogue.cards import BUILT_IN, PROBE, TOKEN, Card, TaskCard, as_text, card_from, cards_from, join_cards, metadata
-from dialogue.errors import InputError
+from seedvote.dialogue.cards import (
+    BUILT_IN,
+    PROBE,
+    TOKEN,
+    Card,
+    TaskCard,
+    as_text,
+    card_from,
+    cards_from,
+    join_cards,
+    metadata,
+)
+from seedvote.dialogue.errors import InputError
 
 
 def test_cards_are_read_as_they_were_written():

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from dialogue import doctor
-from dialogue.commands import doctor as command
+from seedvote.dialogue import doctor
+from seedvote.dialogue.commands import doctor as command
 from tests.house.doc_blocks import ROOT
 
 

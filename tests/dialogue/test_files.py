@@ -11,11 +11,11 @@ import threading
 
 import pytest
 
-from dialogue.__main__ import COMMANDS
-from dialogue.command_line import dispatch, exit_with
-from dialogue.commands.format import format_document
-from dialogue.errors import InputError, unusable
-from dialogue.files import (
+from seedvote.dialogue.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch, exit_with
+from seedvote.dialogue.commands.format import format_document
+from seedvote.dialogue.errors import InputError, unusable
+from seedvote.dialogue.files import (
     FORMATS,
     as_json,
     atomic,
@@ -28,7 +28,7 @@ from dialogue.files import (
     write_json,
     write_records,
 )
-from dialogue.records import Candidate, Pair, Response, Utterance, Vote
+from seedvote.dialogue.records import Candidate, Pair, Response, Utterance, Vote
 
 PAIR = Pair(
     pair="p1",
@@ -131,7 +131,7 @@ def test_what_the_system_refuses_is_told_of_the_file_that_people_know(tmp_path, 
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("dialogue.files.os.fsync", full)
+    monkeypatch.setattr("seedvote.dialogue.files.os.fsync", full)
     with pytest.raises(OSError, match="No space left") as refused, atomic(tmp_path / "file.txt") as handle:
         handle.write("new")
     assert refused.value.filename == str(tmp_path / "file.txt")
@@ -263,7 +263,7 @@ def test_a_disk_that_is_full_is_said_with_the_name_of_the_file(tmp_path, monkeyp
     def full(number):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("dialogue.files.os.fsync", full)
+    monkeypatch.setattr("seedvote.dialogue.files.os.fsync", full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_json(path, {"kept": False})
     assert unusable(caught.value) == (

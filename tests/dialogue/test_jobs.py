@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dialogue import jobs
-from dialogue.engines import on_ray, running
-from dialogue.errors import InputError
+from seedvote.dialogue import jobs
+from seedvote.dialogue.engines import on_ray, running
+from seedvote.dialogue.errors import InputError
 from tests.dialogue.small_jobs import add, add_at_last, divide, first_preempted, full, killed
 from tests.house.waiting import PATIENCE, wait_for
 
@@ -157,7 +157,7 @@ def test_an_engine_leaves_open_the_logs_of_the_program_that_calls_it(on, tmp_pat
     """A set-up of logging that an import brings would close them; with absl loaded, even the file behind stderr."""
     script = (
         "import logging, sys; from pathlib import Path; from dialogue import jobs; "
-        "from dialogue.engines import running\n"
+        "from seedvote.dialogue.engines import running\n"
         "log = logging.FileHandler(sys.argv[2] + '/log'); logging.getLogger().addHandler(log)\n"
         "list(running.run_jobs(jobs.Work(print, 'done', Path(sys.argv[2])), [jobs.Job('job', 'key', '')],"
         " jobs.Place(*sys.argv[1].split(':'), limit=1)))\n"

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.judges import find_judges, folded_name, read_verdicts, refuse_verdicts, whose
-from dialogue.records import Verdict
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.judges import find_judges, folded_name, read_verdicts, refuse_verdicts, whose
+from seedvote.dialogue.records import Verdict
 
 VERDICT = Verdict("p1", "gpt-x", "ab", "a")
 

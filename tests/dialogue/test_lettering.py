@@ -6,11 +6,11 @@ import matplotlib as mpl
 import pytest
 from matplotlib.font_manager import findfont
 
-from analysis.showing.plots import STYLE
-from dialogue.lettering import break_recipe, break_text, measure_block, measure_line
-from evaluators.detection.figures import LOOK
-from generation.curves import CURVE_LOOK
-from probes.plots import LOOK as PROBES_LOOK
+from seedvote.analysis.showing.plots import STYLE
+from seedvote.dialogue.lettering import break_recipe, break_text, measure_block, measure_line
+from seedvote.evaluators.detection.figures import LOOK
+from seedvote.generation.curves import CURVE_LOOK
+from seedvote.probes.plots import LOOK as PROBES_LOOK
 
 LOOKS = [mpl.rc_params_from_file(STYLE, use_default_template=False), PROBES_LOOK, LOOK, CURVE_LOOK]
 

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from dialogue.errors import InputError
-from dialogue.files import read_header, write_records
-from dialogue.questions import read_choices, read_questions, texts_hash, write_choices, write_questions
-from dialogue.records import Option, OptionChoice, Question, Utterance
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_header, write_records
+from seedvote.dialogue.questions import read_choices, read_questions, texts_hash, write_choices, write_questions
+from seedvote.dialogue.records import Option, OptionChoice, Question, Utterance
 
 
 def question(number, *texts):

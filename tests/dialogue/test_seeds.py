@@ -4,7 +4,7 @@ import doctest
 
 import pytest
 
-from dialogue import seeds, signature
+from seedvote.dialogue import seeds, signature
 
 
 @pytest.mark.parametrize("module", [seeds, signature])

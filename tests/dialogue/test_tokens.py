@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue.tokens import detokenize, normalize, tokenize
+from seedvote.dialogue.tokens import detokenize, normalize, tokenize
 
 
 def test_times_prices_contractions_and_hyphens_stay_whole():

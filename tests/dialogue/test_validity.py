@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from dialogue.errors import InputError
-from dialogue.files import as_json, placed_records, read_header, read_records, write_records
-from dialogue.records import Option, OptionChoice, Question, Rater, Response, Utterance, Verdict, Vote
-from dialogue.validity import complaint
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import as_json, placed_records, read_header, read_records, write_records
+from seedvote.dialogue.records import Option, OptionChoice, Question, Rater, Response, Utterance, Verdict, Vote
+from seedvote.dialogue.validity import complaint
 
 VERDICT = Verdict("p1", "gpt-x", "ba", "a", probability={"a": 0.7, "b": 0.1, "tie": 0.2}, reply="B", tokens_in=412)
 QUESTION = Question(

@@ -2,8 +2,8 @@
 
 import json
 
-from dialogue.corpora.toy.write import write_toy
-from dialogue.files import write_json
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.files import write_json
 
 
 def held_out_toy(folder, dialogues, *, train=8):

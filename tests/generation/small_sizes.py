@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from generation.models.architectures import ARCHITECTURES
+from seedvote.generation.models.architectures import ARCHITECTURES
 
 SMALL = {"embedding": 8, "layers": 2, "attention": 6, "dropout": 0.0, "width": 16, "heads": 2, "feedforward": 24}
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from dialogue.errors import InputError
-from generation.batches import plan_batches, stack, stack_contexts
-from generation.devices import pick_device, pick_precision
-from generation.numbering import Numbered
-from generation.vocabulary import BOS, EOS, PAD
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.batches import plan_batches, stack, stack_contexts
+from seedvote.generation.devices import pick_device, pick_precision
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.vocabulary import BOS, EOS, PAD
 
 CPU = torch.device("cpu")
 RNG = np.random.default_rng(0)

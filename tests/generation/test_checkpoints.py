@@ -1,6 +1,6 @@
 """Which checkpoints a study has."""
 
-from generation.checkpoints import find_trained, named_checkpoints
+from seedvote.generation.checkpoints import find_trained, named_checkpoints
 
 
 def test_all_checkpoints_are_those_that_every_model_has_and_no_resume_point(tmp_path):

@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dialogue.command_line import dispatch
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from dialogue.errors import InputError
-from dialogue.files import digest, from_json, read_header, read_json, read_records
-from dialogue.records import Pair, Response, States
-from dialogue.tokens import normalize, tokenize
-from generation import curves, matrices
-from generation.__main__ import COMMANDS
-from generation.curves import draw_curves
-from generation.metrics.wordnet import find_wordnet
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest, from_json, read_header, read_json, read_records
+from seedvote.dialogue.records import Pair, Response, States
+from seedvote.dialogue.tokens import normalize, tokenize
+from seedvote.generation import curves, matrices
+from seedvote.generation.__main__ import COMMANDS
+from seedvote.generation.curves import draw_curves
+from seedvote.generation.metrics.wordnet import find_wordnet
 
 GRID = ["--models", "seq2seq,hred", "--seeds", "0-1", "--preset", "small", "--epochs", "1", "--valid", "8"]
 GRID += ["--dialogues", "16"]

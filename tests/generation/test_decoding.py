@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from dialogue.errors import InputError
-from generation import decoding
-from generation.batches import stack_contexts
-from generation.decoding import LONGEST_RESPONSE, Sampler, keep_likely, parse_decoding, respond
-from generation.models.architectures import ARCHITECTURES, build
-from generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL
+from seedvote.dialogue.errors import InputError
+from seedvote.generation import decoding
+from seedvote.generation.batches import stack_contexts
+from seedvote.generation.decoding import LONGEST_RESPONSE, Sampler, keep_likely, parse_decoding, respond
+from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL
 from tests.generation.small_sizes import small_sizes
 
 CPU = torch.device("cpu")

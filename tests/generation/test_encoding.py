@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from dialogue.errors import InputError
-from dialogue.files import from_json, read_json
-from dialogue.records import States
-from generation import encoding
-from generation.encoding import Form, encode_block, pooling_name, write_states
-from generation.models.architectures import ARCHITECTURES, build
-from generation.numbering import Numbered
-from generation.vocabulary import EOU, OTHER, PAD
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import from_json, read_json
+from seedvote.dialogue.records import States
+from seedvote.generation import encoding
+from seedvote.generation.encoding import Form, encode_block, pooling_name, write_states
+from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.vocabulary import EOU, OTHER, PAD
 from tests.generation.small_sizes import small_sizes
 
 CPU = torch.device("cpu")

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from dialogue.errors import InputError
-from generation.batches import stack_contexts
-from generation.decoding import parse_decoding, respond
-from generation.encoding import Form, encode_block
-from generation.erasing import PLACES, read_eraser, seen_by_decoder, view_widths, with_eraser
-from generation.metrics.scoring import forced_rows
-from generation.models.architectures import ARCHITECTURES, build
-from generation.numbering import Numbered
-from generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL, Vocabulary
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.batches import stack_contexts
+from seedvote.generation.decoding import parse_decoding, respond
+from seedvote.generation.encoding import Form, encode_block
+from seedvote.generation.erasing import PLACES, read_eraser, seen_by_decoder, view_widths, with_eraser
+from seedvote.generation.metrics.scoring import forced_rows
+from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL, Vocabulary
 from tests.generation.small_sizes import small_sizes
 
 CPU = torch.device("cpu")

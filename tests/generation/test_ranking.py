@@ -7,15 +7,15 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from dialogue.command_line import dispatch
-from dialogue.questions import texts_hash, write_questions
-from dialogue.records import Option, Question, Utterance
-from generation.__main__ import COMMANDS
-from generation.batches import stack
-from generation.models.architectures import ARCHITECTURES, build
-from generation.numbering import Numbered
-from generation.ranking import SAYS_NOTHING, NumberedQuestion, number_questions, rank_options
-from generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL, UNK, Vocabulary
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.questions import texts_hash, write_questions
+from seedvote.dialogue.records import Option, Question, Utterance
+from seedvote.generation.__main__ import COMMANDS
+from seedvote.generation.batches import stack
+from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.ranking import SAYS_NOTHING, NumberedQuestion, number_questions, rank_options
+from seedvote.generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL, UNK, Vocabulary
 from tests.generation.small_sizes import small_sizes
 
 CPU = torch.device("cpu")
@@ -73,7 +73,7 @@ def generation(*arguments):
 
 @pytest.fixture
 def tiny_study(tmp_path):
-    from dialogue.corpora.toy.write import write_toy
+    from seedvote.dialogue.corpora.toy.write import write_toy
 
     write_toy(tmp_path / "corpus", 20, seed=0)
     assert generation("train", tmp_path, "--models", "seq2seq", "--seeds", "0-1", "--preset", "tiny", "--epochs", "1",
@@ -109,7 +109,7 @@ def test_a_study_is_ranked_once_and_again_where_texts_change(tiny_study, capsys)
 def test_states_for_a_head_hold_pairs_and_questions(tiny_study):
     import numpy as np
 
-    from dialogue.files import read_json
+    from seedvote.dialogue.files import read_json
 
     study, questions = tiny_study
     assert generation("encode", study, "--questions", "--jobs", "1", "--limit", "10", "--checkpoints", "last") == 0

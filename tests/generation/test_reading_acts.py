@@ -1,8 +1,8 @@
 """Acts read from words: those of the most similar reply, and how far to trust them."""
 
-from dialogue.corpora.examples import examples
-from dialogue.records import Dialogue, Turn
-from generation.reading_acts import act_reader, acts_named
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.generation.reading_acts import act_reader, acts_named
 
 
 def example(number, text, acts):

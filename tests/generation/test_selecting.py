@@ -5,17 +5,17 @@ import shutil
 
 import pytest
 
-from dialogue.command_line import dispatch
-from dialogue.corpora.toy.write import write_toy
-from dialogue.errors import InputError
-from dialogue.files import digest, read_json, write_json
-from generation import selecting
-from generation.__main__ import COMMANDS
-from generation.checkpoints import epoch_of, find_trained, load_model
-from generation.decoding import parse_decoding, respond
-from generation.metrics.embedding import cosines, local_encoder
-from generation.numbering import evenly_spread, number_examples
-from generation.vocabulary import read_vocabulary
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest, read_json, write_json
+from seedvote.generation import selecting
+from seedvote.generation.__main__ import COMMANDS
+from seedvote.generation.checkpoints import epoch_of, find_trained, load_model
+from seedvote.generation.decoding import parse_decoding, respond
+from seedvote.generation.metrics.embedding import cosines, local_encoder
+from seedvote.generation.numbering import evenly_spread, number_examples
+from seedvote.generation.vocabulary import read_vocabulary
 
 SCORED = 8
 GRID = ["--models", "seq2seq", "--seeds", "0", "--preset", "tiny", "--valid", SCORED, "--jobs", 1]
@@ -68,8 +68,8 @@ def study(trained, tmp_path):
 
 def by_hand(study, encoder):
     """Each epoch's mean cosine, from the files alone."""
-    from dialogue.corpora.examples import examples
-    from dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.reading import read_corpus
 
     (model,), vocabulary = find_trained(study), read_vocabulary(study / "vocabulary.json")
     rows = number_examples(

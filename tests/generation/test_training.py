@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogue.errors import InputError
-from dialogue.files import digest, read_json, write_json
-from dialogue.signature import VERSION
-from generation import training
-from generation.checkpoints import TrainedModel, load_model, pruned_hashes, read_weights
-from generation.commands.train import precision_for
-from generation.decoding import parse_decoding, respond
-from generation.metrics.overlap import add_counts, bleu2, bleu_counts
-from generation.numbering import Data, Numbered
-from generation.training import Settings, read_log, train
-from generation.vocabulary import EOS, EOU, OTHER, SPECIAL, Vocabulary
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest, read_json, write_json
+from seedvote.dialogue.signature import VERSION
+from seedvote.generation import training
+from seedvote.generation.checkpoints import TrainedModel, load_model, pruned_hashes, read_weights
+from seedvote.generation.commands.train import precision_for
+from seedvote.generation.decoding import parse_decoding, respond
+from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
+from seedvote.generation.numbering import Data, Numbered
+from seedvote.generation.training import Settings, read_log, train
+from seedvote.generation.vocabulary import EOS, EOU, OTHER, SPECIAL, Vocabulary
 
 CPU = torch.device("cpu")
 WORDS = Vocabulary((*SPECIAL, *(f"w{i}" for i in range(20))))
@@ -279,9 +279,9 @@ def test_training_goes_on_from_pruned_weights_and_says_which_are_gone(tmp_path, 
 def test_where_lstms_cannot_learn_in_bf16_it_is_for_the_transformer_alone(model, monkeypatch):
     alone = "bf16" if model == "transformer" else "float32"
     assert precision_for(model, "bf16", "cuda") == alone
-    monkeypatch.setattr("generation.devices.lstms_take_bf16", {"cpu": False}.get)
+    monkeypatch.setattr("seedvote.generation.devices.lstms_take_bf16", {"cpu": False}.get)
     assert precision_for(model, "bf16", "cpu") == alone
-    monkeypatch.setattr("generation.devices.lstms_take_bf16", {"cpu": True}.get)
+    monkeypatch.setattr("seedvote.generation.devices.lstms_take_bf16", {"cpu": True}.get)
     assert precision_for(model, "bf16", "cpu") == "bf16"
     assert precision_for(model, "float32", "cuda") == "float32"
 
@@ -310,7 +310,7 @@ def test_a_full_disk_is_said_and_leaves_the_last_good_checkpoint(tmp_path, monke
     def full(handle):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dialogue.files.os.fsync", full)
+    monkeypatch.setattr("seedvote.dialogue.files.os.fsync", full)
     with pytest.raises(InputError, match=r"could not be written .No space left on device."):
         trained(tmp_path / "a", epochs=2)
     monkeypatch.undo()

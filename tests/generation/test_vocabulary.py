@@ -2,11 +2,11 @@
 
 import pytest
 
-from dialogue.corpora.reading import Corpus
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
-from generation.numbering import study_vocabulary
-from generation.vocabulary import (
+from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.generation.numbering import study_vocabulary
+from seedvote.generation.vocabulary import (
     EOS,
     EOU,
     LONGEST_CONTEXT,

@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from dialogue.corpora import reading
-from dialogue.corpora.sources import BROKEN
+from seedvote.dialogue.corpora import reading
+from seedvote.dialogue.corpora.sources import BROKEN
 
 LARGEST = 2**23  # bytes; to keep a real corpus would cost every collection of garbage more than is gained
 KEPT = 16  # corpora

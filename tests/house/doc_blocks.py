@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from analysis.commands import ties
-from dialogue.command_line import parser_of
 from seedvote.__main__ import WHERE
+from seedvote.analysis.commands import ties
+from seedvote.dialogue.command_line import parser_of
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm, warm_python
 

@@ -9,9 +9,9 @@ import subprocess
 import httpx
 import pytest
 
-from crowd.web.metrics import SHARED
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.web.metrics import SHARED
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.real_server import free_port
 from tests.crowd.study import make_pairs
 from tests.crowd.web.test_proxy import CONF, NGINX, documented, listens, running
@@ -55,7 +55,7 @@ def test_the_unit_and_the_compose_file_set_variables_that_the_server_reads():
 def test_the_command_of_the_unit_is_one_that_gunicorn_takes():
     command = re.search(r"^ExecStart=\S+ (.*)$", block("ini"), re.M)[1].split()
     python = ROOT / ".venv" / "bin" / "python"
-    options = [word for word in command if word != "crowd.wsgi:from_environment()"]
+    options = [word for word in command if word != "seedvote.crowd.wsgi:from_environment()"]
     told = subprocess.run([python, "-m", "gunicorn", *options, "--help"], capture_output=True, text=True)
     assert told.returncode == 0 and options != command
 

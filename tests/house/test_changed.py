@@ -4,20 +4,20 @@ import subprocess
 
 from tests.house import changed
 
-GATE = "from crowd.rating import gate\nfrom tests.crowd.study import desk_of\n"
+GATE = "from seedvote.crowd.rating import gate\nfrom tests.crowd.study import desk_of\n"
 FILES = {
     "crowd/rating/gate.py": "",
     "crowd/rating/pool.py": "",
     "tests/crowd/study.py": "",
     "tests/crowd/rating/test_gate.py": GATE,
-    "tests/crowd/rating/test_desk.py": "import crowd.rating.pool\n",
+    "tests/crowd/rating/test_desk.py": "import seedvote.crowd.rating.pool\n",
     "tests/crowd/rating/test_pool.py": "",
     "tests/analysis/report/test_pool.py": "",
     "crowd/web/gate.py": "",
     "crowd/web/limits.py": "",
     "tests/crowd/rating/test_limits.py": "",
     "tests/house/test_layout.py": "",
-    "tests/house/test_demo.py": "import crowd.rating.gate\n",
+    "tests/house/test_demo.py": "import seedvote.crowd.rating.gate\n",
     "README.md": "",
 }
 
@@ -47,7 +47,7 @@ def test_a_changed_module_brings_the_tests_that_import_it_or_mirror_it_and_the_r
 def test_of_the_tests_that_all_use_a_module_only_its_own_is_run_and_the_others_are_counted(tmp_path):
     lay_out(tmp_path)
     for n in range(changed.MANY):
-        (tmp_path / f"tests/crowd/test_{n}.py").write_text("from crowd.rating.gate import passes\n")
+        (tmp_path / f"tests/crowd/test_{n}.py").write_text("from seedvote.crowd.rating.gate import passes\n")
     said = []
     found = changed.chosen({"crowd/rating/gate.py"}, tmp_path, said.append)
     assert found == ["tests/crowd/rating/test_gate.py", "tests/house/test_layout.py"]

@@ -249,7 +249,7 @@ def test_the_leaf_uses_the_standard_library_only_and_what_is_on_demand_in_a_modu
     assert not wrong
 
 
-@pytest.mark.parametrize("name", ["dialogue.tables.reading", "dialogue.importing.recognising"])
+@pytest.mark.parametrize("name", ["seedvote.dialogue.tables.reading", "seedvote.dialogue.importing.recognising"])
 def test_what_is_on_demand_is_not_loaded_before(name):
     command = f"import sys, {name}; print([m for m in ('pandas', 'pyarrow', 'numpy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -287,7 +287,7 @@ assert not heavy, heavy
 
 
 def test_one_version_everywhere():
-    from dialogue.signature import VERSION
+    from seedvote.dialogue.signature import VERSION
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == VERSION

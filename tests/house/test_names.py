@@ -4,11 +4,11 @@ import importlib
 
 import pytest
 
-from crowd.marketplaces.market import MARKETPLACES
-from dialogue.importing.tools import TOOLS
-from generation.metrics.overlap import overlap_scores
-from generation.models.architectures import ARCHITECTURES
-from probes.tasks.catalogue import TASKS
+from seedvote.crowd.marketplaces.market import MARKETPLACES
+from seedvote.dialogue.importing.tools import TOOLS
+from seedvote.generation.metrics.overlap import overlap_scores
+from seedvote.generation.models.architectures import ARCHITECTURES
+from seedvote.probes.tasks.catalogue import TASKS
 from tests.house.doc_blocks import PACKAGES, ROOT
 
 

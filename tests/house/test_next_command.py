@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from analysis.report.paper import kit
-from dialogue.command_line import dispatch
+from seedvote.analysis.report.paper import kit
+from seedvote.dialogue.command_line import dispatch
 from tests.house.doc_blocks import PACKAGES, ROOT, checkout, parse
 from tests.house.warm import SERVING, warm_python
 

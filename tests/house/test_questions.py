@@ -6,10 +6,10 @@ import tomllib
 
 import pytest
 
-from crowd.__main__ import COMMANDS
-from dialogue.command_line import dispatch
-from dialogue.files import read_records
-from dialogue.records import Comment, Rater, Vote
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Comment, Rater, Vote
 from tests.house.doc_blocks import ROOT
 
 GERMAN = ROOT / "examples" / "german"
@@ -17,7 +17,7 @@ GERMAN = ROOT / "examples" / "german"
 
 @pytest.mark.slow
 def test_three_questions_go_from_raters_to_reports(tmp_path, monkeypatch, capsys):
-    from analysis.__main__ import COMMANDS as ANALYSIS
+    from seedvote.analysis.__main__ import COMMANDS as ANALYSIS
 
     monkeypatch.chdir(ROOT)
     for name in ("pairs.jsonl", "hit.toml"):

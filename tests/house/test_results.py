@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from dialogue.command_line import dispatch
-from dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.toy.write import write_toy
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples"))

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from dialogue.files import read_records
-from dialogue.records import Pair, Vote
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Pair, Vote
 from tests.house.doc_blocks import run
 
 BLOCK = re.compile(r"```sh\n(.*?)```", re.S)

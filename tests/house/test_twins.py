@@ -9,31 +9,31 @@ import numpy as np
 import pytest
 import torch
 
-from analysis.questions.comparison import published
-from analysis.stats import multibootstrap
-from analysis.stats.intervals import mean_interval
-from analysis.stats.laws import hypergeometric
-from analysis.stats.sign_tests import holm
-from analysis.stats.spread import seed_spread
-from analysis.votes.clusters import clusters_of
-from analysis.votes.scores import values
-from analysis.votes.votes import votes_from_columns
-from crowd.watching.curves import law_of_ties
-from crowd.watching.overview import Gathered
-from crowd.watching.share_interval import ClusterCounts, share_interval
-from dialogue.errors import InputError
-from evaluators.choosing.states import FOLDER
-from evaluators.detection.material import LONGEST_REPLY
-from evaluators.task import bleu as task_bleu
-from evaluators.task.comparing import holm_p_values
-from generation import devices as generation_devices
-from generation.decoding import LONGEST_RESPONSE
-from generation.metrics.overlap import add_counts, bleu2, bleu_counts
-from generation.question_rows import QUESTION_STATES
-from probes import comparisons
-from probes import devices as probes_devices
-from probes.scoring import corpus_bleu2, micro_f1
-from probes.scoring import spread as probes_spread
+from seedvote.analysis.questions.comparison import published
+from seedvote.analysis.stats import multibootstrap
+from seedvote.analysis.stats.intervals import mean_interval
+from seedvote.analysis.stats.laws import hypergeometric
+from seedvote.analysis.stats.sign_tests import holm
+from seedvote.analysis.stats.spread import seed_spread
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.scores import values
+from seedvote.analysis.votes.votes import votes_from_columns
+from seedvote.crowd.watching.curves import law_of_ties
+from seedvote.crowd.watching.overview import Gathered
+from seedvote.crowd.watching.share_interval import ClusterCounts, share_interval
+from seedvote.dialogue.errors import InputError
+from seedvote.evaluators.choosing.states import FOLDER
+from seedvote.evaluators.detection.material import LONGEST_REPLY
+from seedvote.evaluators.task import bleu as task_bleu
+from seedvote.evaluators.task.comparing import holm_p_values
+from seedvote.generation import devices as generation_devices
+from seedvote.generation.decoding import LONGEST_RESPONSE
+from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
+from seedvote.generation.question_rows import QUESTION_STATES
+from seedvote.probes import comparisons
+from seedvote.probes import devices as probes_devices
+from seedvote.probes.scoring import corpus_bleu2, micro_f1
+from seedvote.probes.scoring import spread as probes_spread
 
 BLEU_NAMES = ("match1", "total1", "match2", "total2", "length", "reference")
 
@@ -242,10 +242,10 @@ def test_the_window_of_the_bag_of_words_is_that_of_the_encoders():
     """The newest words of a context are those that a model with a vocabulary of all words would be given."""
     from random import Random
 
-    from dialogue.corpora.examples import Example
-    from dialogue.records import Dialogue, Turn
-    from generation.vocabulary import LONGEST_CONTEXT, SPECIAL, Vocabulary
-    from probes.baselines import SEEN, newest_words
+    from seedvote.dialogue.corpora.examples import Example
+    from seedvote.dialogue.records import Dialogue, Turn
+    from seedvote.generation.vocabulary import LONGEST_CONTEXT, SPECIAL, Vocabulary
+    from seedvote.probes.baselines import SEEN, newest_words
 
     random = Random(0)
     vocabulary = Vocabulary((*SPECIAL, *(f"w{n}" for n in range(300))))

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from dialogue.errors import InputError
 from seedvote.__main__ import ABOUT, VERBS, _run
 from seedvote.commands.study import SIZES, stages, take_corpus
+from seedvote.dialogue.errors import InputError
 from tests.analysis.report_study import add_votes
 from tests.house.doc_blocks import ROOT
 

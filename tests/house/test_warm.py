@@ -39,7 +39,7 @@ def test_a_package_of_ours_comes_from_the_folder_of_the_command_or_from_nowhere(
     if there:
         (tmp_path / "dialogue").mkdir()
         (tmp_path / "dialogue" / "errors.py").write_text("HERE = True\n", encoding="utf-8")
-    script = "import analysis.stats\nfrom dialogue.errors import HERE\nprint(HERE)\n"
+    script = "import seedvote.analysis.stats\nfrom dialogue.errors import HERE\nprint(HERE)\n"
     one, other = (
         subprocess.run([*python, "-"], input=script, cwd=tmp_path, capture_output=True, text=True)
         for python in ([sys.executable], warm())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from probes import baselines
+from seedvote.probes import baselines
 from tests.house.corpora import toy_corpora_are_read_once  # noqa: F401 (a fixture)
 
 

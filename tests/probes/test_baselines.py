@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dialogue.cards import PROBE
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.records import Dialogue, Turn
-from probes import baselines, splits
-from probes.classifiers import reference
-from probes.scoring import count_hits, micro_f1
-from probes.tasks.catalogue import tasks_of
-from probes.tasks.labels import label
-from probes.tasks.task import ProbeTask, fixed, or_none
+from seedvote.dialogue.cards import PROBE
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.probes import baselines, splits
+from seedvote.probes.classifiers import reference
+from seedvote.probes.scoring import count_hits, micro_f1
+from seedvote.probes.tasks.catalogue import tasks_of
+from seedvote.probes.tasks.labels import label
+from seedvote.probes.tasks.task import ProbeTask, fixed, or_none
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 COLUMNS = {

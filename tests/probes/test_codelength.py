@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from probes import codelength
-from probes.classifiers.features import fit_features
+from seedvote.probes import codelength
+from seedvote.probes.classifiers.features import fit_features
 from tests.probes.classifiers.test_logistic import as_labels, one_of, states
 
 

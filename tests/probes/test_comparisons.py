@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dialogue.errors import InputError
-from probes import comparisons
-from probes.comparisons import (
+from seedvote.dialogue.errors import InputError
+from seedvote.probes import comparisons
+from seedvote.probes.comparisons import (
     by_selector,
     common_axes,
     compare_metric,
@@ -19,7 +19,7 @@ from probes.comparisons import (
     means_by_difficulty,
     read_metric,
 )
-from probes.summary import TaskScore, cells
+from seedvote.probes.summary import TaskScore, cells
 
 TABLES = Path(__file__).resolve().parents[3] / "shared" / "tables"
 needs_tables = pytest.mark.skipif(not TABLES.exists(), reason="the published tables lie beside the checkout, not in it")

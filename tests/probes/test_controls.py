@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from probes import controls, splits
-from probes.plan import Options, lay_out
-from probes.probing import Material, fit_and_score
-from probes.states import read_states
-from probes.summary import TaskScore, cells
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.probes import controls, splits
+from seedvote.probes.plan import Options, lay_out
+from seedvote.probes.probing import Material, fit_and_score
+from seedvote.probes.states import read_states
+from seedvote.probes.summary import TaskScore, cells
 
 
 @pytest.fixture(scope="module")

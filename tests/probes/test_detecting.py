@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
-from probes.detecting import ForeignCalls, auroc, by_distance, by_probe, detection_rates
+from seedvote.probes.detecting import ForeignCalls, auroc, by_distance, by_probe, detection_rates
 
 
 def test_auroc_is_scikit_learns_with_weights_and_ties():

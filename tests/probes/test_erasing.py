@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from probes.classifiers.features import fit_features
-from probes.classifiers.logistic import fit_logistic
-from probes.erasing import by_map, count_varying, everything, inlp, leace, random_erasure, variance_erased
-from probes.tasks.labels import Labels
+from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.classifiers.logistic import fit_logistic
+from seedvote.probes.erasing import by_map, count_varying, everything, inlp, leace, random_erasure, variance_erased
+from seedvote.probes.tasks.labels import Labels
 
 N, CUT, WIDTH, CLASSES = 1500, 1000, 16, 3
 

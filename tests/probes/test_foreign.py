@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from probes.foreign import joint_accuracies
+from seedvote.probes.foreign import joint_accuracies
 
 
 def write(folder, *scores):

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from dialogue.errors import InputError
-from probes.layers import layer_curves, top_layers
-from probes.states import read_states
-from probes.summary import TaskScore
+from seedvote.dialogue.errors import InputError
+from seedvote.probes.layers import layer_curves, top_layers
+from seedvote.probes.states import read_states
+from seedvote.probes.summary import TaskScore
 
 
 def score(model, seed, checkpoint, f1, labels="", evaluator="probe"):

@@ -8,17 +8,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dialogue.command_line import dispatch
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from generation.metrics.overlap import add_counts, bleu2, bleu_counts
-from probes import papers, plots
-from probes.__main__ import COMMANDS
-from probes.clouds import cloud_spreads
-from probes.remaking import Remaking
-from probes.scoring import spread
-from probes.states import find_states
-from probes.summary import TaskScore, cells
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
+from seedvote.probes import papers, plots
+from seedvote.probes.__main__ import COMMANDS
+from seedvote.probes.clouds import cloud_spreads
+from seedvote.probes.remaking import Remaking
+from seedvote.probes.scoring import spread
+from seedvote.probes.states import find_states
+from seedvote.probes.summary import TaskScore, cells
 
 TASKS = ("IsMultiTopic", "RecentTopic")
 

@@ -4,9 +4,9 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from probes import plots
-from probes.comparisons import Course, DifficultyGroup, MetricComparison
-from probes.plots import difficulty_bars
+from seedvote.probes import plots
+from seedvote.probes.comparisons import Course, DifficultyGroup, MetricComparison
+from seedvote.probes.plots import difficulty_bars
 from tests.house.pictures import FAMILIES, cut_texts
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.remaking import Remaking
+from seedvote.probes.remaking import Remaking
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from dialogue.errors import InputError
-from dialogue.files import digest
-from probes.states import find_states
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest
+from seedvote.probes.states import find_states
 
 
 def test_states_of_weights_that_are_no_more_are_refused(tmp_path):

@@ -18,28 +18,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from analysis.showing.words import count
-from analysis.stats.between_raters.agreement import (
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.stats.between_raters.agreement import (
     FEWEST_REPEATED,
     Agreement,
     Coefficient,
     coefficients,
     label_order,
 )
-from analysis.stats.between_raters.cohen import two_raters
-from analysis.stats.between_raters.dawid_skene import DawidSkene, dawid_skene
-from analysis.stats.between_raters.mace import Mace, mace
-from analysis.stats.between_raters.raters import RaterHabits, SplitHalf, rater_table, rows, split_half
-from analysis.stats.disparity import Disparity
-from analysis.stats.sign_tests import holm_where
-from analysis.votes.clusters import Ways, clusters_of
-from analysis.votes.strata import Strata
-from analysis.votes.voters import Voters, judges_in_recipe, voters
-from analysis.votes.votes import Votes
-from dialogue.errors import InputError
-from dialogue.progress import step
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
+from seedvote.analysis.stats.between_raters.cohen import two_raters
+from seedvote.analysis.stats.between_raters.dawid_skene import DawidSkene, dawid_skene
+from seedvote.analysis.stats.between_raters.mace import Mace, mace
+from seedvote.analysis.stats.between_raters.raters import RaterHabits, SplitHalf, rater_table, rows, split_half
+from seedvote.analysis.stats.disparity import Disparity
+from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.analysis.votes.clusters import Ways, clusters_of
+from seedvote.analysis.votes.strata import Strata
+from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.progress import step
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
 
 SMOOTHING = 6.0  # imaginary votes a true label: a crowd's raters have a dozen votes each (docs/method-agreement.md)
 SURE = 0.95  # a pair whose posterior exceeds it counts as sure

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis.questions.agreement.answer import (
+from seedvote.analysis.questions.agreement.answer import (
     AgreementAnswer,
     GroupAgreement,
     Habit,
@@ -24,18 +24,18 @@ from analysis.questions.agreement.answer import (
     answer,
     answer_groups,
 )
-from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section
-from analysis.showing.result import Result
-from analysis.showing.tables import Table
-from analysis.showing.words import MINUS, chance, count, number, p_value, plain
-from analysis.stats.between_raters.agreement import Category, Coefficient, landis_koch
-from analysis.stats.between_raters.raters import RaterHabits, SplitHalf
-from analysis.stats.disparity import Disparity
-from analysis.votes.cautions import told_of_reading, with_reading
-from analysis.votes.inputs import votes_of, with_items
-from analysis.votes.strata import Strata, strata_of
-from analysis.votes.study import Study
-from analysis.votes.voters import marked_parts, not_people
+from seedvote.analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import MINUS, chance, count, number, p_value, plain
+from seedvote.analysis.stats.between_raters.agreement import Category, Coefficient, landis_koch
+from seedvote.analysis.stats.between_raters.raters import RaterHabits, SplitHalf
+from seedvote.analysis.stats.disparity import Disparity
+from seedvote.analysis.votes.cautions import told_of_reading, with_reading
+from seedvote.analysis.votes.inputs import votes_of, with_items
+from seedvote.analysis.votes.strata import Strata, strata_of
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.voters import marked_parts, not_people
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -238,7 +238,7 @@ def _crowd_figure(crowd: Sequence[Habit], raters: int) -> RowFigure:
 
 def draw(answer: AgreementAnswer) -> dict[str, Figure]:
     """What the command draws: the coefficients, and every rater's ties and spam against agreement with the rest."""
-    from analysis.showing.row_pictures import picture
+    from seedvote.analysis.showing.row_pictures import picture
 
     figures = {"": picture(_coefficient_figure(answer), recipe=answer.signature)} if answer.comparable else {}
     for ending, habit in (("-raters", "tie_rate"), ("-spam", "spam")):
@@ -249,7 +249,7 @@ def draw(answer: AgreementAnswer) -> dict[str, Figure]:
 
 
 def _scatter_raters(raters: Sequence[RaterHabits], habit: str, recipe: str) -> Figure:
-    from analysis.showing.plots import scatter_figure
+    from seedvote.analysis.showing.plots import scatter_figure
 
     shares, agree = np.array([(getattr(rater, habit), rater.with_rest) for rater in raters]).T
     votes = np.array([rater.votes for rater in raters])

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.showing.words import count
-from analysis.stats.intervals import Interval
-from analysis.stats.net_preference import net_interval
-from analysis.votes.clusters import clusters_of, without_interval
-from analysis.votes.systems import (
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.net_preference import net_interval
+from seedvote.analysis.votes.clusters import clusters_of, without_interval
+from seedvote.analysis.votes.systems import (
     Contrast,
     Matches,
     contrasts,
@@ -30,11 +30,11 @@ from analysis.votes.systems import (
     placed,
     system_names,
 )
-from analysis.votes.voters import Voters, judges_in_recipe, voters
-from analysis.votes.votes import Votes, net_scores
-from dialogue.errors import InputError
-from dialogue.records import Pair
-from dialogue.signature import signature
+from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
+from seedvote.analysis.votes.votes import Votes, net_scores
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Pair
+from seedvote.dialogue.signature import signature
 
 MOST_VALUES = 12  # of a further field of pairs.jsonl, e.g. `domain`
 TURNS = ((1, "0-1"), (3, "2-3"), (7, "4-7"))  # utterances before, up to which

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.votes.choices import answers_kept, told_of_sources
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.judges import find_judges
-from dialogue.questions import read_choices, read_questions
-from dialogue.records import Comment, OptionChoice, Question
-from dialogue.signature import signature
+from seedvote.analysis.votes.choices import answers_kept, told_of_sources
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.judges import find_judges
+from seedvote.dialogue.questions import read_choices, read_questions
+from seedvote.dialogue.records import Comment, OptionChoice, Question
+from seedvote.dialogue.signature import signature
 
 FILE = "questions.jsonl"
 ANSWERS = "choices.jsonl"

@@ -15,14 +15,14 @@ from urllib.parse import urlencode
 
 import jinja2
 
-from analysis.questions.browse.answer import BrowseAnswer, CastVote, JudgedPair, SliceNet
-from analysis.questions.browse.options import AnsweredQuestion, QuestionsAnswer
-from analysis.questions.browse.sets import RatedSet, SetsAnswer
-from analysis.questions.browse.showing import AGREEMENT, net_words, slice_words
-from analysis.showing.page import hash_source
-from analysis.showing.words import percent
-from analysis.votes.voters import not_people
-from dialogue.signature import VERSION
+from seedvote.analysis.questions.browse.answer import BrowseAnswer, CastVote, JudgedPair, SliceNet
+from seedvote.analysis.questions.browse.options import AnsweredQuestion, QuestionsAnswer
+from seedvote.analysis.questions.browse.sets import RatedSet, SetsAnswer
+from seedvote.analysis.questions.browse.showing import AGREEMENT, net_words, slice_words
+from seedvote.analysis.showing.page import hash_source
+from seedvote.analysis.showing.words import percent
+from seedvote.analysis.votes.voters import not_people
+from seedvote.dialogue.signature import VERSION
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 PAGE = "browse.html"

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.questions.browse.options import comments_of_answers
-from analysis.votes.choices import told_of_sources
-from analysis.votes.systems import key_of
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.records import ResponseRating, ResponseSet
-from dialogue.signature import signature
+from seedvote.analysis.questions.browse.options import comments_of_answers
+from seedvote.analysis.votes.choices import told_of_sources
+from seedvote.analysis.votes.systems import key_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import ResponseRating, ResponseSet
+from seedvote.dialogue.signature import signature
 
 FILE = "response_sets.jsonl"
 ANSWERS = "ratings.jsonl"

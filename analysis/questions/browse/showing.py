@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.questions.browse.answer import BrowseAnswer, JudgedPair, SliceNet
-from analysis.questions.browse.options import AnsweredQuestion, QuestionsAnswer
-from analysis.questions.browse.sets import RatedSet, SetsAnswer
-from analysis.showing.tables import Table
-from analysis.showing.words import count, percent, plain, signed
-from analysis.votes.voters import marked_table, not_people
+from seedvote.analysis.questions.browse.answer import BrowseAnswer, JudgedPair, SliceNet
+from seedvote.analysis.questions.browse.options import AnsweredQuestion, QuestionsAnswer
+from seedvote.analysis.questions.browse.sets import RatedSet, SetsAnswer
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, percent, plain, signed
+from seedvote.analysis.votes.voters import marked_table, not_people
 
 AGREEMENT = {
     "all": "all raters alike",

@@ -19,20 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.questions.choice.published import half_width, too_few, wilson
-from analysis.showing.words import count
-from analysis.stats.disparity import Disparity, disparity
-from analysis.stats.intervals import Interval, bounds, mean_interval
-from analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
-from analysis.stats.reruns import between, both_levels, wider
-from analysis.stats.sign_tests import holm_where
-from analysis.votes.choices import FIRST, SECOND, Choices, ModelChoices, hits_interval
-from analysis.votes.clusters import clusters_of
-from analysis.votes.strata import FEWEST, hidden_groups
-from dialogue.errors import InputError
-from dialogue.importing.people import NOT_GIVEN
-from dialogue.records import Question
-from dialogue.signature import signature
+from seedvote.analysis.questions.choice.published import half_width, too_few, wilson
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.stats.disparity import Disparity, disparity
+from seedvote.analysis.stats.intervals import Interval, bounds, mean_interval
+from seedvote.analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
+from seedvote.analysis.stats.reruns import between, both_levels, wider
+from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.analysis.votes.choices import FIRST, SECOND, Choices, ModelChoices, hits_interval
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.strata import FEWEST, hidden_groups
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.people import NOT_GIVEN
+from seedvote.dialogue.records import Question
+from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

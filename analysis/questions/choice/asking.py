@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from analysis.questions.choice.answer import ChoiceAnswer, answer
-from analysis.questions.choice.showing import document, parts, row_figures
-from analysis.showing.result import Result
-from analysis.votes.choices import Choices, profiles_beside, read_answers, read_models
-from analysis.votes.forms import read_elsewhere
-from dialogue.errors import InputError
-from dialogue.importing.naming import Names
-from dialogue.importing.people import NOT_GIVEN, groups_of_people
-from dialogue.questions import read_questions
+from seedvote.analysis.questions.choice.answer import ChoiceAnswer, answer
+from seedvote.analysis.questions.choice.showing import document, parts, row_figures
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.votes.choices import Choices, profiles_beside, read_answers, read_models
+from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.naming import Names
+from seedvote.dialogue.importing.people import NOT_GIVEN, groups_of_people
+from seedvote.dialogue.questions import read_questions
 
 
 def choice(

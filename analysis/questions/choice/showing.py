@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.questions.choice.answer import ALL, METRICS, ChoiceAnswer, ChoiceRow, ShareCell
-from analysis.questions.choice.published import published_cells, too_few
-from analysis.showing.page import QUARTERS, Axis, Row, RowFigure, Section
-from analysis.showing.tables import Table
-from analysis.showing.words import count, p_equals, p_value, percent, plain, signed
-from analysis.votes.choices import FIRST, told_of_sources
+from seedvote.analysis.questions.choice.answer import ALL, METRICS, ChoiceAnswer, ChoiceRow, ShareCell
+from seedvote.analysis.questions.choice.published import published_cells, too_few
+from seedvote.analysis.showing.page import QUARTERS, Axis, Row, RowFigure, Section
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plain, signed
+from seedvote.analysis.votes.choices import FIRST, told_of_sources
 
 STAR = "* fewer than five of the rarer outcome are expected (n min(p, 1 - p) < 5): the half-width says nothing there."
 COLOURS = {"people": "people", "model": "c0", "baseline": "grey"}

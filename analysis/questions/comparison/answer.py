@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 from scipy.special import fdtri, stdtrit
 
-from analysis.questions.comparison.published import Published, read_published
-from analysis.questions.comparison.untrained import AboveUntrained, above_untrained
-from analysis.stats.intervals import Interval
-from analysis.stats.reruns import (
+from seedvote.analysis.questions.comparison.published import Published, read_published
+from seedvote.analysis.questions.comparison.untrained import AboveUntrained, above_untrained
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.reruns import (
     BOTH,
     EVERYTHING,
     Error,
@@ -32,15 +32,15 @@ from analysis.stats.reruns import (
     drawn_anew,
     flips,
 )
-from analysis.stats.spread import Ratio, sd_ratio
-from analysis.votes.choices import FIRST, SECOND, Choices, hits_interval, told_of_sources
-from analysis.votes.scores.files import Unused
-from analysis.votes.scores.panel import PEOPLE, UNSEEN, Floats, Ints, Method, Panel, Scale, methods
-from analysis.votes.scores.study_panels import Baseline, baselines_beside, compared_panels
-from analysis.votes.study import Study
-from analysis.votes.voters import Voters, judges_in_recipe
-from dialogue.errors import InputError
-from dialogue.signature import signature
+from seedvote.analysis.stats.spread import Ratio, sd_ratio
+from seedvote.analysis.votes.choices import FIRST, SECOND, Choices, hits_interval, told_of_sources
+from seedvote.analysis.votes.scores.files import Unused
+from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Floats, Ints, Method, Panel, Scale, methods
+from seedvote.analysis.votes.scores.study_panels import Baseline, baselines_beside, compared_panels
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.voters import Voters, judges_in_recipe
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.signature import signature
 
 WITHIN = 2.0  # points to which an architecture's mean should be known, where nothing else is asked
 WAYS = ("seeds", "items", "raters", "everything")

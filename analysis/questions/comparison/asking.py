@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from analysis.questions.comparison.answer import WITHIN, ComparisonAnswer, answer
-from analysis.questions.comparison.showing import document, parts, row_figures
-from analysis.showing.result import Result
-from analysis.votes.cautions import with_reading
-from analysis.votes.inputs import study_from
-from analysis.votes.keeping import Unverified
-from analysis.votes.options import check_ranges
-from analysis.votes.scores.study_panels import compared_panels
-from analysis.votes.study import Study
-from dialogue.errors import InputError
+from seedvote.analysis.questions.comparison.answer import WITHIN, ComparisonAnswer, answer
+from seedvote.analysis.questions.comparison.showing import document, parts, row_figures
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.votes.cautions import with_reading
+from seedvote.analysis.votes.inputs import study_from
+from seedvote.analysis.votes.keeping import Unverified
+from seedvote.analysis.votes.options import check_ranges
+from seedvote.analysis.votes.scores.study_panels import compared_panels
+from seedvote.analysis.votes.study import Study
+from seedvote.dialogue.errors import InputError
 
 
 def compare(

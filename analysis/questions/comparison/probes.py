@@ -8,15 +8,21 @@ from statistics import median
 
 import numpy as np
 
-from analysis.questions.comparison.published import read_published
-from analysis.questions.comparison.showing import architecture_signs
-from analysis.questions.comparison.untrained import BASELINE, PROBES, AboveUntrained, sentences_above, table_above
-from analysis.showing.page import Axis, Mark, Row, RowFigure, Section
-from analysis.showing.tables import Table
-from analysis.showing.words import count
-from analysis.votes.scores.panel import UNSEEN, Panel
-from analysis.votes.scores.values import Key, Value
-from dialogue.cards import ASIDE
+from seedvote.analysis.questions.comparison.published import read_published
+from seedvote.analysis.questions.comparison.showing import architecture_signs
+from seedvote.analysis.questions.comparison.untrained import (
+    BASELINE,
+    PROBES,
+    AboveUntrained,
+    sentences_above,
+    table_above,
+)
+from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.votes.scores.panel import UNSEEN, Panel
+from seedvote.analysis.votes.scores.values import Key, Value
+from seedvote.dialogue.cards import ASIDE
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from analysis.questions.comparison.answer import (
+from seedvote.analysis.questions.comparison.answer import (
     WAYS,
     ChoosingPeople,
     ComparedMethod,
@@ -17,17 +17,17 @@ from analysis.questions.comparison.answer import (
     Cost,
     Generalisability,
 )
-from analysis.questions.comparison.published import Published
-from analysis.questions.comparison.untrained import PROBES, sentences_above, table_above
-from analysis.questions.comparison.verdicts import verdicts
-from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps, sign_of
-from analysis.showing.tables import MOST_ROWS, Table, in_short
-from analysis.showing.words import heading, p_value, plain
-from analysis.votes.scores.files import by_reason
-from analysis.votes.scores.panel import PEOPLE, Method, Panel, methods
-from analysis.votes.scores.study_panels import Baseline, best_baseline
-from analysis.votes.voters import marked_parts, not_people
-from dialogue.errors import InputError
+from seedvote.analysis.questions.comparison.published import Published
+from seedvote.analysis.questions.comparison.untrained import PROBES, sentences_above, table_above
+from seedvote.analysis.questions.comparison.verdicts import verdicts
+from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps, sign_of
+from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
+from seedvote.analysis.showing.words import heading, p_value, plain
+from seedvote.analysis.votes.scores.files import by_reason
+from seedvote.analysis.votes.scores.panel import PEOPLE, Method, Panel, methods
+from seedvote.analysis.votes.scores.study_panels import Baseline, best_baseline
+from seedvote.analysis.votes.voters import marked_parts, not_people
+from seedvote.dialogue.errors import InputError
 
 METHOD_HEAD = (
     "method",

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.showing.tables import Table
-from analysis.showing.words import count, p_value
-from analysis.stats.rivals import Margin, MeasuredModel, seeds_to_claim, surest_anew, surest_as_trained
-from analysis.stats.sign_tests import holm_where
-from analysis.votes.scores.files import Scores
-from analysis.votes.scores.panel import UNSEEN
-from analysis.votes.scores.values import Key, Value
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, p_value
+from seedvote.analysis.stats.rivals import Margin, MeasuredModel, seeds_to_claim, surest_anew, surest_as_trained
+from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.analysis.votes.scores.files import Scores
+from seedvote.analysis.votes.scores.panel import UNSEEN
+from seedvote.analysis.votes.scores.values import Key, Value
 
 PROBES, BASELINE, MAJORITY = "probe", "baseline", "majority"
 ALPHA = 0.05

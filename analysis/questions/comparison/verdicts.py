@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.questions.comparison.answer import WAYS, ComparisonAnswer, Order, SpreadRanking
-from analysis.showing.words import chance, count, told_of_few_seeds
-from analysis.stats.seed_range import seed_range
-from analysis.stats.spread import seed_spread
-from analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
+from seedvote.analysis.questions.comparison.answer import WAYS, ComparisonAnswer, Order, SpreadRanking
+from seedvote.analysis.showing.words import chance, count, told_of_few_seeds
+from seedvote.analysis.stats.seed_range import seed_range
+from seedvote.analysis.stats.spread import seed_spread
+from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
 
 NAMED = 6  # longer lists are counted
 NAMED_EVALUATORS = 3  # in one sentence

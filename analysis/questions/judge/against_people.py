@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.intervals import Interval, mean_interval
-from analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
-from analysis.votes.clusters import clusters_of
-from analysis.votes.systems import key_of, system_names
-from analysis.votes.verdicts import NET, Bench, contrast_of
-from analysis.votes.votes import Votes, net_scores
-from dialogue.records import Pair
+from seedvote.analysis.stats.intervals import Interval, mean_interval
+from seedvote.analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.systems import key_of, system_names
+from seedvote.analysis.votes.verdicts import NET, Bench, contrast_of
+from seedvote.analysis.votes.votes import Votes, net_scores
+from seedvote.dialogue.records import Pair
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

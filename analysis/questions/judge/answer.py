@@ -8,21 +8,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.questions.judge.against_people import PeopleAgreement, compare_with_votes
-from analysis.questions.judge.habits import JudgeHabits, Share, compare_judges, measure_habits, name_judge
-from analysis.questions.judge.labelling import Drift, Labelling, measure_drift, read_labels, refuse_drift
-from analysis.showing.words import count
-from analysis.stats import gain as gains
-from analysis.stats import powered as ppi
-from analysis.stats.intervals import Interval, mean_interval
-from analysis.stats.sign_tests import holm_where
-from analysis.votes.systems import Contrast, Matches, contrasts, key_of
-from analysis.votes.verdicts import NET, TIE, Bench, Outcome, Scored, scored_votes
-from analysis.votes.voters import Voters, judges_in_recipe, voters
-from dialogue.errors import InputError
-from dialogue.records import Pair
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
+from seedvote.analysis.questions.judge.against_people import PeopleAgreement, compare_with_votes
+from seedvote.analysis.questions.judge.habits import JudgeHabits, Share, compare_judges, measure_habits, name_judge
+from seedvote.analysis.questions.judge.labelling import Drift, Labelling, measure_drift, read_labels, refuse_drift
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.stats import gain as gains
+from seedvote.analysis.stats import powered as ppi
+from seedvote.analysis.stats.intervals import Interval, mean_interval
+from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.analysis.votes.systems import Contrast, Matches, contrasts, key_of
+from seedvote.analysis.votes.verdicts import NET, TIE, Bench, Outcome, Scored, scored_votes
+from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Pair
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

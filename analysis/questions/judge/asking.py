@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.questions.judge.answer import JudgeAnswer, answer
-from analysis.questions.judge.showing import document, parts, row_figures
-from analysis.showing.result import Result
-from analysis.votes.cautions import told_of_reading
-from analysis.votes.inputs import matches_of
-from analysis.votes.study import Study
-from analysis.votes.verdicts import benches_beside, from_elsewhere
-from dialogue.errors import InputError
-from dialogue.judges import VERDICTS
+from seedvote.analysis.questions.judge.answer import JudgeAnswer, answer
+from seedvote.analysis.questions.judge.showing import document, parts, row_figures
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.votes.cautions import told_of_reading
+from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.verdicts import benches_beside, from_elsewhere
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.judges import VERDICTS
 
 
 def judged(

@@ -9,10 +9,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.intervals import Interval, mean_interval
-from analysis.votes.systems import key_of, system_names
-from analysis.votes.verdicts import Bench
-from dialogue.records import Pair, Verdict
+from seedvote.analysis.stats.intervals import Interval, mean_interval
+from seedvote.analysis.votes.systems import key_of, system_names
+from seedvote.analysis.votes.verdicts import Bench
+from seedvote.dialogue.records import Pair, Verdict
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from analysis.stats import powered as ppi
-from analysis.stats.intervals import Interval
-from analysis.votes.verdicts import Bench, Scored
-from dialogue.errors import InputError
-from dialogue.records import Pair
+from seedvote.analysis.stats import powered as ppi
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.votes.verdicts import Bench, Scored
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Pair
 
 Floats = NDArray[np.float64]
 REFUSED = 1e-6  # p of no difference between both sorts of pairs, below which "at random" is not believed

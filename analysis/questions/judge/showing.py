@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.questions.judge.against_people import PeopleAgreement
-from analysis.questions.judge.answer import OUTCOMES, HelpedEstimate, JudgeAnswer, JudgeResult
-from analysis.questions.judge.habits import JudgeHabits, Share
-from analysis.questions.judge.labelling import DOUBTED
-from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
-from analysis.showing.tables import Table, in_short
-from analysis.showing.words import count, number, order_said, p_equals, percent, plain
-from analysis.stats.intervals import Interval
-from analysis.votes.verdicts import NET
-from analysis.votes.voters import marked_parts, not_people
+from seedvote.analysis.questions.judge.against_people import PeopleAgreement
+from seedvote.analysis.questions.judge.answer import OUTCOMES, HelpedEstimate, JudgeAnswer, JudgeResult
+from seedvote.analysis.questions.judge.habits import JudgeHabits, Share
+from seedvote.analysis.questions.judge.labelling import DOUBTED
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.tables import Table, in_short
+from seedvote.analysis.showing.words import count, number, order_said, p_equals, percent, plain
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.votes.verdicts import NET
+from seedvote.analysis.votes.voters import marked_parts, not_people
 
 MANY = 12  # estimates, two a contrast, beyond which a table takes the place of their sentences
 ORDERS = {"both": "in both orders", "ab": "in ONE order", "ba": "in ONE order", "mixed": "some in one order only"}

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.questions.planning.crowd import measure_crowd
-from analysis.questions.planning.stopping import Look, look
-from analysis.stats import power as sizing
-from analysis.stats.gain import ceiling, least_correlation
-from analysis.stats.power import Anytime, Assumptions
-from analysis.stats.seed_power import seeds_for_difference
-from analysis.votes.systems import UNKNOWN, Contrast
-from analysis.votes.voters import Voters, judges_in_recipe, voters
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
+from seedvote.analysis.questions.planning.crowd import measure_crowd
+from seedvote.analysis.questions.planning.stopping import Look, look
+from seedvote.analysis.stats import power as sizing
+from seedvote.analysis.stats.gain import ceiling, least_correlation
+from seedvote.analysis.stats.power import Anytime, Assumptions
+from seedvote.analysis.stats.seed_power import seeds_for_difference
+from seedvote.analysis.votes.systems import UNKNOWN, Contrast
+from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
 
 EXAMPLE_MARGIN = 0.167  # of the tables where none is stated: what 200 votes with 35 % ties can show
 MULTIPLES = (0.5, 0.75, 1.0, 1.5, 2.0)  # the tables' differences and margins, as multiples of those asked for

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from analysis.questions.planning.answer import answer
-from analysis.questions.planning.showing import document, figures, parts
-from analysis.showing.result import Result
-from analysis.stats.power import Assumptions
-from analysis.votes.cautions import reading_of, told_of_reading
-from analysis.votes.inputs import matches_of
-from analysis.votes.options import check_help, check_margin, check_ranges
-from analysis.votes.systems import contrasts
+from seedvote.analysis.questions.planning.answer import answer
+from seedvote.analysis.questions.planning.showing import document, figures, parts
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.stats.power import Assumptions
+from seedvote.analysis.votes.cautions import reading_of, told_of_reading
+from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.options import check_help, check_margin, check_ranges
+from seedvote.analysis.votes.systems import contrasts
 
 LEGAL = {
     "difference": (0.001, 1),

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.components import RESIDUAL, components
-from analysis.stats.intervals import Interval, crossed, groups, kish, mean_interval
-from analysis.stats.power import Assumptions
-from analysis.votes.clusters import clusters_of
-from analysis.votes.systems import Contrast
-from analysis.votes.votes import net_scores
-from dialogue.errors import InputError
+from seedvote.analysis.stats.components import RESIDUAL, components
+from seedvote.analysis.stats.intervals import Interval, crossed, groups, kish, mean_interval
+from seedvote.analysis.stats.power import Assumptions
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.systems import Contrast
+from seedvote.analysis.votes.votes import net_scores
+from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analysis.questions.planning.answer import Effort, HelpedRow, PlanAnswer
-from analysis.questions.planning.stopping import Look
-from analysis.showing.tables import MOST_ROWS, Table, in_short
-from analysis.showing.words import count, number, percent, plain
-from analysis.stats import power as sizing
-from analysis.stats.power import Assumptions
-from analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
-from analysis.votes.voters import marked_parts, not_people
+from seedvote.analysis.questions.planning.answer import Effort, HelpedRow, PlanAnswer
+from seedvote.analysis.questions.planning.stopping import Look
+from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
+from seedvote.analysis.showing.words import count, number, percent, plain
+from seedvote.analysis.stats import power as sizing
+from seedvote.analysis.stats.power import Assumptions
+from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
+from seedvote.analysis.votes.voters import marked_parts, not_people
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -260,7 +260,7 @@ def figures(answer: PlanAnswer) -> dict[str, Figure]:
 
 def power_figure(answer: PlanAnswer) -> Figure:
     """Power to show the difference and the margin asked for, with independent votes and with those of the crowd."""
-    from analysis.showing.plots import PlottedLine, curves_figure
+    from seedvote.analysis.showing.plots import PlottedLine, curves_figure
 
     question, crowd = answer.question, answer.crowd
     independent, votes = Assumptions(crowd.ties), _vote_numbers(answer, 10)
@@ -287,7 +287,7 @@ def power_figure(answer: PlanAnswer) -> Figure:
 
 def stopping_figure(answer: PlanAnswer) -> Figure:
     """Half the interval against votes, for one look at the end and for looks at any time."""
-    from analysis.showing.plots import PlottedLine, curves_figure
+    from seedvote.analysis.showing.plots import PlottedLine, curves_figure
 
     question, crowd = answer.question, answer.crowd
     # Before the first look nothing is decided, so the curves begin where the rarest clusters are enough for it.

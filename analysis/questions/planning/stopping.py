@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.intervals import kish, mean_interval
-from analysis.stats.sequential import FEWEST_CLUSTERS, Now, betting, mixture, unshared
-from analysis.votes.clusters import clusters_of
-from analysis.votes.systems import Contrast
-from analysis.votes.votes import Votes, net_scores
+from seedvote.analysis.stats.intervals import kish, mean_interval
+from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, Now, betting, mixture, unshared
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.systems import Contrast
+from seedvote.analysis.votes.votes import Votes, net_scores
 
 Floats = NDArray[np.float64]
 Verdict = Literal["one rater", "no raters named", "too early", "open", "preferred", "alike"]

@@ -14,15 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from analysis.questions.preference.models import Careful, MixedContrast, careful_answer, disagreeing, mixed_answer
-from analysis.questions.preference.ranking import Ranked, Ranking, ranking_of, ranks_of_two
-from analysis.stats.disparity import Disparity, disparity
-from analysis.stats.equivalence import Equivalence, smallest_claim, tost
-from analysis.stats.intervals import FEW, Interval, groups, kish, mean_interval, share_test
-from analysis.stats.net_preference import interval_of, net_estimate, net_interval
-from analysis.stats.paired.davidson import Model
-from analysis.stats.round_drift import RoundDrift, round_drift
-from analysis.stats.sign_tests import (
+from seedvote.analysis.questions.preference.models import (
+    Careful,
+    MixedContrast,
+    careful_answer,
+    disagreeing,
+    mixed_answer,
+)
+from seedvote.analysis.questions.preference.ranking import Ranked, Ranking, ranking_of, ranks_of_two
+from seedvote.analysis.stats.disparity import Disparity, disparity
+from seedvote.analysis.stats.equivalence import Equivalence, smallest_claim, tost
+from seedvote.analysis.stats.intervals import FEW, Interval, groups, kish, mean_interval, share_test
+from seedvote.analysis.stats.net_preference import interval_of, net_estimate, net_interval
+from seedvote.analysis.stats.paired.davidson import Model
+from seedvote.analysis.stats.round_drift import RoundDrift, round_drift
+from seedvote.analysis.stats.sign_tests import (
     TIE,
     SignTest,
     TieIndex,
@@ -32,15 +38,15 @@ from analysis.stats.sign_tests import (
     sign_test,
     tie_index,
 )
-from analysis.votes.cautions import about_dialogues, about_names
-from analysis.votes.clusters import clusters_of, without_interval
-from analysis.votes.strata import Strata
-from analysis.votes.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
-from analysis.votes.voters import Voters, judges_in_recipe, voters
-from analysis.votes.votes import Votes, net_scores
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
+from seedvote.analysis.votes.cautions import about_dialogues, about_names
+from seedvote.analysis.votes.clusters import clusters_of, without_interval
+from seedvote.analysis.votes.strata import Strata
+from seedvote.analysis.votes.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
+from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
+from seedvote.analysis.votes.votes import Votes, net_scores
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
 
 FEW_RATERS = 8  # effective ones: below it an answer for these raters alone is given too
 EVEN = 0.9  # of the number of raters: with as many effective ones both means are nearly the same

@@ -22,21 +22,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from analysis.questions.preference.ranking import Ranking
-from analysis.showing.tables import Table
-from analysis.showing.words import chance, count, number, percent, plural, signed
-from analysis.stats.intervals import groups, kish, mean_interval
-from analysis.stats.paired.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
-from analysis.stats.sign_tests import TIE
-from analysis.votes.clusters import clusters_of, ways_within
-from analysis.votes.systems import Contrast, Matches
-from analysis.votes.votes import Votes
-from dialogue.errors import InputError
-from dialogue.progress import step
-from dialogue.seeds import child_seed
+from seedvote.analysis.questions.preference.ranking import Ranking
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import chance, count, number, percent, plural, signed
+from seedvote.analysis.stats.intervals import groups, kish, mean_interval
+from seedvote.analysis.stats.paired.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
+from seedvote.analysis.stats.sign_tests import TIE
+from seedvote.analysis.votes.clusters import clusters_of, ways_within
+from seedvote.analysis.votes.systems import Contrast, Matches
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.progress import step
+from seedvote.dialogue.seeds import child_seed
 
 if TYPE_CHECKING:
-    from analysis.stats.mixed import CrossedLogit, Estimate
+    from seedvote.analysis.stats.mixed import CrossedLogit, Estimate
 
 Floats = NDArray[np.float64]
 
@@ -369,7 +369,7 @@ def mixed_answer(contrasts: Sequence[Contrast], clusters: str) -> tuple[MixedCon
 
 
 def _fit_mixed(contrast: Contrast, clusters: str) -> MixedContrast:
-    from analysis.stats.mixed import crossed_logit  # slow to import, and seldom asked for
+    from seedvote.analysis.stats.mixed import crossed_logit  # slow to import, and seldom asked for
 
     votes = contrast.votes.select(contrast.votes.choice != TIE)
     names = contrast.first, contrast.second, len(votes)
@@ -402,7 +402,7 @@ def _without_model(contrast: Contrast, decisive: Votes) -> str | None:
 
 def _mixed_net(model: CrossedLogit, votes: Votes, clusters: str) -> Estimate:
     """The net preference; the errors of share and ties are taken as independent and added by their squares."""
-    from analysis.stats.mixed import Estimate
+    from seedvote.analysis.stats.mixed import Estimate
 
     share, ties = model.average, mean_interval(votes.tie, by=clusters_of(votes, clusters, part=True))
     lead, decisive_share = 2 * share.value - 1, 1 - ties.value

@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.paired.davidson import Fit, Model, Parameter, fit, games, linked
-from analysis.stats.paired.davidson_errors import clustered
-from analysis.stats.paired.rank_sets import RankSets, rank_sets
-from analysis.votes.clusters import Ways, clusters_of
-from analysis.votes.systems import Matches
-from dialogue.errors import InputError
+from seedvote.analysis.stats.paired.davidson import Fit, Model, Parameter, fit, games, linked
+from seedvote.analysis.stats.paired.davidson_errors import clustered
+from seedvote.analysis.stats.paired.rank_sets import RankSets, rank_sets
+from seedvote.analysis.votes.clusters import Ways, clusters_of
+from seedvote.analysis.votes.systems import Matches
+from seedvote.dialogue.errors import InputError
 
 Bools = NDArray[np.bool_]
 ON = {"rater": "by"}  # where votes stand in a cluster, if it is not "on" it

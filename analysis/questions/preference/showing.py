@@ -13,7 +13,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis.questions.preference.answer import (
+from seedvote.analysis.questions.preference.answer import (
     GroupPreference,
     Position,
     Preference,
@@ -24,7 +24,7 @@ from analysis.questions.preference.answer import (
     answer,
     answer_groups,
 )
-from analysis.questions.preference.models import (
+from seedvote.analysis.questions.preference.models import (
     careful_document,
     careful_sentences,
     careful_tables,
@@ -32,23 +32,23 @@ from analysis.questions.preference.models import (
     mixed_parts,
     spell_span,
 )
-from analysis.questions.preference.ranking import Ranked, Ranking
-from analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
-from analysis.showing.result import Result
-from analysis.showing.tables import MOST_ROWS, Table, in_short
-from analysis.showing.words import count, number, p_equals, p_value, percent, plain, signed
-from analysis.stats.disparity import Disparity
-from analysis.stats.intervals import Interval
-from analysis.stats.round_drift import RoundDrift
-from analysis.stats.sign_tests import TieIndex
-from analysis.votes.cautions import told_of_reading, with_reading
-from analysis.votes.inputs import JUDGED, matches_of, unverified_apart
-from analysis.votes.options import check_margin, check_ranges
-from analysis.votes.strata import strata_of
-from analysis.votes.study import Study
-from analysis.votes.systems import DIFFERENT, SAME, contrasts
-from analysis.votes.voters import marked_parts, not_people
-from dialogue.errors import InputError
+from seedvote.analysis.questions.preference.ranking import Ranked, Ranking
+from seedvote.analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
+from seedvote.analysis.showing.words import count, number, p_equals, p_value, percent, plain, signed
+from seedvote.analysis.stats.disparity import Disparity
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.round_drift import RoundDrift
+from seedvote.analysis.stats.sign_tests import TieIndex
+from seedvote.analysis.votes.cautions import told_of_reading, with_reading
+from seedvote.analysis.votes.inputs import JUDGED, matches_of, unverified_apart
+from seedvote.analysis.votes.options import check_margin, check_ranges
+from seedvote.analysis.votes.strata import strata_of
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.systems import DIFFERENT, SAME, contrasts
+from seedvote.analysis.votes.voters import marked_parts, not_people
+from seedvote.dialogue.errors import InputError
 
 MODELS = {"davidson": "Davidson's model", "rao-kupper": "Rao and Kupper's model"}
 CONTRAST_HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p", "p (Holm)",

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.questions.ratings.rankings import compare_ranks
-from analysis.questions.ratings.scores import compare_ratings
-from analysis.questions.ratings.showing import Answer, document, parts, row_figures
-from analysis.showing.result import Result
-from analysis.votes.inputs import ranks_of, ratings_of
-from analysis.votes.ratings import RatingsTable
-from analysis.votes.study import Study
-from dialogue.importing.naming import Names
+from seedvote.analysis.questions.ratings.rankings import compare_ranks
+from seedvote.analysis.questions.ratings.scores import compare_ratings
+from seedvote.analysis.questions.ratings.showing import Answer, document, parts, row_figures
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.votes.inputs import ranks_of, ratings_of
+from seedvote.analysis.votes.ratings import RatingsTable
+from seedvote.analysis.votes.study import Study
+from seedvote.dialogue.importing.naming import Names
 
 
 def ratings(

@@ -13,13 +13,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.crossed_linear import CrossedLinear, fits_of, widest_contrast
-from analysis.stats.crossed_ordinal import LOGISTIC, CrossedOrdinal, crossed_ordinal
-from analysis.stats.intervals import Interval, crossed, groups
-from analysis.stats.ordinal import MOST_STEPS, ProportionalOdds, odds_of
-from analysis.votes.clusters import Ways, ways_within
-from analysis.votes.ratings import RatingsTable, Rows
-from dialogue.errors import InputError
+from seedvote.analysis.stats.crossed_linear import CrossedLinear, fits_of, widest_contrast
+from seedvote.analysis.stats.crossed_ordinal import LOGISTIC, CrossedOrdinal, crossed_ordinal
+from seedvote.analysis.stats.intervals import Interval, crossed, groups
+from seedvote.analysis.stats.ordinal import MOST_STEPS, ProportionalOdds, odds_of
+from seedvote.analysis.votes.clusters import Ways, ways_within
+from seedvote.analysis.votes.ratings import RatingsTable, Rows
+from seedvote.dialogue.errors import InputError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

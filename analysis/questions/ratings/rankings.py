@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata
 
-from analysis.stats.bounded_mean import bounded_interval, p_of_zero
-from analysis.stats.intervals import Interval, mean_interval
-from analysis.stats.net_preference import interval_of, net_estimate, net_interval
-from analysis.stats.paired.davidson import Parameter
-from analysis.stats.paired.plackett_luce import Group, Ranking, equal_strength_p, fit_groups, stages_of
-from analysis.stats.sign_tests import holm_where
-from analysis.votes.cautions import cautions
-from analysis.votes.clusters import Ways, clusters_of
-from analysis.votes.ratings import RatingsTable
-from analysis.votes.votes import Votes
-from dialogue.errors import InputError
-from dialogue.signature import signature
+from seedvote.analysis.stats.bounded_mean import bounded_interval, p_of_zero
+from seedvote.analysis.stats.intervals import Interval, mean_interval
+from seedvote.analysis.stats.net_preference import interval_of, net_estimate, net_interval
+from seedvote.analysis.stats.paired.davidson import Parameter
+from seedvote.analysis.stats.paired.plackett_luce import Group, Ranking, equal_strength_p, fit_groups, stages_of
+from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.analysis.votes.cautions import cautions
+from seedvote.analysis.votes.clusters import Ways, clusters_of
+from seedvote.analysis.votes.ratings import RatingsTable
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

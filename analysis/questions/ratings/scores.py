@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from analysis.questions.ratings.mixed import MixedDifference, Spread, mixed_ratings
-from analysis.stats.bounded_mean import bounded_interval, p_of_zero
-from analysis.stats.intervals import Interval
-from analysis.stats.net_preference import net_interval
-from analysis.stats.ordinal import ProportionalOdds, proportional_odds
-from analysis.stats.sign_tests import holm
-from analysis.votes.cautions import cautions
-from analysis.votes.clusters import clusters_of
-from analysis.votes.ratings import Rated, RatingsTable
-from analysis.votes.votes import Votes, net_scores
-from dialogue.signature import signature
+from seedvote.analysis.questions.ratings.mixed import MixedDifference, Spread, mixed_ratings
+from seedvote.analysis.stats.bounded_mean import bounded_interval, p_of_zero
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.net_preference import net_interval
+from seedvote.analysis.stats.ordinal import ProportionalOdds, proportional_odds
+from seedvote.analysis.stats.sign_tests import holm
+from seedvote.analysis.votes.cautions import cautions
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.ratings import Rated, RatingsTable
+from seedvote.analysis.votes.votes import Votes, net_scores
+from seedvote.dialogue.signature import signature
 
 
 @dataclass(frozen=True, slots=True)

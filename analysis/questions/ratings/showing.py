@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar
 
-from analysis.questions.ratings.rankings import RankedPair, RanksAnswer
-from analysis.questions.ratings.scores import RatingDifference, RatingsAnswer
-from analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
-from analysis.showing.tables import MOST_ROWS, Table, in_short
-from analysis.showing.words import count, number, p_equals, p_value, plain, signed
-from analysis.stats.intervals import Interval
-from analysis.stats.ordinal import MOST_STEPS
-from analysis.stats.paired.davidson import Parameter
+from seedvote.analysis.questions.ratings.rankings import RankedPair, RanksAnswer
+from seedvote.analysis.questions.ratings.scores import RatingDifference, RatingsAnswer
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
+from seedvote.analysis.showing.words import count, number, p_equals, p_value, plain, signed
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.ordinal import MOST_STEPS
+from seedvote.analysis.stats.paired.davidson import Parameter
 
 Answer = RatingsAnswer | RanksAnswer
 Contrast = RatingDifference | RankedPair

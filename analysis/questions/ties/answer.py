@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.showing.words import count, percent, plural
-from analysis.stats import laws
-from analysis.stats.intervals import Interval, groups, kish, mean_interval, share_test
-from analysis.stats.laws import CHANCE, Law
-from analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrowed, set_shares
-from analysis.votes.cautions import cautions
-from analysis.votes.clusters import clusters_of, ways_within
-from analysis.votes.voters import Voters, judges_in_recipe, voters
-from analysis.votes.votes import Votes
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
+from seedvote.analysis.showing.words import count, percent, plural
+from seedvote.analysis.stats import laws
+from seedvote.analysis.stats.intervals import Interval, groups, kish, mean_interval, share_test
+from seedvote.analysis.stats.laws import CHANCE, Law
+from seedvote.analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrowed, set_shares
+from seedvote.analysis.votes.cautions import cautions
+from seedvote.analysis.votes.clusters import clusters_of, ways_within
+from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
 
 if TYPE_CHECKING:
-    from analysis.stats.mixed import CrossedLogit
+    from seedvote.analysis.stats.mixed import CrossedLogit
 
 Codes = NDArray[np.int64]
 UNITS = ("vote", "pair", "item", "dialogue", "rater", "pair+rater", "item+rater", "dialogue+rater")
@@ -195,7 +195,7 @@ def _fit_mixed(votes: Votes, clusters: str) -> tuple[CrossedLogit | None, tuple[
             f"--mixed takes up to {MOST_MIXED:,} votes, and these are {len(votes):,}; it would run for minutes. Leave "
             "it out, or give it a part of the votes."
         )
-    from analysis.stats.mixed import crossed_logit  # slow to import, and seldom asked for
+    from seedvote.analysis.stats.mixed import crossed_logit  # slow to import, and seldom asked for
 
     try:
         return crossed_logit(votes.tie, ways_within(votes, clusters)), ()

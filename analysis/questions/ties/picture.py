@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from analysis.questions.ties.answer import UNITS, Curve, TiesAnswer
-from analysis.showing.plots import (
+from seedvote.analysis.questions.ties.answer import UNITS, Curve, TiesAnswer
+from seedvote.analysis.showing.plots import (
     BLUE,
     COLOURS,
     GREY,
@@ -25,9 +25,9 @@ from analysis.showing.plots import (
     measure_note,
     styled,
 )
-from analysis.showing.words import count, percent
-from analysis.stats.laws import CHANCE, density
-from dialogue.lettering import LEADING, break_text, measure_block, measure_height
+from seedvote.analysis.showing.words import count, percent
+from seedvote.analysis.stats.laws import CHANCE, density
+from seedvote.dialogue.lettering import LEADING, break_text, measure_block, measure_height
 
 NAMED = 5  # curves that can be named beside a panel; of more, only their number is told
 HEAD = "95 % of sets"

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.questions.ties.answer import UNITS, Curve, TiesAnswer, answer, size_that_fits
-from analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, curve, round_steps
-from analysis.showing.result import Result
-from analysis.showing.tables import Table
-from analysis.showing.words import count, p_equals, p_value, percent, plural
-from analysis.stats.intervals import Interval
-from analysis.stats.laws import CHANCE, Law, density
-from analysis.votes.cautions import told_of_reading, with_reading
-from analysis.votes.inputs import votes_of, with_items
-from analysis.votes.study import Study
-from analysis.votes.voters import marked_parts, not_people
+from seedvote.analysis.questions.ties.answer import UNITS, Curve, TiesAnswer, answer, size_that_fits
+from seedvote.analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, curve, round_steps
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plural
+from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.laws import CHANCE, Law, density
+from seedvote.analysis.votes.cautions import told_of_reading, with_reading
+from seedvote.analysis.votes.inputs import votes_of, with_items
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.voters import marked_parts, not_people
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from analysis.stats.mixed import CrossedLogit
+    from seedvote.analysis.stats.mixed import CrossedLogit
 
 RESAMPLED = {"vote": "votes one by one", **{name: " and ".join(map(plural, name.split("+"))) for name in UNITS[1:]}}
 SET = 200  # votes in a set, as in the papers
@@ -410,7 +410,7 @@ def ties(
     )
 
     def draw() -> dict[str, Figure]:
-        from analysis.questions.ties.picture import laws_figure
+        from seedvote.analysis.questions.ties.picture import laws_figure
 
         return {"": laws_figure(shares)}
 

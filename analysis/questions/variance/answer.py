@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from analysis.questions.variance.cubes import ComparedModels
-from analysis.stats.components import Component, components, group, terms_of
-from analysis.stats.d_study import Design, design, resized, study_sizes
-from analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, flips, replicates_of
-from analysis.votes.long_tables import NESTED, Ints, LongTable
-from analysis.votes.voters import Voters, judges_in_recipe
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
-from dialogue.signature import signature
+from seedvote.analysis.questions.variance.cubes import ComparedModels
+from seedvote.analysis.stats.components import Component, components, group, terms_of
+from seedvote.analysis.stats.d_study import Design, design, resized, study_sizes
+from seedvote.analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, flips, replicates_of
+from seedvote.analysis.votes.long_tables import NESTED, Ints, LongTable
+from seedvote.analysis.votes.voters import Voters, judges_in_recipe
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.signature import signature
 
 SIMULATED_TABLES = 200  # behind the interval of every component
 RANKED_LEVELS = 6  # leading levels of the target whose pairs are asked whether a re-run would reverse them

@@ -13,20 +13,20 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from analysis.arguments import SAID_OF_VOTES
-from analysis.questions.variance.answer import VarianceAnswer, answer
-from analysis.questions.variance.cubes import compared_models
-from analysis.questions.variance.showing import document, parts, row_figures
-from analysis.showing.result import Result
-from analysis.votes.inputs import long_tables, ratings_file, sources_of, study_from
-from analysis.votes.long_tables import LongTable, long_from_choices, long_from_votes
-from analysis.votes.options import check_ranges
-from analysis.votes.scores.files import Unused, by_reason
-from analysis.votes.scores.panel import OPTION_DRAWS, PEOPLE, UNSEEN, Floats, Panel
-from analysis.votes.scores.study_panels import compared_panels
-from analysis.votes.study import Study
-from analysis.votes.systems import fixed_sides, match
-from dialogue.errors import InputError
+from seedvote.analysis.arguments import SAID_OF_VOTES
+from seedvote.analysis.questions.variance.answer import VarianceAnswer, answer
+from seedvote.analysis.questions.variance.cubes import compared_models
+from seedvote.analysis.questions.variance.showing import document, parts, row_figures
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.votes.inputs import long_tables, ratings_file, sources_of, study_from
+from seedvote.analysis.votes.long_tables import LongTable, long_from_choices, long_from_votes
+from seedvote.analysis.votes.options import check_ranges
+from seedvote.analysis.votes.scores.files import Unused, by_reason
+from seedvote.analysis.votes.scores.panel import OPTION_DRAWS, PEOPLE, UNSEEN, Floats, Panel
+from seedvote.analysis.votes.scores.study_panels import compared_panels
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.systems import fixed_sides, match
+from seedvote.dialogue.errors import InputError
 
 
 def variance(

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.stats.multibootstrap import COUNTED, Cube, difference, one_system
-from analysis.votes.scores.files import Unused, open_scores
-from analysis.votes.scores.summing import KEYS, UNSAID, cluster_codes, counts_in, grouped, numbers_in, texts_of
-from analysis.votes.scores.values import Floats, Ints
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
+from seedvote.analysis.stats.multibootstrap import COUNTED, Cube, difference, one_system
+from seedvote.analysis.votes.scores.files import Unused, open_scores
+from seedvote.analysis.votes.scores.summing import KEYS, UNSAID, cluster_codes, counts_in, grouped, numbers_in, texts_of
+from seedvote.analysis.votes.scores.values import Floats, Ints
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
 
 DRAWN_SETS = 5000  # of the multi-bootstrap
 NEEDED_HERE = ("model", "seed", "item", "score")

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from analysis.questions.variance.answer import Reversal, VarianceAnswer, VarianceTable, one_seed_caution
-from analysis.questions.variance.cubes import ComparedModels
-from analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps
-from analysis.showing.tables import Table
-from analysis.showing.words import count, number, p_value, percent, plain, plural
-from analysis.stats.components import RESIDUAL, Component
-from analysis.stats.reruns import Flip
-from analysis.votes.study import Study
-from analysis.votes.voters import marked_parts, not_people
+from seedvote.analysis.questions.variance.answer import Reversal, VarianceAnswer, VarianceTable, one_seed_caution
+from seedvote.analysis.questions.variance.cubes import ComparedModels
+from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.words import count, number, p_value, percent, plain, plural
+from seedvote.analysis.stats.components import RESIDUAL, Component
+from seedvote.analysis.stats.reruns import Flip
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.voters import marked_parts, not_people
 
 REVERSED = (
     "Would a re-run reverse the order? Each level's own spread over its seeds counts, as in `analysis compare`; the SE "

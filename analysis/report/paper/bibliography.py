@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from analysis.report.answers import VotesAnswers
-from dialogue.shipped import shipped
-from dialogue.signature import VERSION
+from seedvote.analysis.report.answers import VotesAnswers
+from seedvote.dialogue.shipped import shipped
+from seedvote.dialogue.signature import VERSION
 
 TOOL = "seedvote"
 # Key: kind of publication, fields. `short` is how a sentence on the page names it.

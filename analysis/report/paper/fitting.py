@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from analysis.showing.tables import PLAIN, Table, latex_label, latex_rows, latex_text
+from seedvote.analysis.showing.tables import PLAIN, Table, latex_label, latex_rows, latex_text
 
 WIDE = 5  # columns; more of them do not fit half a page in legible type
 FITS = r"\newsavebox{\seedvotebox}"

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from analysis.questions.agreement.showing import spell_interval
-from analysis.questions.preference.showing import spell_clusters
-from analysis.report.answers import VotesAnswers
-from analysis.showing.words import count
-from analysis.stats.power import smallest_shown
-from analysis.votes.study import Study
-from analysis.votes.voters import judges_caption, voters
-from analysis.votes.votes import Votes
-from dialogue.wording import as_typed
+from seedvote.analysis.questions.agreement.showing import spell_interval
+from seedvote.analysis.questions.preference.showing import spell_clusters
+from seedvote.analysis.report.answers import VotesAnswers
+from seedvote.analysis.showing.words import count
+from seedvote.analysis.stats.power import smallest_shown
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.voters import judges_caption, voters
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.wording import as_typed
 
 AUTHOR = "**For the author to answer.**"
 OURS = {"local", "mturk", "prolific", "panel", "mephisto"}  # doors of the tool's own rating page

@@ -11,19 +11,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.report.answers import VotesAnswers
-from analysis.report.paper.bibliography import bibliography
-from analysis.report.paper.fitting import fitting
-from analysis.report.paper.heds import datasheet, sheet_text
-from analysis.report.paper.methods import as_latex_text, as_plain, paragraph
-from analysis.report.paper.public_data import dictionary, public_data
-from analysis.showing.page import RowFigure, Section, named_figures
-from analysis.showing.tables import Table
-from analysis.votes.study import Study
-from dialogue.files import atomic, read_json, write_json, write_records
-from dialogue.progress import step
-from dialogue.records import Pair
-from dialogue.signature import signature
+from seedvote.analysis.report.answers import VotesAnswers
+from seedvote.analysis.report.paper.bibliography import bibliography
+from seedvote.analysis.report.paper.fitting import fitting
+from seedvote.analysis.report.paper.heds import datasheet, sheet_text
+from seedvote.analysis.report.paper.methods import as_latex_text, as_plain, paragraph
+from seedvote.analysis.report.paper.public_data import dictionary, public_data
+from seedvote.analysis.showing.page import RowFigure, Section, named_figures
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.votes.study import Study
+from seedvote.dialogue.files import atomic, read_json, write_json, write_records
+from seedvote.dialogue.progress import step
+from seedvote.dialogue.records import Pair
+from seedvote.dialogue.signature import signature
 
 MANIFEST = ".kit.json"  # what was written, so that a file that has been edited since is known
 METHODS, SHEET, BOOK = "methods.tex", "heds.md", "references.bib"
@@ -103,7 +103,7 @@ def files(source: KitSource, *, rng: random.Random) -> Iterator[tuple[str, bytes
 
 
 def _drawn(figures: tuple[RowFigure, ...]) -> Iterator[tuple[str, bytes]]:
-    from analysis.showing.row_pictures import COLUMN, PAGE, pdf, picture, svg
+    from seedvote.analysis.showing.row_pictures import COLUMN, PAGE, pdf, picture, svg
 
     for number, (name, rows) in enumerate(named_figures(figures).items(), 1):
         step(f"figure {number} of {len(figures)} for the paper")

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.questions.agreement.showing import spell_interval
-from analysis.questions.preference.answer import Preference, PreferenceAnswer
-from analysis.questions.preference.showing import spell_clusters, spell_points
-from analysis.report.answers import VotesAnswers
-from analysis.showing.tables import latex_text
-from analysis.showing.words import count, p_equals, percent, signed
-from analysis.votes.study import Study
-from analysis.votes.voters import not_people, voters
-from analysis.votes.votes import Votes
-from dialogue.signature import VERSION
+from seedvote.analysis.questions.agreement.showing import spell_interval
+from seedvote.analysis.questions.preference.answer import Preference, PreferenceAnswer
+from seedvote.analysis.questions.preference.showing import spell_clusters, spell_points
+from seedvote.analysis.report.answers import VotesAnswers
+from seedvote.analysis.showing.tables import latex_text
+from seedvote.analysis.showing.words import count, p_equals, percent, signed
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.voters import not_people, voters
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.signature import VERSION
 
 MOST_COMPARISONS = 3  # in a sentence; more are a table
 

@@ -15,10 +15,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.showing.tables import Table, markdown
-from analysis.votes.study import Study
-from analysis.votes.votes import Votes
-from dialogue.records import Candidate, Pair, Utterance
+from seedvote.analysis.showing.tables import Table, markdown
+from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.records import Candidate, Pair, Utterance
 
 BOUNDS = (0, 2, 5, 10, 20, 60)  # seconds: the answering time is given as the last of these that it reached
 SIDES = ("a", "b")

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from analysis.stats.between_raters.coincidences import Coincidences, PairedVotes, coincidences, without_each
-from analysis.stats.between_raters.jackknife import Jackknife, LeftOut, jackknife, on_fishers_z, on_the_logit
-from analysis.stats.intervals import crossed, groups, kish, unit_name
-from dialogue.errors import InputError
+from seedvote.analysis.stats.between_raters.coincidences import Coincidences, PairedVotes, coincidences, without_each
+from seedvote.analysis.stats.between_raters.jackknife import Jackknife, LeftOut, jackknife, on_fishers_z, on_the_logit
+from seedvote.analysis.stats.intervals import crossed, groups, kish, unit_name
+from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.integer]
 Codes = NDArray[np.int64]

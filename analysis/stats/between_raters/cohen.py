@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.between_raters.agreement import FEWEST_REPEATED, Coefficient, divided
-from analysis.stats.between_raters.jackknife import Jackknife, on_fishers_z
-from analysis.stats.intervals import kish
+from seedvote.analysis.stats.between_raters.agreement import FEWEST_REPEATED, Coefficient, divided
+from seedvote.analysis.stats.between_raters.jackknife import Jackknife, on_fishers_z
+from seedvote.analysis.stats.intervals import kish
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]

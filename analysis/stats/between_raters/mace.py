@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from analysis.stats.between_raters.coincidences import count_table
+from seedvote.analysis.stats.between_raters.coincidences import count_table
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]

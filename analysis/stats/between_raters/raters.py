@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from analysis.stats.between_raters.agreement import divided
-from analysis.stats.between_raters.coincidences import count_table
+from seedvote.analysis.stats.between_raters.agreement import divided
+from seedvote.analysis.stats.between_raters.coincidences import count_table
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]

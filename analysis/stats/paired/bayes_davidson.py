@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from analysis.stats.paired.hamiltonian import (
+from seedvote.analysis.stats.paired.hamiltonian import (
     Drawn,
     Factor,
     Likelihood,

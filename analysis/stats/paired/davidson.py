@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, stdtr, stdtrit
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]

@@ -19,8 +19,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.stats.intervals import crossed, kish
-from analysis.stats.paired.davidson import CellWeights, Fit, Floats, Games, Ints, design_of, outcomes
+from seedvote.analysis.stats.intervals import crossed, kish
+from seedvote.analysis.stats.paired.davidson import CellWeights, Fit, Floats, Games, Ints, design_of, outcomes
 
 AT_ONCE = 4_000_000  # numbers held at once: bounds the memory for hundreds of systems
 TIE = 2

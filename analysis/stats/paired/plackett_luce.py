@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import stdtr, stdtrit
 
-from analysis.stats.paired.davidson import FAR, Fit, Parameter, inverse
-from analysis.stats.paired.davidson_errors import ALONE, AT_ONCE, with_clusters
-from dialogue.errors import InputError
+from seedvote.analysis.stats.paired.davidson import FAR, Fit, Parameter, inverse
+from seedvote.analysis.stats.paired.davidson_errors import ALONE, AT_ONCE, with_clusters
+from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.votes.scores.files import Scores, Unused
-from analysis.votes.scores.panel import UNSEEN
-from analysis.votes.scores.values import Key, Value
-from dialogue.cards import ASIDE, BY, LATE, TaskCard
-from dialogue.conditions import condition_parts
+from seedvote.analysis.votes.scores.files import Scores, Unused
+from seedvote.analysis.votes.scores.panel import UNSEEN
+from seedvote.analysis.votes.scores.values import Key, Value
+from seedvote.dialogue.cards import ASIDE, BY, LATE, TaskCard
+from seedvote.dialogue.conditions import condition_parts
 
 Floats = NDArray[np.float64]
 SHOWN_TOO = ("bleu",)  # tasks that are no main ones, but are held against those that are

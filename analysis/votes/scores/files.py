@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.votes.columns import columns_in_memory, read_columns
-from analysis.votes.scores.summing import Batches, ByRows, Gaps, Summed, gaps_of, scale_of, summed
-from analysis.votes.scores.values import Key, Value
-from dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, join_cards
-from dialogue.errors import InputError
-from dialogue.judges import folded_name
+from seedvote.analysis.votes.columns import columns_in_memory, read_columns
+from seedvote.analysis.votes.scores.summing import Batches, ByRows, Gaps, Summed, gaps_of, scale_of, summed
+from seedvote.analysis.votes.scores.values import Key, Value
+from seedvote.dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, join_cards
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.judges import folded_name
 
 OLD = ("metrics.parquet", "scores.parquet")  # of 0.2.0, which carry no cards; read first
 CONDITIONS = "conditions"

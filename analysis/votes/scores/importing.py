@@ -25,17 +25,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from analysis.votes.columns import ABSENT, MISSING
-from analysis.votes.scores.files import card_files
-from dialogue.cards import ASIDE, COUNTS, PEOPLE, Card, check_title, join_cards, metadata
-from dialogue.errors import InputError
-from dialogue.files import atomic, clear_halves, digest, placed_records, read_fields
-from dialogue.importing.columns import leaf_name, plain_name
-from dialogue.records import Pair, Response
-from dialogue.signature import signature
-from dialogue.tables.batches import ROWS, table_batches
-from dialogue.tables.nesting import flat_table
-from dialogue.tables.table import RawTable, cell_text
+from seedvote.analysis.votes.columns import ABSENT, MISSING
+from seedvote.analysis.votes.scores.files import card_files
+from seedvote.dialogue.cards import ASIDE, COUNTS, PEOPLE, Card, check_title, join_cards, metadata
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic, clear_halves, digest, placed_records, read_fields
+from seedvote.dialogue.importing.columns import leaf_name, plain_name
+from seedvote.dialogue.records import Pair, Response
+from seedvote.dialogue.signature import signature
+from seedvote.dialogue.tables.batches import ROWS, table_batches
+from seedvote.dialogue.tables.nesting import flat_table
+from seedvote.dialogue.tables.table import RawTable, cell_text
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.votes.scores.files import CONDITIONS, card_files, find_score_files, read_scores
-from analysis.votes.systems import key_of
-from dialogue.cards import ASIDE, BUILT_IN, PEOPLE, Card, join_cards
-from dialogue.records import Candidate, Pair
+from seedvote.analysis.votes.scores.files import CONDITIONS, card_files, find_score_files, read_scores
+from seedvote.analysis.votes.systems import key_of
+from seedvote.dialogue.cards import ASIDE, BUILT_IN, PEOPLE, Card, join_cards
+from seedvote.dialogue.records import Candidate, Pair
 
 SLOT = re.compile(r"\[[a-z]+_[a-z_]+\]")
 APART = ("teacher-forced", "constant")  # conditions under which nobody answered freely

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from analysis.stats.reruns import Replicates, noise_between
-from analysis.stats.spread import SeedSpread, seed_spread
-from dialogue.cards import LATE, Better
+from seedvote.analysis.stats.reruns import Replicates, noise_between
+from seedvote.analysis.stats.spread import SeedSpread, seed_spread
+from seedvote.dialogue.cards import LATE, Better
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

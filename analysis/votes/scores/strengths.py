@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
-from analysis.stats.intervals import crossed, groups, kish, unit_name
-from analysis.stats.reruns import BOTH
-from analysis.votes.clusters import clusters_of
-from analysis.votes.scores.panel import PEOPLE, Panel, Scale, System
-from analysis.votes.systems import placed
-from analysis.votes.votes import Votes
-from dialogue.records import Candidate, Pair
+from seedvote.analysis.stats.intervals import crossed, groups, kish, unit_name
+from seedvote.analysis.stats.reruns import BOTH
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.scores.panel import PEOPLE, Panel, Scale, System
+from seedvote.analysis.votes.systems import placed
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.records import Candidate, Pair
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.votes.scores.files import Scores, Unused
-from analysis.votes.scores.panel import OPTION_DRAWS, POINTS, Panel, Scale, System
-from analysis.votes.scores.strengths import people_panels
-from analysis.votes.scores.summing import scale_of
-from analysis.votes.scores.values import Floats, Key, Value
-from analysis.votes.study import Study
-from dialogue.cards import ASIDE, LATE, LONGEST, Card, TaskCard
+from seedvote.analysis.votes.scores.files import Scores, Unused
+from seedvote.analysis.votes.scores.panel import OPTION_DRAWS, POINTS, Panel, Scale, System
+from seedvote.analysis.votes.scores.strengths import people_panels
+from seedvote.analysis.votes.scores.summing import scale_of
+from seedvote.analysis.votes.scores.values import Floats, Key, Value
+from seedvote.analysis.votes.study import Study
+from seedvote.dialogue.cards import ASIDE, LATE, LONGEST, Card, TaskCard
 
 DRAW = re.compile(r"candidates draw \d+")
 CONSTANT = "constant"  # the condition of one sentence for every context

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.votes.scores.values import ClusterSums, Floats, Ints, Key, Value
-from dialogue.cards import ASIDE, COUNTS, PROBE, Aggregate, Card
+from seedvote.analysis.votes.scores.values import ClusterSums, Floats, Ints, Key, Value
+from seedvote.dialogue.cards import ASIDE, COUNTS, PROBE, Aggregate, Card
 
 Bools = NDArray[np.bool_]
 KEYS = (*Key._fields, "seed")

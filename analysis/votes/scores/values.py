@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dialogue.cards import Aggregate
+from seedvote.dialogue.cards import Aggregate
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

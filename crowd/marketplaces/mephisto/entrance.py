@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from crowd.marketplaces.mephisto.copies import as_stored, finished_sitting
-from crowd.marketplaces.mturk.entrance import MTurkEntrance
-from crowd.rating.leasing import Step
-from crowd.rating.seating import Seat
-from crowd.web.entrance import Arrival, WayOut, identifier
-from dialogue.records import Source
+from seedvote.crowd.marketplaces.mephisto.copies import as_stored, finished_sitting
+from seedvote.crowd.marketplaces.mturk.entrance import MTurkEntrance
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.rating.seating import Seat
+from seedvote.crowd.web.entrance import Arrival, WayOut, identifier
+from seedvote.dialogue.records import Source
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.mephisto.task import MephistoRun, Reception
-    from crowd.rating.desk import Desk
+    from seedvote.crowd.marketplaces.mephisto.task import MephistoRun, Reception
+    from seedvote.crowd.rating.desk import Desk
 
 
 @dataclass

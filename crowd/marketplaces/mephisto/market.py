@@ -8,17 +8,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned, read_planned
-from crowd.marketplaces.launch import check_public_url, stands_in
-from crowd.marketplaces.mephisto.entrance import MephistoEntrance
-from crowd.marketplaces.mephisto.options import MephistoOptions
-from crowd.marketplaces.money import Price, reward_of
-from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT, mturk_sites
-from crowd.store.store import Store, sqlite_url
-from crowd.study_folder import hit_of
-from crowd.web.app import ServerConfig, create_app, log_to_stderr
-from crowd.web.serving import in_background
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned, read_planned
+from seedvote.crowd.marketplaces.launch import check_public_url, stands_in
+from seedvote.crowd.marketplaces.mephisto.entrance import MephistoEntrance
+from seedvote.crowd.marketplaces.mephisto.options import MephistoOptions
+from seedvote.crowd.marketplaces.money import Price, reward_of
+from seedvote.crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT, mturk_sites
+from seedvote.crowd.store.store import Store, sqlite_url
+from seedvote.crowd.study_folder import hit_of
+from seedvote.crowd.web.app import ServerConfig, create_app, log_to_stderr
+from seedvote.crowd.web.serving import in_background
+from seedvote.dialogue.errors import InputError
 
 
 class MephistoMarket:
@@ -119,7 +119,7 @@ def free_port(host: str) -> int:
 
 def task_module(study: Path) -> Any:
     """`crowd.marketplaces.mephisto.task`, with Mephisto's home inside the study folder."""
-    from crowd.marketplaces.mephisto.shim import settle_in
+    from seedvote.crowd.marketplaces.mephisto.shim import settle_in
 
     settle_in(study / "mephisto")
-    return importlib.import_module("crowd.marketplaces.mephisto.task")
+    return importlib.import_module("seedvote.crowd.marketplaces.mephisto.task")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crowd.marketplaces.options import LaunchOptions, option
+from seedvote.crowd.marketplaces.options import LaunchOptions, option
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 
 
 def settle_in(home: Path) -> None:

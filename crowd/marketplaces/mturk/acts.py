@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from crowd.marketplaces.ledger import NotDone, Payout
-from crowd.marketplaces.mturk import client as mturk
-from crowd.marketplaces.mturk.connecting import Client
+from seedvote.crowd.marketplaces.ledger import NotDone, Payout
+from seedvote.crowd.marketplaces.mturk import client as mturk
+from seedvote.crowd.marketplaces.mturk.connecting import Client
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from xml.sax.saxutils import escape
 
 from botocore.exceptions import ClientError
 
-from crowd.marketplaces.money import CENT, Price
-from crowd.marketplaces.mturk.connecting import Client, explained, turk_code
+from seedvote.crowd.marketplaces.money import CENT, Price
+from seedvote.crowd.marketplaces.mturk.connecting import Client, explained, turk_code
 
 PLACES_PER_HIT = 9  # assignments; from ten on MTurk's fee doubles
 FEE, LEAST_FEE = Decimal("0.20"), Decimal("0.01")

@@ -10,16 +10,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_UP, Decimal
 
-from crowd.marketplaces.ledger import ZERO, NotDone, OneByOne, Payout, PayoutLedger, Purpose, Unsure
-from crowd.marketplaces.money import CENT
-from crowd.marketplaces.mturk import client as mturk
-from crowd.marketplaces.mturk import owed
-from crowd.marketplaces.mturk.acts import MTurkApproval
-from crowd.marketplaces.mturk.connecting import explained
-from crowd.marketplaces.mturk.market import MTurkMarket
-from crowd.marketplaces.settling import MarketVisit, visits
-from crowd.store.store import Store
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.ledger import ZERO, NotDone, OneByOne, Payout, PayoutLedger, Purpose, Unsure
+from seedvote.crowd.marketplaces.money import CENT
+from seedvote.crowd.marketplaces.mturk import client as mturk
+from seedvote.crowd.marketplaces.mturk import owed
+from seedvote.crowd.marketplaces.mturk.acts import MTurkApproval
+from seedvote.crowd.marketplaces.mturk.connecting import explained
+from seedvote.crowd.marketplaces.mturk.market import MTurkMarket
+from seedvote.crowd.marketplaces.settling import MarketVisit, visits
+from seedvote.crowd.store.store import Store
+from seedvote.dialogue.errors import InputError
 
 WhyNot = Callable[[MarketVisit], str]  # why a visit is not compensated; empty: it may be
 

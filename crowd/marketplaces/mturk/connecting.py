@@ -24,9 +24,9 @@ from botocore.exceptions import (
     ProfileNotFound,
 )
 
-from crowd.marketplaces.launch import check_endpoint
-from crowd.marketplaces.ledger import NotDone, Unsure
-from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT
+from seedvote.crowd.marketplaces.launch import check_endpoint
+from seedvote.crowd.marketplaces.ledger import NotDone, Unsure
+from seedvote.crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT
 
 REGION = "us-east-1"  # the only one there is
 SANDBOX = f"https://mturk-requester-sandbox.{REGION}.amazonaws.com"

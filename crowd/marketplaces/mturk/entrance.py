@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from crowd.marketplaces.launch import stands_in
-from crowd.rating.leasing import Step
-from crowd.web.entrance import Arrival, WayOut, identifier, origin
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.marketplaces.launch import stands_in
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.web.entrance import Arrival, WayOut, identifier, origin
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 MTURK_ENDPOINT = "AWS_ENDPOINT_URL_MTURK"
 MTURK_PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk writes for the assignment before a worker has accepted it

@@ -8,8 +8,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
-from crowd.marketplaces.launch import (
+from seedvote.crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
+from seedvote.crowd.marketplaces.launch import (
     check_pairs,
     check_public_url,
     check_same,
@@ -18,22 +18,22 @@ from crowd.marketplaces.launch import (
     stands_in,
     write_launch,
 )
-from crowd.marketplaces.ledger import Act, OneByOne, PayoutLedger, Purpose, SingleAct, check_cap, is_extra
-from crowd.marketplaces.money import Price, reward_of
-from crowd.marketplaces.mturk import acts
-from crowd.marketplaces.mturk import client as mturk
-from crowd.marketplaces.mturk.connecting import Client, connect_to_mturk
-from crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT, mturk_sites
-from crowd.marketplaces.mturk.options import MTurkOptions, read_locales
-from crowd.marketplaces.mturk.owed import OwedHit
-from crowd.marketplaces.settling import Listed, ListedState, LookUp
-from crowd.study_folder import hit_of
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.marketplaces.ledger import Act, OneByOne, PayoutLedger, Purpose, SingleAct, check_cap, is_extra
+from seedvote.crowd.marketplaces.money import Price, reward_of
+from seedvote.crowd.marketplaces.mturk import acts
+from seedvote.crowd.marketplaces.mturk import client as mturk
+from seedvote.crowd.marketplaces.mturk.connecting import Client, connect_to_mturk
+from seedvote.crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT, mturk_sites
+from seedvote.crowd.marketplaces.mturk.options import MTurkOptions, read_locales
+from seedvote.crowd.marketplaces.mturk.owed import OwedHit
+from seedvote.crowd.marketplaces.settling import Listed, ListedState, LookUp
+from seedvote.crowd.study_folder import hit_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.self_test import Visitor
-    from crowd.store.store import Store
+    from seedvote.crowd.marketplaces.self_test import Visitor
+    from seedvote.crowd.store.store import Store
 
 CLOSING = "Mechanical Turk closed on 30 September 2026; this is kept for replications"
 MTURK_STATES: dict[str, ListedState] = {"Submitted": "waiting", "Approved": "approved", "Rejected": "rejected"}
@@ -112,7 +112,7 @@ class MTurkMarket:
 
     def visitor(self) -> Visitor:
         """How a worker arrives and leaves, for the self-test."""
-        from crowd.marketplaces.self_test import Visitor
+        from seedvote.crowd.marketplaces.self_test import Visitor
 
         place = "sandbox" if self.sandbox else "live"
         sites = mturk_sites(place)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from crowd.marketplaces.options import LaunchOptions, option
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.options import LaunchOptions, option
+from seedvote.dialogue.errors import InputError
 
 # ISO 3166-1, as MTurk's locale requirement takes them
 COUNTRIES = """

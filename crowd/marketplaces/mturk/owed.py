@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crowd.marketplaces.ledger import NotDone, Payout
-from crowd.marketplaces.mturk import client as mturk
-from crowd.marketplaces.mturk.connecting import Client, explained
+from seedvote.crowd.marketplaces.ledger import NotDone, Payout
+from seedvote.crowd.marketplaces.mturk import client as mturk
+from seedvote.crowd.marketplaces.mturk.connecting import Client, explained
 
 OWED_DAYS = 30  # that the HIT stays open
 HOUR = 3600  # after which MTurk approves by itself, should nobody type a command again

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from crowd.hit.tables import PanelDoor
-from crowd.rating.leasing import Step
-from crowd.web.entrance import Arrival, WayOut, identifier
-from dialogue.records import Source
+from seedvote.crowd.hit.tables import PanelDoor
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.web.entrance import Arrival, WayOut, identifier
+from seedvote.dialogue.records import Source
 
 ONLY_VISIT = "1"  # the visit of a person where the panel names none
 

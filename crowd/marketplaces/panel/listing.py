@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crowd.hit.tables import PanelDoor
-from crowd.marketplaces.settling import Listed, MarketVisit, Recorded, compare_lists, record, visits
-from crowd.rating.rules import rules_in_force
-from crowd.store.event_log import iso
-from crowd.store.store import Store
-from dialogue.errors import InputError
-from dialogue.files import atomic
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import cell_text
+from seedvote.crowd.hit.tables import PanelDoor
+from seedvote.crowd.marketplaces.settling import Listed, MarketVisit, Recorded, compare_lists, record, visits
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.store.event_log import iso
+from seedvote.crowd.store.store import Store
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import cell_text
 
 WORKED = ("person", "visit", "begun", "finished", "answers", "checks", "failed", "seconds", "blocked", "verified")
 

@@ -8,19 +8,19 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from crowd.hit.tables import PanelDoor
-from crowd.marketplaces.checklist import Lines, Planned
-from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
-from crowd.marketplaces.money import Price
-from crowd.marketplaces.options import LaunchOptions
-from crowd.marketplaces.panel.entrance import PanelEntrance
-from crowd.rating.leasing import Step
-from crowd.study_folder import hit_of
-from dialogue.errors import InputError
+from seedvote.crowd.hit.tables import PanelDoor
+from seedvote.crowd.marketplaces.checklist import Lines, Planned
+from seedvote.crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, write_launch
+from seedvote.crowd.marketplaces.money import Price
+from seedvote.crowd.marketplaces.options import LaunchOptions
+from seedvote.crowd.marketplaces.panel.entrance import PanelEntrance
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.study_folder import hit_of
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.self_test import Visitor
-    from crowd.store.store import Store
+    from seedvote.crowd.marketplaces.self_test import Visitor
+    from seedvote.crowd.store.store import Store
 
 TESTER = "SELFTEST"
 
@@ -61,7 +61,7 @@ class PanelMarket:
 
     def visitor(self) -> Visitor:
         """How one of its people arrives and leaves, for the self-test."""
-        from crowd.marketplaces.self_test import Visitor
+        from seedvote.crowd.marketplaces.self_test import Visitor
 
         visit = {"source": "panel", "worker": TESTER, "sitting": TESTER if self.panel.visit else "1"}
         out = PanelEntrance(self.panel).leave(visit, Step("done", done=1, judged=1))

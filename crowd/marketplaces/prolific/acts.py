@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
-from crowd.marketplaces.ledger import NotDone, Payout
-from crowd.marketplaces.money import CENT
-from crowd.marketplaces.prolific import client as prolific
+from seedvote.crowd.marketplaces.ledger import NotDone, Payout
+from seedvote.crowd.marketplaces.money import CENT
+from seedvote.crowd.marketplaces.prolific import client as prolific
 
 if TYPE_CHECKING:
     import httpx
 
-    from crowd.marketplaces.prolific.client import ProlificLaunch, Submission
+    from seedvote.crowd.marketplaces.prolific.client import ProlificLaunch, Submission
 
 
 class Listing:

@@ -13,9 +13,9 @@ from typing import Any
 
 import httpx
 
-from crowd.marketplaces.launch import check_endpoint
-from crowd.marketplaces.ledger import NotDone, NotReached, Unsure
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.launch import check_endpoint
+from seedvote.crowd.marketplaces.ledger import NotDone, NotReached, Unsure
+from seedvote.dialogue.errors import InputError
 
 API = "https://api.prolific.com/api/v1"
 ATTEMPTS = 5  # of a call that did nothing, or only reads: about 15 seconds in all

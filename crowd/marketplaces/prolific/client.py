@@ -15,10 +15,10 @@ from typing import Any
 
 import httpx
 
-from crowd.marketplaces.ledger import Unsure
-from crowd.marketplaces.money import Price
-from crowd.marketplaces.prolific.calling import call
-from crowd.web.entrance import origin
+from seedvote.crowd.marketplaces.ledger import Unsure
+from seedvote.crowd.marketplaces.money import Price
+from seedvote.crowd.marketplaces.prolific.calling import call
+from seedvote.crowd.web.entrance import origin
 
 PAGE = 200  # submissions or studies in one answer, as Prolific's own command-line program asks for them
 MOST_BONUSES = 200  # in one payment, by Prolific's documentation

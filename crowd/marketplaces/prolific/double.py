@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from crowd.marketplaces.prolific.client import MOST_BONUSES, PAGE, REJECTION_CATEGORIES, SHORTEST_REJECTION
-from crowd.marketplaces.prolific.double_rules import (
+from seedvote.crowd.marketplaces.prolific.client import MOST_BONUSES, PAGE, REJECTION_CATEGORIES, SHORTEST_REJECTION
+from seedvote.crowd.marketplaces.prolific.double_rules import (
     RefusedCall,
     Row,
     is_filled,
@@ -26,7 +26,7 @@ from crowd.marketplaces.prolific.double_rules import (
     query_number,
     refuse_bad_draft,
 )
-from crowd.marketplaces.prolific.entrance import PROLIFIC_IDS
+from seedvote.crowd.marketplaces.prolific.entrance import PROLIFIC_IDS
 
 Upset = Callable[[str, str], str | None]  # method and path -> how this call fails, a word of FAILURES
 FAILURES = ("busy", "stumbles", "stumbles late", "cut", "false success", "another answer")

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
-from crowd.marketplaces.prolific.double import Prolific
-from crowd.marketplaces.prolific.double_rules import RefusedCall
+from seedvote.crowd.marketplaces.prolific.double import Prolific
+from seedvote.crowd.marketplaces.prolific.double_rules import RefusedCall
 
 TOKEN = "example"  # the one token that it accepts
 PREFIX = "/api/v1"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from crowd.marketplaces.prolific.client import ProlificLaunch, cents
-from crowd.marketplaces.prolific.entrance import LAUNCH, PROLIFIC_IDS, code_for
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.prolific.client import ProlificLaunch, cents
+from seedvote.crowd.marketplaces.prolific.entrance import LAUNCH, PROLIFIC_IDS, code_for
+from seedvote.dialogue.errors import InputError
 
 LEAST_SCREEN_OUT = {"GBP": Decimal("0.10"), "USD": Decimal("0.14")}  # Prolific's own least pay of a screen-out
 LEAST_HOURLY = {"GBP": Decimal("6.00"), "USD": Decimal("8.00")}  # Prolific's least pay, by its payment principles

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from crowd.rating.leasing import Step
-from crowd.web.entrance import Arrival, WayOut, identifier
-from dialogue.records import Source
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.web.entrance import Arrival, WayOut, identifier
+from seedvote.dialogue.records import Source
 
 PROLIFIC_COMPLETE = "https://app.prolific.com/submissions/complete"
 PROLIFIC_IDS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")

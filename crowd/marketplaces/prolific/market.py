@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
-from crowd.marketplaces.launch import (
+from seedvote.crowd.marketplaces.checklist import DESCRIPTIONS, Lines, Planned
+from seedvote.crowd.marketplaces.launch import (
     check_pairs,
     check_public_url,
     check_same,
@@ -21,7 +21,7 @@ from crowd.marketplaces.launch import (
     update_launch,
     write_launch,
 )
-from crowd.marketplaces.ledger import (
+from seedvote.crowd.marketplaces.ledger import (
     ZERO,
     Act,
     NotDone,
@@ -33,19 +33,19 @@ from crowd.marketplaces.ledger import (
     check_cap,
     is_extra,
 )
-from crowd.marketplaces.money import CENT, Price, reward_of
-from crowd.marketplaces.prolific import acts, calling, drafting
-from crowd.marketplaces.prolific import client as prolific
-from crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE, PROLIFIC_IDS
-from crowd.marketplaces.prolific.options import ProlificOptions
-from crowd.marketplaces.settling import Listed, ListedState, LookUp, visits
-from crowd.study_folder import hit_of
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd.marketplaces.money import CENT, Price, reward_of
+from seedvote.crowd.marketplaces.prolific import acts, calling, drafting
+from seedvote.crowd.marketplaces.prolific import client as prolific
+from seedvote.crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE, PROLIFIC_IDS
+from seedvote.crowd.marketplaces.prolific.options import ProlificOptions
+from seedvote.crowd.marketplaces.settling import Listed, ListedState, LookUp, visits
+from seedvote.crowd.study_folder import hit_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 
 if TYPE_CHECKING:
-    from crowd.marketplaces.self_test import Visitor
-    from crowd.store.store import Store
+    from seedvote.crowd.marketplaces.self_test import Visitor
+    from seedvote.crowd.store.store import Store
 
 PROLIFIC_STATES: dict[str, ListedState] = {
     "AWAITING REVIEW": "waiting",
@@ -196,7 +196,7 @@ class ProlificMarket:
 
     def visitor(self) -> Visitor:
         """How a participant arrives and leaves, for the self-test."""
-        from crowd.marketplaces.self_test import Visitor
+        from seedvote.crowd.marketplaces.self_test import Visitor
 
         return Visitor(dict.fromkeys(PROLIFIC_IDS, "SELFTEST"), PROLIFIC_COMPLETE, "--prolific")
 

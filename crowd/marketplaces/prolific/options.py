@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from crowd.marketplaces.money import money, per_cent
-from crowd.marketplaces.options import LaunchOptions, option
+from seedvote.crowd.marketplaces.money import money, per_cent
+from seedvote.crowd.marketplaces.options import LaunchOptions, option
 
 
 @dataclass(frozen=True, slots=True)

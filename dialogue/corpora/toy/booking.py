@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dialogue.corpora.toy import world as world
-from dialogue.corpora.toy.goals import Goal
-from dialogue.corpora.toy.talk import Talk
-from dialogue.corpora.toy.wording import WHAT, details, say_instead
+from seedvote.dialogue.corpora.toy import world as world
+from seedvote.dialogue.corpora.toy.goals import Goal
+from seedvote.dialogue.corpora.toy.talk import Talk
+from seedvote.dialogue.corpora.toy.wording import WHAT, details, say_instead
 
 
 def book(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:

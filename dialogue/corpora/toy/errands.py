@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dialogue.corpora.toy import world as world
-from dialogue.corpora.toy.goals import Goal
-from dialogue.corpora.toy.talk import Talk
-from dialogue.corpora.toy.wording import with_article
+from seedvote.dialogue.corpora.toy import world as world
+from seedvote.dialogue.corpora.toy.goals import Goal
+from seedvote.dialogue.corpora.toy.talk import Talk
+from seedvote.dialogue.corpora.toy.wording import with_article
 
 PLACE_DOMAINS = ("hotel", "restaurant", "attraction")
 

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dialogue.corpora.toy import world as world
-from dialogue.corpora.toy.wording import COMFORTS
+from seedvote.dialogue.corpora.toy import world as world
+from seedvote.dialogue.corpora.toy.wording import COMFORTS
 
 PLANS = (
     *[("restaurant",), ("hotel",), ("attraction",), ("train",)] * 6,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dialogue.corpora.toy import world as world
-from dialogue.corpora.toy.goals import Goal
-from dialogue.corpora.toy.talk import Talk
-from dialogue.corpora.toy.wording import counted, thing
+from seedvote.dialogue.corpora.toy import world as world
+from seedvote.dialogue.corpora.toy.goals import Goal
+from seedvote.dialogue.corpora.toy.talk import Talk
+from seedvote.dialogue.corpora.toy.wording import counted, thing
 
 VEHICLE_PLURALS = {"train": "trains", "bus": "buses"}
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dialogue.corpora.toy.phrases import expanded
+from seedvote.dialogue.corpora.toy.phrases import expanded
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dialogue.corpora.toy import world as world
-from dialogue.corpora.toy.booking import book
-from dialogue.corpora.toy.goals import INFO, Goal
-from dialogue.corpora.toy.talk import Talk
-from dialogue.corpora.toy.wording import PLACE_PLURALS, WHAT, capitalised, say_instead, thing
+from seedvote.dialogue.corpora.toy import world as world
+from seedvote.dialogue.corpora.toy.booking import book
+from seedvote.dialogue.corpora.toy.goals import INFO, Goal
+from seedvote.dialogue.corpora.toy.talk import Talk
+from seedvote.dialogue.corpora.toy.wording import PLACE_PLURALS, WHAT, capitalised, say_instead, thing
 
 Rows = Sequence[world.DatabaseRow]
 

@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from dialogue.corpora.toy import phrases as toy_phrases
-from dialogue.corpora.toy.wording import COMFORTS, WHAT, as_written, counted, facts_asked, priced
+from seedvote.dialogue.corpora.toy import phrases as toy_phrases
+from seedvote.dialogue.corpora.toy.wording import COMFORTS, WHAT, as_written, counted, facts_asked, priced
 
 T = TypeVar("T")
 JsonActs = dict[str, list[list[str]]]

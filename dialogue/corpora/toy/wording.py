@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-from dialogue.corpora.toy.world import TOWN, TOWNS
+from seedvote.dialogue.corpora.toy.world import TOWN, TOWNS
 
 HEADS = {
     "restaurant": ("restaurant", "place to eat", "place to dine"),

@@ -12,18 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dialogue.corpora.splits import SPLITS
-from dialogue.corpora.toy import world as world
-from dialogue.corpora.toy.errands import hospital, taxi
-from dialogue.corpora.toy.goals import Goal, draw_goals
-from dialogue.corpora.toy.journeys import journey
-from dialogue.corpora.toy.persona import persona_chat
-from dialogue.corpora.toy.places import visit
-from dialogue.corpora.toy.talk import SEMI, Talk
-from dialogue.errors import InputError
-from dialogue.files import atomic, read_json, write_json
-from dialogue.seeds import child_random
-from dialogue.signature import signature
+from seedvote.dialogue.corpora.splits import SPLITS
+from seedvote.dialogue.corpora.toy import world as world
+from seedvote.dialogue.corpora.toy.errands import hospital, taxi
+from seedvote.dialogue.corpora.toy.goals import Goal, draw_goals
+from seedvote.dialogue.corpora.toy.journeys import journey
+from seedvote.dialogue.corpora.toy.persona import persona_chat
+from seedvote.dialogue.corpora.toy.places import visit
+from seedvote.dialogue.corpora.toy.talk import SEMI, Talk
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic, read_json, write_json
+from seedvote.dialogue.seeds import child_random
+from seedvote.dialogue.signature import signature
 
 CONVERSE = {
     "restaurant": visit,

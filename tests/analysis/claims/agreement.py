@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.stats.between_raters.agreement import coefficients
+from seedvote.analysis.stats.between_raters.agreement import coefficients
 from tests.analysis.agreeing import VALUES, agreement_truth, coded
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.claims.ties import WORLDS

@@ -4,8 +4,8 @@ from functools import cache
 
 import numpy as np
 
-from analysis.questions.preference.answer import index_of
-from analysis.votes.votes import votes_from_columns
+from seedvote.analysis.questions.preference.answer import index_of
+from seedvote.analysis.votes.votes import votes_from_columns
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Anchored, grid
 

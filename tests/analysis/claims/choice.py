@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, roots_hermitenorm
 
-from analysis.questions.choice.answer import people_less_model
+from seedvote.analysis.questions.choice.answer import people_less_model
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import grid
 

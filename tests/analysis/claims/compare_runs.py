@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.questions.compare_runs import answer
-from dialogue.importing.run_logs import RunLog, Score
+from seedvote.analysis.questions.compare_runs import answer
+from seedvote.dialogue.importing.run_logs import RunLog, Score
 from tests.analysis.claims.registry import Claim, each
 
 

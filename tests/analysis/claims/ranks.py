@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from analysis.questions.ratings.rankings import RanksAnswer, Sheets, compare_rankings
-from analysis.votes.votes import Votes
+from seedvote.analysis.questions.ratings.rankings import RanksAnswer, Sheets, compare_rankings
+from seedvote.analysis.votes.votes import Votes
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Rankers, grid
 

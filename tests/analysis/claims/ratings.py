@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from analysis.questions.ratings.mixed import mixed_ratings
-from analysis.votes.ratings import RatingsTable, Rows
-from analysis.votes.votes import Votes
-from dialogue.errors import InputError
-from dialogue.importing.reading import Reading
+from seedvote.analysis.questions.ratings.mixed import mixed_ratings
+from seedvote.analysis.votes.ratings import RatingsTable, Rows
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.reading import Reading
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Panels, grid
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from dialogue.seeds import child_seed
+from seedvote.dialogue.seeds import child_seed
 
 Floats = np.ndarray
 HERE = Path(__file__).parent

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.stats.rivals import surest_anew, surest_as_trained
+from seedvote.analysis.stats.rivals import surest_anew, surest_as_trained
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Rivalry, grid
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.stats.round_drift import round_drift
+from seedvote.analysis.stats.round_drift import round_drift
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Arrivals, grid
 

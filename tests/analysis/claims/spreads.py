@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from analysis.stats.spread import sd_ratio, seed_spread
+from seedvote.analysis.stats.spread import sd_ratio, seed_spread
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Trainings, grid
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.questions.preference.answer import over_raters
-from analysis.stats.equivalence import tost
-from analysis.stats.net_preference import NetEstimate, net_estimate
-from analysis.votes.systems import contrasts, fixed_sides
+from seedvote.analysis.questions.preference.answer import over_raters
+from seedvote.analysis.stats.equivalence import tost
+from seedvote.analysis.stats.net_preference import NetEstimate, net_estimate
+from seedvote.analysis.votes.systems import contrasts, fixed_sides
 from tests.analysis.claims.registry import Claim
 from tests.analysis.claims.votes import votes_of
 from tests.analysis.worlds import Crowd, grid

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.questions.preference.answer import prefer
-from analysis.stats.intervals import mean_interval, share_test
-from analysis.votes.clusters import clusters_of, without_interval
-from analysis.votes.systems import contrasts, fixed_sides
-from analysis.votes.votes import Votes, votes_from_columns
+from seedvote.analysis.questions.preference.answer import prefer
+from seedvote.analysis.stats.intervals import mean_interval, share_test
+from seedvote.analysis.votes.clusters import clusters_of, without_interval
+from seedvote.analysis.votes.systems import contrasts, fixed_sides
+from seedvote.analysis.votes.votes import Votes, votes_from_columns
 from tests.analysis.claims.registry import Claim
 from tests.analysis.worlds import Crowd, grid
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from analysis.__main__ import COMMANDS
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.dialogue.importing.layouts import LAYOUTS, TRUE
 from tests.dialogue.importing.test_shaping import written
 

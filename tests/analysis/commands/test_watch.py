@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from analysis.commands import watch
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.analysis.commands import watch
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 
@@ -70,4 +70,4 @@ def test_once_without_votes_is_an_error(tmp_path):
 
 
 def test_help_comes_without_heavy_imports():
-    assert not {"numpy", "analysis.questions.ties.answer"} & set(vars(watch))
+    assert not {"numpy", "seedvote.analysis.questions.ties.answer"} & set(vars(watch))

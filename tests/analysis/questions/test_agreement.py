@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.questions.agreement.answer import AgreementAnswer, NamedCoefficient, answer
-from analysis.questions.agreement.showing import document, gate_sentence, parts, row_figures, section
-from analysis.stats.between_raters.agreement import Coefficient
-from analysis.votes.inputs import votes_of
-from analysis.votes.study import read_study, study_of
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.questions.agreement.answer import AgreementAnswer, NamedCoefficient, answer
+from seedvote.analysis.questions.agreement.showing import document, gate_sentence, parts, row_figures, section
+from seedvote.analysis.stats.between_raters.agreement import Coefficient
+from seedvote.analysis.votes.inputs import votes_of
+from seedvote.analysis.votes.study import read_study, study_of
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.analysis.report_study import add_votes
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.notebook import compare_runs
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.analysis.notebook import compare_runs
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.analysis.questions import logs
 
 GENERATOR = np.random.default_rng(7)
@@ -147,7 +147,7 @@ def test_a_field_that_is_not_there_names_those_that_are(tmp_path):
 
 
 def test_the_command_prints_tables_and_a_command_that_runs(tmp_path, capsys):
-    from analysis.__main__ import COMMANDS
+    from seedvote.analysis.__main__ import COMMANDS
 
     paths = [str(logs.table(tmp_path / f"{name}.csv", scores)) for name, scores in {"a": A, "b": B}.items()]
     assert dispatch("analysis", "", COMMANDS, ["compare-runs", *paths, "--json", str(tmp_path / "c.json")]) == 0

@@ -8,13 +8,13 @@ import json
 import numpy as np
 import pytest
 
-from analysis.questions.discriminators import answer_study, findings, section
-from dialogue.errors import InputError
-from dialogue.files import write_json, write_records
-from dialogue.records import Response
-from evaluators.detection.material import Generator
-from evaluators.detection.table import write_detection_scores
-from evaluators.detection.text import detection_document
+from seedvote.analysis.questions.discriminators import answer_study, findings, section
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_json, write_records
+from seedvote.dialogue.records import Response
+from seedvote.evaluators.detection.material import Generator
+from seedvote.evaluators.detection.table import write_detection_scores
+from seedvote.evaluators.detection.text import detection_document
 from tests.analysis.test_one_answer import say
 from tests.evaluators.detection.made import WHO, WORDS, material, spoken, told
 

@@ -15,24 +15,24 @@ import pytest
 import torch
 from torch import nn
 
-from analysis.__main__ import COMMANDS as ANALYSIS
-from analysis.notebook import erasure
-from analysis.questions.erasure import ErasedCheckpoint, ErasedReplies, answer, compare_erasures, erasure_notes
-from analysis.questions.erasure import document as erasure_document
-from dialogue.__main__ import COMMANDS as DIALOGUE
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import read_json, read_records, write_json
-from dialogue.records import Response
-from generation.__main__ import COMMANDS as GENERATION
-from generation.encoding import Form, encode_block
-from generation.erasing import PARTS, PLACES, LinearEraser, read_eraser, with_eraser
-from generation.metrics.scoring import forced_rows
-from generation.models.interface import DialogueModel, Encoded
-from generation.numbering import Numbered
-from generation.vocabulary import EOS, SPECIAL, Vocabulary
-from probes.__main__ import COMMANDS as PROBES
-from probes.erasing import everything, inlp, leace, random_erasure
+from seedvote.analysis.__main__ import COMMANDS as ANALYSIS
+from seedvote.analysis.notebook import erasure
+from seedvote.analysis.questions.erasure import ErasedCheckpoint, ErasedReplies, answer, compare_erasures, erasure_notes
+from seedvote.analysis.questions.erasure import document as erasure_document
+from seedvote.dialogue.__main__ import COMMANDS as DIALOGUE
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json, read_records, write_json
+from seedvote.dialogue.records import Response
+from seedvote.generation.__main__ import COMMANDS as GENERATION
+from seedvote.generation.encoding import Form, encode_block
+from seedvote.generation.erasing import PARTS, PLACES, LinearEraser, read_eraser, with_eraser
+from seedvote.generation.metrics.scoring import forced_rows
+from seedvote.generation.models.interface import DialogueModel, Encoded
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.vocabulary import EOS, SPECIAL, Vocabulary
+from seedvote.probes.__main__ import COMMANDS as PROBES
+from seedvote.probes.erasing import everything, inlp, leace, random_erasure
 from tests.analysis.report_study import add_scores
 from tests.house.doc_blocks import PACKAGES
 

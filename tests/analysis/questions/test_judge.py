@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from scipy.stats import hypergeom
 
-from analysis.notebook import judged, preference
-from analysis.questions.judge.labelling import chance_of_so_many
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
+from seedvote.analysis.notebook import judged, preference
+from seedvote.analysis.questions.judge.labelling import chance_of_so_many
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
 from tests.analysis.judge_crowd import many_systems_folder, study_folder
 
 

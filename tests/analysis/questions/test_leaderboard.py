@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from analysis.commands import leaderboard as command
-from analysis.notebook import leaderboard
-from dialogue.cards import Card, TaskCard
-from dialogue.command_line import parser_of
-from dialogue.errors import InputError
+from seedvote.analysis.commands import leaderboard as command
+from seedvote.analysis.notebook import leaderboard
+from seedvote.dialogue.cards import Card, TaskCard
+from seedvote.dialogue.command_line import parser_of
+from seedvote.dialogue.errors import InputError
 from tests.analysis.conditions_study import lowered, make_study, scored, write_table
 
 

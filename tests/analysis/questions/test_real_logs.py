@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dialogue.importing.run_logs import read_runs
+from seedvote.dialogue.importing.run_logs import read_runs
 
 INSPECT = """
 import sys, tiktoken

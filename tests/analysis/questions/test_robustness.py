@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.commands import robustness as command
-from analysis.notebook import robustness
-from analysis.stats.intervals import mean_interval
-from dialogue.command_line import parser_of
-from dialogue.errors import InputError
+from seedvote.analysis.commands import robustness as command
+from seedvote.analysis.notebook import robustness
+from seedvote.analysis.stats.intervals import mean_interval
+from seedvote.dialogue.command_line import parser_of
+from seedvote.dialogue.errors import InputError
 from tests.analysis.conditions_study import CARD, make_study, scored, write_table
 
 

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import brentq
 
-from analysis.commands import ties as program
-from analysis.questions.preference.answer import change_over_rounds
-from analysis.questions.ties.answer import UNITS, Recipe, answer, law_of_sets
-from analysis.questions.ties.showing import document, parts, section, sentences, sets_figure, tables
-from analysis.stats.intervals import mean_interval, share_test
-from analysis.stats.laws import CHANCE
-from analysis.votes.clusters import clusters_of
-from analysis.votes.study import read_study
-from analysis.votes.votes import votes_from_columns
-from dialogue.errors import InputError
+from seedvote.analysis.commands import ties as program
+from seedvote.analysis.questions.preference.answer import change_over_rounds
+from seedvote.analysis.questions.ties.answer import UNITS, Recipe, answer, law_of_sets
+from seedvote.analysis.questions.ties.showing import document, parts, section, sentences, sets_figure, tables
+from seedvote.analysis.stats.intervals import mean_interval, share_test
+from seedvote.analysis.stats.laws import CHANCE
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.study import read_study
+from seedvote.analysis.votes.votes import votes_from_columns
+from seedvote.dialogue.errors import InputError
 from tests.analysis.worlds import Crowd
 from tests.house.typed import typed_program
 

@@ -9,23 +9,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import notebook
-from analysis.__main__ import COMMANDS
-from analysis.questions.variance.answer import answer
-from analysis.questions.variance.asking import study_tables
-from analysis.questions.variance.cubes import compared_models
-from analysis.questions.variance.showing import LEAST, section
-from analysis.report.assembly import report
-from analysis.stats.components import RESIDUAL
-from analysis.votes.long_tables import LongTable, long_from_votes
-from analysis.votes.scores.study_panels import panels_of
-from analysis.votes.study import read_study
-from analysis.votes.systems import fixed_sides
-from analysis.votes.votes import votes_from_columns
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair
+from seedvote.analysis import notebook
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.questions.variance.answer import answer
+from seedvote.analysis.questions.variance.asking import study_tables
+from seedvote.analysis.questions.variance.cubes import compared_models
+from seedvote.analysis.questions.variance.showing import LEAST, section
+from seedvote.analysis.report.assembly import report
+from seedvote.analysis.stats.components import RESIDUAL
+from seedvote.analysis.votes.long_tables import LongTable, long_from_votes
+from seedvote.analysis.votes.scores.study_panels import panels_of
+from seedvote.analysis.votes.study import read_study
+from seedvote.analysis.votes.systems import fixed_sides
+from seedvote.analysis.votes.votes import votes_from_columns
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair
 from tests.analysis.report_study import add_scores, add_votes
 from tests.analysis.stats.test_components import crossed_study
 from tests.analysis.worlds import Crowd

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.notebook import worth
-from analysis.stats.gain import gain_of
-from analysis.votes.scores.paired import signed_ranks
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.notebook import worth
+from seedvote.analysis.stats.gain import gain_of
+from seedvote.analysis.votes.scores.paired import signed_ranks
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
 from tests.analysis.judge_crowd import study, study_folder
 
 NET = {"a": 1.0, "b": -1.0, "tie": 0.0}
@@ -197,7 +197,7 @@ def marco(shared):
 @pytest.fixture(scope="module")
 def completion(pytestconfig, tmp_path_factory):
     """MarCo against HDSA, 742 turns, three votes each; BLEU-2 against what the human system said."""
-    from generation.metrics.overlap import bleu2, bleu_counts
+    from seedvote.generation.metrics.overlap import bleu2, bleu_counts
 
     shared = pytestconfig.rootpath.parent / "shared"
     if not shared.is_dir():

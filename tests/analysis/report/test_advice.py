@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from analysis.questions.comparison import verdicts as verdicts_module
-from analysis.questions.comparison.answer import (
+from seedvote.analysis.questions.comparison import verdicts as verdicts_module
+from seedvote.analysis.questions.comparison.answer import (
     ComparedMethod,
     ComparisonAnswer,
     Generalisability,
     ordered,
     rank_spreads,
 )
-from analysis.questions.comparison.verdicts import verdicts
-from analysis.report.advice import advice
-from analysis.report.answers import VotesAnswers, votes_answers
-from analysis.report.checklist import checklist
-from analysis.stats.spread import sd_ratio, seed_spread
-from analysis.votes.scores.panel import Method
-from analysis.votes.scores.study_panels import panels_of
-from analysis.votes.study import read_study
+from seedvote.analysis.questions.comparison.verdicts import verdicts
+from seedvote.analysis.report.advice import advice
+from seedvote.analysis.report.answers import VotesAnswers, votes_answers
+from seedvote.analysis.report.checklist import checklist
+from seedvote.analysis.stats.spread import sd_ratio, seed_spread
+from seedvote.analysis.votes.scores.panel import Method
+from seedvote.analysis.votes.scores.study_panels import panels_of
+from seedvote.analysis.votes.study import read_study
 from tests.analysis.report_study import add_scores, add_votes
 from tests.analysis.stats.test_seed_power import panel
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.report.assembly import as_latex, as_markdown, page, report
-from analysis.votes.study import read_study
-from dialogue.command_line import dispatch
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.report.assembly import as_latex, as_markdown, page, report
+from seedvote.analysis.votes.study import read_study
+from seedvote.dialogue.command_line import dispatch
 from tests.analysis.judge_crowd import study_folder
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

@@ -5,15 +5,15 @@ import json
 
 import pytest
 
-from analysis.questions.agreement.answer import answer
-from analysis.questions.agreement.showing import document
-from analysis.questions.ties.answer import answer as ties
-from analysis.report.assembly import as_markdown, report
-from analysis.votes.study import read_study
-from analysis.votes.votes import read_votes
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.records import Candidate, Pair, Rater, Vote
+from seedvote.analysis.questions.agreement.answer import answer
+from seedvote.analysis.questions.agreement.showing import document
+from seedvote.analysis.questions.ties.answer import answer as ties
+from seedvote.analysis.report.assembly import as_markdown, report
+from seedvote.analysis.votes.study import read_study
+from seedvote.analysis.votes.votes import read_votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Candidate, Pair, Rater, Vote
 from tests.analysis.report_study import add_votes
 
 EXTRA = {"auto": True}

@@ -4,15 +4,15 @@ import dataclasses
 
 import pytest
 
-from analysis.questions.preference.answer import answer as prefer
-from analysis.questions.ties.answer import answer as ties
-from analysis.report.assembly import as_markdown, page, report
-from analysis.showing.words import percent, signed
-from analysis.votes.inputs import matches_of
-from analysis.votes.study import read_study
-from analysis.votes.votes import read_votes
-from dialogue.files import read_records, write_records
-from dialogue.records import Rater, Vote
+from seedvote.analysis.questions.preference.answer import answer as prefer
+from seedvote.analysis.questions.ties.answer import answer as ties
+from seedvote.analysis.report.assembly import as_markdown, page, report
+from seedvote.analysis.showing.words import percent, signed
+from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.study import read_study
+from seedvote.analysis.votes.votes import read_votes
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Rater, Vote
 from tests.analysis.report_study import add_votes
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

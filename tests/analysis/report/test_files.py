@@ -8,12 +8,12 @@ import subprocess
 import pytest
 from markdown_it import MarkdownIt
 
-from analysis.report.assembly import as_latex, as_markdown, page, report
-from analysis.showing import page as parts_of_pages
-from analysis.showing import tables, words
-from analysis.showing.page import Axis, round_steps
-from analysis.showing.tables import Table, latex, latex_text, markdown
-from analysis.votes.study import read_study
+from seedvote.analysis.report.assembly import as_latex, as_markdown, page, report
+from seedvote.analysis.showing import page as parts_of_pages
+from seedvote.analysis.showing import tables, words
+from seedvote.analysis.showing.page import Axis, round_steps
+from seedvote.analysis.showing.tables import Table, latex, latex_text, markdown
+from seedvote.analysis.votes.study import read_study
 from tests.analysis.report_study import add_scores, add_votes
 
 ODD = r"a_b & 50 % of {x} ~ ^ # $ <b> | \end *c* `d` [e]"

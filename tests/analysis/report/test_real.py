@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from analysis.report.assembly import as_latex, page, report
-from analysis.votes.study import read_study
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Utterance, Vote
+from seedvote.analysis.report.assembly import as_latex, page, report
+from seedvote.analysis.votes.study import read_study
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 

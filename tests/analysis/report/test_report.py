@@ -6,12 +6,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analysis.questions.comparison.verdicts import count_further
-from analysis.report.assembly import page, report
-from analysis.votes.study import read_study
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.records import Pair, Vote
+from seedvote.analysis.questions.comparison.verdicts import count_further
+from seedvote.analysis.report.assembly import page, report
+from seedvote.analysis.votes.study import read_study
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Pair, Vote
 from tests.analysis.report_study import add_scores, add_votes
 from tests.house.barriers import barriers
 from tests.house.typed import typed

@@ -8,18 +8,18 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from analysis.questions.planning.answer import answer as plan
-from analysis.questions.planning.showing import stopping_figure
-from analysis.questions.preference.ranking import Parameter, Ranked, Ranking
-from analysis.questions.preference.showing import ranks_figure
-from analysis.questions.ties.answer import answer
-from analysis.questions.ties.picture import laws_figure
-from analysis.showing import plots, row_pictures
-from analysis.showing.page import Mark, Row, RowFigure
-from analysis.showing.plots import PlottedLine
-from analysis.stats import laws
-from analysis.stats.power import Assumptions
-from analysis.votes.votes import votes_from_columns
+from seedvote.analysis.questions.planning.answer import answer as plan
+from seedvote.analysis.questions.planning.showing import stopping_figure
+from seedvote.analysis.questions.preference.ranking import Parameter, Ranked, Ranking
+from seedvote.analysis.questions.preference.showing import ranks_figure
+from seedvote.analysis.questions.ties.answer import answer
+from seedvote.analysis.questions.ties.picture import laws_figure
+from seedvote.analysis.showing import plots, row_pictures
+from seedvote.analysis.showing.page import Mark, Row, RowFigure
+from seedvote.analysis.showing.plots import PlottedLine
+from seedvote.analysis.stats import laws
+from seedvote.analysis.stats.power import Assumptions
+from seedvote.analysis.votes.votes import votes_from_columns
 from tests.house.pictures import FAMILIES, cut_texts
 
 pytestmark = pytest.mark.usefixtures("drawn")

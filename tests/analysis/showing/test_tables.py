@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from analysis.arguments import add_json_argument, deliver
-from analysis.showing import tables, words
-from analysis.showing.result import Result
+from seedvote.analysis.arguments import add_json_argument, deliver
+from seedvote.analysis.showing import tables, words
+from seedvote.analysis.showing.result import Result
 
 
 @pytest.mark.parametrize("module", [words, tables])

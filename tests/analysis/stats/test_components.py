@@ -9,10 +9,10 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import chi2
 
-from analysis.stats.components import RESIDUAL, components, terms_of
-from analysis.stats.d_study import design, error_variance, resized, study_sizes
-from analysis.votes.long_tables import NESTED, read_long
-from dialogue.errors import InputError
+from seedvote.analysis.stats.components import RESIDUAL, components, terms_of
+from seedvote.analysis.stats.d_study import design, error_variance, resized, study_sizes
+from seedvote.analysis.votes.long_tables import NESTED, read_long
+from seedvote.dialogue.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
 TRUE = {"model": 1.0, "model:seed": 0.25, "item": 0.64, "model:item": 0.09, "residual": 0.36}

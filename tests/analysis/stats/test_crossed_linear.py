@@ -6,8 +6,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import ttest_ind
 
-from analysis.stats.crossed_linear import crossed_linear, fits_of, widest_contrast
-from dialogue.errors import InputError
+from seedvote.analysis.stats.crossed_linear import crossed_linear, fits_of, widest_contrast
+from seedvote.dialogue.errors import InputError
 
 DYESTUFF = """1545 1440 1440 1520 1580 1540 1555 1490 1560 1495 1595 1550 1605 1510 1560
               1445 1440 1595 1465 1545 1595 1630 1515 1635 1625 1520 1455 1450 1480 1445"""  # Davies 1947, six batches

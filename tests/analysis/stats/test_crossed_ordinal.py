@@ -6,9 +6,9 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from analysis.questions.ratings.mixed import mixed_ratings
-from analysis.stats.crossed_design import design_of
-from analysis.stats.crossed_ordinal import _Surface, crossed_ordinal
+from seedvote.analysis.questions.ratings.mixed import mixed_ratings
+from seedvote.analysis.stats.crossed_design import design_of
+from seedvote.analysis.stats.crossed_ordinal import _Surface, crossed_ordinal
 from tests.analysis.claims.ratings import table_of
 from tests.analysis.worlds import Panels
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.disparity import disparity
+from seedvote.analysis.stats.disparity import disparity
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.4])

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import binom
 from statsmodels.stats.weightstats import DescrStatsW
 
-from analysis.stats.equivalence import smallest_claim, tost
-from analysis.stats.net_preference import net_estimate
-from dialogue.errors import InputError
+from seedvote.analysis.stats.equivalence import smallest_claim, tost
+from seedvote.analysis.stats.net_preference import net_estimate
+from seedvote.dialogue.errors import InputError
 
 
 def net_of(*counts):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.stats.gain import ceiling, gain_of, least_correlation, pair_correlation, rater_part
+from seedvote.analysis.stats.gain import ceiling, gain_of, least_correlation, pair_correlation, rater_part
 from tests.analysis.judge_crowd import study
 
 

@@ -11,10 +11,10 @@ from scipy.stats import beta, t
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.sandwich_covariance import cov_cluster
 
-from analysis.stats.intervals import crossed, error_of_mean, kish, mean_interval, robust_variance
-from analysis.stats.net_preference import unanimous
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
+from seedvote.analysis.stats.intervals import crossed, error_of_mean, kish, mean_interval, robust_variance
+from seedvote.analysis.stats.net_preference import unanimous
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 from sim_shares import RULES, drawn, measured

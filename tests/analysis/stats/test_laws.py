@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.stats import laws
-from analysis.stats.resample import Clusters, set_shares
+from seedvote.analysis.stats import laws
+from seedvote.analysis.stats.resample import Clusters, set_shares
 
 
 def test_the_papers_figures_follow_from_the_counts_alone():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from analysis.stats.intervals import mean_interval
-from analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
+from seedvote.analysis.stats.intervals import mean_interval
+from seedvote.analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
 
 
 def from_scores(scores):

@@ -5,12 +5,12 @@ import pytest
 from scipy import sparse
 from scipy.special import expit
 
-from analysis.notebook import ties
-from analysis.stats.intervals import mean_interval
-from analysis.stats.mixed import average_share, crossed_logit
-from analysis.stats.paired.hamiltonian import Factor, Link, NormalEffects, hamiltonian_draws
-from dialogue.errors import InputError
-from dialogue.seeds import child_seed
+from seedvote.analysis.notebook import ties
+from seedvote.analysis.stats.intervals import mean_interval
+from seedvote.analysis.stats.mixed import average_share, crossed_logit
+from seedvote.analysis.stats.paired.hamiltonian import Factor, Link, NormalEffects, hamiltonian_draws
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.seeds import child_seed
 
 
 def crossed_ties(pairs, raters, *, pair_sd, rater_sd, level=-0.75, seed=0, pareto=False):

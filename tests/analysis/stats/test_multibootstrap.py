@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.questions.variance.cubes import on_common_items, read_cubes
-from analysis.stats.multibootstrap import METRICS, Cube, difference, one_system
-from analysis.votes.scores import files
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from generation.metrics.overlap import add_counts, bleu2, bleu_counts
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.questions.variance.cubes import on_common_items, read_cubes
+from seedvote.analysis.stats.multibootstrap import METRICS, Cube, difference, one_system
+from seedvote.analysis.votes.scores import files
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from tests.analysis.evaluators_study import card, rows, without, write
 
 COUNTS = ("tp", "fp", "fn")

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import t
 
-from analysis.stats.intervals import crossed, error_of_mean, kish, mean_interval
-from analysis.stats.net_preference import gap_of, net_estimate, net_interval
+from seedvote.analysis.stats.intervals import crossed, error_of_mean, kish, mean_interval
+from seedvote.analysis.stats.net_preference import gap_of, net_estimate, net_interval
 from tests.analysis.worlds import Crowd
 
 

@@ -6,9 +6,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtrit
 from scipy.stats import norm
 
-from analysis.stats import power as planning
-from analysis.stats.net_preference import MOST, gap_of, net_estimate, put_together
-from analysis.stats.power import Assumptions
+from seedvote.analysis.stats import power as planning
+from seedvote.analysis.stats.net_preference import MOST, gap_of, net_estimate, put_together
+from seedvote.analysis.stats.power import Assumptions
 from tests.analysis.growing_study import Crowd, grown, path, ruled_out, shares
 
 POINTS, MASS = np.polynomial.hermite_e.hermegauss(40)

@@ -7,16 +7,16 @@ import pytest
 from scipy.stats import binom, t
 from statsmodels.stats.power import TTestIndPower, ttest_power
 
-from analysis import notebook
-from analysis.__main__ import COMMANDS
-from analysis.stats import power as planning
-from analysis.stats import seed_power
-from analysis.stats.equivalence import tost
-from analysis.stats.intervals import mean_interval, robust_variance
-from analysis.stats.net_preference import net_estimate
-from analysis.stats.power import Assumptions, smallest_shown, votes_to_show
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.analysis import notebook
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.stats import power as planning
+from seedvote.analysis.stats import seed_power
+from seedvote.analysis.stats.equivalence import tost
+from seedvote.analysis.stats.intervals import mean_interval, robust_variance
+from seedvote.analysis.stats.net_preference import net_estimate
+from seedvote.analysis.stats.power import Assumptions, smallest_shown, votes_to_show
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 
 PAPER = Assumptions(0.35)
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.stats.intervals import mean_interval
-from analysis.stats.net_preference import net_interval
-from analysis.stats.powered import (
+from seedvote.analysis.stats.intervals import mean_interval
+from seedvote.analysis.stats.net_preference import net_interval
+from seedvote.analysis.stats.powered import (
     Sample,
     as_if_independent,
     joined_strata,

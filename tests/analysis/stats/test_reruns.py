@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import nct, norm, t
 
-from analysis.questions.comparison.answer import between_seeds
-from analysis.stats.components import RESIDUAL, components, terms_of
-from analysis.stats.d_study import error_variance, study_sizes
-from analysis.stats.reruns import (
+from seedvote.analysis.questions.comparison.answer import between_seeds
+from seedvote.analysis.stats.components import RESIDUAL, components, terms_of
+from seedvote.analysis.stats.d_study import error_variance, study_sizes
+from seedvote.analysis.stats.reruns import (
     BOTH,
     EVERYTHING,
     SEEDS,
@@ -21,8 +21,8 @@ from analysis.stats.reruns import (
     predicted,
     replicates_of,
 )
-from analysis.votes.long_tables import NESTED
-from analysis.votes.scores.panel import methods
+from seedvote.analysis.votes.long_tables import NESTED
+from seedvote.analysis.votes.scores.panel import methods
 from tests.analysis.questions.comparison.test_answer import panel as panel_of
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats import resample
-from analysis.stats.intervals import robust_variance
-from analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrowed, set_shares
+from seedvote.analysis.stats import resample
+from seedvote.analysis.stats.intervals import robust_variance
+from seedvote.analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrowed, set_shares
 
 
 def votes(pairs=60, raters=20, each=3, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, t
 
-from analysis.stats.rivals import MeasuredModel, seeds_to_claim, surest_anew, surest_as_trained
+from seedvote.analysis.stats.rivals import MeasuredModel, seeds_to_claim, surest_anew, surest_as_trained
 from tests.analysis.worlds import Rivalry
 
 

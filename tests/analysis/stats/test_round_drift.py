@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import f
 
-from analysis.stats.round_drift import round_drift
+from seedvote.analysis.stats.round_drift import round_drift
 from tests.analysis.worlds import Arrivals
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from analysis.stats.seed_levels import ranks_over_seeds, seed_levels
+from seedvote.analysis.stats.seed_levels import ranks_over_seeds, seed_levels
 from tests.analysis.claims.seeds import levels_of
 from tests.analysis.worlds import Trainings
 

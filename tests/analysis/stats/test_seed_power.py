@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from analysis.questions.comparison.answer import orders
-from analysis.report.advice import error_of_order
-from analysis.stats import seed_power
-from analysis.stats.seed_power import DifferenceError, items_for_order, power_of_order, seeds_for_order, votes_or_seeds
-from analysis.votes.scores.panel import Panel, System
+from seedvote.analysis.questions.comparison.answer import orders
+from seedvote.analysis.report.advice import error_of_order
+from seedvote.analysis.stats import seed_power
+from seedvote.analysis.stats.seed_power import (
+    DifferenceError,
+    items_for_order,
+    power_of_order,
+    seeds_for_order,
+    votes_or_seeds,
+)
+from seedvote.analysis.votes.scores.panel import Panel, System
 
 
 def test_the_number_of_seeds_is_the_first_that_reaches_the_power():

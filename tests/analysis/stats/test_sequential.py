@@ -5,12 +5,12 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import nct, norm, t
 
-from analysis.questions.planning.stopping import look
-from analysis.stats.intervals import mean_interval
-from analysis.stats.sequential import betting, mixture, mixture_reach, trusted_error, unshared
-from analysis.votes.clusters import clusters_of
-from analysis.votes.votes import net_scores
-from dialogue.errors import InputError
+from seedvote.analysis.questions.planning.stopping import look
+from seedvote.analysis.stats.intervals import mean_interval
+from seedvote.analysis.stats.sequential import betting, mixture, mixture_reach, trusted_error, unshared
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.votes import net_scores
+from seedvote.dialogue.errors import InputError
 from tests.analysis.growing_study import Crowd, contrast, grown, path, ruled_out
 
 
@@ -113,7 +113,7 @@ def test_a_real_preference_is_found_and_the_interval_closes_on_it():
 def test_betting_in_blocks_is_betting_at_once(monkeypatch):
     values = ternary(np.random.default_rng(3), 500, net=0.1)
     whole = betting(values)
-    monkeypatch.setattr("analysis.stats.sequential.BETTING_BLOCK", 7)
+    monkeypatch.setattr("seedvote.analysis.stats.sequential.BETTING_BLOCK", 7)
     parts = betting(values)
     for name in ("e", "low", "high"):
         assert getattr(parts, name) == pytest.approx(getattr(whole, name))

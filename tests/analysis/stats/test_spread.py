@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.stats.spread import pooled_sd, sd_ratio, seed_spread
+from seedvote.analysis.stats.spread import pooled_sd, sd_ratio, seed_spread
 
 
 def test_three_seeds_give_an_interval_from_half_to_six_times_the_sd():

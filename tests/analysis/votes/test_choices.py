@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.votes.choices import FIRST, SECOND, answers_given, read_answers
-from dialogue.errors import InputError
-from dialogue.questions import texts_hash, write_choices
-from dialogue.records import OptionChoice
+from seedvote.analysis.votes.choices import FIRST, SECOND, answers_given, read_answers
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.questions import texts_hash, write_choices
+from seedvote.dialogue.records import OptionChoice
 from tests.analysis.questions.choice.made import made_questions
 
 QUESTIONS = made_questions(6)

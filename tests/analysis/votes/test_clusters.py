@@ -6,14 +6,14 @@ The slow test prints the table of docs/method.md.
 import numpy as np
 import pytest
 
-from analysis import arguments
-from analysis.questions.preference.answer import prefer
-from analysis.stats.intervals import mean_interval
-from analysis.votes.clusters import CLUSTERINGS, clusters_of
-from analysis.votes.systems import contrasts, fixed_sides, match
-from analysis.votes.votes import votes_from_columns
-from dialogue.errors import InputError
-from dialogue.records import Candidate, Pair
+from seedvote.analysis import arguments
+from seedvote.analysis.questions.preference.answer import prefer
+from seedvote.analysis.stats.intervals import mean_interval
+from seedvote.analysis.votes.clusters import CLUSTERINGS, clusters_of
+from seedvote.analysis.votes.systems import contrasts, fixed_sides, match
+from seedvote.analysis.votes.votes import votes_from_columns
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Pair
 from tests.analysis.worlds import Crowd
 
 GRID = [

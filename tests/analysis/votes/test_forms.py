@@ -2,9 +2,9 @@
 
 import pytest
 
-from analysis.__main__ import COMMANDS
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.analysis.questions.ratings.sets_study import make_sets_study
 
 

@@ -5,12 +5,12 @@ import json
 import pandas as pd
 import pytest
 
-from analysis import notebook
-from analysis.votes.inputs import ratings_of, votes_of
-from analysis.votes.study import read_study
-from dialogue.errors import InputError, Unclear
-from dialogue.files import write_records
-from dialogue.records import Candidate, Comment, Pair, Utterance, Vote
+from seedvote.analysis import notebook
+from seedvote.analysis.votes.inputs import ratings_of, votes_of
+from seedvote.analysis.votes.study import read_study
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Comment, Pair, Utterance, Vote
 
 RATERS = [f"r{n}" for n in range(4)]
 

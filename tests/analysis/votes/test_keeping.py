@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from analysis import notebook
-from analysis.votes.study import read_study
-from analysis.votes.votes import read_votes
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair
+from seedvote.analysis import notebook
+from seedvote.analysis.votes.study import read_study
+from seedvote.analysis.votes.votes import read_votes
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair
 from tests.house.typed import typed
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
@@ -90,7 +90,7 @@ def test_rounds_are_numbered_pair_by_pair_however_the_votes_are_mixed(tmp_path):
 
 @pytest.mark.parametrize("command", ["preference", "report", "ties"])
 def test_the_commands_print_both_and_take_the_wish(tmp_path, path, capsys, command):
-    from analysis.__main__ import COMMANDS
+    from seedvote.analysis.__main__ import COMMANDS
 
     small = ["--size", "8", "--replace"] if command == "ties" else []
     dispatch("analysis", "", COMMANDS, [command, str(path), *small])

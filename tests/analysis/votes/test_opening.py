@@ -6,14 +6,14 @@ import shlex
 import numpy as np
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.votes.cautions import reading_of, told_of_reading
-from analysis.votes.clusters import clusters_of
-from analysis.votes.inputs import matches_of
-from analysis.votes.systems import contrasts
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.naming import parse_names
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.votes.cautions import reading_of, told_of_reading
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.systems import contrasts
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.naming import parse_names
 from tests.analysis import worlds_tables as worlds
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

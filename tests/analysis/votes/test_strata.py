@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from analysis.notebook import agreement, preference
-from analysis.stats.disparity import disparity
-from dialogue.errors import InputError
+from seedvote.analysis.notebook import agreement, preference
+from seedvote.analysis.stats.disparity import disparity
+from seedvote.dialogue.errors import InputError
 from tests.analysis import worlds_tables as worlds
 
 PROLIFIC = ("Submission id", "Participant id", "Status", "Started at", "Completed at", "Time taken", "Completion code",

@@ -3,8 +3,8 @@
 import csv
 import json
 
-from analysis.__main__ import COMMANDS
-from dialogue.command_line import dispatch
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
 from tests.analysis import worlds_tables as worlds
 
 

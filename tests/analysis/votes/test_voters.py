@@ -8,19 +8,19 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import notebook
-from analysis.__main__ import COMMANDS
-from analysis.report.assembly import ON_VOTES, report
-from analysis.votes.cautions import about_names
-from analysis.votes.inputs import votes_of
-from analysis.votes.keeping import NO_JUDGES
-from analysis.votes.study import read_study
-from analysis.votes.voters import not_people, voters
-from analysis.votes.votes import read_votes, votes_from_columns
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import as_json, read_records, write_records
-from dialogue.records import Verdict, Vote
+from seedvote.analysis import notebook
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.report.assembly import ON_VOTES, report
+from seedvote.analysis.votes.cautions import about_names
+from seedvote.analysis.votes.inputs import votes_of
+from seedvote.analysis.votes.keeping import NO_JUDGES
+from seedvote.analysis.votes.study import read_study
+from seedvote.analysis.votes.voters import not_people, voters
+from seedvote.analysis.votes.votes import read_votes, votes_from_columns
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import as_json, read_records, write_records
+from seedvote.dialogue.records import Verdict, Vote
 from tests.analysis.report_study import add_scores, add_votes
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

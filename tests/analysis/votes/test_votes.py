@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.arguments import add_vote_arguments, votes_from
-from analysis.votes.votes import read_votes, votes_from_columns
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Vote
+from seedvote.analysis.arguments import add_vote_arguments, votes_from
+from seedvote.analysis.votes.votes import read_votes, votes_from_columns
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Vote
 
 OURS = [
     Vote(pair="p1", rater="r1", choice="a", round=1, left="b", seconds=3.5, source="local", dialogue="d1"),
@@ -161,7 +161,7 @@ def test_a_file_that_may_not_be_read_says_so_in_the_systems_words(tmp_path, monk
     def closed(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("dialogue.tables.decoding.Path.read_bytes", closed)
+    monkeypatch.setattr("seedvote.dialogue.tables.decoding.Path.read_bytes", closed)
     with pytest.raises(InputError, match=r"v.csv cannot be read: Permission denied\.$"):
         read_votes(tmp_path / "v.csv")
 

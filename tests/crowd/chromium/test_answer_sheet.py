@@ -4,10 +4,10 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from crowd.exchange.exporting import export
-from crowd.hit.hit import Hit
-from crowd.study_folder import opened
-from crowd.web.page import Frame, Retry, SittingSoFar, message_page
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.study_folder import opened
+from seedvote.crowd.web.page import Frame, Retry, SittingSoFar, message_page
 from tests.crowd.chromium.test_hit import SAMPLE, TWO_WAYS, WAYS, WIDE, serve
 from tests.house.barriers import LOOKS, barriers
 from tests.house.waiting import wait_for

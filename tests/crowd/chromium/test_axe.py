@@ -8,12 +8,12 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from crowd.commands import preview
-from crowd.hit.hit import read_hit
-from crowd.study_folder import prepare_study
-from crowd.web.app import ServerConfig, create_app, study_token
-from crowd.web.page import MESSAGE_KINDS
-from dialogue.command_line import dispatch
+from seedvote.crowd.commands import preview
+from seedvote.crowd.hit.hit import read_hit
+from seedvote.crowd.study_folder import prepare_study
+from seedvote.crowd.web.app import ServerConfig, create_app, study_token
+from seedvote.crowd.web.page import MESSAGE_KINDS
+from seedvote.dialogue.command_line import dispatch
 from tests.crowd.study import SO_FAR
 from tests.house.barriers import barriers, barriers_of
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from crowd.exchange.exporting import export
-from crowd.study_folder import opened
-from dialogue.command_line import dispatch
-from dialogue.questions import read_questions
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.study_folder import opened
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.questions import read_questions
 from tests.crowd.chromium.test_hit import BLIND, READ, TWO_WAYS, WAYS, awaited, follow
 from tests.house.barriers import LOOKS, barriers_of
 from tests.house.waiting import PATIENCE

@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from crowd.exchange.exporting import export
-from crowd.study_folder import opened
-from crowd.web.rendering import literal
-from dialogue.files import read_records, write_records
-from dialogue.records import Candidate, Pair, Utterance
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.study_folder import opened
+from seedvote.crowd.web.rendering import literal
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance
 from tests.house.waiting import PATIENCE, wait_for
 from tests.house.warm import SERVING, warm
 
@@ -482,8 +482,8 @@ def test_a_page_with_all_it_loads_weighs_less_than_50_kb(arrive, server):
 
 
 def test_the_waiting_page_looks_again_by_itself_and_moves_only_for_something_new(arrive, server, tmp_path):
-    from crowd.hit.hit import Hit
-    from crowd.web import page as pages
+    from seedvote.crowd.hit.hit import Hit
+    from seedvote.crowd.web import page as pages
 
     page = arrive(server, "waiting")
     begin(page)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialogue.command_line import dispatch
+from seedvote.dialogue.command_line import dispatch
 from tests.house.barriers import barriers_of
 
 pytestmark = pytest.mark.browser

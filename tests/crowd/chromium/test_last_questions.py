@@ -5,8 +5,8 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from crowd.rating.doors import open_door
-from crowd.store.tables import raters
+from seedvote.crowd.rating.doors import open_door
+from seedvote.crowd.store.tables import raters
 from tests.crowd.marketplaces.study import Person, make_study, served
 from tests.crowd.marketplaces.test_panel import PANEL
 from tests.house.barriers import barriers

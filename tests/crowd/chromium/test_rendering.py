@@ -2,9 +2,9 @@
 
 import pytest
 
-from dialogue.command_line import dispatch
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Utterance
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance
 from tests.house.barriers import barriers
 
 pytestmark = pytest.mark.browser

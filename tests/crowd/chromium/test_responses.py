@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from crowd.exchange.exporting import export
-from crowd.hit.hit import hit_from
-from crowd.study_folder import opened, prepare_study
-from crowd.web.app import ServerConfig, create_app
-from dialogue.command_line import dispatch
-from dialogue.files import read_records, write_records
-from dialogue.records import ResponseSet
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.study_folder import opened, prepare_study
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import ResponseSet
 from tests.crowd.chromium.test_hit import BLIND, READ, TWO_WAYS, WAYS, awaited, follow
 from tests.crowd.marketplaces.study import served as at_a_port
 from tests.crowd.sets import make_sets
@@ -179,7 +179,7 @@ def test_no_page_of_sets_has_a_barrier(chromium, tmp_path):
 def _alone(sets):
     import json
 
-    from dialogue.files import as_json
+    from seedvote.dialogue.files import as_json
 
     return [json.dumps({**as_json(one), "responses": as_json(one)["responses"][:1]}) for one in sets]
 

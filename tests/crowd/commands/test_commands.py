@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from crowd.hit.hit import Hit
-from crowd.study_folder import prepare_study
-from crowd.web.app import ServerConfig
-from dialogue.errors import InputError
-from dialogue.files import read_header, read_records
-from dialogue.records import Pair, Rater, Vote
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.study_folder import prepare_study
+from seedvote.crowd.web.app import ServerConfig
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_header, read_records
+from seedvote.dialogue.records import Pair, Rater, Vote
 from tests.house.typed import typed
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm
@@ -150,7 +150,7 @@ def test_a_crowd_sent_to_no_server_is_told_at_once(tmp_path, url):
 
 
 def test_a_hit_given_once_is_the_study_s_own_from_then_on(tmp_path):
-    from crowd.study_folder import hit_of
+    from seedvote.crowd.study_folder import hit_of
 
     given, study = tmp_path / "my.toml", tmp_path / "study"
     given.write_text("votes_per_pair = 5\n")
@@ -162,9 +162,9 @@ def test_a_hit_given_once_is_the_study_s_own_from_then_on(tmp_path):
 
 
 def test_page_and_status_show_the_interval_of_ties_that_the_analysis_computes(simulated):
-    from analysis.notebook import ties
-    from crowd.study_folder import hit_of
-    from crowd.web.app import create_app, study_token
+    from seedvote.analysis.notebook import ties
+    from seedvote.crowd.study_folder import hit_of
+    from seedvote.crowd.web.app import create_app, study_token
 
     interval = ties(simulated / "votes.jsonl", replace=True).document["pooled"]["interval"]
     app = create_app(ServerConfig(f"sqlite:///{simulated / 'crowd.sqlite'}", hit_of(simulated, None), rate=0))

@@ -4,11 +4,11 @@ import csv
 
 import pytest
 
-from crowd.__main__ import COMMANDS
-from crowd.store.identity import rater_hash
-from crowd.store.store import open_store, settings, sqlite_url
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.store.identity import rater_hash
+from seedvote.crowd.store.store import open_store, settings, sqlite_url
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 
 EXPORT = (
     "Submission id,Participant id,Status,Age,Sex\n"

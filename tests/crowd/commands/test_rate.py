@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from crowd.study_folder import hit_of, prepare_study
-from dialogue.files import read_records
-from dialogue.records import Pair
+from seedvote.crowd.study_folder import hit_of, prepare_study
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Pair
 from tests.house.doc_blocks import parse
 from tests.house.typed import typed
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from crowd.exchange.answer_files import join_answers, read_answer_file
-from dialogue.errors import InputError
-from dialogue.records import Utterance
+from seedvote.crowd.exchange.answer_files import join_answers, read_answer_file
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Utterance
 
 ASKED = ["Is it open?", "How far is it?"]
 

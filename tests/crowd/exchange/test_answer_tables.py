@@ -6,11 +6,11 @@ import json
 import pandas as pd
 import pytest
 
-from crowd.__main__ import COMMANDS
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.records import Candidate, Pair, Utterance
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance
 
 ROWS = [
     {"id": "q1", "kind": "real", "user": "Hi, you?", "ours": "Fine.", "theirs": "I am\nfine."},

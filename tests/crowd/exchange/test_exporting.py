@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from crowd.exchange import exporting
-from crowd.rating.forgetting import forget
-from crowd.rating.gate import GateRule
-from crowd.rating.replaying import replay
-from crowd.store import event_log
-from dialogue.files import read_records
-from dialogue.records import Rater, Vote
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.gate import GateRule
+from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.store import event_log
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Rater, Vote
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, press, seated, vote, work
 from tests.house.typed import typed
 

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from crowd.exchange.answer_tables import AnsweredContext, AnswerTable, pairs_of_answers
-from crowd.exchange.made_checks import CHECKS, fitted_rules, make_checks
-from crowd.hit.hit import read_hit
-from dialogue.records import Utterance
+from seedvote.crowd.exchange.answer_tables import AnsweredContext, AnswerTable, pairs_of_answers
+from seedvote.crowd.exchange.made_checks import CHECKS, fitted_rules, make_checks
+from seedvote.crowd.hit.hit import read_hit
+from seedvote.dialogue.records import Utterance
 
 
 def contexts(number, words=6):

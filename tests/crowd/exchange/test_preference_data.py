@@ -7,11 +7,11 @@ import datasets
 import pytest
 import sqlalchemy as sa
 
-from crowd.exchange.exporting import export
-from crowd.exchange.preference_data import preference_data, write_preferences
-from crowd.store import tables
-from dialogue.errors import InputError
-from dialogue.records import Candidate, OptionChoice, Pair, ResponseRating, ResponseSet, Utterance, Vote
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.exchange.preference_data import preference_data, write_preferences
+from seedvote.crowd.store import tables
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, OptionChoice, Pair, ResponseRating, ResponseSet, Utterance, Vote
 from tests.crowd.sets import SETS, desk_of_sets, judge
 from tests.crowd.study import SHORT, desk_of, make_pairs, seated, vote
 
@@ -20,7 +20,7 @@ PAIR = Pair("p", "d:3", TALK, Candidate("The 9:05.", "large", 0), Candidate("Blu
 
 
 def exported(votes, shown, form="pairs"):
-    from crowd.exchange.exporting import Export
+    from seedvote.crowd.exchange.exporting import Export
 
     return Export(votes, [], "votes:3|v:0", form, records={one.pair: one for one in shown})
 
@@ -149,8 +149,8 @@ def test_sets_of_a_store_give_preferences_too(tmp_path):
 
 
 def test_the_command_writes_both_tables_and_says_what_it_left_out(tmp_path, capsys):
-    from crowd.__main__ import COMMANDS
-    from dialogue.command_line import dispatch
+    from seedvote.crowd.__main__ import COMMANDS
+    from seedvote.dialogue.command_line import dispatch
 
     with desk_of(f"sqlite:///{tmp_path / 'crowd.sqlite'}", tmp_path, SHORT, made=make_pairs(2)) as desk:
         seat = seated(desk, "w1")

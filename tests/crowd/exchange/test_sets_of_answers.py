@@ -2,13 +2,13 @@
 
 import pytest
 
-from crowd.exchange.answer_tables import answer_table
-from crowd.exchange.sets_of_answers import sets_from_answers
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.records import ResponseSet
-from dialogue.tables.reading import read_table
+from seedvote.crowd.exchange.answer_tables import answer_table
+from seedvote.crowd.exchange.sets_of_answers import sets_from_answers
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import ResponseSet
+from seedvote.dialogue.tables.reading import read_table
 
 TABLE = """id,context,ours,theirs,third,kind,answer
 1,Where is it?,Here.,There.,Here.,real,

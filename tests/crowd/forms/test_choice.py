@@ -11,27 +11,27 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.exchange import exporting
-from crowd.exchange.exporting import export
-from crowd.forms.choice import ChoiceForm, square_rows
-from crowd.forms.form import Incomplete, NoAnswer
-from crowd.hit.defaults import CHOICE_EXAMPLES, KNOWLEDGE
-from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
-from crowd.hit.questions import questions_from
-from crowd.rating import pool
-from crowd.rating.change_control import changed_keys, refuse_changes
-from crowd.rating.deciding import mend
-from crowd.rating.forgetting import forget
-from crowd.simulation.browser import PageForm
-from crowd.store.tables import raters, votes
-from crowd.study_folder import hit_of
-from crowd.watching.checks import check_lines
-from crowd.watching.overview import overview
-from crowd.web.app import ServerConfig, create_app
-from dialogue.errors import InputError
-from dialogue.questions import read_choices, read_questions, write_questions
-from dialogue.records import Option, Question, Utterance
-from dialogue.validity import complaint, option_order
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.forms.choice import ChoiceForm, square_rows
+from seedvote.crowd.forms.form import Incomplete, NoAnswer
+from seedvote.crowd.hit.defaults import CHOICE_EXAMPLES, KNOWLEDGE
+from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from seedvote.crowd.hit.questions import questions_from
+from seedvote.crowd.rating import pool
+from seedvote.crowd.rating.change_control import changed_keys, refuse_changes
+from seedvote.crowd.rating.deciding import mend
+from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.tables import raters, votes
+from seedvote.crowd.study_folder import hit_of
+from seedvote.crowd.watching.checks import check_lines
+from seedvote.crowd.watching.overview import overview
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.questions import read_choices, read_questions, write_questions
+from seedvote.dialogue.records import Option, Question, Utterance
+from seedvote.dialogue.validity import complaint, option_order
 from tests.crowd.questions import PLAIN, choose, desk_of_questions, make_questions
 from tests.crowd.study import seated
 

@@ -6,28 +6,28 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from crowd.commands import conversations_from
-from crowd.exchange.exporting import export
-from crowd.forms.conversations import ConversationForm
-from crowd.forms.form import body_of
-from crowd.forms.pairs import PairForm
-from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
-from crowd.rating import pool
-from crowd.rating.change_control import changed_keys, refuse_changes
-from crowd.rating.gate import GateRule
-from crowd.rating.leaks import leaks
-from crowd.simulation.browser import PageForm
-from crowd.simulation.raters import Reader, habits, read_of
-from crowd.store.store import open_store
-from crowd.store.tables import votes
-from crowd.study_folder import hit_of
-from crowd.watching.overview import overview
-from crowd.web.app import ServerConfig, create_app
-from crowd.web.page import Frame, SittingProgress, consent_page, pair_fragment, task_page
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.records import Pair, Utterance, Vote
+from seedvote.crowd.commands import conversations_from
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.forms.conversations import ConversationForm
+from seedvote.crowd.forms.form import body_of
+from seedvote.crowd.forms.pairs import PairForm
+from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from seedvote.crowd.rating import pool
+from seedvote.crowd.rating.change_control import changed_keys, refuse_changes
+from seedvote.crowd.rating.gate import GateRule
+from seedvote.crowd.rating.leaks import leaks
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.simulation.raters import Reader, habits, read_of
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.store.tables import votes
+from seedvote.crowd.study_folder import hit_of
+from seedvote.crowd.watching.overview import overview
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.web.page import Frame, SittingProgress, consent_page, pair_fragment, task_page
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Pair, Utterance, Vote
 from tests.crowd.conversations import WHOLE, as_talk, candidate, desk_of_talks, make_talks
 from tests.crowd.rating import test_answer_sheet as sheets
 from tests.crowd.rating import test_desk as desks

@@ -9,25 +9,25 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.exchange import exporting
-from crowd.forms.responses import ResponseForm, squares
-from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
-from crowd.rating.answer_sheet import read_sheet
-from crowd.rating.deciding import mend
-from crowd.rating.forgetting import forget
-from crowd.rating.replaying import replay
-from crowd.rating.rules import rules_in_force
-from crowd.rating.seating import Refused
-from crowd.simulation.browser import PageForm
-from crowd.store import event_log
-from crowd.store.tables import events, raters, votes
-from crowd.watching.checks import check_lines
-from crowd.watching.overview import overview
-from crowd.web.app import ServerConfig, create_app
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.records import Candidate, ResponseRating, ResponseSet
-from dialogue.validity import option_order
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.forms.responses import ResponseForm, squares
+from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from seedvote.crowd.rating.answer_sheet import read_sheet
+from seedvote.crowd.rating.deciding import mend
+from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.tables import events, raters, votes
+from seedvote.crowd.watching.checks import check_lines
+from seedvote.crowd.watching.overview import overview
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Candidate, ResponseRating, ResponseSet
+from seedvote.dialogue.validity import option_order
 from tests.crowd.sets import ALONE, ASKED, RULES, SETS, desk_of_sets, fields, judge, make_sets, spread, stood
 from tests.crowd.study import check_books, database, seated
 

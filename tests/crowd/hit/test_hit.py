@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_as_kept, hit_from, hit_from_kept, read_hit
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.records import Pair
+from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_as_kept, hit_from, hit_from_kept, read_hit
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Pair
 
 ROOT = Path(__file__).resolve().parents[3]
 

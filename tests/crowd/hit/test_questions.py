@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
-from dialogue.errors import InputError
+from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from seedvote.dialogue.errors import InputError
 
 BETTER = {"name": "better", "ask": "Which one?", "strength": ["slightly", "clearly"], "tie": "split"}
 FLUENCY = {"name": "fluency", "ask": "How fluent?", "kind": "likert", "points": 7, "labels": ["not", "very"]}

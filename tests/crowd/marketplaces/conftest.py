@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from crowd.marketplaces import ledger
-from crowd.marketplaces.prolific import calling
+from seedvote.crowd.marketplaces import ledger
+from seedvote.crowd.marketplaces.prolific import calling
 
 
 @pytest.fixture(autouse=True)

@@ -19,12 +19,12 @@ import httpx
 import pytest
 from botocore.httpsession import URLLib3Session
 
-from crowd.__main__ import COMMANDS
-from crowd.marketplaces import ledger
-from crowd.marketplaces.prolific import calling
-from crowd.store.store import Store
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.marketplaces import ledger
+from seedvote.crowd.marketplaces.prolific import calling
+from seedvote.crowd.store.store import Store
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.house.waiting import PATIENCE
 
 FORKS = multiprocessing.get_context("forkserver")

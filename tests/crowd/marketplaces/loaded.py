@@ -14,11 +14,10 @@ import httpx
 import httpx._transports.default as transports
 from botocore.loaders import JSONFileLoader
 
-import crowd.commands
-import crowd.marketplaces.mturk
-import crowd.marketplaces.prolific
+from seedvote.crowd import commands, marketplaces
+from seedvote.crowd.marketplaces import mturk, prolific
 
-for _room in (crowd.commands, crowd.marketplaces, crowd.marketplaces.mturk, crowd.marketplaces.prolific):
+for _room in (commands, marketplaces, mturk, prolific):
     for _found in pkgutil.iter_modules(_room.__path__, f"{_room.__name__}."):
         importlib.import_module(_found.name)
 

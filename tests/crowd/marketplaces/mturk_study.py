@@ -4,13 +4,13 @@ from contextlib import contextmanager
 
 import boto3
 
-from crowd.__main__ import COMMANDS
-from crowd.exchange import exporting
-from crowd.marketplaces.ledger import PayoutLedger
-from crowd.store.launches import read_record
-from crowd.study_folder import opened
-from crowd.watching.progress import progress
-from dialogue.command_line import dispatch
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.marketplaces.ledger import PayoutLedger
+from seedvote.crowd.store.launches import read_record
+from seedvote.crowd.study_folder import opened
+from seedvote.crowd.watching.progress import progress
+from seedvote.dialogue.command_line import dispatch
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study, served
 

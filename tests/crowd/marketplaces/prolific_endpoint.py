@@ -9,10 +9,10 @@ import threading
 
 import jsonschema_rs
 
-from crowd.marketplaces.prolific.client import REJECTION_CATEGORIES
-from crowd.marketplaces.prolific.double import Prolific
-from crowd.marketplaces.prolific.double_rules import CODE_TYPES
-from crowd.marketplaces.prolific.double_server import DoubleServer
+from seedvote.crowd.marketplaces.prolific.client import REJECTION_CATEGORIES
+from seedvote.crowd.marketplaces.prolific.double import Prolific
+from seedvote.crowd.marketplaces.prolific.double_rules import CODE_TYPES
+from seedvote.crowd.marketplaces.prolific.double_server import DoubleServer
 
 
 def closed(required, **properties):

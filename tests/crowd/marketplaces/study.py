@@ -10,16 +10,16 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 from werkzeug.serving import make_server
 
-from crowd.hit.hit import read_hit
-from crowd.marketplaces.market import usual_entrances
-from crowd.rating.doors import open_door
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.store.store import open_store
-from crowd.study_folder import prepare_study
-from crowd.web.app import ServerConfig, create_app
-from dialogue.files import write_records
-from dialogue.questions import write_questions
-from dialogue.records import Candidate, Pair, Utterance
+from seedvote.crowd.hit.hit import read_hit
+from seedvote.crowd.marketplaces.market import usual_entrances
+from seedvote.crowd.rating.doors import open_door
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.study_folder import prepare_study
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.questions import write_questions
+from seedvote.dialogue.records import Candidate, Pair, Utterance
 from tests.crowd.questions import make_questions
 from tests.house.waiting import PATIENCE
 

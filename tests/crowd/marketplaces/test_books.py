@@ -8,11 +8,11 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 
-from crowd.marketplaces.caps import set_caps
-from crowd.marketplaces.paying import pace_of
-from crowd.store import tables
-from crowd.study_folder import opened
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.caps import set_caps
+from seedvote.crowd.marketplaces.paying import pace_of
+from seedvote.crowd.store import tables
+from seedvote.crowd.study_folder import opened
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.prolific_study import prolific_study
 
 WHY = (

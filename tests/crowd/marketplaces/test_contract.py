@@ -7,19 +7,19 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from crowd.exchange import exporting
-from crowd.marketplaces.market import MARKETPLACES
-from crowd.marketplaces.mephisto.copies import restored
-from crowd.marketplaces.mephisto.entrance import MephistoEntrance
-from crowd.marketplaces.mephisto.market import task_module
-from crowd.rating import verifying
-from crowd.rating.rules import rules_in_force
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.store import tables
-from crowd.store.migrations import ASKED_LATER as MIGRATED
-from crowd.store.tables import ASKED_LATER
-from crowd.web.entrance import OVER
-from dialogue.files import as_json
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.marketplaces.market import MARKETPLACES
+from seedvote.crowd.marketplaces.mephisto.copies import restored
+from seedvote.crowd.marketplaces.mephisto.entrance import MephistoEntrance
+from seedvote.crowd.marketplaces.mephisto.market import task_module
+from seedvote.crowd.rating import verifying
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store import tables
+from seedvote.crowd.store.migrations import ASKED_LATER as MIGRATED
+from seedvote.crowd.store.tables import ASKED_LATER
+from seedvote.crowd.web.entrance import OVER
+from seedvote.dialogue.files import as_json
 from tests.crowd.marketplaces.study import ADDRESSES, SITES, Person, make_study
 from tests.crowd.questions import check_places
 from tests.house.waiting import wait_for

@@ -2,13 +2,13 @@
 
 import pytest
 
-from crowd.hit.hit import hit_from
-from crowd.marketplaces.mturk.entrance import MTURK_PREVIEW, MTurkEntrance, mturk_sites
-from crowd.marketplaces.panel.entrance import PanelEntrance
-from crowd.marketplaces.prolific.entrance import ProlificEntrance, code_for
-from crowd.rating.leasing import Step
-from crowd.web.entrance import OVER, identifier, origin, way_back, way_to_decline
-from dialogue.errors import InputError
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.marketplaces.mturk.entrance import MTURK_PREVIEW, MTurkEntrance, mturk_sites
+from seedvote.crowd.marketplaces.panel.entrance import PanelEntrance
+from seedvote.crowd.marketplaces.prolific.entrance import ProlificEntrance, code_for
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.web.entrance import OVER, identifier, origin, way_back, way_to_decline
+from seedvote.dialogue.errors import InputError
 
 LIVE = "https://www.mturk.com"
 VISIT = {"source": "mturk", "sitting": "A1", "worker": "AWORKER"}

@@ -5,10 +5,10 @@ import re
 
 import sqlalchemy as sa
 
-from crowd.exchange.exporting import export
-from crowd.simulation.browser import PageForm
-from crowd.store.tables import raters
-from crowd.study_folder import opened
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.tables import raters
+from seedvote.crowd.study_folder import opened
 from tests.crowd.marketplaces.mturk_study import mturk_study
 from tests.crowd.marketplaces.prolific_study import prolific_study
 from tests.crowd.marketplaces.study import Person, make_study, served

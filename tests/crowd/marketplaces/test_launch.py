@@ -5,14 +5,14 @@ import json
 
 import pytest
 
-from crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, update_launch, write_launch
-from crowd.marketplaces.market import launched_on
-from crowd.marketplaces.mturk.client import MTurkLaunch
-from crowd.store.launches import write_record
-from crowd.store.store import open_store, sqlite_url
-from crowd.study_folder import opened
-from dialogue.errors import InputError
-from dialogue.files import digest, read_json, write_json
+from seedvote.crowd.marketplaces.launch import check_pairs, check_public_url, read_launch, update_launch, write_launch
+from seedvote.crowd.marketplaces.market import launched_on
+from seedvote.crowd.marketplaces.mturk.client import MTurkLaunch
+from seedvote.crowd.store.launches import write_record
+from seedvote.crowd.store.store import open_store, sqlite_url
+from seedvote.crowd.study_folder import opened
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest, read_json, write_json
 
 
 def launch(**changes):

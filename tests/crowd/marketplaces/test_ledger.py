@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from crowd.marketplaces.caps import set_caps
-from crowd.marketplaces.ledger import NotDone, Payout, PayoutLedger, Unsure, check_cap
-from crowd.store.store import open_store, sqlite_url
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.caps import set_caps
+from seedvote.crowd.marketplaces.ledger import NotDone, Payout, PayoutLedger, Unsure, check_cap
+from seedvote.crowd.store.store import open_store, sqlite_url
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.killing import Killed
 from tests.crowd.marketplaces.prolific_study import prolific_study
 

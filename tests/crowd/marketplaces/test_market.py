@@ -6,20 +6,20 @@ from typing import get_args
 
 import pytest
 
-from crowd import arguments
-from crowd.__main__ import COMMANDS
-from crowd.exchange.exporting import HERE
-from crowd.hit.hit import Hit
-from crowd.hit.tables import PanelDoor
-from crowd.marketplaces import market
-from crowd.marketplaces.options import LaunchOptions, option, wordings
-from crowd.rating.leasing import Step
-from crowd.store.launches import write_record
-from crowd.study_folder import opened
-from crowd.web.entrance import way_back
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.records import Source
+from seedvote.crowd import arguments
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.exchange.exporting import HERE
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.hit.tables import PanelDoor
+from seedvote.crowd.marketplaces import market
+from seedvote.crowd.marketplaces.options import LaunchOptions, option, wordings
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.store.launches import write_record
+from seedvote.crowd.study_folder import opened
+from seedvote.crowd.web.entrance import way_back
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
 from tests.crowd.marketplaces.study import make_study
 
 

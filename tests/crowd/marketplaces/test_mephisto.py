@@ -9,15 +9,15 @@ from pathlib import Path
 import httpx
 import pytest
 
-from crowd.__main__ import COMMANDS
-from crowd.exchange import exporting
-from crowd.marketplaces.mephisto.market import free_port, task_module, task_name
-from crowd.study_folder import opened
-from crowd.web.entrance import OVER
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.records import Vote
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.marketplaces.mephisto.market import free_port, task_module, task_name
+from seedvote.crowd.study_folder import opened
+from seedvote.crowd.web.entrance import OVER
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Vote
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study
 from tests.house.forked import PIPE, Forked

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from crowd.marketplaces.mephisto import shim as mephisto_shim
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.mephisto import shim as mephisto_shim
+from seedvote.dialogue.errors import InputError
 from tests.house.warm import SERVING, warm
 
 
@@ -49,9 +49,9 @@ def test_with_it_everything_we_use_can_be_and_nothing_is_written_outside_the_fol
 import os, sys
 {before}
 from pathlib import Path
-from crowd.marketplaces.mephisto.shim import settle_in
+from seedvote.crowd.marketplaces.mephisto.shim import settle_in
 settle_in(Path({str(tmp_path / "study")!r}))
-import crowd.marketplaces.mephisto.task
+import seedvote.crowd.marketplaces.mephisto.task
 from mephisto.utils.dirs import get_root_data_dir
 from mephisto.data_model.task_run import TaskRunArgs
 from mephisto.operations.hydra_config import MephistoConfig

@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from crowd.marketplaces.money import Price, check_budget, money, reward_of
-from crowd.marketplaces.mturk.client import bonus_cost
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.money import Price, check_budget, money, reward_of
+from seedvote.crowd.marketplaces.mturk.client import bonus_cost
+from seedvote.dialogue.errors import InputError
 
 
 def test_a_total_is_never_rounded_down():

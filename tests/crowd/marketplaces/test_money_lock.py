@@ -6,10 +6,10 @@ import signal
 
 import pytest
 
-from crowd.__main__ import COMMANDS
-from crowd.marketplaces.money_lock import money_lock
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.marketplaces.money_lock import money_lock
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.study import make_study
 from tests.crowd.study import database
 

@@ -8,10 +8,10 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from crowd.marketplaces.mturk import client as mturk
-from crowd.marketplaces.mturk.client import MTurkTerms
-from crowd.marketplaces.mturk.connecting import connect_to_mturk
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.mturk import client as mturk
+from seedvote.crowd.marketplaces.mturk.client import MTurkTerms
+from seedvote.crowd.marketplaces.mturk.connecting import connect_to_mturk
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.mturk_endpoint import serve
 
 TERMS = MTurkTerms("Which response is more relevant?", "Compare responses in short conversations")

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.mturk_study import mturk_study
 from tests.crowd.marketplaces.study import Person, write_pairs
 

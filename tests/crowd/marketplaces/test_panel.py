@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from crowd.__main__ import COMMANDS
-from crowd.hit.hit import hit_from
-from crowd.marketplaces.panel.entrance import PanelEntrance
-from crowd.marketplaces.settling import visits
-from crowd.rating.leasing import Step
-from crowd.study_folder import opened
-from crowd.watching.progress import progress, set_state
-from crowd.web.entrance import way_back
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.marketplaces.panel.entrance import PanelEntrance
+from seedvote.crowd.marketplaces.settling import visits
+from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.study_folder import opened
+from seedvote.crowd.watching.progress import progress, set_state
+from seedvote.crowd.web.entrance import way_back
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.study import Person, make_study, served
 
 BACK = "https://school.example/credit?token=t"
@@ -235,8 +235,8 @@ def test_a_list_that_cannot_speak_of_this_study_is_refused(study):
 
 
 def test_a_server_without_the_table_does_not_pretend_to_have_the_door(tmp_path):
-    from crowd.hit.hit import Hit
-    from crowd.marketplaces.market import usual_entrances
+    from seedvote.crowd.hit.hit import Hit
+    from seedvote.crowd.marketplaces.market import usual_entrances
 
     with pytest.raises(InputError, match=r"has no \[panel\]"):
         usual_entrances(Hit(), "", ["panel"])

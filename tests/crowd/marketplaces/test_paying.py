@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.mturk_study import mturk_study
 from tests.crowd.marketplaces.prolific_study import prolific_study
 

@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from crowd.marketplaces.ledger import NotDone, Unsure
-from crowd.marketplaces.prolific import calling, drafting
-from crowd.marketplaces.prolific import client as prolific
-from dialogue.errors import InputError
+from seedvote.crowd.marketplaces.ledger import NotDone, Unsure
+from seedvote.crowd.marketplaces.prolific import calling, drafting
+from seedvote.crowd.marketplaces.prolific import client as prolific
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.prolific_endpoint import serve
 
 TERMS = drafting.ProlificTerms("Which response is more relevant?", "Compare responses.", 12, "CDONE", "COUT")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from crowd.commands import verify
-from crowd.hit.hit import read_hit
-from crowd.store.launches import write_record
-from crowd.study_folder import opened, prepare_study
-from dialogue.errors import InputError
+from seedvote.crowd.commands import verify
+from seedvote.crowd.hit.hit import read_hit
+from seedvote.crowd.store.launches import write_record
+from seedvote.crowd.study_folder import opened, prepare_study
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.prolific_study import prolific_study
 from tests.crowd.marketplaces.study import Person, as_toml
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.prolific_study import prolific_study
 
 PATH = "/submissions/ID/request-return/"

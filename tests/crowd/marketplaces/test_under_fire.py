@@ -15,10 +15,10 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 
-from crowd.marketplaces import ledger
-from crowd.store.launches import write_record
-from crowd.store.store import open_store, sqlite_url
-from crowd.store.tables import payouts
+from seedvote.crowd.marketplaces import ledger
+from seedvote.crowd.store.launches import write_record
+from seedvote.crowd.store.store import open_store, sqlite_url
+from seedvote.crowd.store.tables import payouts
 from tests.crowd.marketplaces.killing import DONE, KILLED, REFUSED, in_a_process, in_here, join, start
 from tests.crowd.marketplaces.mturk_study import mturk_study
 from tests.crowd.marketplaces.prolific_study import prolific_study

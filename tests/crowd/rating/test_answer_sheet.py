@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from crowd.exchange import exporting
-from crowd.hit.about import TooLong
-from crowd.hit.hit import hit_from
-from crowd.rating.answer_sheet import Incomplete, buttons_of, is_failed, read_sheet, right_answers, turned_back
-from crowd.rating.deciding import mend
-from crowd.rating.disclosing import known_of
-from crowd.rating.forgetting import forget
-from crowd.rating.replaying import replay
-from crowd.rating.rules import rules_in_force
-from crowd.rating.seating import Refused
-from crowd.store import event_log
-from crowd.store.tables import events, raters, votes
-from dialogue.errors import InputError
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.hit.about import TooLong
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.rating.answer_sheet import Incomplete, buttons_of, is_failed, read_sheet, right_answers, turned_back
+from seedvote.crowd.rating.deciding import mend
+from seedvote.crowd.rating.disclosing import known_of
+from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.tables import events, raters, votes
+from seedvote.dialogue.errors import InputError
 from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, seated
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -215,7 +215,7 @@ KILLED = """
 import os, signal, sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from crowd.rating import answering
+from seedvote.crowd.rating import answering
 from tests.crowd.rating.test_answer_sheet import HIT, answer
 from tests.crowd.study import desk_of, make_pairs, seated
 after = answering.recount

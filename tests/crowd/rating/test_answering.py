@@ -8,12 +8,12 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit.hit import Hit
-from crowd.simulation.browser import PageForm
-from crowd.store.sqlite import DirectPipe
-from crowd.store.tables import votes
-from crowd.watching.progress import set_state
-from crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.sqlite import DirectPipe
+from seedvote.crowd.store.tables import votes
+from seedvote.crowd.watching.progress import set_state
+from seedvote.crowd.web.app import ServerConfig, create_app
 from tests.crowd.study import Clock, database, desk_of, make_pairs, seated, work
 
 REALS = 5  # as few as the longest story needs, for one of them fills every pair

@@ -6,8 +6,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.forms.pairs import PairForm
-from crowd.rating.assignment import (
+from seedvote.crowd.forms.pairs import PairForm
+from seedvote.crowd.rating.assignment import (
     AssignmentRules,
     Fewest,
     Life,

@@ -5,22 +5,22 @@ import dataclasses
 import pytest
 import sqlalchemy as sa
 
-from crowd.exchange import exporting
-from crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_from
-from crowd.hit.tables import Exclusion, PanelDoor
-from crowd.rating.change_control import changed_keys, refuse_changes, take_up
-from crowd.rating.rules import kept_hit
-from crowd.rating.seating import Refused
-from crowd.simulation.browser import PageForm
-from crowd.simulation.crowd import SimulatedCrowd
-from crowd.simulation.raters import Reader, habits
-from crowd.store import event_log
-from crowd.store.tables import pairs, raters, votes
-from crowd.study_folder import prepare_study
-from crowd.web.languages import hit_in
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_from
+from seedvote.crowd.hit.tables import Exclusion, PanelDoor
+from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
+from seedvote.crowd.rating.rules import kept_hit
+from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.simulation.crowd import SimulatedCrowd
+from seedvote.crowd.simulation.raters import Reader, habits
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.tables import pairs, raters, votes
+from seedvote.crowd.study_folder import prepare_study
+from seedvote.crowd.web.languages import hit_in
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.marketplaces.study import served
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote, work
 from tests.crowd.visitor import FETCH, Visitor, careful, live

@@ -6,17 +6,17 @@ import pytest
 import sqlalchemy as sa
 from scipy import stats
 
-from crowd.__main__ import COMMANDS
-from crowd.hit.hit import read_hit
-from crowd.rating.gate import at_least
-from crowd.store import event_log
-from crowd.store.tables import pairs, payments, raters, votes
-from crowd.study_folder import prepare_study
-from crowd.watching.checks import check_lines, failing_so_often
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.hit.hit import read_hit
+from seedvote.crowd.rating.gate import at_least
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.tables import pairs, payments, raters, votes
+from seedvote.crowd.study_folder import prepare_study
+from seedvote.crowd.watching.checks import check_lines, failing_so_often
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.study import database, make_pairs
 from tests.crowd.visitor import Visitor, careful, live
 

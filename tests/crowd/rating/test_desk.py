@@ -7,13 +7,13 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit.hit import Hit
-from crowd.rating.deciding import rule_on
-from crowd.rating.replaying import replay
-from crowd.rating.seating import Refused, Seat
-from crowd.store import event_log
-from crowd.store.tables import leases, pairs, votes
-from crowd.watching.progress import set_state
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.deciding import rule_on
+from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.rating.seating import Refused, Seat
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.tables import leases, pairs, votes
+from seedvote.crowd.watching.progress import set_state
 from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, press, seated, vote, work
 
 BACKENDS = ("sqlite", "postgresql")

@@ -6,12 +6,12 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit.hit import Hit
-from crowd.rating.seating import Refused
-from crowd.simulation.browser import PageForm
-from crowd.store.tables import sittings, votes
-from crowd.watching.progress import set_state
-from crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.tables import sittings, votes
+from seedvote.crowd.watching.progress import set_state
+from seedvote.crowd.web.app import ServerConfig, create_app
 from tests.crowd.study import SHORT, Clock, check_books, database, desk_of, make_pairs, press, seated, work
 
 FETCH = {"X-Requested-With": "fetch"}

@@ -7,16 +7,16 @@ from collections import Counter
 import pytest
 import sqlalchemy as sa
 
-from crowd.exchange import exporting
-from crowd.hit.tables import Exclusion
-from crowd.rating import excluding
-from crowd.rating.change_control import take_up
-from crowd.rating.deciding import rule_on
-from crowd.rating.excluding import JudgedPair, Others, broken_rule, exclude_by_rule
-from crowd.rating.forgetting import forget
-from crowd.rating.replaying import replay
-from crowd.store import event_log
-from crowd.store.tables import raters, votes
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.hit.tables import Exclusion
+from seedvote.crowd.rating import excluding
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.deciding import rule_on
+from seedvote.crowd.rating.excluding import JudgedPair, Others, broken_rule, exclude_by_rule
+from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.tables import raters, votes
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote, work
 
 

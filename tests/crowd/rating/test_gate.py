@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.__main__ import COMMANDS
-from crowd.rating.gate import GateRule, judge, pass_probability, rule_within, standing
-from dialogue.command_line import dispatch
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.rating.gate import GateRule, judge, pass_probability, rule_within, standing
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.study import make_pairs
 
 OUTCOMES = st.lists(st.booleans(), max_size=10)

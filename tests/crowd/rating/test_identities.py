@@ -6,12 +6,12 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from crowd.rating import verifying
-from crowd.rating.deciding import rule_on
-from crowd.rating.forgetting import forget
-from crowd.rating.identities import siblings
-from crowd.rating.rules import rules_in_force
-from crowd.store.tables import leases, payments, raters, votes
+from seedvote.crowd.rating import verifying
+from seedvote.crowd.rating.deciding import rule_on
+from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.identities import siblings
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.store.tables import leases, payments, raters, votes
 from tests.crowd.rating.test_replaying import check_books
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, vote
 

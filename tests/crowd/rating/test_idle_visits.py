@@ -3,9 +3,9 @@
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit.hit import Hit
-from crowd.rating.reserving import MOST_IDLE
-from crowd.store.tables import leases
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.reserving import MOST_IDLE
+from seedvote.crowd.store.tables import leases
 from tests.crowd.study import check_books, database, desk_of, make_pairs, vote
 
 HIT = Hit(pairs_per_sitting=6, votes_per_pair=2, first_checks=0, later_checks=0, examples=(), lease_minutes=1440)

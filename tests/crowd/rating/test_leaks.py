@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from crowd.__main__ import COMMANDS
-from crowd.rating.leaks import leaks
-from dialogue.command_line import dispatch
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Utterance
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.rating.leaks import leaks
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance
 from tests.crowd.study import make_pairs
 from tests.house.warm import SERVING, warm
 

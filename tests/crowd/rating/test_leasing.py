@@ -6,8 +6,8 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from crowd.rating.seating import Refused
-from crowd.store.tables import events, leases, raters, votes
+from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.store.tables import events, leases, raters, votes
 from tests.crowd.questions import PLAIN, check_places, choose, desk_of_questions, make_questions, placed
 from tests.crowd.rating.test_replaying import check_books
 from tests.crowd.study import seated
@@ -122,7 +122,7 @@ def test_a_sitting_ends_by_the_clock_with_the_question_in_hand_and_says_so(tmp_p
 
 
 def test_what_a_rater_tells_is_kept_once_apart_from_the_log_and_asked_before_anything_else(tmp_path, url):
-    from crowd.hit.defaults import KNOWLEDGE
+    from seedvote.crowd.hit.defaults import KNOWLEDGE
 
     hit = dataclasses.replace(PLAIN, about=(KNOWLEDGE,))
     with desk_of_questions(url, tmp_path, hit) as desk:

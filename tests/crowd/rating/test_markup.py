@@ -2,8 +2,8 @@
 
 import pytest
 
-from crowd.rating.markup import markup_warning
-from dialogue.records import Candidate, Pair
+from seedvote.crowd.rating.markup import markup_warning
+from seedvote.dialogue.records import Candidate, Pair
 
 
 def pair(text, kind="real"):

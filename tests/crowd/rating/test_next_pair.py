@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from crowd.rating.next_pair import Frontier, next_pair_for
-from crowd.store.postgresql import _compile_words
-from crowd.store.store import open_store
+from seedvote.crowd.rating.next_pair import Frontier, next_pair_for
+from seedvote.crowd.store.postgresql import _compile_words
+from seedvote.crowd.store.store import open_store
 from tests.crowd.study import database
 
 FEW, MANY, MOST = 200, 5_000, 200_000

@@ -7,20 +7,20 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from crowd.exchange import exporting
-from crowd.hit.tables import Exclusion
-from crowd.marketplaces.settling import visits
-from crowd.rating import pool, standing, verifying
-from crowd.rating.change_control import take_up
-from crowd.rating.deciding import mend, rule_on
-from crowd.rating.excluding import exclude_by_rule
-from crowd.rating.replaying import replay
-from crowd.rating.rules import rules_in_force
-from crowd.rating.seating import Refused
-from crowd.store import event_log
-from crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
-from dialogue.files import write_records
-from dialogue.records import Pair, ResponseRating, Vote
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.hit.tables import Exclusion
+from seedvote.crowd.marketplaces.settling import visits
+from seedvote.crowd.rating import pool, standing, verifying
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.deciding import mend, rule_on
+from seedvote.crowd.rating.excluding import exclude_by_rule
+from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair, ResponseRating, Vote
 from tests.crowd.study import SHORT, database, desk_of, make_pairs
 
 HIT = dataclasses.replace(

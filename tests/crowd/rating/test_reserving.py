@@ -6,12 +6,12 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit.hit import Hit
-from crowd.rating.change_control import take_up
-from crowd.rating.deciding import rule_on
-from crowd.rating.rules import rules_in_force
-from crowd.store.tables import leases, raters, sittings, votes
-from crowd.watching.progress import set_state
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.deciding import rule_on
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.store.tables import leases, raters, sittings, votes
+from seedvote.crowd.watching.progress import set_state
 from tests.crowd.conversations import WHOLE, make_talks
 from tests.crowd.questions import PLAIN, choose, desk_of_questions, make_questions
 from tests.crowd.rating.test_replaying import check_books

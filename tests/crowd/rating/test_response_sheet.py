@@ -7,10 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.forms.form import Incomplete, NoAnswer
-from crowd.hit.hit import hit_from
-from crowd.rating.answer_sheet import as_sent, holds, is_failed, read_sheet, right_answers, turned_back, wrong_claim
-from dialogue.validity import claims_of
+from seedvote.crowd.forms.form import Incomplete, NoAnswer
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.rating.answer_sheet import (
+    as_sent,
+    holds,
+    is_failed,
+    read_sheet,
+    right_answers,
+    turned_back,
+    wrong_claim,
+)
+from seedvote.dialogue.validity import claims_of
 from tests.crowd.sets import ALONE, SETS, fields, make_sets
 
 STRICT = hit_from(

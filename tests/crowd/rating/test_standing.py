@@ -8,16 +8,16 @@ import dataclasses
 import pytest
 import sqlalchemy as sa
 
-from crowd.rating.change_control import take_up
-from crowd.rating.deciding import mend
-from crowd.rating.desk import Desk
-from crowd.rating.replaying import replay
-from crowd.rating.rules import rules_in_force
-from crowd.store import event_log
-from crowd.store.tables import leases, raters, votes
-from crowd.study_folder import prepare_study
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.deciding import mend
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.tables import leases, raters, votes
+from seedvote.crowd.study_folder import prepare_study
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seated, vote
 from tests.crowd.visitor import Visitor, always_tie, careful, live
 

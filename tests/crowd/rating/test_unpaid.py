@@ -6,15 +6,15 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit.hit import Hit
-from crowd.rating.change_control import take_up
-from crowd.rating.deciding import rule_on
-from crowd.rating.desk import Desk
-from crowd.rating.rules import rules_in_force
-from crowd.store.tables import leases, sittings, votes
-from crowd.watching.overview import overview
-from crowd.watching.progress import set_state
-from crowd.web.page import ENDINGS
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.deciding import rule_on
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.store.tables import leases, sittings, votes
+from seedvote.crowd.watching.overview import overview
+from seedvote.crowd.watching.progress import set_state
+from seedvote.crowd.web.page import ENDINGS
 from tests.crowd.marketplaces.study import Person, make_study
 from tests.crowd.rating.test_replaying import check_books
 from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, press, seated, vote, work

@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from crowd.__main__ import COMMANDS
-from crowd.forms.pairs import PairOnPage
-from crowd.hit.hit import Hit
-from crowd.simulation.browser import PageForm
-from crowd.simulation.crowd import MOST_IDLE, SimulatedCrowd
-from crowd.simulation.raters import Habits, Reader, habits, quality
-from crowd.web.page import Frame, SittingProgress, pair_fragment
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.records import Candidate, Pair, Rater, Utterance, Vote
-from dialogue.seeds import child_random
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.forms.pairs import PairOnPage
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.simulation.crowd import MOST_IDLE, SimulatedCrowd
+from seedvote.crowd.simulation.raters import Habits, Reader, habits, quality
+from seedvote.crowd.web.page import Frame, SittingProgress, pair_fragment
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Candidate, Pair, Rater, Utterance, Vote
+from seedvote.dialogue.seeds import child_random
 from tests.crowd.study import make_pairs
 from tests.house.forked import Forked
 from tests.house.waiting import PATIENCE, wait_for
@@ -147,8 +147,8 @@ CROWD = ("--raters", "6", "--seed", "2", "--clickers", "0.2")
 SIMULATE = """
 import sys
 sys.executable = sys.argv.pop(1)
-from crowd.__main__ import COMMANDS
-from dialogue.command_line import dispatch
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
 dispatch("crowd", "", COMMANDS, ["simulate", *sys.argv[1:]])
 """
 

@@ -8,12 +8,12 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit.hit import Hit
-from crowd.rating.desk import Desk
-from crowd.store.clock import StoreClock, clocks_that_differ, note_text, sentence
-from crowd.store.store import open_store, settings
-from crowd.store.tables import leases, votes
-from crowd.web.health import Pulse
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.store.clock import StoreClock, clocks_that_differ, note_text, sentence
+from seedvote.crowd.store.store import open_store, settings
+from seedvote.crowd.store.tables import leases, votes
+from seedvote.crowd.web.health import Pulse
 from tests.crowd.real_server import Browser, make_study, serving
 from tests.crowd.study import database
 from tests.house.waiting import PATIENCE

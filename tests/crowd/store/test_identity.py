@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from crowd.store import identity
+from seedvote.crowd.store import identity
 
 WORKER, KEY = "A1B2C3", "5f" * 32
 

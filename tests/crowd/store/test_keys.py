@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 import sqlalchemy as sa
 
-from crowd.__main__ import COMMANDS
-from crowd.simulation.browser import PageForm
-from crowd.store.tables import raters
-from crowd.study_folder import opened
-from crowd.web.app import create_app
-from crowd.web.invitations import invitation
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.tables import raters
+from seedvote.crowd.study_folder import opened
+from seedvote.crowd.web.app import create_app
+from seedvote.crowd.web.invitations import invitation
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.study import make_study
 
 DAY = 86_400.0

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from crowd.exchange import exporting
-from crowd.rating.change_control import OLDER, take_up
-from crowd.rating.desk import Desk
-from crowd.store.migrations import MIGRATIONS
-from crowd.store.store import SCHEMA_VERSION, open_store, put, settings, stored_version
-from crowd.store.tables import holds, launches, leases, pairs, payouts, raters, votes
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.rating.change_control import OLDER, take_up
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.store.migrations import MIGRATIONS
+from seedvote.crowd.store.store import SCHEMA_VERSION, open_store, put, settings, stored_version
+from seedvote.crowd.store.tables import holds, launches, leases, pairs, payouts, raters, votes
 from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seated, vote
 
 OLD = Path(__file__).with_name("store_0_2_0.sql")

@@ -7,14 +7,14 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from crowd.rating import pool
-from crowd.rating.desk import Desk
-from crowd.rating.seating import Refused
-from crowd.store import event_log
-from crowd.store.store import fetch, later, open_store
-from crowd.store.tables import events, pairs, study_settings, votes
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.rating import pool
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import fetch, later, open_store
+from seedvote.crowd.store.tables import events, pairs, study_settings, votes
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, press, seated, vote, work
 
 KINDS = sa.select(events.c.kind, events.c.data).order_by(events.c.event)

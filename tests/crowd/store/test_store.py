@@ -6,13 +6,13 @@ import dataclasses
 import pytest
 import sqlalchemy as sa
 
-from crowd.rating import pool
-from crowd.store import store
-from crowd.store.store import open_store, put, settings
-from crowd.store.tables import METADATA, pairs
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.rating import pool
+from seedvote.crowd.store import store
+from seedvote.crowd.store.store import open_store, put, settings
+from seedvote.crowd.store.tables import METADATA, pairs
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote
 
 

@@ -2,8 +2,8 @@
 
 import ipaddress
 
-from crowd.watching import address
-from crowd.watching.address import THIS_MACHINE, keep_address, kept_address, own_address
+from seedvote.crowd.watching import address
+from seedvote.crowd.watching.address import THIS_MACHINE, keep_address, kept_address, own_address
 
 
 def test_it_is_an_address_that_others_can_open_or_this_machine():

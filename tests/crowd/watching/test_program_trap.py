@@ -6,16 +6,16 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from crowd.exchange.exporting import export
-from crowd.hit.hit import Hit
-from crowd.rating.change_control import refuse_changes, take_up
-from crowd.rating.forgetting import forget
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.store.tables import events, votes
-from crowd.watching.program_trap import FOLLOWED, trapped_raters
-from crowd.web.app import ServerConfig, create_app
-from crowd.web.page import TEMPLATES
-from dialogue.errors import InputError
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.change_control import refuse_changes, take_up
+from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store.tables import events, votes
+from seedvote.crowd.watching.program_trap import FOLLOWED, trapped_raters
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.web.page import TEMPLATES
+from seedvote.dialogue.errors import InputError
 from tests.crowd.study import desk_of, make_pairs
 
 OPEN = Hit(first_checks=0, later_checks=0, examples=(), pairs_per_sitting=6, votes_per_pair=1)

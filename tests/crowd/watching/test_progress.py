@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from crowd.watching.progress import MissingVotes, sittings_needed
+from seedvote.crowd.watching.progress import MissingVotes, sittings_needed
 
 
 @pytest.mark.parametrize(("total", "most", "sittings"), [(6000, 3, 300), (19, 3, 3), (1, 1, 1), (0, 0, 0), (12, 3, 3)])

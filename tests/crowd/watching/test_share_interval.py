@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import logit
 
-from crowd.watching.share_interval import ClusterCounts, share_interval, t_quantile
+from seedvote.crowd.watching.share_interval import ClusterCounts, share_interval, t_quantile
 
 
 def sums_of(labels, ties):

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from crowd.hit.hit import Hit
-from crowd.watching.shared_links import shared_links
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.watching.shared_links import shared_links
 from tests.crowd.study import database, desk_of, make_pairs, press, seated
 
 HIT = Hit(pairs_per_sitting=12, votes_per_pair=3, first_checks=0, later_checks=0, examples=())

@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from crowd.rating.gate import at_least
-from crowd.watching.signals import FEWEST, LIKE_A_PROGRAM, RARE, TimedAnswer, _at_least, _rank_values, signals_of
-from dialogue.seeds import child_random
+from seedvote.crowd.rating.gate import at_least
+from seedvote.crowd.watching.signals import (
+    FEWEST,
+    LIKE_A_PROGRAM,
+    RARE,
+    TimedAnswer,
+    _at_least,
+    _rank_values,
+    signals_of,
+)
+from seedvote.dialogue.seeds import child_random
 
 LENGTHS = {f"p{n}": 150 + 37 * (n * 7 % 40) for n in range(60)}
 

@@ -12,10 +12,10 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
-from crowd.forms.known import FORMS
-from crowd.hit.hit import usual_hit
-from crowd.hit.languages import CATALOGUES, LANGUAGES, WORDED, texts_asked
-from crowd.web import page
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import usual_hit
+from seedvote.crowd.hit.languages import CATALOGUES, LANGUAGES, WORDED, texts_asked
+from seedvote.crowd.web import page
 
 HEADER = """\
 # What the pages of raters say in this language; docs/languages.md. The key is the English.

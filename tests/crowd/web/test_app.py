@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from crowd.hit.hit import Hit
-from crowd.rating.doors import open_door
-from crowd.simulation.browser import PageForm
-from crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
-from crowd.web.limits import RateLimit
-from crowd.wsgi import from_environment
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.doors import open_door
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
+from seedvote.crowd.web.limits import RateLimit
+from seedvote.crowd.wsgi import from_environment
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.study import desk_of, make_pairs
 
 HIT = Hit(pairs_per_sitting=3, first_checks=0, later_checks=0)

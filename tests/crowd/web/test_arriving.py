@@ -3,9 +3,9 @@
 import pytest
 import sqlalchemy as sa
 
-from crowd.marketplaces.prolific.entrance import code_for
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.store.tables import leases, payments, raters
+from seedvote.crowd.marketplaces.prolific.entrance import code_for
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store.tables import leases, payments, raters
 from tests.crowd.marketplaces.study import make_study
 from tests.crowd.study import Clock
 

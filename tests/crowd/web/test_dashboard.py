@@ -22,29 +22,29 @@ import sqlalchemy as sa
 from flask import g
 from scipy import stats
 
-from crowd.commands.status import share_text
-from crowd.exchange.exporting import export
-from crowd.forms.known import FORMS
-from crowd.hit.hit import Hit
-from crowd.marketplaces.caps import set_caps
-from crowd.rating.deciding import rule_on
-from crowd.rating.desk import Desk
-from crowd.simulation.browser import PageForm
-from crowd.store.store import open_store
-from crowd.store.tables import payouts
-from crowd.study_folder import hit_of, prepare_study
-from crowd.watching import refreshing
-from crowd.watching.curves import law_of_ties, set_size
-from crowd.watching.overview import overview
-from crowd.watching.signals import PageEvents, Signals
-from crowd.watching.so_far import read_so_far
-from crowd.web import dashboard
-from crowd.web.app import ServerConfig, create_app, study_token
-from crowd.web.dashboard import render
-from dialogue.command_line import dispatch
-from dialogue.files import read_json, write_records
-from dialogue.records import Vote
-from dialogue.seeds import child_random
+from seedvote.crowd.commands.status import share_text
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.marketplaces.caps import set_caps
+from seedvote.crowd.rating.deciding import rule_on
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.store.tables import payouts
+from seedvote.crowd.study_folder import hit_of, prepare_study
+from seedvote.crowd.watching import refreshing
+from seedvote.crowd.watching.curves import law_of_ties, set_size
+from seedvote.crowd.watching.overview import overview
+from seedvote.crowd.watching.signals import PageEvents, Signals
+from seedvote.crowd.watching.so_far import read_so_far
+from seedvote.crowd.web import dashboard
+from seedvote.crowd.web.app import ServerConfig, create_app, study_token
+from seedvote.crowd.web.dashboard import render
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.files import read_json, write_records
+from seedvote.dialogue.records import Vote
+from seedvote.dialogue.seeds import child_random
 from tests.crowd.conversations import make_talks
 from tests.crowd.questions import make_questions
 from tests.crowd.sets import make_sets
@@ -342,7 +342,7 @@ def test_what_the_analysis_found_is_shown_with_its_age_and_never_as_markup(study
 
 
 def test_the_analysis_writes_what_this_page_reads(study, tmp_path):
-    from analysis.notebook import agreement, preference
+    from seedvote.analysis.notebook import agreement, preference
 
     _, exported = now(study)
     write_records(tmp_path / "votes.jsonl", exported.votes, signature="v", kind=Vote)
@@ -474,10 +474,10 @@ def test_serve_with_dashboard_draws_the_figures(study, tmp_path):
 # `crowd serve` that types the commands of its figures at a warm Python.
 WITH_FIGURES = """
 import sys
-from crowd.watching import refreshing
+from seedvote.crowd.watching import refreshing
 refreshing.PYTHON = ("nice", sys.argv.pop(1), "-m")
-from crowd.__main__ import COMMANDS
-from dialogue.command_line import dispatch
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
 dispatch("crowd", "", COMMANDS, sys.argv[1:])
 """
 
@@ -495,7 +495,7 @@ def test_a_step_that_fails_is_told_in_the_log(tmp_path, caplog):
 
 @pytest.mark.parametrize("raters", [0, 1, 4])
 def test_ties_recorded_for_identical_responses_count_as_in_the_analysis(tmp_path, raters):
-    from analysis.notebook import ties
+    from seedvote.analysis.notebook import ties
 
     hit = replace(SHORT, identical="tie", pairs_per_sitting=6)
     with desk_of(f"sqlite:///{tmp_path / 'crowd.sqlite'}", tmp_path, hit, make_pairs(real=6, identical=2)) as desk:

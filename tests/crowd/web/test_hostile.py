@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crowd.hit.hit import Hit
-from crowd.rating.gate import GateRule
-from crowd.simulation.browser import PageForm
-from crowd.store.tables import leases, votes
-from crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.gate import GateRule
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.tables import leases, votes
+from seedvote.crowd.web.app import ServerConfig, create_app
 from tests.crowd.study import database, desk_of, make_pairs
 
 HIT = Hit(pairs_per_sitting=4, first_checks=1, later_checks=1, max_failures=2)

@@ -7,14 +7,14 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from crowd.hit.hit import hit_from
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.store.tables import votes
-from crowd.study_folder import prepare_study
-from crowd.web.app import ServerConfig, create_app
-from dialogue.files import write_records
-from dialogue.questions import write_questions
-from dialogue.records import Pair, ResponseSet
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store.tables import votes
+from seedvote.crowd.study_folder import prepare_study
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.questions import write_questions
+from seedvote.dialogue.records import Pair, ResponseSet
 from tests.crowd.conversations import make_talks
 from tests.crowd.questions import make_questions
 from tests.crowd.sets import make_sets

@@ -6,18 +6,18 @@ import re
 import pytest
 import sqlalchemy as sa
 
-from crowd.__main__ import COMMANDS
-from crowd.hit.hit import Hit
-from crowd.rating.doors import open_door
-from crowd.simulation.browser import PageForm
-from crowd.store.identity import invited_id
-from crowd.store.store import open_store, sqlite_url
-from crowd.store.tables import raters, votes
-from crowd.study_folder import hit_of, opened, prepare_study
-from crowd.web.app import ServerConfig, create_app
-from crowd.web.invitations import invitation
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.doors import open_door
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.identity import invited_id
+from seedvote.crowd.store.store import open_store, sqlite_url
+from seedvote.crowd.store.tables import raters, votes
+from seedvote.crowd.study_folder import hit_of, opened, prepare_study
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.web.invitations import invitation
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.crowd.real_server import Browser, make_study, serving
 
 RULES = "pairs_per_sitting = 3\nfirst_checks = 0\nlater_checks = 0\n"

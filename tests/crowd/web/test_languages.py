@@ -9,25 +9,25 @@ from gettext import NullTranslations
 
 import pytest
 
-from crowd.exchange.exporting import export
-from crowd.forms.choice import OptionsOnPage
-from crowd.forms.conversations import ConversationsOnPage, Line
-from crowd.forms.known import FORMS
-from crowd.forms.responses import ResponsesOnPage
-from crowd.hit.about import AboutQuestion
-from crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
-from crowd.hit.languages import LANGUAGES, texts_asked
-from crowd.rating.change_control import refuse_changes
-from crowd.rating.disclosing import KnownRater, KnownVisit
-from crowd.rating.forgetting import forget
-from crowd.simulation.browser import PageForm
-from crowd.store import event_log
-from crowd.store.identity import seat_proof
-from crowd.web import languages, page
-from crowd.web.app import ServerConfig, create_app
-from crowd.web.entrance import WayOut
-from crowd.web.visit import PageVisit, visit_of
-from dialogue.errors import InputError
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.forms.choice import OptionsOnPage
+from seedvote.crowd.forms.conversations import ConversationsOnPage, Line
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.forms.responses import ResponsesOnPage
+from seedvote.crowd.hit.about import AboutQuestion
+from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from seedvote.crowd.hit.languages import LANGUAGES, texts_asked
+from seedvote.crowd.rating.change_control import refuse_changes
+from seedvote.crowd.rating.disclosing import KnownRater, KnownVisit
+from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store import event_log
+from seedvote.crowd.store.identity import seat_proof
+from seedvote.crowd.web import languages, page
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.web.entrance import WayOut
+from seedvote.crowd.web.visit import PageVisit, visit_of
+from seedvote.dialogue.errors import InputError
 from tests.crowd.study import SHORT, desk_of
 from tests.crowd.web import catalogues
 from tests.crowd.web.test_page import every_page, progress, shown

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.web.app import UNTOLD_PROXY, ServerConfig, create_app
-from crowd.web.invitations import invitation
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.web.app import UNTOLD_PROXY, ServerConfig, create_app
+from seedvote.crowd.web.invitations import invitation
 from tests.crowd.marketplaces.study import make_study
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -98,7 +98,7 @@ def docker_environment():
 
 
 def test_made_up_addresses_escape_no_limit_in_the_default_image(serve, tmp_path, monkeypatch):
-    from crowd.wsgi import from_environment
+    from seedvote.crowd.wsgi import from_environment
 
     serve()
     for name, value in docker_environment().items():

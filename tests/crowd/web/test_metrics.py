@@ -11,8 +11,8 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 
-from crowd.store.tables import votes
-from crowd.web.app import ServerConfig, create_app, log_to_stderr
+from seedvote.crowd.store.tables import votes
+from seedvote.crowd.web.app import ServerConfig, create_app, log_to_stderr
 from tests.crowd.real_server import ROOT, free_port, make_study
 from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, seated, vote
 from tests.crowd.web.test_proxy import listens
@@ -94,7 +94,7 @@ def test_without_the_token_there_are_no_metrics_and_no_rater_is_in_them(app):
 
 
 def logged(app, capsys, **options):
-    from crowd.web.app import LOG
+    from seedvote.crowd.web.app import LOG
 
     before = LOG.handlers[:], LOG.propagate, LOG.level
     log_to_stderr()
@@ -135,7 +135,7 @@ def gunicorn(folder, url, shared):
     environment |= {"SEEDVOTE_WALK_IN": "1", "SEEDVOTE_RATE": "0", "PROMETHEUS_MULTIPROC_DIR": str(shared)}
     command = [".venv/bin/python", "-m", "gunicorn", "--workers", "2", "--bind", f"127.0.0.1:{port}"]
     process = subprocess.Popen(
-        [*command, "--log-level", "error", "crowd.wsgi:from_environment()"], cwd=ROOT, env=environment
+        [*command, "--log-level", "error", "seedvote.crowd.wsgi:from_environment()"], cwd=ROOT, env=environment
     )
     try:
         wait_for(lambda: listens(port))

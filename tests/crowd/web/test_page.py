@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowd.commands.preview import _somebody
-from crowd.forms.pairs import PairOnPage
-from crowd.hit.hit import Hit
-from crowd.web import page
-from crowd.web.rendering import literal
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.records import Utterance
+from seedvote.crowd.commands.preview import _somebody
+from seedvote.crowd.forms.pairs import PairOnPage
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.web import page
+from seedvote.crowd.web.rendering import literal
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Utterance
 
 FRAME = page.Frame(base="/prefix", seat="seat-token", nonce="nonce-token")
 HIT = Hit()

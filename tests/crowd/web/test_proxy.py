@@ -14,11 +14,11 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from crowd.simulation.browser import PageForm
-from crowd.store.store import open_store, sqlite_url
-from crowd.store.tables import votes
-from dialogue.files import write_records
-from dialogue.records import Pair
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.store import open_store, sqlite_url
+from seedvote.crowd.store.tables import votes
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Pair
 from tests.crowd.real_server import free_port
 from tests.crowd.study import make_pairs
 from tests.house.waiting import PATIENCE, wait_for
@@ -171,7 +171,7 @@ def test_behind_nginx_visitors_who_send_half_a_request_do_not_stop_gunicorn(tmp_
     environment = os.environ | {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_QUIET": "1", "SEEDVOTE_PROXIES": "1"}
     environment["SEEDVOTE_PREFIX"] = "/study-1"
     gunicorn = [*warm(SERVING), "-m", "gunicorn", "--threads", "2", "--bind", f"127.0.0.1:{inner}"]
-    command = [*gunicorn, "--log-level", "error", "crowd.wsgi:from_environment()"]
+    command = [*gunicorn, "--log-level", "error", "seedvote.crowd.wsgi:from_environment()"]
     with running(command, cwd=ROOT, env=environment), behind_nginx(tmp_path, inner) as port:
         wait_for(lambda: listens(inner))
         trust = ssl.create_default_context(cafile=tmp_path / "cert.pem")

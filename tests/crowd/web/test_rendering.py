@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowd.forms.choice import OptionsOnPage
-from crowd.forms.pairs import PairOnPage
-from crowd.hit.hit import Hit, hit_from
-from crowd.simulation.browser import PageForm
-from crowd.web import page
-from crowd.web.app import ServerConfig, create_app
-from crowd.web.rendering import TAGS, literal, rendered
-from dialogue.records import Utterance
+from seedvote.crowd.forms.choice import OptionsOnPage
+from seedvote.crowd.forms.pairs import PairOnPage
+from seedvote.crowd.hit.hit import Hit, hit_from
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.web import page
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.crowd.web.rendering import TAGS, literal, rendered
+from seedvote.dialogue.records import Utterance
 from tests.crowd.study import SHORT, database, desk_of
 
 FRAME = page.Frame(base="", seat="seat", nonce="nonce")

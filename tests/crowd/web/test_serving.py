@@ -17,10 +17,10 @@ import sqlalchemy as sa
 import waitress
 from flask import Flask
 
-from crowd.simulation.browser import PageForm
-from crowd.store.store import open_store, sqlite_url
-from crowd.store.tables import votes
-from crowd.web.serving import Connection, in_background
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.store import open_store, sqlite_url
+from seedvote.crowd.store.tables import votes
+from seedvote.crowd.web.serving import Connection, in_background
 from tests.crowd.real_server import Browser, free_port, make_study, serving
 from tests.house.waiting import PATIENCE, wait_for
 

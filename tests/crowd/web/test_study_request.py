@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from crowd.rating.desk import Desk
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.store import identity
-from crowd.web import study_request
-from crowd.web.visit import PageVisit
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store import identity
+from seedvote.crowd.web import study_request
+from seedvote.crowd.web.visit import PageVisit
 from tests.crowd.study import SHORT, database, desk_of
 from tests.crowd.visitor import live
 

@@ -6,17 +6,17 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from crowd.exchange.exporting import export
-from crowd.hit.hit import Hit
-from crowd.rating.change_control import take_up
-from crowd.rating.forgetting import forget
-from crowd.rating.gate import GateRule
-from crowd.simulation.browser import PageForm
-from crowd.store.tables import events, raters, votes
-from crowd.watching.progress import set_state
-from crowd.watching.signals import PageEvents, page_events
-from crowd.web.app import ServerConfig, create_app
-from dialogue.errors import InputError
+from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.gate import GateRule
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.tables import events, raters, votes
+from seedvote.crowd.watching.progress import set_state
+from seedvote.crowd.watching.signals import PageEvents, page_events
+from seedvote.crowd.web.app import ServerConfig, create_app
+from seedvote.dialogue.errors import InputError
 from tests.crowd.study import desk_of, make_pairs
 
 FETCH = {"X-Requested-With": "fetch"}

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from itsdangerous import URLSafeSerializer
 
-from crowd.rating.desk import Desk
-from crowd.simulation.browser import FETCH, PageForm
-from crowd.store.identity import seat_proof
-from crowd.store.keys import keys_in
-from crowd.store.store import settings as store_settings
-from crowd.study_folder import prepare_study
-from crowd.web.visit import LIFE, PageVisit, visit_of
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store.identity import seat_proof
+from seedvote.crowd.store.keys import keys_in
+from seedvote.crowd.store.store import settings as store_settings
+from seedvote.crowd.study_folder import prepare_study
+from seedvote.crowd.web.visit import LIFE, PageVisit, visit_of
 from tests.crowd.marketplaces.study import Person, make_study, served
 
 SECRET, NOW = "key", 1_000_000.0
@@ -197,7 +197,7 @@ def test_a_seat_before_consent_opens_no_pair(app):
 
 
 def test_who_was_forgotten_is_not_let_in_by_an_old_seat(app):
-    from crowd.rating.forgetting import forget
+    from seedvote.crowd.rating.forgetting import forget
 
     tab = Tab(app, **submission("p1", "s1")).begin()
     desk: Desk = app.extensions["desk"]
@@ -236,7 +236,7 @@ def test_a_seat_says_what_it_was_made_of_and_nothing_else_opens():
 
 
 def test_no_seat_stands_in_the_log(app, capsys):
-    from crowd.web.app import LOG, log_to_stderr
+    from seedvote.crowd.web.app import LOG, log_to_stderr
 
     before = LOG.handlers[:], LOG.propagate, LOG.level
     log_to_stderr()
@@ -269,7 +269,7 @@ def test_a_seat_of_one_marketplace_or_tab_never_speaks_for_another(app):
 
 
 def test_who_was_forgotten_may_come_again_as_somebody_new(app):
-    from crowd.rating.forgetting import forget
+    from seedvote.crowd.rating.forgetting import forget
 
     old = Tab(app, **submission("p1", "s1")).begin()
     desk: Desk = app.extensions["desk"]

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from dialogue.conversations.checks import conversation_checks
-from dialogue.conversations.reading import RatedConversation
-from dialogue.records import Utterance
-from dialogue.validity import complaint
+from seedvote.dialogue.conversations.checks import conversation_checks
+from seedvote.dialogue.conversations.reading import RatedConversation
+from seedvote.dialogue.records import Utterance
+from seedvote.dialogue.validity import complaint
 
 
 def held(number, turns=6, words=8):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue.conversations.pairing import pairs_of_systems, within_systems
-from dialogue.conversations.reading import RatedConversation
-from dialogue.errors import InputError
-from dialogue.records import Utterance
+from seedvote.dialogue.conversations.pairing import pairs_of_systems, within_systems
+from seedvote.dialogue.conversations.reading import RatedConversation
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Utterance
 
 
 def held(system, number, goal="", seed=None):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dialogue.conversations.reading import read_conversations
-from dialogue.errors import InputError
+from seedvote.dialogue.conversations.reading import read_conversations
+from seedvote.dialogue.errors import InputError
 
 MESSAGES = {"messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"},
                          {"role": "assistant", "content": "Hello"}]}  # fmt: skip

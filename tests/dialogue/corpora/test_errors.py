@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialogue.__main__ import COMMANDS
-from dialogue.command_line import dispatch, exit_with
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
+from seedvote.dialogue.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch, exit_with
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
 
 GOOD = json.dumps({"SNG1": {"log": [{"text": "hi", "metadata": {}}, {"text": "ho", "metadata": {}}]}}).encode()
 LINE = json.dumps({"turns": ["a", "b"]}).encode()
@@ -129,8 +129,8 @@ def test_a_file_that_may_not_be_read_is_not_called_broken(tmp_path, monkeypatch,
     def closed(*_, **__):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("dialogue.corpora.sources.Path.read_bytes", closed)
-    monkeypatch.setattr("dialogue.corpora.sources.zipfile.ZipFile", closed)
+    monkeypatch.setattr("seedvote.dialogue.corpora.sources.Path.read_bytes", closed)
+    monkeypatch.setattr("seedvote.dialogue.corpora.sources.zipfile.ZipFile", closed)
     with pytest.raises(SystemExit):
         exit_with(lambda: dispatch("dialogue", "", COMMANDS, ["describe", str(path)]))
     assert capsys.readouterr().err.startswith(f"error: {path} cannot be used: Permission denied. ")

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
 
 TEXTS = [("user", "hello"), ("system", "yes?"), ("user", "a [bold] word"), ("system", "bye")]
 

@@ -9,10 +9,10 @@ import zipfile
 
 import pytest
 
-from dialogue.corpora import multiwoz, multiwoz22, reading, splits
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
+from seedvote.dialogue.corpora import multiwoz, multiwoz22, reading, splits
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
 
 BLANK = {"taxi": {"book": {"booked": []}, "semi": {"destination": ""}}}
 

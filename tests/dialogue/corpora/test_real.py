@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,16 @@ from itertools import pairwise
 
 import pytest
 
-from dialogue.__main__ import COMMANDS
-from dialogue.command_line import dispatch
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy import phrases as toy_phrases
-from dialogue.corpora.toy import wording as toy_wording
-from dialogue.corpora.toy import world as toy_world
-from dialogue.corpora.toy import write as toy
-from dialogue.corpora.toy.world import databases, matches
-from dialogue.errors import InputError
+from seedvote.dialogue.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy import phrases as toy_phrases
+from seedvote.dialogue.corpora.toy import wording as toy_wording
+from seedvote.dialogue.corpora.toy import world as toy_world
+from seedvote.dialogue.corpora.toy import write as toy
+from seedvote.dialogue.corpora.toy.world import databases, matches
+from seedvote.dialogue.errors import InputError
 
 DOMAINS = {"attraction", "bus", "hospital", "hotel", "restaurant", "taxi", "train"}
 WORD = re.compile(r"[\w:']+|[^\w\s]")

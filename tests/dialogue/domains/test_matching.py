@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue.domains.database import DomainTable
-from dialogue.domains.matching import ALIKE, match_names, partial_ratio
-from dialogue.domains.spelling import NO_MATTER, minutes, placeholder, placeholder_domain, time, value
+from seedvote.dialogue.domains.database import DomainTable
+from seedvote.dialogue.domains.matching import ALIKE, match_names, partial_ratio
+from seedvote.dialogue.domains.spelling import NO_MATTER, minutes, placeholder, placeholder_domain, time, value
 
 NAMES = st.text("abc de", max_size=12)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx._transports.default as transports
 import pytest
 
-from dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all, read_journal, sent_hash
-from dialogue.errors import InputError
+from seedvote.dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all, read_journal, sent_hash
+from seedvote.dialogue.errors import InputError
 from tests.dialogue.engines.chat_server import ChatServer
 from tests.house.waiting import PATIENCE
 
@@ -275,7 +275,7 @@ def test_a_closed_door_is_said(tmp_path):
 RUN = """
 import sys
 from pathlib import Path
-from dialogue.engines.chat import Call, Endpoint, ask_all
+from seedvote.dialogue.engines.chat import Call, Endpoint, ask_all
 url, journal = sys.argv[1:]
 calls = [Call([{"role": "user", "content": f"w{n}"}], {"max_tokens": 20}) for n in range(40)]
 ask_all(Endpoint(url, "any", concurrency=4), calls, Path(journal), lambda: None)

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from analysis.votes.cautions import told_of_reading
-from analysis.votes.votes import read_votes
-from dialogue.errors import InputError
-from dialogue.importing.columns import text_columns
-from dialogue.importing.reading import Stated
-from dialogue.importing.records import ImportRules, as_votes
-from dialogue.importing.votes import read_judgements
-from dialogue.records import Candidate, Pair
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import table_in_memory
+from seedvote.analysis.votes.cautions import told_of_reading
+from seedvote.analysis.votes.votes import read_votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.columns import text_columns
+from seedvote.dialogue.importing.reading import Stated
+from seedvote.dialogue.importing.records import ImportRules, as_votes
+from seedvote.dialogue.importing.votes import read_judgements
+from seedvote.dialogue.records import Candidate, Pair
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import table_in_memory
 from tests.analysis import worlds_tables as worlds
 from tests.analysis.votes.test_opening import TRUE, counted, reading
 

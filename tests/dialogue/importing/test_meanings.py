@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialogue.errors import InputError
-from dialogue.importing.naming import meanings, parse_names
-from dialogue.importing.reading import Stated
-from dialogue.importing.votes import read_judgements
-from dialogue.tables.reading import read_table
-from dialogue.tables.table import table_in_memory
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.naming import meanings, parse_names
+from seedvote.dialogue.importing.reading import Stated
+from seedvote.dialogue.importing.votes import read_judgements
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import table_in_memory
 from tests.dialogue.importing.foreign_files import foreign_file
 from tests.dialogue.importing.layouts import LAYOUTS, OTHER, TRUE, votes
 from tests.dialogue.importing.test_shaping import written

@@ -7,12 +7,12 @@ import zipfile
 import numpy as np
 import pytest
 
-from analysis.notebook import preference, ratings
-from analysis.votes.cautions import about_names, told_of_reading
-from analysis.votes.inputs import matches_of, votes_of
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.people import coarse
-from dialogue.tables.reading import read_table
+from seedvote.analysis.notebook import preference, ratings
+from seedvote.analysis.votes.cautions import about_names, told_of_reading
+from seedvote.analysis.votes.inputs import matches_of, votes_of
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.people import coarse
+from seedvote.dialogue.tables.reading import read_table
 from tests.analysis import worlds_tables as worlds
 
 TRUE = [101, 37, 62]

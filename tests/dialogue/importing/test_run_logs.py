@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dialogue.errors import InputError
-from dialogue.importing.run_logs import read_runs
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.run_logs import read_runs
 from tests.analysis.questions import logs
 
 SCORES = {f"s{n}": [float(n % 2), float(n % 3 == 0)] for n in range(9)}
@@ -56,7 +56,7 @@ def test_items_that_failed_are_counted_and_an_unfinished_run_says_so(tmp_path):
 
 
 def test_the_words_of_scores():
-    from dialogue.importing.run_logs import _number
+    from seedvote.dialogue.importing.run_logs import _number
 
     words = {"C": 1, "I": 0, "P": 0.5, "N": 0, True: 1, "75%": 0.75, " 3.5 ": 3.5, "yes": 1, "maybe": None, "nan": None}
     assert {word: _number(word) for word in words} == words

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.votes.inputs import ratings_of
-from dialogue.errors import InputError
+from seedvote.analysis.votes.inputs import ratings_of
+from seedvote.dialogue.errors import InputError
 from tests.analysis import worlds_tables as worlds
 from tests.dialogue.importing.layouts import table
 

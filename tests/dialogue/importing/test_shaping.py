@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.votes.inputs import matches_of
-from analysis.votes.systems import contrasts
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.naming import meanings, parse_names
+from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.systems import contrasts
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.naming import meanings, parse_names
 from tests.dialogue.importing.layouts import LAYOUTS, TRUE, survey_key
 
 

@@ -9,10 +9,10 @@ from random import Random
 import pandas as pd
 import pytest
 
-from analysis.votes.inputs import matches_of, ratings_of
-from analysis.votes.systems import contrasts
-from dialogue.errors import InputError, Unclear
-from dialogue.importing.naming import meanings, parse_names
+from seedvote.analysis.votes.inputs import matches_of, ratings_of
+from seedvote.analysis.votes.systems import contrasts
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing.naming import meanings, parse_names
 from tests.analysis import worlds_tables as worlds
 
 FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "frame")

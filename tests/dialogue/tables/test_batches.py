@@ -6,9 +6,9 @@ import json
 import pandas as pd
 import pytest
 
-from dialogue.errors import InputError
-from dialogue.tables import batches
-from dialogue.tables.reading import read_table
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tables import batches
+from seedvote.dialogue.tables.reading import read_table
 
 ROWS = [
     {"model": f"m{n % 3}", "item": f"d{n}:1", "text": 'schön, "ja"\nnein', "score": f"{n / 7:.3f}"} for n in range(23)

@@ -1,7 +1,7 @@
 """Questions and a corpus that tests share."""
 
-from dialogue.corpora.examples import Example
-from dialogue.records import Dialogue, Option, Question, Turn, Utterance
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.records import Dialogue, Option, Question, Turn, Utterance
 
 WORDS = ("red", "green", "blue", "small", "large", "old", "new", "fast")
 

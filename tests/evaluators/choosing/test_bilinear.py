@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from dialogue.errors import InputError
-from dialogue.files import write_json
-from evaluators.choosing.answer import choosing
-from evaluators.choosing.bilinear import fit_head, head_scores, softmax_loss
-from evaluators.choosing.learnt import encoder_choosers
-from evaluators.choosing.states import EncoderStates, PairStates, read_question_states
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_json
+from seedvote.evaluators.choosing.answer import choosing
+from seedvote.evaluators.choosing.bilinear import fit_head, head_scores, softmax_loss
+from seedvote.evaluators.choosing.learnt import encoder_choosers
+from seedvote.evaluators.choosing.states import EncoderStates, PairStates, read_question_states
 from tests.evaluators.choosing.made import asked
 
 

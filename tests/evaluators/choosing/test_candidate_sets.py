@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from dialogue.errors import InputError
-from dialogue.questions import answering_speaker
-from evaluators.choosing.candidate_sets import read_candidate_sets
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.questions import answering_speaker
+from seedvote.evaluators.choosing.candidate_sets import read_candidate_sets
 
 SET = {"id": "s1", "article": "m : hi . f : hello , you", "options": ["m : bye", "m : what ?"], "answers": "B"}
 

@@ -5,12 +5,12 @@ from collections import Counter
 import pytest
 from scipy.stats import chisquare
 
-from dialogue.corpora.examples import Example
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
-from dialogue.seeds import child_random
-from dialogue.tokens import normalize
-from evaluators.choosing.drawing import DrawingRules, draw_questions, pool_of, shuffled
+from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.dialogue.seeds import child_random
+from seedvote.dialogue.tokens import normalize
+from seedvote.evaluators.choosing.drawing import DrawingRules, draw_questions, pool_of, shuffled
 from tests.evaluators.choosing.made import corpus_examples
 
 

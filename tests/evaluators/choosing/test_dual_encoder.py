@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
-from evaluators.choosing.dual_encoder import SMALL, DualSettings, dual_material, train_and_score
-from evaluators.choosing.recall import recall_table
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.evaluators.choosing.dual_encoder import SMALL, DualSettings, dual_material, train_and_score
+from seedvote.evaluators.choosing.recall import recall_table
 from tests.evaluators.choosing.made import WORDS, asked
 
 

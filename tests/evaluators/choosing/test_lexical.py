@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from evaluators.choosing.candidate_sets import candidate_sets
-from evaluators.choosing.lexical import lexical_scores, tfidf_rows
-from evaluators.choosing.recall import recall_table
+from seedvote.evaluators.choosing.candidate_sets import candidate_sets
+from seedvote.evaluators.choosing.lexical import lexical_scores, tfidf_rows
+from seedvote.evaluators.choosing.recall import recall_table
 from tests.evaluators.choosing.made import asked
 
 TEXTS = ["a red room , please", "the red one", "", "no room at all", "a a a b"]

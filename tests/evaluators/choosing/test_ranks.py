@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dialogue.errors import InputError
-from evaluators.choosing.answer import choosing
-from evaluators.choosing.ranks import Chooser, read_ranks
+from seedvote.dialogue.errors import InputError
+from seedvote.evaluators.choosing.answer import choosing
+from seedvote.evaluators.choosing.ranks import Chooser, read_ranks
 from tests.evaluators.choosing.made import asked
 
 QUESTIONS = [asked("q1", ["a", "b b"], 0), asked("q2", ["c", "d", "e"], 2)]

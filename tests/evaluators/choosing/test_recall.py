@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from evaluators.choosing.recall import by_chance, recall_table, recalled
+from seedvote.evaluators.choosing.recall import by_chance, recall_table, recalled
 
 
 def slow_recall(scores, answer):

@@ -9,16 +9,16 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from dialogue.cards import cards_from
-from dialogue.command_line import parser_of
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
-from dialogue.files import write_json, write_records
-from dialogue.records import Response
-from dialogue.tokens import tokenize
-from evaluators.commands import discriminate
-from evaluators.detection import figures
+from seedvote.dialogue.cards import cards_from
+from seedvote.dialogue.command_line import parser_of
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_json, write_records
+from seedvote.dialogue.records import Response
+from seedvote.dialogue.tokens import tokenize
+from seedvote.evaluators.commands import discriminate
+from seedvote.evaluators.detection import figures
 from tests.evaluators.toys import held_out_toy
 
 TURNS = 3  # of each dialogue that the models answer

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dialogue.command_line import parser_of
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.judges import read_verdicts
-from dialogue.records import Candidate, Pair, Utterance
-from evaluators.commands import judge
+from seedvote.dialogue.command_line import parser_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.judges import read_verdicts
+from seedvote.dialogue.records import Candidate, Pair, Utterance
+from seedvote.evaluators.commands import judge
 from tests.dialogue.engines.chat_server import ChatServer
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from dialogue.command_line import parser_of
-from dialogue.conditions import condition_folder, condition_folders, condition_of
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from dialogue.errors import InputError
-from evaluators.commands import perturb
-from evaluators.perturbing.condition import ChangedTurn, Condition
-from evaluators.perturbing.page import differences, differences_page
+from seedvote.dialogue.command_line import parser_of
+from seedvote.dialogue.conditions import condition_folder, condition_folders, condition_of
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.errors import InputError
+from seedvote.evaluators.commands import perturb
+from seedvote.evaluators.perturbing.condition import ChangedTurn, Condition
+from seedvote.evaluators.perturbing.page import differences, differences_page
 from tests.dialogue.engines.chat_server import ChatServer
 
 

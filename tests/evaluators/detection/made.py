@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from evaluators.detection.answer import detection
-from evaluators.detection.material import MARKS, DetectionMaterial, Generator, Occasion, Said
-from evaluators.detection.trials import trials
-from evaluators.detection.work import DetectionSettings, discriminate, read_result, trial_jobs
+from seedvote.evaluators.detection.answer import detection
+from seedvote.evaluators.detection.material import MARKS, DetectionMaterial, Generator, Occasion, Said
+from seedvote.evaluators.detection.trials import trials
+from seedvote.evaluators.detection.work import DetectionSettings, discriminate, read_result, trial_jobs
 
 WORDS = ("<pad>", "<unk>", "<other>", "<self>", "<eou>", *(f"w{n}" for n in range(40)), "marker")
 WHO = Generator("made", 0, "last", "temperature:1")

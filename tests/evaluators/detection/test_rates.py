@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluators.detection.rates import (
+from seedvote.evaluators.detection.rates import (
     curve_with_band,
     mean_over_both,
     precision_recall,

@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from dialogue.engines.chat import Endpoint, Reply
-from dialogue.errors import InputError
-from dialogue.records import Candidate, Pair, Utterance
-from evaluators.judging.asking import JudgeCall, Manner, probabilities, questions_on, ruling_on, verdict_of, verdicts_of
-from evaluators.judging.elsewhere import verdicts_from
-from evaluators.judging.prompting import delimiter, prompt_of, tells_the_judge
-from evaluators.judging.replies import said_by, shares_of_tokens
+from seedvote.dialogue.engines.chat import Endpoint, Reply
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Pair, Utterance
+from seedvote.evaluators.judging.asking import (
+    JudgeCall,
+    Manner,
+    probabilities,
+    questions_on,
+    ruling_on,
+    verdict_of,
+    verdicts_of,
+)
+from seedvote.evaluators.judging.elsewhere import verdicts_from
+from seedvote.evaluators.judging.prompting import delimiter, prompt_of, tells_the_judge
+from seedvote.evaluators.judging.replies import said_by, shares_of_tokens
 from tests.dialogue.engines.chat_server import ChatServer
 
 LLMBAR = Path(__file__).resolve().parents[4] / "shared" / "data" / "judge_llmbar"

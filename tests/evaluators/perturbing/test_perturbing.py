@@ -6,29 +6,29 @@ from itertools import pairwise
 
 import pytest
 
-from dialogue.conditions import condition_parts, folder_name
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from dialogue.corpora.writing import write_multiwoz
-from dialogue.domains.database import DomainTable
-from dialogue.domains.delexicalizing import delexicalized
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
-from evaluators.perturbing.condition import KINDS
-from evaluators.perturbing.entities import extended, invented_names, with_unseen
-from evaluators.perturbing.kinds import Means, conditions_of
-from evaluators.perturbing.material import UserTurns
-from evaluators.perturbing.outside import OUTSIDE
-from evaluators.perturbing.protecting import COMMON, Protector, Span, intact
-from evaluators.perturbing.simplifying import simple
-from evaluators.perturbing.typos import mistyped, typos
-from evaluators.perturbing.verbosity import verbose
-from evaluators.perturbing.wording import Paraphraser
-from evaluators.task.active import active_domains
-from evaluators.task.goals import goals
-from evaluators.task.outcomes import World, dialogue_outcomes
-from evaluators.task.predictions import Predictions, SystemKey, answer
-from evaluators.task.states import gold_states
+from seedvote.dialogue.conditions import condition_parts, folder_name
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.corpora.writing import write_multiwoz
+from seedvote.dialogue.domains.database import DomainTable
+from seedvote.dialogue.domains.delexicalizing import delexicalized
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.evaluators.perturbing.condition import KINDS
+from seedvote.evaluators.perturbing.entities import extended, invented_names, with_unseen
+from seedvote.evaluators.perturbing.kinds import Means, conditions_of
+from seedvote.evaluators.perturbing.material import UserTurns
+from seedvote.evaluators.perturbing.outside import OUTSIDE
+from seedvote.evaluators.perturbing.protecting import COMMON, Protector, Span, intact
+from seedvote.evaluators.perturbing.simplifying import simple
+from seedvote.evaluators.perturbing.typos import mistyped, typos
+from seedvote.evaluators.perturbing.verbosity import verbose
+from seedvote.evaluators.perturbing.wording import Paraphraser
+from seedvote.evaluators.task.active import active_domains
+from seedvote.evaluators.task.goals import goals
+from seedvote.evaluators.task.outcomes import World, dialogue_outcomes
+from seedvote.evaluators.task.predictions import Predictions, SystemKey, answer
+from seedvote.evaluators.task.states import gold_states
 
 DOSES, RATES = [0.0, 0.1, 0.5, 0.8, 1.0], [0.0, 0.1, 0.2, 0.3]
 BY_TURN = [kind for kind in KINDS if kind not in ("speech", "entities")]

@@ -5,15 +5,15 @@ from collections import Counter
 
 import pytest
 
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from evaluators.perturbing.condition import told_otherwise
-from evaluators.perturbing.distance import edit_distance, word_errors
-from evaluators.perturbing.kinds import Means, conditions_of
-from evaluators.perturbing.material import UserTurns
-from evaluators.perturbing.phonetics import Confusions, sound
-from evaluators.perturbing.protecting import Span
-from evaluators.perturbing.speech import Recogniser, as_heard
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.evaluators.perturbing.condition import told_otherwise
+from seedvote.evaluators.perturbing.distance import edit_distance, word_errors
+from seedvote.evaluators.perturbing.kinds import Means, conditions_of
+from seedvote.evaluators.perturbing.material import UserTurns
+from seedvote.evaluators.perturbing.phonetics import Confusions, sound
+from seedvote.evaluators.perturbing.protecting import Span
+from seedvote.evaluators.perturbing.speech import Recogniser, as_heard
 
 
 def plain_distance(one, other):

@@ -6,12 +6,12 @@ import lzma
 
 import pytest
 
-from evaluators.task.active import active_domains, possible_rules
-from evaluators.task.evaluation import TaskRules, evaluate
-from evaluators.task.predictions import read_predictions
-from evaluators.task.states import tracked
-from evaluators.task.success import goal_reached
-from evaluators.task.world import world_of
+from seedvote.evaluators.task.active import active_domains, possible_rules
+from seedvote.evaluators.task.evaluation import TaskRules, evaluate
+from seedvote.evaluators.task.predictions import read_predictions
+from seedvote.evaluators.task.states import tracked
+from seedvote.evaluators.task.success import goal_reached
+from seedvote.evaluators.task.world import world_of
 
 SETTINGS = TaskRules("test", None, "subset", "skip", "own", 0)
 

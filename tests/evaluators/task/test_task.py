@@ -6,14 +6,14 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from dialogue.command_line import parser_of
-from dialogue.corpora.reading import read_corpus
-from dialogue.domains.delexicalizing import delexicalized
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Response
-from evaluators.commands import task
-from evaluators.task.states import gold_states
+from seedvote.dialogue.command_line import parser_of
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.domains.delexicalizing import delexicalized
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Response
+from seedvote.evaluators.commands import task
+from seedvote.evaluators.task.states import gold_states
 from tests.evaluators.toys import held_out_toy
 
 

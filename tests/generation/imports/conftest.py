@@ -2,9 +2,9 @@
 
 import pytest
 
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from generation.__main__ import COMMANDS
-from generation.imports import layer_files
-from generation.imports.hidden_states import StateReader, _looks_back
-from generation.imports.loading import model_place
-from generation.imports.prompting import Prompter
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.__main__ import COMMANDS
+from seedvote.generation.imports import layer_files
+from seedvote.generation.imports.hidden_states import StateReader, _looks_back
+from seedvote.generation.imports.loading import model_place
+from seedvote.generation.imports.prompting import Prompter
 from tests.generation.imports.toy_models import PLAIN, save, save_sentence_folder, torch
 
 KINDS = {
@@ -119,7 +119,7 @@ def test_a_batch_takes_no_more_memory_than_is_allowed(folders, contexts, monkeyp
     prompts = reader.prompts(contexts)
     whole, seen, real = reader.pooled(prompts, [1], "mean", 7)[0], [], reader._states
     most = 3 * max(len(one.tokens) for one in prompts)
-    monkeypatch.setattr("generation.imports.hidden_states.AT_ONCE", most * reader.numbers)
+    monkeypatch.setattr("seedvote.generation.imports.hidden_states.AT_ONCE", most * reader.numbers)
     monkeypatch.setattr(reader, "_states", lambda rows: seen.append(len(rows) * max(map(len, rows))) or real(rows))
     again = reader.pooled(prompts, [1], "mean", 7)[0]
     assert max(seen) <= most and len(seen) > 1

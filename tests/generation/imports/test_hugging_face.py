@@ -4,16 +4,16 @@ import json
 
 import pytest
 
-from dialogue.command_line import dispatch
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.records import Response
-from generation.__main__ import COMMANDS
-from generation.decoding import parse_decoding
-from generation.imports.sources import answer_prompts
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.records import Response
+from seedvote.generation.__main__ import COMMANDS
+from seedvote.generation.decoding import parse_decoding
+from seedvote.generation.imports.sources import answer_prompts
 from tests.generation.imports.toy_models import PLAIN, save, tokenizer_of
 
 torch = pytest.importorskip("torch")
@@ -45,13 +45,13 @@ def gpt(tmp_path_factory):
 
 
 def loaded(folder, precision="float64"):
-    from generation.imports.hugging_face import HuggingFace
+    from seedvote.generation.imports.hugging_face import HuggingFace
 
     return HuggingFace(str(folder), precision=precision)
 
 
 def writing(how="greedy", seed=0, longest=8):
-    from generation.imports.hugging_face import Writing
+    from seedvote.generation.imports.hugging_face import Writing
 
     return Writing(parse_decoding(how), seed, longest)
 
@@ -97,7 +97,7 @@ def test_what_is_drawn_follows_from_seed_and_item(folder, contexts):
 
 
 def test_a_context_longer_than_the_window_loses_its_oldest_turns_and_that_is_told(tmp_path, contexts):
-    from generation.imports.prompting import CUT, SHORTENED, describe_changes
+    from seedvote.generation.imports.prompting import CUT, SHORTENED, describe_changes
 
     model = loaded(save(tmp_path, "causal", n_positions=40))
     prompts = model.prompts(contexts, 10)
@@ -119,7 +119,7 @@ def test_a_context_longer_than_the_window_loses_its_oldest_turns_and_that_is_tol
     ("ua", []), ("uau", []), ("uua", ["joined"]), ("au", ["empty turn"]), ("aau", ["empty turn", "joined"]),
 ])  # fmt: skip
 def test_a_template_that_wants_two_speakers_in_turn_gets_them(roles, told):
-    from generation.imports.prompting import Prompter
+    from seedvote.generation.imports.prompting import Prompter
 
     prompter = Prompter(tokenizer_of(STRICT), None)
     names = {"u": "user", "a": "assistant"}
@@ -198,7 +198,7 @@ def test_the_command_writes_what_the_model_answers_and_what_it_is(gpt, corpus, t
 def test_replies_that_were_cut_off_are_no_responses_unless_they_are_wanted(gpt, corpus, tmp_path, capsys):
     model = loaded(gpt, "float32")
     contexts = list(examples(read_corpus(corpus).split("test")))
-    from generation.numbering import evenly_spread
+    from seedvote.generation.numbering import evenly_spread
 
     cut = sum(one.finish == "length" for one in answers(model, evenly_spread(contexts, 3), writing(longest=5)))
     assert cut, "nothing was cut off"
@@ -249,7 +249,7 @@ def test_a_split_without_contexts_is_refused(gpt, tmp_path):
 def test_an_imported_model_ranks_options_as_if_each_were_read_alone(folder):
     import torch
 
-    from generation.imports.hugging_face import HuggingFace
+    from seedvote.generation.imports.hugging_face import HuggingFace
 
     model = HuggingFace(str(folder))
     messages = [{"role": "user", "content": "hello you"}, {"role": "assistant", "content": "bye"}]

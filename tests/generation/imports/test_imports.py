@@ -8,16 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dialogue.command_line import dispatch
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
-from dialogue.files import read_records
-from dialogue.importing.answer_rows import read_answer_rows
-from dialogue.records import Response
-from generation.__main__ import COMMANDS
-from generation.imports.sources import make_calls
-from generation.imports.tables import messages_of, parse_columns, read_responses
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records
+from seedvote.dialogue.importing.answer_rows import read_answer_rows
+from seedvote.dialogue.records import Response
+from seedvote.generation.__main__ import COMMANDS
+from seedvote.generation.imports.sources import make_calls
+from seedvote.generation.imports.tables import messages_of, parse_columns, read_responses
 from tests.dialogue.engines.chat_server import ChatServer
 
 ROWS = [{"id": "TOY00009:1", "answer": "hello, you", "run": 3}, {"id": "TOY00009:3", "answer": "bye", "run": 4}]

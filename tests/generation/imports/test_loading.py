@@ -6,10 +6,10 @@ import pickle
 
 import pytest
 
-from dialogue.command_line import dispatch
-from dialogue.corpora.toy.write import write_toy
-from dialogue.errors import InputError
-from generation.__main__ import COMMANDS
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.__main__ import COMMANDS
 from tests.generation.imports.toy_models import save, tokenizer_of, torch
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from dialogue.errors import InputError
-from generation.metrics.embedding import cosines, learned_words, local_encoder
-from generation.models.architectures import build
-from generation.vocabulary import SPECIAL, Vocabulary
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.metrics.embedding import cosines, learned_words, local_encoder
+from seedvote.generation.models.architectures import build
+from seedvote.generation.vocabulary import SPECIAL, Vocabulary
 
 WORDS = Vocabulary((*SPECIAL, "hotel", "train", "yes"))
 

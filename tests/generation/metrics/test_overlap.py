@@ -11,10 +11,10 @@ from nltk.stem.porter import PorterStemmer
 from nltk.translate.bleu_score import sentence_bleu
 from nltk.translate.meteor_score import single_meteor_score
 
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from dialogue.tokens import tokenize
-from generation.metrics.overlap import (
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.tokens import tokenize
+from seedvote.generation.metrics.overlap import (
     add_counts,
     bleu2,
     bleu_counts,
@@ -26,7 +26,7 @@ from generation.metrics.overlap import (
     rouge1_counts,
     rouge_l_counts,
 )
-from generation.metrics.stemmer import stem
+from seedvote.generation.metrics.stemmer import stem
 
 INVENTED = [
     ("there are 3 hotels in the centre .", "i have 3 cheap hotels in the centre of town ."),

@@ -7,16 +7,16 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from dialogue.corpora.examples import examples
-from dialogue.records import Dialogue, Response, Turn
-from dialogue.tokens import tokenize
-from generation.batches import stack
-from generation.metrics import scoring
-from generation.metrics.overlap import overlap_scores
-from generation.metrics.scoring import forced_rows, overlap_rows, write_scores
-from generation.models.architectures import ARCHITECTURES, build, sizes_of
-from generation.numbering import Numbered
-from generation.vocabulary import EOS, EOU, OTHER, PAD, SPECIAL, Vocabulary
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.records import Dialogue, Response, Turn
+from seedvote.dialogue.tokens import tokenize
+from seedvote.generation.batches import stack
+from seedvote.generation.metrics import scoring
+from seedvote.generation.metrics.overlap import overlap_scores
+from seedvote.generation.metrics.scoring import forced_rows, overlap_rows, write_scores
+from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes_of
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.vocabulary import EOS, EOU, OTHER, PAD, SPECIAL, Vocabulary
 
 WORDS = Vocabulary((*SPECIAL, *(f"w{i}" for i in range(20))))
 TEXTS = ["w1 w2 w3 .", "w3 w3", "w4 w1 w2", "w5"]

@@ -8,9 +8,9 @@ import pytest
 from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.translate.meteor_score import single_meteor_score
 
-from dialogue.errors import InputError
-from generation.metrics.overlap import meteor
-from generation.metrics.wordnet import WordNet, find_wordnet
+from seedvote.dialogue.errors import InputError
+from seedvote.generation.metrics.overlap import meteor
+from seedvote.generation.metrics.wordnet import WordNet, find_wordnet
 
 WORDS = (
     "hotel inexpensive cheap booked booking books leaves leaving left cheaper nicest women taxis taxi centre center "

@@ -8,15 +8,15 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from generation.batches import Contexts, stack, stack_contexts
-from generation.commands.train import PRESETS
-from generation.loss import summed_cross_entropy
-from generation.models.architectures import ARCHITECTURES, build, sizes_of
-from generation.models.hred import split_utterances
-from generation.models.recurrent import run_masked
-from generation.numbering import Numbered
-from generation.training import batch_loss
-from generation.vocabulary import BOS, EOS, EOU, OTHER, PAD, SELF
+from seedvote.generation.batches import Contexts, stack, stack_contexts
+from seedvote.generation.commands.train import PRESETS
+from seedvote.generation.loss import summed_cross_entropy
+from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes_of
+from seedvote.generation.models.hred import split_utterances
+from seedvote.generation.models.recurrent import run_masked
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.training import batch_loss
+from seedvote.generation.vocabulary import BOS, EOS, EOU, OTHER, PAD, SELF
 from tests.generation.small_sizes import small_sizes
 
 CPU = torch.device("cpu")

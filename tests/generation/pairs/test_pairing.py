@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from dialogue.corpora.examples import Example, examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from dialogue.errors import InputError
-from dialogue.records import Candidate, Dialogue, Pair, Response, Turn, Utterance
-from dialogue.tokens import normalize, tokenize
-from generation.pairs.checks import sanity_checks, telling_words
-from generation.pairs.pairing import (
+from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Dialogue, Pair, Response, Turn, Utterance
+from seedvote.dialogue.tokens import normalize, tokenize
+from seedvote.generation.pairs.checks import sanity_checks, telling_words
+from seedvote.generation.pairs.pairing import (
     against_reference,
     answers_of,
     choose_contexts,
@@ -20,7 +20,7 @@ from generation.pairs.pairing import (
     system_pairs,
     within_seed,
 )
-from generation.pairs.preview import preview_page, write_page
+from seedvote.generation.pairs.preview import preview_page, write_page
 
 
 def dialogue(n):

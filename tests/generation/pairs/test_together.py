@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from dialogue.corpora.examples import examples
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Response, Turn
-from dialogue.validity import complaint
-from generation.pairs.checks import sanity_checks
-from generation.pairs.together import response_sets, sets_of_checks, systems_of
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Response, Turn
+from seedvote.dialogue.validity import complaint
+from seedvote.generation.pairs.checks import sanity_checks
+from seedvote.generation.pairs.together import response_sets, sets_of_checks, systems_of
 
 WORDS = ["museum", "restaurant", "hospital", "airport", "library", "theatre", "station", "harbour", "castle", "market"]
 

@@ -7,27 +7,27 @@ import random
 import pytest
 import torch
 
-from analysis.notebook import robustness
-from dialogue.command_line import dispatch
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy import world
-from dialogue.corpora.toy.write import write_toy
-from dialogue.errors import InputError
-from dialogue.files import digest, read_header, read_json, read_records
-from dialogue.records import Response
-from evaluators.__main__ import COMMANDS as EVALUATORS
-from generation import training
-from generation.__main__ import COMMANDS
-from generation.checkpoints import read_weights
-from generation.decoding import parse_decoding
-from generation.models.architectures import ARCHITECTURES, build
-from generation.numbering import study_vocabulary, training_data
-from generation.speaking.agent import Speaker
-from generation.speaking.belief import belief_words, believed, changed, changes
-from generation.speaking.speech import BELIEF, END, annotated_state, speech_of
-from generation.training import Settings, train
-from generation.vocabulary import EOS, PAD
+from seedvote.analysis.notebook import robustness
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy import world
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import digest, read_header, read_json, read_records
+from seedvote.dialogue.records import Response
+from seedvote.evaluators.__main__ import COMMANDS as EVALUATORS
+from seedvote.generation import training
+from seedvote.generation.__main__ import COMMANDS
+from seedvote.generation.checkpoints import read_weights
+from seedvote.generation.decoding import parse_decoding
+from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.numbering import study_vocabulary, training_data
+from seedvote.generation.speaking.agent import Speaker
+from seedvote.generation.speaking.belief import belief_words, believed, changed, changes
+from seedvote.generation.speaking.speech import BELIEF, END, annotated_state, speech_of
+from seedvote.generation.training import Settings, train
+from seedvote.generation.vocabulary import EOS, PAD
 from tests.generation.small_sizes import small_sizes
 
 CPU = torch.device("cpu")
@@ -97,7 +97,7 @@ def test_what_is_believed_no_more_and_what_is_no_belief_are_left_out():
 
 
 def test_what_is_told_is_no_part_of_the_loss(data):
-    from generation.batches import stack
+    from seedvote.generation.batches import stack
 
     task, policy = data["task"].train[2], data["policy"].train[2]
     assert (policy.target, policy.context) == (task.target, task.context)
@@ -154,7 +154,7 @@ def test_an_agent_answers_the_same_whatever_stands_beside_it(data, name, corpus)
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_a_told_beginning_is_as_if_the_model_had_written_it(data, name):
     """Greedy: what is written behind its own first tokens is what it would have written anyway."""
-    from generation.decoding import RESPONSE, respond
+    from seedvote.generation.decoding import RESPONSE, respond
 
     rows = data["task"].valid[:4]
     model = lively(name, len(data["task"].vocabulary))

@@ -6,10 +6,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.classifiers import likelihood, logistic, reference
-from probes.classifiers.features import fit_features
-from probes.scoring import count_hits
-from probes.tasks.labels import Labels
+from seedvote.probes.classifiers import likelihood, logistic, reference
+from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.scoring import count_hits
+from seedvote.probes.tasks.labels import Labels
 
 
 @pytest.fixture(autouse=True)

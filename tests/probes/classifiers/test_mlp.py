@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
-from probes.classifiers import logistic, mlp
-from probes.classifiers.features import fit_features
-from probes.scoring import count_hits
-from probes.tasks.labels import Labels
+from seedvote.probes.classifiers import logistic, mlp
+from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.scoring import count_hits
+from seedvote.probes.tasks.labels import Labels
 
 
 def one_of(target):

@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from dialogue.command_line import parser_of
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.corpora.toy.write import write_toy
-from dialogue.errors import InputError
-from evaluators.commands import perturb
-from probes.commands import outside
-from probes.detecting import foreign_turns
+from seedvote.dialogue.command_line import parser_of
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.errors import InputError
+from seedvote.evaluators.commands import perturb
+from seedvote.probes.commands import outside
+from seedvote.probes.detecting import foreign_turns
 
 
 def run(module, *words):

@@ -8,15 +8,15 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from dialogue.command_line import dispatch
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
-from probes import plots
-from probes.__main__ import COMMANDS
-from probes.comparisons import means_by_difficulty
-from probes.layers import layer_curves
-from probes.summary import read_task_scores
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.probes import plots
+from seedvote.probes.__main__ import COMMANDS
+from seedvote.probes.comparisons import means_by_difficulty
+from seedvote.probes.layers import layer_curves
+from seedvote.probes.summary import read_task_scores
 
 EVERY = ("untrained", "epoch-1", "epoch-2", "last", "best_bleu", "best_rouge")
 

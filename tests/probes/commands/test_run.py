@@ -13,19 +13,19 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from dialogue.cards import PROBE
-from dialogue.command_line import dispatch
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
-from dialogue.records import Score
-from probes import codelength, suite
-from probes.__main__ import COMMANDS
-from probes.convergence import warnings
-from probes.plan import Options
-from probes.scoring import micro_f1
-from probes.states import check_covers, read_states
-from probes.summary import cells, read_task_scores
+from seedvote.dialogue.cards import PROBE
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Score
+from seedvote.probes import codelength, suite
+from seedvote.probes.__main__ import COMMANDS
+from seedvote.probes.convergence import warnings
+from seedvote.probes.plan import Options
+from seedvote.probes.scoring import micro_f1
+from seedvote.probes.states import check_covers, read_states
+from seedvote.probes.summary import cells, read_task_scores
 
 TASKS = "IsMultiTopic,AllTopics"
 

@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dialogue.command_line import dispatch
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import read_corpus
-from dialogue.errors import InputError
-from probes.__main__ import COMMANDS
-from probes.summary import cells, read_task_scores
-from probes.tasks.own import read_own_labels
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.errors import InputError
+from seedvote.probes.__main__ import COMMANDS
+from seedvote.probes.summary import cells, read_task_scores
+from seedvote.probes.tasks.own import read_own_labels
 
 
 def probes(*words):

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from dialogue.corpora.examples import examples
-from dialogue.corpora.reading import Corpus, read_corpus
-from dialogue.corpora.toy import write as toy
-from dialogue.errors import InputError
-from dialogue.records import Dialogue, Turn
-from probes import splits
-from probes.plan import lay_out
-from probes.scoring import count_hits
-from probes.tasks.catalogue import TASKS, tasks_of
-from probes.tasks.labels import label
-from probes.tasks.words import mid_frequency_words, tokens
+from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.reading import Corpus, read_corpus
+from seedvote.dialogue.corpora.toy import write as toy
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.probes import splits
+from seedvote.probes.plan import lay_out
+from seedvote.probes.scoring import count_hits
+from seedvote.probes.tasks.catalogue import TASKS, tasks_of
+from seedvote.probes.tasks.labels import label
+from seedvote.probes.tasks.words import mid_frequency_words, tokens
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
 needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the real data lies beside the checkout, not in it")

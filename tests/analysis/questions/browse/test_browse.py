@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.notebook import preference
-from analysis.questions.browse.answer import answer, slices_of
-from analysis.questions.browse.page import address_of, browse_page
-from analysis.questions.browse.showing import document
-from analysis.votes.votes import read_votes
-from dialogue.files import read_records, write_records
-from dialogue.records import Candidate, Pair, Utterance, Vote
+from seedvote.analysis.notebook import preference
+from seedvote.analysis.questions.browse.answer import answer, slices_of
+from seedvote.analysis.questions.browse.page import address_of, browse_page
+from seedvote.analysis.questions.browse.showing import document
+from seedvote.analysis.votes.votes import read_votes
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
 from tests.analysis.report_study import add_votes
 from tests.house.barriers import LOOKS, barriers
 from tests.house.typed import typed

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from analysis.questions.browse.options import answer_questions
-from analysis.questions.browse.page import questions_page
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.questions import read_questions, texts_hash, write_questions
-from dialogue.records import Comment, Option, OptionChoice, Question, Utterance
-from dialogue.signature import signature
+from seedvote.analysis.questions.browse.options import answer_questions
+from seedvote.analysis.questions.browse.page import questions_page
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.questions import read_questions, texts_hash, write_questions
+from seedvote.dialogue.records import Comment, Option, OptionChoice, Question, Utterance
+from seedvote.dialogue.signature import signature
 
 HOSTILE = '</script><img src=x onerror="document.title=1">'
 

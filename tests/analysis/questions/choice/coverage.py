@@ -6,8 +6,8 @@ python -m tests.analysis.questions.choice.coverage prints the table of docs/choo
 import numpy as np
 from scipy.special import expit
 
-from analysis.questions.choice.answer import ALL, answer
-from analysis.votes.choices import FIRST, SECOND, Choices, ModelChoices
+from seedvote.analysis.questions.choice.answer import ALL, answer
+from seedvote.analysis.votes.choices import FIRST, SECOND, Choices, ModelChoices
 from tests.analysis.questions.choice.made import made_questions
 
 OF_DIALOGUE, OF_QUESTION, OF_RATER, OF_MODEL, OF_SEED = 0.6, 0.8, 0.7, 0.5, 0.25

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.special import expit
 
-from dialogue.cards import Card, TaskCard, metadata
-from dialogue.files import write_records
-from dialogue.questions import write_choices, write_questions
-from dialogue.records import Option, OptionChoice, Question, Rater, Utterance
+from seedvote.dialogue.cards import Card, TaskCard, metadata
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.questions import write_choices, write_questions
+from seedvote.dialogue.records import Option, OptionChoice, Question, Rater, Utterance
 
 
 def made_questions(number=40, corpora=("toy",), options=5):

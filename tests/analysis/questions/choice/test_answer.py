@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from analysis.questions.choice.answer import ALL, answer, people_less_model
-from analysis.votes.choices import FIRST, SECOND, ModelChoices, answers_given
-from dialogue.errors import InputError
-from dialogue.records import OptionChoice
+from seedvote.analysis.questions.choice.answer import ALL, answer, people_less_model
+from seedvote.analysis.votes.choices import FIRST, SECOND, ModelChoices, answers_given
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import OptionChoice
 from tests.analysis.questions.choice.made import made_answers, made_questions
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from analysis.questions.comparison import answer
-from analysis.questions.comparison.answer import between_architectures, between_seeds, orders, seeds_needed
-from analysis.stats.components import components, terms_of
-from analysis.stats.d_study import design, study_sizes
-from analysis.votes.long_tables import NESTED
-from analysis.votes.scores.panel import Panel, System
+from seedvote.analysis.questions.comparison import answer
+from seedvote.analysis.questions.comparison.answer import between_architectures, between_seeds, orders, seeds_needed
+from seedvote.analysis.stats.components import components, terms_of
+from seedvote.analysis.stats.d_study import design, study_sizes
+from seedvote.analysis.votes.long_tables import NESTED
+from seedvote.analysis.votes.scores.panel import Panel, System
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 

@@ -8,16 +8,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.notebook import choice, compare, variance
-from analysis.questions.comparison.answer import find_cost, training_seconds
-from analysis.report.assembly import report
-from analysis.votes.choices import FIRST, SECOND
-from analysis.votes.scores.panel import Method
-from analysis.votes.study import read_study
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.questions import write_questions
-from dialogue.records import Candidate, Pair, Vote
+from seedvote.analysis.notebook import choice, compare, variance
+from seedvote.analysis.questions.comparison.answer import find_cost, training_seconds
+from seedvote.analysis.report.assembly import report
+from seedvote.analysis.votes.choices import FIRST, SECOND
+from seedvote.analysis.votes.scores.panel import Method
+from seedvote.analysis.votes.study import read_study
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.questions import write_questions
+from seedvote.dialogue.records import Candidate, Pair, Vote
 from tests.analysis.questions.choice.made import made_answers, made_questions, write_choice_study
 from tests.house.typed import typed
 

@@ -5,8 +5,8 @@ import doctest
 
 import pytest
 
-from analysis.questions.comparison import published
-from analysis.questions.comparison.published import difficulty_groups
+from seedvote.analysis.questions.comparison import published
+from seedvote.analysis.questions.comparison.published import difficulty_groups
 
 SCORES = published.read_published()
 

@@ -6,8 +6,13 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from analysis.questions.comparison.untrained import above_untrained, baselines_above, sentences_above, table_above
-from analysis.votes.scores.files import scores_of
+from seedvote.analysis.questions.comparison.untrained import (
+    above_untrained,
+    baselines_above,
+    sentences_above,
+    table_above,
+)
+from seedvote.analysis.votes.scores.files import scores_of
 
 DIALOGUES = 30
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from analysis.notebook import compare, variance
-from analysis.questions.comparison.answer import answer
-from analysis.questions.comparison.verdicts import verdicts
-from analysis.votes.scores.study_panels import shortened
-from analysis.votes.study import read_study
-from dialogue.cards import LONGEST, Card, TaskCard
-from dialogue.errors import InputError
+from seedvote.analysis.notebook import compare, variance
+from seedvote.analysis.questions.comparison.answer import answer
+from seedvote.analysis.questions.comparison.verdicts import verdicts
+from seedvote.analysis.votes.scores.study_panels import shortened
+from seedvote.analysis.votes.study import read_study
+from seedvote.dialogue.cards import LONGEST, Card, TaskCard
+from seedvote.dialogue.errors import InputError
 from tests.analysis.evaluators_study import card, rows, write
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from analysis.notebook import plan
-from analysis.questions.planning.answer import Helper, add_judge, answer
-from analysis.stats.power import Assumptions
-from dialogue.errors import InputError
+from seedvote.analysis.notebook import plan
+from seedvote.analysis.questions.planning.answer import Helper, add_judge, answer
+from seedvote.analysis.stats.power import Assumptions
+from seedvote.dialogue.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 

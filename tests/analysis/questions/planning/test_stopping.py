@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.questions.planning.answer import answer
-from analysis.questions.planning.showing import parts
-from analysis.showing.tables import Table
-from analysis.stats.power import Assumptions
-from analysis.votes.systems import Contrast
-from analysis.votes.votes import Votes
-from dialogue.command_line import dispatch
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.questions.planning.answer import answer
+from seedvote.analysis.questions.planning.showing import parts
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.stats.power import Assumptions
+from seedvote.analysis.votes.systems import Contrast
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.command_line import dispatch
 from tests.analysis.growing_study import Crowd, contrast, grown
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.notebook import preference
-from analysis.questions.preference.answer import prefer
-from analysis.questions.preference.models import MOST_CONTRASTS, mixed_answer
-from analysis.votes.systems import Contrast
-from analysis.votes.votes import Votes
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.notebook import preference
+from seedvote.analysis.questions.preference.answer import prefer
+from seedvote.analysis.questions.preference.models import MOST_CONTRASTS, mixed_answer
+from seedvote.analysis.votes.systems import Contrast
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.analysis.worlds import Crowd
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.notebook import preference
-from analysis.questions.preference import models
-from analysis.questions.preference.answer import answer
-from analysis.questions.preference.models import (
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.notebook import preference
+from seedvote.analysis.questions.preference import models
+from seedvote.analysis.questions.preference.answer import answer
+from seedvote.analysis.questions.preference.models import (
     FEW_RATERS,
     MOST_VOTES,
     Credible,
@@ -21,15 +21,15 @@ from analysis.questions.preference.models import (
     careful_sentences,
     disagreeing,
 )
-from analysis.questions.preference.showing import document
-from analysis.showing.words import signed
-from analysis.stats.paired import bayes_davidson
-from analysis.votes.systems import fixed_sides
-from analysis.votes.votes import votes_from_columns
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import read_records, write_records
-from dialogue.records import Vote
+from seedvote.analysis.questions.preference.showing import document
+from seedvote.analysis.showing.words import signed
+from seedvote.analysis.stats.paired import bayes_davidson
+from seedvote.analysis.votes.systems import fixed_sides
+from seedvote.analysis.votes.votes import votes_from_columns
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Vote
 from tests.analysis.report_study import add_votes
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.questions.preference.answer import answer
-from analysis.questions.preference.showing import best_of, parts, preferred
-from analysis.showing.tables import Table
-from analysis.votes.systems import fixed_sides, named_sides
-from analysis.votes.votes import votes_from_columns
-from dialogue.command_line import dispatch
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.questions.preference.answer import answer
+from seedvote.analysis.questions.preference.showing import best_of, parts, preferred
+from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.votes.systems import fixed_sides, named_sides
+from seedvote.analysis.votes.votes import votes_from_columns
+from seedvote.dialogue.command_line import dispatch
 
 
 def pandalm(shared):

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from analysis.__main__ import COMMANDS
-from analysis.questions.preference.answer import answer, led, prefer
-from analysis.questions.preference.showing import equivalence_sentences, parts
-from analysis.stats.equivalence import tost
-from analysis.stats.net_preference import net_estimate, net_interval
-from analysis.stats.sign_tests import holm, position_test, sign_test, tie_index
-from analysis.votes.systems import contrasts, fixed_sides, match
-from analysis.votes.votes import net_scores, read_votes, votes_from_columns
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Utterance, Vote
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.questions.preference.answer import answer, led, prefer
+from seedvote.analysis.questions.preference.showing import equivalence_sentences, parts
+from seedvote.analysis.stats.equivalence import tost
+from seedvote.analysis.stats.net_preference import net_estimate, net_interval
+from seedvote.analysis.stats.sign_tests import holm, position_test, sign_test, tie_index
+from seedvote.analysis.votes.systems import contrasts, fixed_sides, match
+from seedvote.analysis.votes.votes import net_scores, read_votes, votes_from_columns
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
 
 
 def study(folder, *, pairs=240, seed=0, systems=3, gap=0.6):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from analysis.questions.preference.ranking import ranking_of
-from analysis.questions.preference.showing import RANKING_HEAD, explain_ranking, ranking_table
-from analysis.votes.systems import Matches
-from analysis.votes.votes import votes_from_columns
+from seedvote.analysis.questions.preference.ranking import ranking_of
+from seedvote.analysis.questions.preference.showing import RANKING_HEAD, explain_ranking, ranking_table
+from seedvote.analysis.votes.systems import Matches
+from seedvote.analysis.votes.votes import votes_from_columns
 
 
 def matches(rows, **more):

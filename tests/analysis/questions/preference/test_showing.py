@@ -7,16 +7,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.questions.preference.answer import answer
-from analysis.questions.preference.showing import best_of
-from analysis.showing.tables import MOST_ROWS, Table, in_short, latex, markdown
-from analysis.votes.inputs import matches_of
-from analysis.votes.systems import Matches
-from analysis.votes.votes import votes_from_columns
-from dialogue.command_line import dispatch
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Vote
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.questions.preference.answer import answer
+from seedvote.analysis.questions.preference.showing import best_of
+from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short, latex, markdown
+from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.systems import Matches
+from seedvote.analysis.votes.votes import votes_from_columns
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Vote
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dialogue.files import write_records
-from dialogue.records import Candidate, Rater, ResponseRating, ResponseSet, Utterance
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Rater, ResponseRating, ResponseSet, Utterance
 from tests.analysis.questions.ratings.rankings import rankings
 
 SYSTEMS = ("lstm-0", "gru-0", "best-1")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from analysis.__main__ import COMMANDS
-from analysis.notebook import ratings
-from analysis.report.assembly import report
-from analysis.stats.ordinal import proportional_odds
-from analysis.votes.inputs import study_of_table
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError, Unclear
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.notebook import ratings
+from seedvote.analysis.report.assembly import report
+from seedvote.analysis.stats.ordinal import proportional_odds
+from seedvote.analysis.votes.inputs import study_of_table
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError, Unclear
 from tests.analysis import worlds_tables as worlds
 
 

@@ -14,19 +14,19 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.questions.agreement.answer import answer as agreement
-from analysis.questions.preference.answer import answer as preference
-from analysis.questions.ties.answer import answer as ties
-from analysis.report.assembly import page, report
-from analysis.report.paper import heds, public_data
-from analysis.report.paper.kit import MANIFEST, kit_folder, write_kit
-from analysis.showing.page import named_figures, sign_of
-from analysis.showing.words import signed
-from analysis.votes.inputs import matches_of
-from analysis.votes.study import read_study
-from analysis.votes.votes import read_votes
-from dialogue.files import read_records, write_records
-from dialogue.records import Pair, Rater, Vote
+from seedvote.analysis.questions.agreement.answer import answer as agreement
+from seedvote.analysis.questions.preference.answer import answer as preference
+from seedvote.analysis.questions.ties.answer import answer as ties
+from seedvote.analysis.report.assembly import page, report
+from seedvote.analysis.report.paper import heds, public_data
+from seedvote.analysis.report.paper.kit import MANIFEST, kit_folder, write_kit
+from seedvote.analysis.showing.page import named_figures, sign_of
+from seedvote.analysis.showing.words import signed
+from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.study import read_study
+from seedvote.analysis.votes.votes import read_votes
+from seedvote.dialogue.files import read_records, write_records
+from seedvote.dialogue.records import Pair, Rater, Vote
 from tests.analysis.report_study import add_votes
 from tests.house.typed import typed
 

@@ -11,13 +11,13 @@ from scipy.stats import binomtest
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss_kappa
 
-from analysis.stats.between_raters import coincidences
-from analysis.stats.between_raters.agreement import coefficients, label_order, landis_koch
-from analysis.stats.between_raters.cohen import cohen_kappa, two_raters
-from analysis.stats.between_raters.coincidences import count_table
-from analysis.stats.between_raters.jackknife import LeftOut, jackknife
-from analysis.stats.between_raters.raters import left_chance, rater_table, rows, split_half
-from dialogue.errors import InputError
+from seedvote.analysis.stats.between_raters import coincidences
+from seedvote.analysis.stats.between_raters.agreement import coefficients, label_order, landis_koch
+from seedvote.analysis.stats.between_raters.cohen import cohen_kappa, two_raters
+from seedvote.analysis.stats.between_raters.coincidences import count_table
+from seedvote.analysis.stats.between_raters.jackknife import LeftOut, jackknife
+from seedvote.analysis.stats.between_raters.raters import left_chance, rater_table, rows, split_half
+from seedvote.dialogue.errors import InputError
 from tests.analysis.agreeing import VALUES, agreement_truth, coded
 from tests.analysis.worlds import Crowd
 

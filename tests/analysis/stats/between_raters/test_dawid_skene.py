@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from analysis.questions.agreement.answer import SMOOTHING
-from analysis.stats.between_raters.dawid_skene import dawid_skene
-from analysis.stats.between_raters.mace import mace
+from seedvote.analysis.questions.agreement.answer import SMOOTHING
+from seedvote.analysis.stats.between_raters.dawid_skene import dawid_skene
+from seedvote.analysis.stats.between_raters.mace import mace
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden"
 

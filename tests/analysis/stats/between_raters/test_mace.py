@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from analysis.stats.between_raters.mace import mace
+from seedvote.analysis.stats.between_raters.mace import mace
 from tests.analysis.agreeing import coded
 from tests.analysis.worlds import Crowd
 

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from analysis.stats.intervals import mean_interval
-from analysis.stats.paired.bayes_davidson import (
+from seedvote.analysis.stats.intervals import mean_interval
+from seedvote.analysis.stats.paired.bayes_davidson import (
     davidson_effects,
     davidson_likelihood,
     hierarchical_davidson,
     hierarchical_fit,
 )
-from analysis.stats.paired.davidson import fit, games
-from analysis.stats.paired.hamiltonian import Drawn, hamiltonian_draws
-from dialogue.seeds import child_seed
+from seedvote.analysis.stats.paired.davidson import fit, games
+from seedvote.analysis.stats.paired.hamiltonian import Drawn, hamiltonian_draws
+from seedvote.dialogue.seeds import child_seed
 
 SHARES = {"pair": (0.5, 0.5), "rater": (0.4, 0.7)}  # SDs of a system's strength and of log nu on the log scale
 

@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from analysis.stats.paired.davidson import fit, games
-from dialogue.errors import InputError
+from seedvote.analysis.stats.paired.davidson import fit, games
+from seedvote.dialogue.errors import InputError
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden"
 

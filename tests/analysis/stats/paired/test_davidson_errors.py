@@ -8,11 +8,11 @@ import statsmodels.api as sm
 from scipy.special import stdtr
 from scipy.stats import t
 
-from analysis.stats.intervals import kish
-from analysis.stats.net_preference import net_estimate
-from analysis.stats.paired.davidson import design_of, fit, games, outcomes
-from analysis.stats.paired.davidson_errors import clustered
-from analysis.stats.paired.rank_sets import rank_sets
+from seedvote.analysis.stats.intervals import kish
+from seedvote.analysis.stats.net_preference import net_estimate
+from seedvote.analysis.stats.paired.davidson import design_of, fit, games, outcomes
+from seedvote.analysis.stats.paired.davidson_errors import clustered
+from seedvote.analysis.stats.paired.rank_sets import rank_sets
 from tests.analysis.stats.paired.test_davidson import simulated
 
 

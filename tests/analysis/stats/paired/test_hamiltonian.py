@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from analysis.stats.paired.hamiltonian import Factor, Link, NormalEffects, hamiltonian_draws, split_r_hat
+from seedvote.analysis.stats.paired.hamiltonian import Factor, Link, NormalEffects, hamiltonian_draws, split_r_hat
 
 
 def two_levels(rows=24, groups=6, *, known=None):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.stats.paired.order_agreement import order_agreement
+from seedvote.analysis.stats.paired.order_agreement import order_agreement
 
 
 def met(strengths, others, pairs):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 
-from analysis.stats.paired.davidson import fit, games
-from analysis.stats.paired.davidson_errors import clustered
-from analysis.stats.paired.plackett_luce import equal_strength_p, fit_groups, fit_rankings, stages_of
-from dialogue.errors import InputError
+from seedvote.analysis.stats.paired.davidson import fit, games
+from seedvote.analysis.stats.paired.davidson_errors import clustered
+from seedvote.analysis.stats.paired.plackett_luce import equal_strength_p, fit_groups, fit_rankings, stages_of
+from seedvote.dialogue.errors import InputError
 
 NAMES = tuple("abcdef")
 

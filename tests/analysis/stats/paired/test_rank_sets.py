@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import studentized_range
 
-from analysis.stats.paired.rank_sets import _largest, rank_sets
+from seedvote.analysis.stats.paired.rank_sets import _largest, rank_sets
 
 
 def apart_of(covariance):

@@ -6,14 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from analysis.questions.comparison.answer import answer
-from analysis.questions.comparison.showing import parts
-from analysis.questions.comparison.verdicts import verdicts
-from analysis.questions.variance.answer import answer as variance
-from analysis.questions.variance.asking import study_tables
-from analysis.stats.components import components
-from analysis.votes.scores.panel import methods
-from analysis.votes.study import read_study
+from seedvote.analysis.questions.comparison.answer import answer
+from seedvote.analysis.questions.comparison.showing import parts
+from seedvote.analysis.questions.comparison.verdicts import verdicts
+from seedvote.analysis.questions.variance.answer import answer as variance
+from seedvote.analysis.questions.variance.asking import study_tables
+from seedvote.analysis.stats.components import components
+from seedvote.analysis.votes.scores.panel import methods
+from seedvote.analysis.votes.study import read_study
 from tests.analysis.evaluators_study import DIALOGUES, card, rows, write
 
 RATERS = ("lstm seed 0", "lstm seed 1", "lstm seed 2")

@@ -9,17 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.notebook import compare
-from analysis.questions.comparison.answer import answer
-from analysis.questions.comparison.showing import row_figures
-from analysis.votes.scores import files
-from analysis.votes.scores.files import read_scores, read_study_scores
-from analysis.votes.scores.values import bleu, of_counts
-from analysis.votes.study import read_study
-from dialogue.cards import BUILT_IN, Card, TaskCard
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.notebook import compare
+from seedvote.analysis.questions.comparison.answer import answer
+from seedvote.analysis.questions.comparison.showing import row_figures
+from seedvote.analysis.votes.scores import files
+from seedvote.analysis.votes.scores.files import read_scores, read_study_scores
+from seedvote.analysis.votes.scores.values import bleu, of_counts
+from seedvote.analysis.votes.study import read_study
+from seedvote.dialogue.cards import BUILT_IN, Card, TaskCard
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
 from tests.analysis.evaluators_study import MODELS, card, rows, without, write
 
 ROW = {"evaluator": "probe", "task": "AllSlots", "model": "hred", "seed": 0, "checkpoint": "last", "item": "d:1"}

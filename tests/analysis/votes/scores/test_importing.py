@@ -6,15 +6,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.__main__ import COMMANDS
-from analysis.questions.comparison.answer import answer
-from analysis.votes.scores import importing
-from analysis.votes.study import read_study
-from dialogue.command_line import dispatch
-from dialogue.errors import InputError
-from dialogue.files import write_records
-from dialogue.records import Candidate, Pair, Response
-from dialogue.tables import batches
+from seedvote.analysis.__main__ import COMMANDS
+from seedvote.analysis.questions.comparison.answer import answer
+from seedvote.analysis.votes.scores import importing
+from seedvote.analysis.votes.study import read_study
+from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Response
+from seedvote.dialogue.tables import batches
 
 MODELS, SEEDS, ITEMS = ("good", "poor"), (0, 1), [f"d{n // 2}:{n % 2}" for n in range(12)]
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from analysis.questions.variance.answer import answer
-from analysis.questions.variance.asking import not_used, study_tables
-from analysis.stats.components import components, terms_of
-from analysis.votes.long_tables import NESTED, LongTable
-from analysis.votes.scores.study_panels import compared_panels, panels_of
-from analysis.votes.study import read_study
+from seedvote.analysis.questions.variance.answer import answer
+from seedvote.analysis.questions.variance.asking import not_used, study_tables
+from seedvote.analysis.stats.components import components, terms_of
+from seedvote.analysis.votes.long_tables import NESTED, LongTable
+from seedvote.analysis.votes.scores.study_panels import compared_panels, panels_of
+from seedvote.analysis.votes.study import read_study
 from tests.analysis.evaluators_study import DIALOGUES, card, rows, write
 
 TRUTH = {"item": 1.0, "item:draw": 0.6, "model:item": 0.3, "model:item:draw": 0.2, "residual": 0.5}

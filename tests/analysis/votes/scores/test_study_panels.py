@@ -6,15 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analysis.questions.comparison.answer import between_seeds
-from analysis.votes.scores.panel import methods
-from analysis.votes.scores.strengths import people_panels
-from analysis.votes.scores.study_panels import panels_of
-from analysis.votes.scores.values import ratio
-from analysis.votes.study import study_of
-from analysis.votes.votes import votes_from_columns
-from dialogue.errors import InputError
-from dialogue.records import Candidate, Pair
+from seedvote.analysis.questions.comparison.answer import between_seeds
+from seedvote.analysis.votes.scores.panel import methods
+from seedvote.analysis.votes.scores.strengths import people_panels
+from seedvote.analysis.votes.scores.study_panels import panels_of
+from seedvote.analysis.votes.scores.values import ratio
+from seedvote.analysis.votes.study import study_of
+from seedvote.analysis.votes.votes import votes_from_columns
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Pair
 
 ROW = {"evaluator": "probe", "task": "AllSlots", "model": "hred", "checkpoint": "last", "rater": "logistic"}
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import botocore.endpoint
 import pytest
 
-from crowd.store.store import open_store, sqlite_url
-from dialogue.errors import InputError
+from seedvote.crowd.store.store import open_store, sqlite_url
+from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.killing import DONE, KILLED, in_a_process, in_here
 from tests.crowd.marketplaces.mturk_study import mturk_study
 from tests.crowd.marketplaces.study import Person

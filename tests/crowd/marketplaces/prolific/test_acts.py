@@ -5,10 +5,10 @@ from decimal import Decimal
 import pytest
 import sqlalchemy as sa
 
-from crowd.marketplaces.ledger import NotDone, NotReached, Payout, PayoutLedger, Unsure
-from crowd.store import tables
-from crowd.store.store import open_store
-from crowd.study_folder import opened
+from seedvote.crowd.marketplaces.ledger import NotDone, NotReached, Payout, PayoutLedger, Unsure
+from seedvote.crowd.store import tables
+from seedvote.crowd.store.store import open_store
+from seedvote.crowd.study_folder import opened
 from tests.crowd.marketplaces.prolific_study import prolific_study
 
 PEOPLE = 500
@@ -205,7 +205,7 @@ def test_two_commands_at_once_send_no_row_twice(ledger):
 
 
 def test_what_the_cap_does_not_allow_is_refused_and_the_rest_is_sent(ledger):
-    from crowd.marketplaces.caps import set_caps
+    from seedvote.crowd.marketplaces.caps import set_caps
 
     set_caps(ledger.store, Decimal("0.60"))
     rows = ledger.carry_out_all(dues(4), act := Many())
