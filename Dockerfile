@@ -13,6 +13,7 @@ COPY --from=build /opt/venv /opt/venv
 WORKDIR /app
 COPY dialogue dialogue
 COPY crowd crowd
+COPY seedvote seedvote
 COPY templates templates
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 SEEDVOTE_STUDY=/study
 ENV PROMETHEUS_MULTIPROC_DIR=/tmp/metrics

@@ -55,14 +55,14 @@ def extras() -> dict[str, list[str]]:
 
 
 class BuildWithShipped(build_py):
-    """Puts them into the wheel as dialogue/shipped/."""
+    """Puts them into the wheel as seedvote/dialogue/shipped/."""
 
     def run(self) -> None:
         super().run()
         if self.editable_mode:  # the checkout has them
             return
         for name in SHIPPED:
-            target = Path(self.build_lib, "dialogue", "shipped", name)
+            target = Path(self.build_lib, "seedvote", "dialogue", "shipped", name)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, target)
 

@@ -19,10 +19,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import seedvote
 from seedvote.dialogue.errors import InputError, unusable
 from seedvote.dialogue.signature import VERSION
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(seedvote.__file__).resolve().parents[1]  # what a worker must find on its path
 JOB_THREADS = 1
 
 

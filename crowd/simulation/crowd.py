@@ -108,7 +108,7 @@ def server(*arguments: str) -> Iterator[str]:
     """A server in a process of its own, `python -m crowd serve ...`, that ends with this one however this one ends."""
     # --stop-with-stdin: the pipe closes even if this process is killed, so that no server is left behind
     own = ["--port", "0", "--rate", "0", "--quiet", "--simulated", "--stop-with-stdin"]
-    command = [sys.executable, "-m", "crowd", "serve", *arguments, *own]
+    command = [sys.executable, "-m", "seedvote", "crowd", "serve", *arguments, *own]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin and process.stdout
     try:

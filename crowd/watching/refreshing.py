@@ -20,7 +20,7 @@ from seedvote.crowd.store.tables import votes
 
 LOG = logging.getLogger("crowd")
 EVERY = 30.0  # seconds between two looks
-PYTHON = ("nice", sys.executable, "-m")  # nice: raters who wait for a page come before figures
+PYTHON = ("nice", sys.executable, "-m", "seedvote")  # nice: raters who wait for a page come before figures
 
 
 Seen = tuple[int | None, int]

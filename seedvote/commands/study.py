@@ -208,7 +208,7 @@ def carry_out(stage: Stage, study: Path, number: str) -> float | None:
     typed = as_typed(" ".join(["python", *stage.command]))
     print(f"{number} {stage.title}\n        {typed}", flush=True)
     began = time.monotonic()
-    if subprocess.run([sys.executable, *stage.command]).returncode:
+    if subprocess.run([sys.executable, "-m", "seedvote", *stage.command[1:]]).returncode:
         raise InputError(f"The study stopped at: {stage.title}. Run the same command again to go on from there.")
     write_json(record, now | {"writes": fingerprint(study, stage.writes)})
     seconds = time.monotonic() - began

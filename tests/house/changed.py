@@ -63,6 +63,7 @@ def chosen(paths, root=ROOT, say=lambda words: None):
     for path in filter(is_code, paths):
         found |= mirrored(path, tests)
         module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        module = module if module.startswith(("tests.", "seedvote")) else f"seedvote.{module}"
         importing = {name for name, imports in tests.items() if module in imports}
         if len(importing) > MANY:
             say(f"{len(importing)} test files import {path}: make test runs them")

@@ -87,8 +87,10 @@ def parser_for(words):
     package, name = words[2:4]
     if package == "seedvote":
         return parser_of(importlib.import_module(WHERE[name]), f"python -m seedvote {name}"), words[4:]
-    assert package in PACKAGES and name in importlib.import_module(f"{package}.__main__").COMMANDS, " ".join(words)
-    module = importlib.import_module(f"{package}.commands.{name.replace('-', '_')}")
+    assert package in PACKAGES and name in importlib.import_module(f"seedvote.{package}.__main__").COMMANDS, " ".join(
+        words
+    )
+    module = importlib.import_module(f"seedvote.{package}.commands.{name.replace('-', '_')}")
     return parser_of(module, f"python -m {package} {name}"), words[4:]
 
 

@@ -13,7 +13,7 @@ def newcomers_copy(folder):
     """The checkout as a newcomer has it: no environment, nothing made."""
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
     unneeded = shutil.ignore_patterns(*(name.strip("/") for name in ignored), ".git", "shared", "tests")
-    return shutil.copytree(ROOT, folder, ignore=unneeded)
+    return shutil.copytree(ROOT, folder, symlinks=True, ignore=unneeded)
 
 
 def build_wheel(folder, *how):

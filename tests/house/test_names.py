@@ -32,6 +32,6 @@ def test_the_page_of_a_table_names_every_row(document, names):
 
 def test_every_marketplace_and_every_command_stands_in_some_document():
     text = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-    commands = [f"{p} {name}" for p in PACKAGES for name in importlib.import_module(f"{p}.__main__").COMMANDS]
+    commands = [f"{p} {name}" for p in PACKAGES for name in importlib.import_module(f"seedvote.{p}.__main__").COMMANDS]
     assert [row.source for row in MARKETPLACES if f"--{row.source}" not in text] == []
     assert [command for command in commands if command not in text] == []

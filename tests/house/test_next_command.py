@@ -92,13 +92,13 @@ def test_the_command_that_is_named_exists(path):
     for command in named:
         if command not in ELSEWHERE:
             _, _, package, name, *_more = command.split()
-            assert name in importlib.import_module(f"{package}.__main__").COMMANDS, command
+            assert name in importlib.import_module(f"seedvote.{package}.__main__").COMMANDS, command
 
 
 def typed(line):
     """Run a command in this process as if it had been typed."""
     package, *words = line.split()
-    return dispatch(package, "", importlib.import_module(f"{package}.__main__").COMMANDS, words)
+    return dispatch(package, "", importlib.import_module(f"seedvote.{package}.__main__").COMMANDS, words)
 
 
 @pytest.fixture(scope="module")

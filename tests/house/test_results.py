@@ -159,7 +159,7 @@ def test_the_full_script_ends_with_every_table_and_the_page_is_filled_from_its_f
         assert big in text
         text = text.replace(big, small)
     for package, *words in commands_of(text, corpus=tmp_path / "corpus", study=folder):
-        table = importlib.import_module(f"{package}.__main__").COMMANDS
+        table = importlib.import_module(f"seedvote.{package}.__main__").COMMANDS
         assert dispatch(package, "", table, words) == 0, words
     page = (folder / "papers" / "index.md").read_text()
     assert page.count("**not here**") == 2  # the MLP, and the papers' classifier

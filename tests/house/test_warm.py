@@ -35,11 +35,10 @@ def test_it_prints_and_ends_as_a_fresh_one_does(words, text, monkeypatch):
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_package_of_ours_comes_from_the_folder_of_the_command_or_from_nowhere(there, tmp_path):
-    (tmp_path / "analysis").symlink_to(ROOT / "analysis")  # ours
     if there:
-        (tmp_path / "dialogue").mkdir()
-        (tmp_path / "dialogue" / "errors.py").write_text("HERE = True\n", encoding="utf-8")
-    script = "import seedvote.analysis.stats\nfrom dialogue.errors import HERE\nprint(HERE)\n"
+        (tmp_path / "seedvote" / "dialogue").mkdir(parents=True)
+        (tmp_path / "seedvote" / "dialogue" / "errors.py").write_text("HERE = True\n", encoding="utf-8")
+    script = "from seedvote.dialogue.errors import HERE\nprint(HERE)\n"
     one, other = (
         subprocess.run([*python, "-"], input=script, cwd=tmp_path, capture_output=True, text=True)
         for python in ([sys.executable], warm())

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def typed(package, *words):
     """What `python -m package words` prints in the checkout, and the code it ends with."""
-    commands = importlib.import_module(f"{package}.__main__").COMMANDS
+    commands = importlib.import_module(f"seedvote.{package}.__main__").COMMANDS
     python = warm_python(SERVING) if words[:1] == ("simulate",) else sys.executable  # of the server that it starts
     with unittest.mock.patch("sys.executable", python):
         return _done(lambda: dispatch(package, "", commands, [*map(str, words)]))

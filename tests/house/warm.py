@@ -29,9 +29,17 @@ import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("dialogue", "crowd", "analysis", "evaluators", "generation", "probes")
+OURS = "seedvote"
 # A star: every module of a package of ours. Of other packages only what nearly every command takes.
-SERVING = ("sqlalchemy", "flask", "waitress", "httpx", "tqdm", "dialogue.*", "crowd.*")  # where raters are served
+SERVING = (
+    "sqlalchemy",
+    "flask",
+    "waitress",
+    "httpx",
+    "tqdm",
+    "seedvote.dialogue.*",
+    "seedvote.crowd.*",
+)  # where raters are served
 MEPHISTO = (
     *SERVING,
     "boto3",
@@ -44,7 +52,7 @@ MEPHISTO = (
 )
 HEAVY = (
     "scipy.stats", "scipy.optimize", "matplotlib.figure", "matplotlib.backends.backend_agg", "pyarrow.parquet",
-    "pandas", "sqlalchemy", "flask", "waitress", "httpx", "tqdm", "torch", *(f"{name}.*" for name in OURS),
+    "pandas", "sqlalchemy", "flask", "waitress", "httpx", "tqdm", "torch", f"{OURS}.*",
 )  # fmt: skip
 ASIDE = ("__main__", "marketplaces", "postgresql", "adam")  # modules and rooms that need what few commands take
 
@@ -205,10 +213,9 @@ def run(words):
 def begin_in(folder):
     """Import from this folder, and not what is loaded where another package of that name, or none, would be found."""
     sys.path[0] = folder
-    for name in OURS:
-        if Path(folder, name).resolve() != ROOT / name:
-            for module in [one for one in sys.modules if one.partition(".")[0] == name]:
-                del sys.modules[module]
+    if Path(folder, OURS).resolve() != ROOT / OURS:
+        for module in [name for name in sys.modules if name.partition(".")[0] == OURS]:
+            del sys.modules[module]
 
 
 if __name__ == "__main__":
