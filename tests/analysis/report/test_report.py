@@ -58,7 +58,7 @@ def test_the_page_holds_every_part_and_shows_model_text_literally(folder):
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &lt;unk&gt;" in written and written.count("<script") == 1
     for heading in (
         "What was found", "Which is preferred", "How many ties", "People and probe tasks on the same axes",
-        "Probes beside their baselines", "Where the variance comes from", "Agreement and raters",
+        "Probes and their baselines", "Where the variance comes from", "Agreement and raters",
         "What would make the results more certain", "What this study cannot tell", "What was done", "What reviewers "
         "ask",
         "What the models answer", "Everything else, by question",

@@ -63,8 +63,8 @@ DRAWN = ("votes.jsonl", "raters.jsonl", "ties.json", "ties.png", "ties.pdf", "so
 @pytest.fixture(autouse=True)
 def steps_are_forked(monkeypatch):
     """The commands behind buttons, which the product starts by its own Python."""
-    assert ("nice", sys.executable, "-m") == refreshing.PYTHON
-    monkeypatch.setattr(refreshing, "PYTHON", ("nice", warm_python(SERVING), "-m"))
+    assert ("nice", sys.executable, "-m", "seedvote") == refreshing.PYTHON
+    monkeypatch.setattr(refreshing, "PYTHON", ("nice", warm_python(SERVING), "-m", "seedvote"))
 
 
 class Clock:
@@ -475,7 +475,7 @@ def test_serve_with_dashboard_draws_the_figures(study, tmp_path):
 WITH_FIGURES = """
 import sys
 from seedvote.crowd.watching import refreshing
-refreshing.PYTHON = ("nice", sys.argv.pop(1), "-m")
+refreshing.PYTHON = ("nice", sys.argv.pop(1), "-m", "seedvote")
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.dialogue.command_line import dispatch
 dispatch("crowd", "", COMMANDS, sys.argv[1:])

@@ -274,7 +274,7 @@ def test_the_marks_of_the_figures_follow_direction_chance_and_order_of_the_card(
 
 
 def test_two_units_of_one_evaluator_are_two_files(tmp_path):
-    tasks = {"quality": TaskCard("quality", "share", 100.0), "words": TaskCard("words", "words")}
+    tasks = {"quality": TaskCard("quality", "share", 100.0), "words": TaskCard("words", "nats")}
     write(tmp_path / "x.parquet", rows("x") + rows("x", "words", base=7.0), {"x": Card("judge", 5, tasks)})
     assert list(compare(tmp_path).plot().figures) == [
         "",
