@@ -29,6 +29,8 @@ class KeptVote:
     kind: str
     answers: dict[str, dict[str, Any]] | None = None
     """Those to several questions, without what the rater wrote; None where one was asked."""
+    vote: int = 0
+    """Its number in our store, which orders two votes of one millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,9 @@ def finished_sitting(connection: sa.Connection, rater: str, number: int) -> Kept
     status = connection.execute(sa.select(raters.c.status).where(raters.c.rater == rater)).scalar_one()
     checks = [row.failed for row in rows if row.failed is not None]
     kept_votes = [
-        KeptVote(row.pair, row.choice, row.left, row.seconds, iso(row.submitted), row.kind, _sheet(row.answers))
+        KeptVote(
+            row.pair, row.choice, row.left, row.seconds, iso(row.submitted), row.kind, _sheet(row.answers), row.vote
+        )
         for row in rows
         if row.failed is None
     ]
@@ -87,14 +91,17 @@ def restored(
     for unit in sittings:
         statuses[unit["rater"]].add(unit["rater_status"])
     status = {rater: _final(reported, first_checks) for rater, reported in statuses.items()}
-    rows = [(vote["submitted"], unit["rater"], vote) for unit in sittings for vote in unit["votes"]]
+    rows = [
+        (vote["submitted"], vote.get("vote", 0), unit["rater"], vote) for unit in sittings for vote in unit["votes"]
+    ]
     number: dict[str, int] = defaultdict(int)
     records: list[Any] = []
-    for _, rater, vote in sorted(rows, key=lambda row: row[:2]):
+    for *_, rater, vote in sorted(rows, key=lambda row: row[:3]):
         counted = status[rater] == "passed" and number[vote["pair"]] < votes_per_pair
         number[vote["pair"]] += counted
         known = {**vote, "rater": rater, "rater_status": status[rater], "counted": counted, "source": "mephisto"}
         known["round"] = number[vote["pair"]] if counted else 0
+        known.pop("vote", None)
         answers = known.pop("answers", {}) or {"": {}}
         answered = ({**known, "question": name, **answer} for name, answer in answers.items())
         rows_of_vote = [_as_option(known)] if form == "choice" else answered
