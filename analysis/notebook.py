@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from seedvote.analysis.questions.worth import worth as worth
 
 HOMES = {
-    "choice": "seedvote.analysis.questions.choice.asking",
     "agreement": "seedvote.analysis.questions.agreement.showing",
+    "choice": "seedvote.analysis.questions.choice.asking",
     "compare": "seedvote.analysis.questions.comparison.asking",
     "compare_runs": "seedvote.analysis.questions.compare_runs",
     "erasure": "seedvote.analysis.questions.erasure",
@@ -39,9 +39,9 @@ HOMES = {
     "ranks": "seedvote.analysis.questions.ratings.asking",
     "ratings": "seedvote.analysis.questions.ratings.asking",
     "robustness": "seedvote.analysis.questions.robustness",
-    "worth": "seedvote.analysis.questions.worth",
-    "variance": "seedvote.analysis.questions.variance.asking",
     "ties": "seedvote.analysis.questions.ties.showing",
+    "variance": "seedvote.analysis.questions.variance.asking",
+    "worth": "seedvote.analysis.questions.worth",
 }
 
 

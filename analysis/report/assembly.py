@@ -114,8 +114,8 @@ class Report:
     def figures(self) -> tuple[RowFigure, ...]:
         """Every figure of the page, in its order."""
         first = (self.picture,) if self.picture else ()
-        drawn = (figure for section in self.sections for figure in section.figures)
-        return (*first, *(figure for figure in drawn if figure is not self.picture))
+        of_sections = (figure for section in self.sections for figure in section.figures)
+        return (*first, *(figure for figure in of_sections if figure is not self.picture))
 
     @property
     def material(self) -> KitSource:
@@ -147,18 +147,18 @@ def report(
     sentences = findings.found(votes, methods, above)
     if study.votes is None and study.ratings is None:
         sentences += order_verdicts([order for _, order in pairs], compared.trained if compared else ())
-    apart = discriminators.answer_study(study.folder)
-    sentences += discriminators.findings(apart)
+    discriminated = discriminators.answer_study(study.folder)
+    sentences += discriminators.findings(discriminated)
     sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
     limits = [*findings.limitations(study, methods), *votes.refusals]
-    planned, asked = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
+    planned, questions = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
     components = variances.answer_study(study, panels, compared.left_out if compared else ())
     chosen = choice_question.answer_study(study.folder, clusters)
     led, cost = leaderboard.answer_study(study), robustness.answer_study(study)
     erased, not_erased = erasure.answer_study(study.folder)
     excluded = exclusion.without_rules(study, margin, clusters)
     (ruled, why_not), worths = judge_question.answer_study(study, clusters), worth.answer_study(study, clusters)
-    asked += asked_of_judges(ruled)
+    questions += asked_of_judges(ruled)
     parts = [
         Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
         Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
@@ -171,32 +171,44 @@ def report(
         robustness.section(cost) if cost else None,
         probes.section(study.scores.values, panels, above) if study.scores else None,
         erasure.section(erased, not_erased),
-        discriminators.section(apart),
+        discriminators.section(discriminated),
         choice.section(chosen) if chosen else None,
         variance.section(components, study) if components else None,
         agreement.section(votes.agreement, study),
         judge.section(ruled, why_not),
         worth.section(worths) if worths else None,
         done_section(study, panels),
-        reviewers_section(asked),
+        reviewers_section(questions),
         dictionary_section(study),
     ]
     document = {
         "title": title or title_of(study, votes),
-        "findings": sentences, "limitations": limits, "advice": planned,
+        "findings": sentences,
+        "limitations": limits,
+        "advice": planned,
         **votes.documents(),
-        "excluded": exclusion.document(excluded, votes), "comparison": numbers,
-        "variance": components and variance.document(components), "discriminators": apart and dict(apart.document),
-        "judge": ruled and judge.document(ruled), "worth": worths and worth.document(worths),
+        "excluded": exclusion.document(excluded, votes),
+        "comparison": numbers,
+        "variance": components and variance.document(components),
+        "discriminators": discriminated and dict(discriminated.document),
+        "judge": ruled and judge.document(ruled),
+        "worth": worths and worth.document(worths),
         "choice": chosen and choice.document(chosen),
-        "leaderboard": led and leaderboard.document(led), "robustness": cost and robustness.document(cost),
+        "leaderboard": led and leaderboard.document(led),
+        "robustness": cost and robustness.document(cost),
         "erasure": erased and erasure.document(erased),
-        "methods": numbers["methods"] if numbers else [], "recipes": dict(study.recipes), "version": VERSION,
+        "methods": numbers["methods"] if numbers else [],
+        "recipes": dict(study.recipes),
+        "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
-        "checklist": [asdict(one) for one in asked],
-    }  # fmt: skip
-    sections = _typed(_marked(without_repeats([one for one in parts if one is not None], told(study)), study))
-    found = Report(
+        "checklist": [asdict(entry) for entry in questions],
+    }
+    sections = _typed(
+        _marked(
+            without_repeats([entry for entry in parts if entry is not None], cautions_shown_elsewhere(study)), study
+        )
+    )
+    full_report = Report(
         title=document["title"],
         study=study,
         findings=tuple(sentences),
@@ -208,8 +220,8 @@ def report(
         answers=votes,
     )
     if browse:
-        found = replace(found, sections=with_pairs_behind(found.sections, votes, browse))
-    return _with_kit(found, paper) if paper else found
+        full_report = replace(full_report, sections=with_pairs_behind(full_report.sections, votes, browse))
+    return _with_kit(full_report, paper) if paper else full_report
 
 
 def answering_figure(sections: Sequence[Section]) -> RowFigure | None:
@@ -218,27 +230,29 @@ def answering_figure(sections: Sequence[Section]) -> RowFigure | None:
     return next((figures[key] for key in ANSWERING if key in figures), None)
 
 
-def _with_kit(found: Report, folder: str) -> Report:
+def _with_kit(full_report: Report, folder: str) -> Report:
     """The same with the section that leads to the paper kit, before the checklist of reviewers."""
-    section = paper_section(found.study, found.answers, folder, len(found.figures))
+    section = paper_section(full_report.study, full_report.answers, folder, len(full_report.figures))
     if section is None:
-        return found
-    place = next((k for k, one in enumerate(found.sections) if one.key == "reviewers"), len(found.sections))
-    return replace(found, sections=(*found.sections[:place], section, *found.sections[place:]))
+        return full_report
+    place = next(
+        (k for k, member in enumerate(full_report.sections) if member.key == "reviewers"), len(full_report.sections)
+    )
+    return replace(full_report, sections=(*full_report.sections[:place], section, *full_report.sections[place:]))
 
 
-def told(study: Study) -> tuple[str, ...]:
+def cautions_shown_elsewhere(study: Study) -> tuple[str, ...]:
     """Cautions that the page gives elsewhere: what was left out, under "What was done"."""
     return () if study.votes is None else study.votes.warnings
 
 
-def without_repeats(sections: Sequence[Section], told: Sequence[str]) -> tuple[Section, ...]:
+def without_repeats(sections: Sequence[Section], cautions_elsewhere: Sequence[str]) -> tuple[Section, ...]:
     """The same sections with every caution given once, where it comes first."""
-    seen, kept = set(told), []
-    for one in sections:
-        kept.append(replace(one, notes=tuple(note for note in one.notes if note not in seen)))
-        seen.update(one.notes)
-    return tuple(kept)
+    cautions, sections_kept = set(cautions_elsewhere), []
+    for section in sections:
+        sections_kept.append(replace(section, notes=tuple(note for note in section.notes if note not in cautions)))
+        cautions.update(section.notes)
+    return tuple(sections_kept)
 
 
 def _typed(sections: Sequence[Section]) -> tuple[Section, ...]:
@@ -247,43 +261,53 @@ def _typed(sections: Sequence[Section]) -> tuple[Section, ...]:
     def spelt(texts: Sequence[str]) -> tuple[str, ...]:
         return tuple(map(as_typed, texts))
 
-    return tuple(replace(one, text=spelt(one.text), items=spelt(one.items), notes=spelt(one.notes)) for one in sections)
+    return tuple(
+        replace(section, text=spelt(section.text), items=spelt(section.items), notes=spelt(section.notes))
+        for section in sections
+    )
 
 
 def _marked(sections: Sequence[Section], study: Study) -> tuple[Section, ...]:
     """The same sections, where those on votes name the judges, if any are counted as raters, in tables and figures."""
     by = study.voters
     return tuple(
-        replace(one, inline=tuple(marked_table(table, by) for table in one.inline),
-                tables=tuple(marked_table(table, by) for table in one.tables),
-                figures=tuple(_footnoted(figure, study) for figure in one.figures)) if one.key in ON_VOTES else one
-        for one in sections
-    )  # fmt: skip
+        replace(
+            section,
+            inline=tuple(marked_table(table, by) for table in section.inline),
+            tables=tuple(marked_table(table, by) for table in section.tables),
+            figures=tuple(_footnoted(figure, study) for figure in section.figures),
+        )
+        if section.key in ON_VOTES
+        else section
+        for section in sections
+    )
 
 
 def _footnoted(figure: RowFigure, study: Study) -> RowFigure:
     """The figure with the judges in its caption."""
-    if not (more := judges_caption(study.voters)):
+    if not (judges := judges_caption(study.voters)):
         return figure
-    return replace(figure, caption=f"{figure.caption} {more}.".lstrip())
+    return replace(figure, caption=f"{figure.caption} {judges}.".lstrip())
 
 
 def title_of(study: Study, votes: VotesAnswers) -> str:
     """The question that the study answers."""
     if votes.rated is not None:
         return ratings.ask_title(votes.rated)
-    found = votes.preference
-    if found is None:
+    answer = votes.preference
+    if answer is None:
         return "What do probes and metrics say?" if study.votes is None else "How many ties, and with what certainty?"
-    pairs = [(one.first, one.second) for one in found.preferences]
-    names = {name for pair in (*pairs, *((one.first, one.second) for one in found.untested)) for name in pair}
+    pairs = [(contrast.first, contrast.second) for contrast in answer.preferences]
+    names = {
+        name for pair in (*pairs, *((contrast.first, contrast.second) for contrast in answer.untested)) for name in pair
+    }
     # By the pairs, not the names: `gpt-3` and `gpt-4` are no seeds of one model.
     real = [side for pair in study.pairs if pair.kind == "real" for side in (pair.a, pair.b)]
     models = {side.model for side in real}
     if len(models) == 1 and all(side.seed is not None for side in real):
         return f"Do {'two' if len(names) == 2 else len(names)} seeds of {models.pop()} differ?"
-    if len(names) == 2 and found.preferences:
-        return f"Is {found.led[0].first} preferred to {found.led[0].second}?"
+    if len(names) == 2 and answer.preferences:
+        return f"Is {answer.led[0].first} preferred to {answer.led[0].second}?"
     return f"Which of {len(names)} systems is preferred?"
 
 
@@ -296,32 +320,49 @@ def _together(value: Any) -> Any:
 @functools.cache  # compiled once, however many reports a program writes
 def _templates() -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=_together,
-    )  # fmt: skip
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_together,
+    )
 
 
-def page(found: Report) -> str:
+def page(full_report: Report) -> str:
     """The self-contained HTML page."""
-    study, numbers, first = found.study, {}, 1
-    for section in found.folded:
+    study, numbers, first = full_report.study, {}, 1
+    for section in full_report.folded:
         numbers[section.key], first = first, first + len(section.tables)
     style, script = ((TEMPLATES / "report" / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
-    return _templates().get_template("report/report.html").render(
-        report=found, all_simulated=_all_simulated(study), not_people=_not_people(study), numbers=numbers,
-        version=VERSION, folder=study.name, style=style, script=script,
-        # Places within figures are styles of their elements, which no hash can name.
-        policy=f"default-src 'none'; script-src '{hash_source(script)}'; style-src 'unsafe-inline'; img-src data:; "
-        "base-uri 'none'; form-action 'none'",
-    )  # fmt: skip
+    return (
+        _templates()
+        .get_template("report/report.html")
+        .render(
+            report=full_report,
+            all_simulated=_all_simulated(study),
+            not_people=_not_people(study),
+            numbers=numbers,
+            version=VERSION,
+            folder=study.name,
+            style=style,
+            script=script,
+            # Places within figures are styles of their elements, which no hash can name.
+            policy=f"default-src 'none'; script-src '{hash_source(script)}'; style-src 'unsafe-inline'; img-src data:; "
+            "base-uri 'none'; form-action 'none'",
+        )
+    )
 
 
-def as_markdown(found: Report) -> str:
+def as_markdown(full_report: Report) -> str:
     """The same without pictures: their numbers stand in the tables."""
-    parts = [f"# {markdown_text(found.title)}", ", ".join(f"{number} {noun}" for number, noun in found.facts)]
-    parts += [f"**{sentence}**" for sentence in _not_people(found.study)]
-    parts += [f"**{markdown_text(found.verdict)}**", "## What was found", _bullets(found.more)]
-    for section in found.sections:
+    parts = [
+        f"# {markdown_text(full_report.title)}",
+        ", ".join(f"{number} {noun}" for number, noun in full_report.facts),
+    ]
+    parts += [f"**{sentence}**" for sentence in _not_people(full_report.study)]
+    parts += [f"**{markdown_text(full_report.verdict)}**", "## What was found", _bullets(full_report.more)]
+    for section in full_report.sections:
         parts += [f"## {markdown_text(section.title)}", *map(markdown_text, section.text)]
         parts += [_bullets(section.items)] if section.items else []
         parts += [markdown(table) for table in (*section.inline, *section.tables) if not table.folded]
@@ -350,9 +391,11 @@ def _bullets(sentences: Sequence[str]) -> str:
     return "\n".join(f"- {markdown_text(sentence)}" for sentence in sentences)
 
 
-def as_latex(found: Report) -> str:
+def as_latex(full_report: Report) -> str:
     """The tables that a paper takes over."""
-    return latex(in_paper(found.sections), recipe=" ".join(found.study.recipes.values()) or found.title)
+    return latex(
+        in_paper(full_report.sections), recipe=" ".join(full_report.study.recipes.values()) or full_report.title
+    )
 
 
 def in_paper(sections: Sequence[Section]) -> list[Table]:
@@ -364,11 +407,13 @@ def in_paper(sections: Sequence[Section]) -> list[Table]:
 def _samples(study: Study) -> tuple[Mapping[str, Any], ...]:
     answers: dict[str, list[Any]] = {}
     for response in study.responses:
-        mine = answers.setdefault(response.item, [])
-        if (response.model, response.seed) not in {(other.model, other.seed) for other in mine}:  # the first draw
-            mine.append(response)
-    shown: dict[str, Mapping[str, Any]] = {}
+        responses_to_item = answers.setdefault(response.item, [])
+        if (response.model, response.seed) not in {
+            (earlier.model, earlier.seed) for earlier in responses_to_item
+        }:  # the first draw
+            responses_to_item.append(response)
+    samples: dict[str, Mapping[str, Any]] = {}
     for pair in study.pairs:
-        if pair.item in answers and pair.item not in shown and pair.kind == "real" and len(shown) < SAMPLES:
-            shown[pair.item] = {"item": pair.item, "context": pair.context, "responses": answers[pair.item]}
-    return tuple(shown.values())
+        if pair.item in answers and pair.item not in samples and pair.kind == "real" and len(samples) < SAMPLES:
+            samples[pair.item] = {"item": pair.item, "context": pair.context, "responses": answers[pair.item]}
+    return tuple(samples.values())

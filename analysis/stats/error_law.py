@@ -77,16 +77,16 @@ def one_way(freedom: float) -> ErrorLaw:
 
 def two_ways(ways: Sequence[Way]) -> ErrorLaw:
     """The law of an error that allows for two crossed ways of clustering."""
-    one, other = (_variances(way) for way in ways)
-    errors, freedom = _together(one[:, None], other, ways)
+    first, second = (_variances(way) for way in ways)
+    errors, freedom = _together(first[:, None], second, ways)
     return ErrorLaw(errors.ravel(), freedom.ravel(), np.outer(LIGHTER, LIGHTER).ravel() / 4)
 
 
-def _together(one: Floats, other: Floats, ways: Sequence[Way]) -> tuple[Floats, Floats]:
+def _together(first: Floats, second: Floats, ways: Sequence[Way]) -> tuple[Floats, Floats]:
     """Error and degrees of freedom by two ways, from the variance by each over that of independent votes."""
-    variance = np.maximum(np.maximum(one + other - 1, one), other)
+    variance = np.maximum(np.maximum(first + second - 1, first), second)
     freedoms = [way.freedom for way in ways]
-    freedom = np.maximum(variance**2 / (one**2 / freedoms[0] + other**2 / freedoms[1]), min(freedoms))
+    freedom = np.maximum(variance**2 / (first**2 / freedoms[0] + second**2 / freedoms[1]), min(freedoms))
     return np.sqrt(variance / (1 + sum(way.adds for way in ways))), freedom
 
 
@@ -100,15 +100,15 @@ def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
     generator = np.random.default_rng(0)  # the same nodes for every plan, so that power grows with the votes
     sums = np.sqrt(variances) * generator.standard_normal((draws, len(sizes)))
     further = np.sqrt(votes * place.adds) * generator.standard_normal(draws)
-    whole = float(variances.sum()) + votes * place.adds
+    total = float(variances.sum()) + votes * place.adds
     deviations = ndtri((np.arange(draws) + 0.5) / draws)
-    missing = np.sqrt(whole) * deviations - sums.sum(1) - further
-    sums += missing[:, None] * variances / whole  # given the deviation of the mean
+    missing = np.sqrt(total) * deviations - sums.sum(1) - further
+    sums += missing[:, None] * variances / total  # given the deviation of the mean
     moved = (sums - sizes * sums.sum(1, keepdims=True) / votes) / (votes - sizes)
     own = (moved**2).sum(1) * votes * (1 - 1 / len(sizes))
     shared = _variances(place, generator.random(draws))
     errors, freedom = _together(shared, own, (place, rater))
-    slopes = moved @ (sizes / (votes - sizes)) * (1 - 1 / len(sizes)) / (errors**2 * np.sqrt(whole) / votes)
+    slopes = moved @ (sizes / (votes - sizes)) * (1 - 1 / len(sizes)) / (errors**2 * np.sqrt(total) / votes)
     return ErrorLaw(errors, freedom, np.full(draws, 1 / draws), deviations, slopes)
 
 
@@ -122,7 +122,7 @@ def _work(number: int, effective: float, size: float) -> Floats:
         return float(sizes.sum() ** 2 / (sizes @ sizes))
 
     least = max(effective, 1.0)
-    sd = float(brentq(lambda one: raters(one) - least, 0.0, 50.0)) if 1.0 + 1e-6 < least < number else 0.0
+    sd = float(brentq(lambda sd_tried: raters(sd_tried) - least, 0.0, 50.0)) if 1.0 + 1e-6 < least < number else 0.0
     sizes = np.exp(sd * places)
     return np.asarray(sizes * (size * effective / sizes.sum()))
 

@@ -128,7 +128,7 @@ def combined(
 ) -> tuple[float, float]:
     """The variance by all ways and its degrees of freedom, from those by each way and that of `alone` votes."""
     variance = max(total, floor * max(single))
-    spread = sum(one**2 / free for one, free in zip(single, freedoms, strict=True))
+    spread = sum(error**2 / free for error, free in zip(single, freedoms, strict=True))
     # 1e-12: clusters with the same mean leave nothing but rounding, and an interval without width would be no interval.
     # Where all votes are the same, `alone` may be a rounding below zero and the ways may add to one above it.
     if variance <= 1e-12 * alone or not spread:
@@ -139,7 +139,7 @@ def combined(
 def _by_ways(values: ArrayLike, by: Mapping[str, Ints]) -> tuple[float, list[float]]:
     """The variance of the mean that allows for all ways of clustering, and those by each way alone."""
     total, single, _ = covariances(np.asarray(values, dtype=float)[:, None], by=by)
-    return float(total[0, 0]), [float(one[0, 0]) for one in single]
+    return float(total[0, 0]), [float(matrix[0, 0]) for matrix in single]
 
 
 def covariances(

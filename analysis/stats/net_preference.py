@@ -105,8 +105,8 @@ class NetEstimate:
 
 def put_together(rising: ArrayLike, falling: ArrayLike, correlation: Floats | float) -> Floats:
     """The distance of a limit of the difference, from those of both shares and the correlation of their errors."""
-    one, other = np.asarray(rising, float), np.asarray(falling, float)
-    return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
+    upward, downward = np.asarray(rising, float), np.asarray(falling, float)
+    return np.asarray(np.sqrt(np.maximum(upward**2 + downward**2 - 2 * correlation * upward * downward, 0.0)))
 
 
 def gap_of(distance: ArrayLike, slope: ArrayLike) -> Floats:
@@ -150,7 +150,7 @@ def net_estimate(values: ArrayLike, *, by: Mapping[str, Ints], weights: Floats |
     def error(of: Floats) -> tuple[float, float]:
         means = np.array([first, second])
         alone = single_votes * float(of**2 @ means - (of @ means) ** 2)
-        variance, df = combined(float(of @ total @ of), [float(of @ one @ of) for one in single], alone, freedoms)
+        variance, df = combined(float(of @ total @ of), [float(of @ matrix @ of) for matrix in single], alone, freedoms)
         return float(np.sqrt(max(variance, 0.0))), df
 
     (se, df), (se_first, _), (se_second, _), (se_decisive, _) = map(error, (NET, FIRST, SECOND, DECISIVE))

@@ -102,9 +102,9 @@ class Assumptions:
         place, rater = self._added
         if self.effect is not None:  # measured as a whole: its parts keep their proportion
             known = place + rater > 0
-            whole = self.effect - 1
-            place = whole * place / (place + rater) if known else whole * (sizes[0] >= sizes[1])
-            rater = whole - place
+            excess = self.effect - 1
+            place = excess * place / (place + rater) if known else excess * (sizes[0] >= sizes[1])
+            rater = excess - place
         numbers = votes / sizes[0], votes / self.per_rater
         added = zip((place, rater), sizes, numbers, strict=True)
         further = self.ties / (1 - self.ties)
@@ -146,11 +146,11 @@ def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha:
     reach = law.reach(alpha / 2) * np.sqrt(crowd.design_effect / votes)
     if law.deviations is None:
         edge = _edges(reach, lambda seen, reach: _limits(seen, reach, crowd)[0], crowd)
-        shown = _share_beyond(edge, net, votes, crowd, law)
+        power = _share_beyond(edge, net, votes, crowd, law)
     else:
         lower, _ = _limits_at(law, reach, net, votes, crowd)
-        shown = float(law.weights @ (lower > 0))
-    return (1 - _all_tied(votes, crowd)) * shown
+        power = float(law.weights @ (lower > 0))
+    return (1 - _all_tied(votes, crowd)) * power
 
 
 def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
@@ -159,12 +159,12 @@ def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: 
     reach = law.reach(alpha) * np.sqrt(crowd.design_effect / votes)
     if law.deviations is None:
         edge = _edges(reach, lambda seen, reach: _limits(seen, reach, crowd)[1] - margin, crowd)
-        shown = 1 - _share_beyond(edge, 0.0, votes, crowd, law)
+        power = 1 - _share_beyond(edge, 0.0, votes, crowd, law)
     else:
         lower, upper = _limits_at(law, reach, 0.0, votes, crowd)
-        shown = float(law.weights @ ((lower > -margin) & (upper < margin)))
+        power = float(law.weights @ ((lower > -margin) & (upper < margin)))
     tied, clusters = _all_tied(votes, crowd), max(crowd.clusters(votes), 2.0)
-    return (1 - tied) * shown + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
+    return (1 - tied) * power + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
 
 
 def _share_beyond(edge: Floats, net: float, votes: float, crowd: Assumptions, law: ErrorLaw) -> float:
@@ -278,15 +278,17 @@ def power_of_share(share: float, votes: int, *, null: float = 1 / 3, alpha: floa
 def smallest_shown(net: Interval, times: float = 1.0) -> float:
     """The net preference that so many times the votes (and pairs, and raters) show two-sided at .05 with power .80."""
     freedom = max(times * (net.df + 1) - 1, 1.0)
-    ratio = brentq(lambda one: t_power(one, freedom) - POWER, 0, 100)  # 17 at one degree of freedom, 2.8 at many
+    ratio = brentq(
+        lambda ratio_tried: t_power(ratio_tried, freedom) - POWER, 0, 100
+    )  # 17 at one degree of freedom, 2.8 at many
     return float(ratio * net.se / np.sqrt(times))
 
 
 def votes_to_show(net: Interval, difference: float) -> int | None:
     """More votes until `difference` would be shown; 0 if it already would, None beyond 100 times the votes."""
     tried = range(20, 20 * MOST_TIMES)
-    found = bisect_left(tried, True, key=lambda k: smallest_shown(net, k / 20) <= difference)
-    return None if found == len(tried) else round((tried[found] / 20 - 1) * net.n)
+    first_enough = bisect_left(tried, True, key=lambda k: smallest_shown(net, k / 20) <= difference)
+    return None if first_enough == len(tried) else round((tried[first_enough] / 20 - 1) * net.n)
 
 
 def anytime(

@@ -88,7 +88,9 @@ def _of_body(body: Mapping[str, Any], where: str) -> str:
     """The answer in a reply of chat completions or of responses."""
     if choices := body.get("choices"):
         return _content((choices[0].get("message") or {}).get("content") or choices[0].get("text") or "")
-    parts = [part for one in body.get("output") or () if one.get("type") == "message" for part in one["content"]]
+    parts = [
+        part for message in body.get("output") or () if message.get("type") == "message" for part in message["content"]
+    ]
     if text := _content(parts):
         return text
     raise InputError(f"{where}: the response's body holds no answer (choices or output).")

@@ -72,8 +72,9 @@ def table_with_header(path: Path, records: list[Record], lines: list[int], notes
     records, lines = records[body:], lines[body:]
     if {*map(len, records)} - {len(names)}:
         row, record = next((row, record) for row, record in enumerate(records) if len(record) != len(names))
+        cells = "1 cell" if len(record) == 1 else f"{len(record)} cells"
         raise InputError(
-            f"{path}:{lines[row]} cannot be read: it has {len(record)} cells, and the header has {len(names)}. "
+            f"{path}:{lines[row]} cannot be read: it has {cells}, and the header has {len(names)}. "
             "Put quotes around a cell that holds the delimiter or a line end"
             + ("." if len(names) > 1 else ", and begin with the names of the columns: no title above them.")
         )

@@ -34,8 +34,8 @@ def summary(condition: Condition) -> str:
         f"; {condition.kept:,} of {condition.held:,} protected values stand to the letter" if condition.held else ""
     )
     changed = f"{len(condition.changed):,} of {condition.turns:,} user turns are changed"
-    rest = f"{condition.unchanged:,} more could not be; the word error rate is {condition.word_error_rate:.3f}"
-    return f"{changed}, {rest}{protection}. {' '.join(condition.notes)}".rstrip()
+    remainder = f"{condition.unchanged:,} more could not be; the word error rate is {condition.word_error_rate:.3f}"
+    return f"{changed}, {remainder}{protection}. {' '.join(condition.notes)}".rstrip()
 
 
 def describe(corpus: Corpus, material: UserTurns) -> str:

@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from seedvote.analysis.notebook import agreement, compare, plan, preference, ties, variance
+import seedvote
+from seedvote.analysis.notebook import HOMES, agreement, compare, plan, preference, ties, variance
 from seedvote.analysis.votes.inputs import votes_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
@@ -18,6 +19,11 @@ from tests.house.typed import typed
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 
 VOTES = "examples/votes.csv"
+
+
+def test_the_face_of_the_house_hands_on_every_question():
+    assert seedvote.__all__ == sorted(HOMES)
+    assert all(callable(getattr(seedvote, name)) for name in HOMES)
 
 
 @pytest.fixture

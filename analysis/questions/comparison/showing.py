@@ -123,19 +123,19 @@ def method_table(answer: ComparisonAnswer) -> Table:
 
 def _method_cells(row: ComparedMethod) -> tuple[str, ...]:
     """One line of the table of methods; a dash for what the study cannot tell."""
-    method, spread, said = row.method, row.method.over_seeds, row.method.shown.said
+    method, spread, label = row.method, row.method.over_seeds, row.method.shown.said
     return (
         method.shown.label,
         method.model,
         method.checkpoint,
         str(len(method.seeds)),
-        "0" if row.mean == 0 else said(row.mean),
-        said(spread.sd, 2),
-        f"{said(spread.low, 2)}-{said(spread.high, 2)}" if spread.sd > 0 else "-",
-        said(method.sd_if_alike, 2),
+        "0" if row.mean == 0 else label(row.mean),
+        label(spread.sd, 2),
+        f"{label(spread.low, 2)}-{label(spread.high, 2)}" if spread.sd > 0 else "-",
+        label(method.sd_if_alike, 2),
         _share(row.reliability),
-        said(row.item_se, 2),
-        said(row.rater_se, 2),
+        label(row.item_se, 2),
+        label(row.rater_se, 2),
     )
 
 

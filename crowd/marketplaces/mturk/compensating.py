@@ -119,7 +119,9 @@ def _settled(market: MTurkMarket, store: Store, row: Payout, worker: str, *, ren
     if paid is None or paid.state != "confirmed":
         if (hit := owed.find_owed(client, launch, row)) is None:
             return "not known: its HIT is not at MTurk any more"
-        came = [one for one in mturk.assignments(client, str(hit["HITId"])) if one.worker == worker]
+        came = [
+            assignment for assignment in mturk.assignments(client, str(hit["HITId"])) if assignment.worker == worker
+        ]
         if not came:
             return _waits(market, hit["HITId"], hit["Expiration"], renew=renew)
         reward = Payout(market.source, row.submission, "reward", row.amount, ZERO, market.currency)

@@ -87,11 +87,11 @@ class Prolific:
     def join(self, study: str, participant: str) -> str | None:
         """A participant takes a place; gives the submission, which is the SESSION_ID of the address."""
         with self.lock:
-            found, names = self.studies[study], self._with_parts(study)
+            state, names = self.studies[study], self._with_parts(study)
             came = participant in [
                 row["participant_id"] for row in self.submissions.values() if row["study_id"] in names
             ]
-            if found["status"] != "ACTIVE" or came or self.taken(study) >= found["total_available_places"]:
+            if state["status"] != "ACTIVE" or came or self.taken(study) >= state["total_available_places"]:
                 return None
             part = self._part_for(study)
             name = self.new()
@@ -212,10 +212,10 @@ class Prolific:
 
     def _study_cost(self, study: str) -> Row:
         """By what was approved, screened out or is still at work, as Prolific bills it."""
-        found, names = self.studies[study], self._with_parts(study)
+        state, names = self.studies[study], self._with_parts(study)
         rows = [row for row in self.submissions.values() if row["study_id"] in names]
         gone = ("RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT")
-        rewards = found["reward"] * sum(row["status"] not in gone for row in rows)
+        rewards = state["reward"] * sum(row["status"] not in gone for row in rows)
         rewards += sum(row["bonus_payments"][0] for row in rows if row["status"] == "SCREENED OUT")
         fees = rewards * self.fee
         return {"rewards": self._money(rewards, fees), "bonuses": self._money(0, 0)}
