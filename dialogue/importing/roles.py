@@ -208,7 +208,7 @@ def _systems(
 def _with_the_other_system(table: RawTable, free: Sequence[str]) -> tuple[RawTable, TwoColumns | None]:
     """Where one column says which of two systems stood on the left, the other one stood on the right."""
     name, is_right = lone_side(table, free)
-    if not name:
+    if not name or unnamed_systems(table, {*table.names} - {*free} | {name}):  # other columns hold both: asked
         return table, None
     cells = table.text(name)
     first, second = commonest(filter(None, cells)).values()

@@ -136,6 +136,14 @@ def test_a_room_imports_only_the_rooms_it_is_built_on(package):
     assert set(allowed) <= {room_of(name) for name in modules(package)}, "the table names a room that is gone"
 
 
+def test_a_question_imports_no_other_question():
+    def question_of(name):
+        return name.split(".")[2] if name.startswith("analysis.questions.") else ""
+
+    both = ((question_of(importer), question_of(imported_name)) for importer, imported_name in arrows("analysis"))
+    assert not {(importer, question) for importer, question in both if importer and question and importer != question}
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_nothing_imports_a_command(package):
     assert not [arrow for arrow in arrows(package) if room_of(arrow[1]) == "commands" != room_of(arrow[0])]
