@@ -1,4 +1,4 @@
-.PHONY: help demo hit check test suite coverage test-slow fresh doctor wording languages lint bench setup setup-dev
+.PHONY: help demo hit check test suite coverage test-slow fresh doctor wording languages docs lint bench setup setup-dev
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
@@ -46,6 +46,11 @@ wording: setup-dev ## the words of every question, written anew to be read in th
 # Every catalogue of templates/languages/ brought up to what the pages say (docs/languages.md).
 languages: setup-dev ## the catalogues of templates/languages/, brought up to what the pages say
 	$(BIN)/python -m tests.crowd.web.catalogues
+
+# Strict: a link or heading that is missing ends it. The pages of commands and the site ask no other host.
+docs: setup-dev ## the site of the documents, into build/site
+	$(BIN)/python -m tests.house.reference
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lint: setup-dev ## ruff and mypy
 	$(BIN)/ruff check .
