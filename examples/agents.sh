@@ -22,4 +22,4 @@ $python -m evaluators perturb "$folder" --kinds outside --doses .2 --split train
 $python -m generation encode "$folder" --splits train,test --checkpoints last --jobs 2
 $python -m generation encode "$folder" --condition outside@0.2-1,outside@0.5-0 --checkpoints last --jobs 2
 $python -m probes outside "$folder"
-$python examples/results.py docs/results.md agents="$folder"
+$python examples/results.py docs/results agents="$folder"

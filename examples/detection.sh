@@ -40,4 +40,4 @@ cp "$toy/adversarial.json" "$toy/models-bag.json"
 $python -m evaluators discriminate "$toy" --encoder lstm --seeds 0-2 --folds 4 --shared --json --jobs 2 > "$toy/lstm.json"
 mv "$toy/lstm.json" "$toy/models-lstm.json"
 
-$python examples/results.py docs/results.md detection="$real" detection_all="$all" detection_toy="$toy"
+$python examples/results.py docs/results detection="$real" detection_all="$all" detection_toy="$toy"

@@ -29,4 +29,4 @@ $python -m generation import "$folder" --corpus "$text" --hugging-face smollm2 -
 $python -m generation sample "$folder" --corpus "$text" --limit 100 --decoding greedy
 $python -m generation score "$folder" --corpus "$text"
 $python -m generation pair "$folder" --corpus "$text" --models smollm2,seq2seq_attn --pairs 100
-$python examples/results.py docs/results.md real="$folder"
+$python examples/results.py docs/results real="$folder"

@@ -1,9 +1,9 @@
-"""Fill the tables of docs/results.md from study folders: python examples/results.py docs/results.md NAME=STUDY ...
+"""Fill the tables of docs/results/ from study folders: python examples/results.py docs/results NAME=STUDY ...
 
 A table stands between `<!-- KIND NAME -->` and `<!-- end -->`; KIND is responses, probes, baselines, beaten, erased,
 recipes, paper (a table of probes papers), layers and answered (models from elsewhere), or told, ranked
 and marks (of discriminators).
-The sentences between the tables are written by people.
+People write docs/results.md, which says what the tables show.
 """
 
 import argparse
@@ -39,10 +39,10 @@ MOST_WORDS = 8  # of one side
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("page", type=Path, help="the page whose tables are filled")
+    parser.add_argument("page", type=Path, help="the page whose tables are filled, or a folder of pages")
     parser.add_argument("studies", nargs="+", metavar="NAME=STUDY", help="a study folder, and its name in the page")
     args = parser.parse_args()
-    path, studies = args.page, index_by_name((word.partition("=")[::2] for word in args.studies), "studies")
+    studies = index_by_name((word.partition("=")[::2] for word in args.studies), "studies")
 
     def fill(match: re.Match[str]) -> str:
         kind, name, *options = match[1].split()
@@ -51,10 +51,11 @@ def main() -> None:
         lines = TABLES[kind](Path(studies[name]), *options)
         return f"<!-- {match[1]} -->\n" + "\n".join(lines) + "\n<!-- end -->"
 
-    text = re.sub(r"<!-- (\w+ \w+[^>]*) -->\n.*?<!-- end -->", fill, path.read_text(), flags=re.DOTALL)
-    with atomic(path) as handle:
-        handle.write(text)
-    print(f"{path}: tables of {', '.join(studies)} written.")
+    for path in sorted(args.page.glob("*.md")) if args.page.is_dir() else [args.page]:
+        text = re.sub(r"<!-- (\w+ \w+[^>]*) -->\n.*?<!-- end -->", fill, path.read_text(), flags=re.DOTALL)
+        with atomic(path) as handle:
+            handle.write(text)
+    print(f"{args.page}: tables of {', '.join(studies)} written.")
 
 
 def index_by_name(rows: Iterable[tuple[Any, Any]], what: str) -> dict[Any, Any]:

@@ -26,4 +26,4 @@ $python -m probes erase "$folder/toy" --tasks UtteranceLoc,IsMultiTopic,NumRecen
 $python -m generation erased "$folder/toy" --limit 200
 $python -m analysis erasure "$folder/toy"
 
-$python examples/results.py docs/results.md multiwoz="$folder/multiwoz" toy="$folder/toy"
+$python examples/results.py docs/results multiwoz="$folder/multiwoz" toy="$folder/toy"

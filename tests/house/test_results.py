@@ -18,6 +18,7 @@ from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.toy.write import write_toy
 
 ROOT = Path(__file__).resolve().parents[2]
+FINDINGS = ROOT / "docs" / "results.md"
 sys.path.insert(0, str(ROOT / "examples"))
 import results  # noqa: E402 (not installed)
 
@@ -168,10 +169,14 @@ def test_the_full_script_ends_with_every_table_and_the_page_is_filled_from_its_f
     assert "| hred | last |" in text and "| UtteranceLoc |" in text and "| untrained | epoch 1 | epoch 2 |" in text
 
 
+def shown_tables():
+    return "\n".join(page.read_text() for page in sorted((ROOT / "docs" / "results").glob("*.md")))
+
+
 def test_what_the_page_says_of_its_sds_is_what_its_tables_show():
     """How many pairs of architectures in a row have SDs whose printed intervals do not overlap, or F tells apart."""
-    text = (ROOT / "docs" / "results.md").read_text()
-    tables = re.findall(r"<!-- probes (?:multiwoz|toy) \w+ -->\n(.*?)<!-- end -->", text, flags=re.DOTALL)
+    text, pages = FINDINGS.read_text(), shown_tables()
+    tables = re.findall(r"<!-- probes (?:multiwoz|toy) \w+ -->\n(.*?)<!-- end -->", pages, flags=re.DOTALL)
     rows = [re.findall(r"; ([\d.]+)-([\d.]+)\)", line) for table in tables for line in table.splitlines()]
     pairs = [pair for row in rows for pair in combinations([(float(low), float(high)) for low, high in row], 2)]
     apart = sum(one[0] > other[1] or other[0] > one[1] for one, other in pairs)
@@ -188,10 +193,10 @@ def test_what_the_page_says_of_its_sds_is_what_its_tables_show():
 
 def test_what_the_page_says_of_baselines_and_encoders_is_what_its_tables_show():
     """On which tasks a baseline beats each of these trained encoders; never the reverse."""
-    text = (ROOT / "docs" / "results.md").read_text()
+    text, pages = FINDINGS.read_text(), shown_tables()
 
     def rows(kind, study):
-        found = re.search(rf"<!-- {kind} {study} -->\n(.*?)<!-- end -->", text, re.DOTALL)
+        found = re.search(rf"<!-- {kind} {study} -->\n(.*?)<!-- end -->", pages, re.DOTALL)
         return {cells[0]: cells[1:] for cells in map(cells_of, found[1].splitlines()[2:])}
 
     def below(cell):
@@ -209,9 +214,8 @@ def test_what_the_page_says_of_baselines_and_encoders_is_what_its_tables_show():
 
 
 def test_what_the_page_says_of_erasing_is_what_its_table_shows():
-    text = (ROOT / "docs" / "results.md").read_text()
-    found = re.search(r"<!-- erased toy -->\n(.*?)\n\n", text, re.DOTALL)
-    said = " ".join(text.split())
+    found = re.search(r"<!-- erased toy -->\n(.*?)\n\n", shown_tables(), re.DOTALL)
+    said = " ".join(FINDINGS.read_text().split())
     rows = [cells_of(line) for line in found[1].splitlines()[2:]]
     read = [[float(number) for number in re.findall(r"[\d.]+", row[3])] for row in rows]
     assert all(after == constant for _, after, constant in read) and "a constant scores, in every line" in said

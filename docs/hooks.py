@@ -26,7 +26,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         words, target, anchor = match[1], match[2], match[3] or ""
         folder = (ROOT / "docs" / page.file.src_uri).parent
         path = (folder / target).resolve() if (folder / target).exists() else (ROOT / target).resolve()
-        if target in PAGES.values() or (folder / target).exists() and path.is_relative_to(ROOT / "docs"):
+        if target in PAGES.values() or ((folder / target).exists() and path.is_relative_to(ROOT / "docs")):
             return match[0]
         name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else target
         up = "../" * page.file.src_uri.count("/")
