@@ -57,8 +57,8 @@ class Law:
         return np.diff(np.interp(edges, self.share, middle, left=0.0, right=1.0))
 
 
-# Twin of law_of_ties in crowd/watching/curves.py, which must do without SciPy. tests/house/test_twins.py holds the
-# two equal.
+# Twin of law_of_ties in crowd/watching/share_interval.py, which must do without SciPy; tests/house/test_twins.py
+# holds the two equal.
 def hypergeometric(votes: int, ties: int, size: int) -> Law:
     """Ties in `size` of `votes` votes drawn without replacement: C(K,k) C(N-K,n-k) / C(N,n)."""
     return Law(np.arange(size + 1) / size, _hypergeometric(votes, ties, size), "hypergeometric", size)

@@ -36,9 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read everything, then write once."""
-    from seedvote.crowd.exchange.answer_tables import answer_table, pairs_of_answers
+    from seedvote.crowd.exchange.answer_tables import answer_table, pairs_of_answers, sets_from_answers
     from seedvote.crowd.exchange.made_checks import fitted_rules
-    from seedvote.crowd.exchange.sets_of_answers import sets_from_answers
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.files import atomic, write_records
     from seedvote.dialogue.importing.naming import meanings, parse_names

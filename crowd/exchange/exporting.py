@@ -14,8 +14,7 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
-from seedvote.crowd.exchange.by_question import Judged, comments_of, rows_by_question
-from seedvote.crowd.exchange.by_response import rows_by_response
+from seedvote.crowd.exchange.answer_rows import Judged, comments_of, rows_by_question, rows_by_response
 from seedvote.crowd.forms.known import FORMS, FormName
 from seedvote.crowd.rating.assignment import LatePolicy, first_votes, is_eligible
 from seedvote.crowd.rating.pool import TEXTS

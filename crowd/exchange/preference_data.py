@@ -15,7 +15,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from seedvote.crowd.exchange.by_response import system_of
+from seedvote.crowd.exchange.answer_rows import system_of
 from seedvote.crowd.exchange.exporting import Answer, Export
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic

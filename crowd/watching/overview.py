@@ -1,15 +1,18 @@
-"""How a study stands: progress, pace, ties, raters, pairs short of votes and cost, read in one look at the store.
+"""How a study stands: progress, pace, ties, raters, disputes, pairs short of votes and cost, in one look at the store.
 
 The votes are read once, pair by pair, into sums and one tally a rater, so that a large study is not held in memory.
 """
 
 from __future__ import annotations
 
+import heapq
+import json
 import statistics
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
@@ -20,16 +23,97 @@ from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.store.clock import clocks_that_differ
 from seedvote.crowd.store.store import settings
-from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, sittings, votes
+from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, payouts, raters, sittings, votes
 from seedvote.crowd.watching.checks import CheckLine, check_lines
-from seedvote.crowd.watching.disputes import Dispute, most_disputed
 from seedvote.crowd.watching.program_trap import says, trapped_raters
 from seedvote.crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
 from seedvote.crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
 from seedvote.crowd.watching.shared_links import SharedLink, shared_links
 from seedvote.crowd.watching.signals import Signals, rater_signals
-from seedvote.crowd.watching.spending import Spending, spending_of
 from seedvote.dialogue.signature import signature
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Costs with fees, of one currency; `refused` ones cost nothing and are not here."""
+
+    currency: str
+    confirmed: Decimal
+    open: Decimal  # intended, sent or uncertain: it may have been spent
+    uncertain: int  # payouts that somebody must look at
+    cap: Decimal | None
+
+
+def spending_of(connection: sa.Connection) -> tuple[Spending, ...]:
+    """One for each currency; none before anything was paid."""
+    text = settings(connection).get("cap")
+    sums: defaultdict[str, dict[str, Decimal]] = defaultdict(lambda: {"confirmed": Decimal(0), "open": Decimal(0)})
+    uncertain: defaultdict[str, int] = defaultdict(int)
+    p = payouts.c
+    for currency, state, cost in connection.execute(sa.select(p.currency, p.state, p.cost).where(p.state != "refused")):
+        sums[currency]["confirmed" if state == "confirmed" else "open"] += Decimal(cost)
+        uncertain[currency] += state == "uncertain"
+    cap = None if text is None else Decimal(text)
+    return tuple(
+        Spending(currency, costs["confirmed"], costs["open"], uncertain[currency], cap)
+        for currency, costs in sorted(sums.items())
+    )
+
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """One real pair; `disagreement` is the share of its pairs of votes that differ, as kappa counts it."""
+
+    disagreement: float
+    votes: int
+    pair: str
+    counts: tuple[int, int, int]  # for a, for b, ties
+    texts: tuple[str, str]
+
+
+def most_disputed(connection: sa.Connection) -> tuple[Dispute, ...]:
+    """The strongest disagreement first, among equals the pair with more votes; none where all raters agree."""
+    rows = ((_share_differing(met), met.total(), pair, met) for pair, met in _count_choices(connection))
+    ranked = heapq.nsmallest(SHOWN, rows, key=lambda row: (-row[0], -row[1], row[2]))
+    query = sa.select(pairs.c.pair, pairs.c.body).where(pairs.c.pair.in_([row[2] for row in ranked]))
+    bodies = {row.pair: json.loads(row.body) for row in connection.execute(query)}
+    return tuple(
+        Dispute(
+            share,
+            number,
+            pair,
+            (met["a"], met["b"], met["tie"]),
+            (bodies[pair]["a"]["text"], bodies[pair]["b"]["text"]),
+        )
+        for share, number, pair, met in ranked
+        if share
+    )
+
+
+def _count_choices(connection: sa.Connection) -> Iterator[tuple[str, Counter[str]]]:
+    query = (
+        sa.select(votes.c.pair, votes.c.choice, sa.func.count().label("number"))
+        .join(pairs, pairs.c.pair == votes.c.pair)
+        .where(votes.c.counted == 1, pairs.c.kind == "real")
+        .group_by(votes.c.pair, votes.c.choice)
+        .order_by(votes.c.pair)
+    )
+    for pair, rows in groupby(connection.execute(query), key=lambda row: row.pair):
+        yield pair, Counter({row.choice: row.number for row in rows})
+
+
+def _share_differing(met: Counter[str]) -> float:
+    """The probability that two of its votes differ.
+
+    >>> _share_differing(Counter(a=1, b=1)), _share_differing(Counter(a=2, b=1)), _share_differing(Counter(a=1))
+    (1.0, 0.6666666666666667, 0.0)
+    """
+    number = met.total()
+    return 0.0 if number < 2 else 1 - sum(n * (n - 1) for n in met.values()) / (number * (number - 1))
+
 
 HOUR = 3600.0
 SHORT_SHOWN = 20

@@ -4,13 +4,16 @@ Same formula and same clusters as analysis/stats/intervals.py and analysis/votes
 tests/house/test_twins.py. It is written again because stages do not import each other, and without scipy because every
 server process would hold 50 MB or more for one quantile. What the formula needs of a cluster are its ties and votes,
 and many clusters have the same two, so memory does not grow with the votes.
+
+The curves of a set of votes follow the hypergeometric law of a draw without replacement: of N votes K are ties, and
+P(x) = C(K, x) C(N - K, n - x) / C(N, n) (Johnson, Kemp and Kotz, Univariate Discrete Distributions, section 6.2).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 TAIL = 0.025  # on each side of the interval
@@ -150,3 +153,39 @@ def _fraction(a: float, b: float, x: float) -> float:
         if abs(value - before) <= PRECISE * abs(value):
             break
     return value
+
+
+# Twin of hypergeometric in analysis/stats/laws.py: the server imports no SciPy. tests/house/test_twins.py holds the
+# two equal.
+def law_of_ties(votes: int, ties: int, size: int) -> list[float]:
+    """P(x ties in the set) for x = 0..drawn.
+
+    >>> [round(p, 3) for p in law_of_ties(4, 2, 2)]
+    [0.167, 0.667, 0.167]
+    """
+    everything = _log_choose(votes, size)
+    return [
+        math.exp(_log_choose(ties, x) + _log_choose(votes - ties, size - x) - everything)
+        if 0 <= size - x <= votes - ties and x <= ties
+        else 0.0
+        for x in range(size + 1)
+    ]
+
+
+def set_size(pairs: int) -> int:
+    """Votes in a set: 200 as in the paper, a tenth of the pairs in a smaller study, never fewer than 10.
+
+    >>> [set_size(pairs) for pairs in (2000, 300, 24)]
+    [200, 30, 10]
+    """
+    return min(200, max(10, pairs // 10))
+
+
+def polyline(law: Sequence[float], top: float, width: float, height: float) -> str:
+    """The law as `points` of an SVG polyline: x is the tie share from 0 to 1, y the probability up to `top`."""
+    last = len(law) - 1
+    return " ".join(f"{x / last * width:.1f},{height - p / top * height:.1f}" for x, p in enumerate(law))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

@@ -29,11 +29,10 @@ from seedvote.crowd.store.event_log import iso
 from seedvote.crowd.store.identity import keyed
 from seedvote.crowd.store.store import Store
 from seedvote.crowd.watching.checks import DOUBTFUL, SLIPS
-from seedvote.crowd.watching.curves import law_of_ties, polyline, set_size
 from seedvote.crowd.watching.overview import Overview, RaterLine, overview
 from seedvote.crowd.watching.progress import StudyState, set_state
-from seedvote.crowd.watching.refreshing import export_anew
-from seedvote.crowd.watching.so_far import SoFar, read_so_far
+from seedvote.crowd.watching.refreshing import SoFar, export_anew, read_so_far
+from seedvote.crowd.watching.share_interval import law_of_ties, polyline, set_size
 from seedvote.crowd.web import page
 from seedvote.dialogue.wording import as_typed
 

@@ -18,9 +18,8 @@ from seedvote.analysis.stats.spread import seed_spread
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.scores import values
 from seedvote.analysis.votes.votes import votes_from_columns
-from seedvote.crowd.watching.curves import law_of_ties
 from seedvote.crowd.watching.overview import Gathered
-from seedvote.crowd.watching.share_interval import ClusterCounts, share_interval
+from seedvote.crowd.watching.share_interval import ClusterCounts, law_of_ties, share_interval
 from seedvote.dialogue.errors import InputError
 from seedvote.evaluators.choosing.states import FOLDER
 from seedvote.evaluators.detection.material import LONGEST_REPLY

@@ -34,10 +34,10 @@ from seedvote.crowd.store.store import open_store
 from seedvote.crowd.store.tables import payouts
 from seedvote.crowd.study_folder import hit_of, prepare_study
 from seedvote.crowd.watching import refreshing
-from seedvote.crowd.watching.curves import law_of_ties, set_size
 from seedvote.crowd.watching.overview import overview
+from seedvote.crowd.watching.refreshing import read_so_far
+from seedvote.crowd.watching.share_interval import law_of_ties, set_size
 from seedvote.crowd.watching.signals import PageEvents, Signals
-from seedvote.crowd.watching.so_far import read_so_far
 from seedvote.crowd.web import dashboard
 from seedvote.crowd.web.app import ServerConfig, create_app, study_token
 from seedvote.crowd.web.dashboard import render
