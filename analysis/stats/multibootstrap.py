@@ -3,7 +3,7 @@
 A corpus metric (BLEU, micro-F1) is a function of counts summed over items, so a drawn set needs weighted sums of the
 items' counts and never the texts. From n seeds (and n clusters of items) n - 1 are drawn with replacement, which makes
 the bootstrap variance of a mean equal to the unbiased one (Rao and Wu 1988): with three seeds, drawing three would make
-every interval .82 of its width. Few seeds stay few: see the coverage table in docs/method-models.md.
+every interval .82 of its width. Few seeds stay few: see the coverage table in docs/results/simulations.md.
 """
 
 from __future__ import annotations

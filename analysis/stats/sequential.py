@@ -6,7 +6,7 @@ Votes are independent draws where they share no rater and no dialogue: `unshared
 `mixture` uses all votes: an estimate with its clustered standard error, by the Student version of Robbins' mixture
 (Robbins 1970; Lai 1976; Wang and Ramdas 2025), with the effective number of clusters in the place of the sample size.
 It holds as far as clusters' means are normal, so it is not asked below FEWEST_CLUSTERS, and simulation stands behind it
-(docs/method-models.md). By Ville's inequality each of them errs, at any time, in at most alpha of all studies.
+(docs/planning.md). By Ville's inequality each of them errs, at any time, in at most alpha of all studies.
 """
 
 from __future__ import annotations
