@@ -1,12 +1,8 @@
-"""Encoder states of contexts: one row per item in a `.npy` file that probes can map, with a JSON sidecar.
-
-The rows stand in the order given, whatever the batches; where the sidecar is, the matrix is whole. Memory does not grow
-with the number of contexts.
-"""
+"""Encoder states for probes: how a matrix is written, what heads read, and which matrices a study needs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -16,16 +12,27 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from seedvote.dialogue import jobs
+from seedvote.dialogue.conditions import condition_folders
+from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import as_json, atomic, from_json, read_json, write_json
-from seedvote.dialogue.records import States
+from seedvote.dialogue.files import as_json, atomic, clear_halves, digest, from_json, read_json, write_json
+from seedvote.dialogue.questions import answering_speaker, read_questions, texts_hash
+from seedvote.dialogue.records import Question, States, Turn
 from seedvote.dialogue.signature import signature
 from seedvote.generation.batches import Contexts, stack_contexts
-from seedvote.generation.checkpoints import name_again
-from seedvote.generation.erasing import seen_by_decoder, view_widths
+from seedvote.generation.checkpoints import TrainedModel, load_model, name_again, pruned_hashes, weights_hash
+from seedvote.generation.devices import pick_device, threads
+from seedvote.generation.erasing import FOLDERS, seen_by_decoder, view_widths
 from seedvote.generation.models.interface import DialogueModel
-from seedvote.generation.numbering import Numbered
-from seedvote.generation.vocabulary import LONGEST_CONTEXT, PAD
+from seedvote.generation.numbering import Numbered, evenly_spread, examples_hash
+from seedvote.generation.vocabulary import LONGEST_CONTEXT, PAD, Vocabulary
+
+# Encoder states of contexts: one row per item in a `.npy` file that probes can map, with a JSON sidecar.
+#
+# The rows stand in the order given, whatever the batches; where the sidecar is, the matrix is whole. Memory does not
+# grow with the number of contexts.
 
 WINDOW = 4096  # contexts that are sorted by length and written at a time: memory does not grow with their number
 
@@ -161,3 +168,161 @@ def _vectors(model: DialogueModel, batch: Contexts, form: Form) -> Tensor:
         real = encoded.mask[:, :, None]
         return (encoded.memory * real).sum(1) / real.sum(1)
     return encoded.vectors[:, -1] if form.layers == "top" else encoded.vectors.flatten(1)
+
+
+# What an encoder must read so that a head can answer questions: contexts and replies, each as a row of states.
+#
+# Rows of training and validation fit the head; those of questions are answered. A reply or option is read as one
+# utterance of the one who answers. The name of a row says what it is: `train/context/ITEM`, `question/option/ID/2`.
+
+MOST_TRAIN, MOST_VALID = 4000, 1000
+QUESTION_STATES = "question_states"  # folder of a study
+
+
+def rows_of_study(
+    study: Path, corpus: Corpus, vocabulary: Vocabulary, limit: int | None
+) -> tuple[list[str], list[Numbered]]:
+    """The splits and rows of a study's questions; their hash stands among the splits, so that others are refused."""
+    questions = read_questions(study / "questions.jsonl")
+    return ["train", "valid", f"texts:{texts_hash(questions)}"], question_rows(corpus, questions, vocabulary, limit)
+
+
+def question_rows(
+    corpus: Corpus, questions: Sequence[Question], vocabulary: Vocabulary, limit: int | None
+) -> list[Numbered]:
+    """All rows, those of the splits first."""
+    rows: list[Numbered] = []
+    for split, most in (("train", limit or MOST_TRAIN), ("valid", MOST_VALID)):
+        chosen = evenly_spread(list(examples(corpus.split(split))), most)
+        if not chosen:
+            raise InputError(f"The {split} split holds no example, and a head is fitted on train and valid.")
+        rows += _number_pairs(split, chosen, vocabulary)
+    for question in questions:
+        speaker = answering_speaker(question)
+        turns = [Turn(turn.speaker, turn.text) for turn in question.context]
+        rows.append(Numbered(f"question/context/{question.question}", vocabulary.context(turns, speaker), ()))
+        rows += [
+            Numbered(
+                f"question/option/{question.question}/{k}", _number_utterance(option.text, speaker, vocabulary), ()
+            )
+            for k, option in enumerate(question.options)
+        ]
+    return rows
+
+
+def _number_pairs(split: str, chosen: Sequence[Example], vocabulary: Vocabulary) -> Iterator[Numbered]:
+    for example in chosen:
+        speaker = example.target.speaker
+        yield Numbered(f"{split}/context/{example.item}", vocabulary.context(example.context, speaker), ())
+        yield Numbered(f"{split}/reply/{example.item}", _number_utterance(example.target.text, speaker, vocabulary), ())
+
+
+def _number_utterance(text: str, speaker: str, vocabulary: Vocabulary) -> list[int]:
+    return vocabulary.context([Turn(speaker, text)], speaker)
+
+
+# Which matrices of states a study's own checkpoints call for, and how one of them is made.
+
+STATES_FOLDERS = ("states", QUESTION_STATES, *FOLDERS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """One checkpoint's states: where they go, and the hash of all they follow from."""
+
+    trained: TrainedModel
+    checkpoint: str
+    weights: str
+    path: Path
+    key: str
+
+    @property
+    def done(self) -> bool:
+        """Whether states with this very key are there."""
+        sidecar = self.path.with_suffix(".json")
+        return self.path.exists() and sidecar.exists() and read_json(sidecar).get("key") == self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What is the same for every checkpoint."""
+
+    contexts: list[Numbered]
+    splits: list[str]
+    form: Form
+    vocabulary: Vocabulary
+    device: str
+
+
+def list_matrices(folder: Path, models: list[TrainedModel], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:
+    """One for every model and checkpoint."""
+    same = examples_hash(encoding.contexts), encoding.splits, encoding.form, encoding.vocabulary.hash, jobs.JOB_THREADS
+    matrices = []
+    for trained, checkpoint in ((trained, checkpoint) for trained in models for checkpoint in checkpoints):
+        weights = weights_hash(trained, checkpoint)
+        path, key = folder / f"{trained.folder.name}-{checkpoint}.npy", jobs.content_key(weights, *same)
+        matrices.append(Matrix(trained, checkpoint, weights, path, key))
+    return matrices
+
+
+def encode_matrix(encoding: Encoding, matrix: Matrix) -> None:
+    """Write the states of one checkpoint; a job for any process."""
+    trained, device = matrix.trained, pick_device(encoding.device)
+    model = load_model(trained, matrix.checkpoint, encoding.vocabulary).to(device)
+    clear_halves(matrix.path)
+    with threads(jobs.JOB_THREADS):
+        write_states(
+            matrix.path,
+            model,
+            encoding.contexts,
+            encoding.form,
+            name=trained.model,
+            seed=trained.seed,
+            checkpoint=matrix.checkpoint,
+            weights=matrix.weights,
+            key=matrix.key,
+            splits=encoding.splits,
+            device=device,
+        )
+
+
+def to_encode(every: Sequence[Matrix]) -> tuple[list[Matrix], list[tuple[Matrix, Matrix]]]:
+    """Of one model's checkpoints with the same weights, one to be encoded, and the others as pairs (it, other).
+
+    What is done is in neither. `last`, for one, has the weights of the last epoch, and every `best_...` those of some.
+    """
+    groups: dict[tuple[Path, str], list[Matrix]] = {}
+    for matrix in every:
+        groups.setdefault((matrix.trained.folder, matrix.key), []).append(matrix)
+    todo, again = [], []
+    for group in groups.values():
+        done = [matrix for matrix in group if matrix.done]
+        first, twins = (done or group)[0], [matrix for matrix in group if matrix not in done]
+        todo += [] if done else [first]
+        again += [(first, twin) for twin in twins if twin is not first]
+    return todo, again
+
+
+def encode_again(first: Matrix, twin: Matrix) -> None:
+    """File the states of `first` under the name of `other`, whose weights are the same."""
+    clear_halves(twin.path)
+    write_states_again(first.path, twin.path, twin.checkpoint)
+
+
+def remove_stale(study: Path, trained: TrainedModel) -> list[Path]:
+    """Remove the states of checkpoints that have other weights by now, or none; which they were.
+
+    Another number of epochs, or another encoder that picks, gives a checkpoint's name to other weights.
+    """
+    removed = []
+    for folder in (place / name for place in (study, *condition_folders(study)) for name in STATES_FOLDERS):
+        for path in sorted(folder.glob(f"{trained.folder.name}-*.json")):
+            sidecar, checkpoint = read_json(path), path.stem.removeprefix(f"{trained.folder.name}-")
+            weights = trained.folder / f"{checkpoint}.safetensors"
+            ours = "weights" in sidecar and sidecar.get("checkpoint") == checkpoint  # not a user's own array
+            now = digest(weights) if weights.exists() else pruned_hashes(trained.folder).get(checkpoint)
+            if ours and now != sidecar["weights"]:
+                path.unlink()  # first: where a sidecar is, the matrix is whole
+                path.with_suffix(".npy").unlink(missing_ok=True)
+                removed.append(path.with_suffix(".npy"))
+    return removed

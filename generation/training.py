@@ -1,15 +1,11 @@
-"""Trains one architecture under one seed: teacher forcing, Adam, cross-entropy over real tokens, clipped gradients.
-
-The contract: the weights follow from (settings, data, seed, threads) to the bit on CPU, whatever ran before in the
-process and however often training was killed and started again. To that end every update draws from a generator seeded
-by (seed, epoch, number of the batch), the order of batches follows from (seed, epoch), and a checkpoint that is whole
-or absent holds weights and Adam's moments. Only this module seeds torch's global generator, and it puts it back.
-"""
+"""Training: one model, the epoch that an encoder picks, and the models of a study as jobs."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -21,22 +17,32 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from seedvote.dialogue import jobs
 from seedvote.dialogue.adam import Adam
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import atomic, read_json, write_json
+from seedvote.dialogue.files import atomic, digest, read_json, write_json
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 from seedvote.generation import checkpoints
 from seedvote.generation.batches import Batch, plan_batches, stack
-from seedvote.generation.devices import keep_freed_memory, threads
-from seedvote.generation.loss import summed_cross_entropy
-from seedvote.generation.metrics.embedding import cosines, learned_words
+from seedvote.generation.checkpoints import TrainedModel, prune_epochs
+from seedvote.generation.devices import keep_freed_memory, pick_device, threads
+from seedvote.generation.encoding import remove_stale
+from seedvote.generation.metrics.embedding import Yardstick, cosines, learned_words, local_encoder
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
 from seedvote.generation.models.architectures import build
-from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.models.interface import DialogueModel, summed_cross_entropy
 from seedvote.generation.numbering import Data, Numbered
 from seedvote.generation.speaking.agent import Spoken, joint_accuracy, speaker_of
 from seedvote.generation.vocabulary import PAD
+
+# Trains one architecture under one seed: teacher forcing, Adam, cross-entropy over real tokens, clipped gradients.
+#
+# The contract: the weights follow from (settings, data, seed, threads) to the bit on CPU, whatever ran before in the
+# process and however often training was killed and started again. To that end every update draws from a generator
+# seeded by (seed, epoch, number of the batch), the order of batches follows from (seed, epoch), and a checkpoint that
+# is whole or absent holds weights and Adam's moments. Only this module seeds torch's global generator, and it puts it
+# back.
 
 
 @dataclass(frozen=True)
@@ -295,3 +301,143 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     """The lines of log.jsonl, one an epoch."""
     path = folder / "log.jsonl"
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+# Picks the epoch by an encoder from elsewhere: `best_encoder`, next to the checkpoints that training names itself.
+#
+# It reads epochs that are saved and changes no weights, so it may be asked for later, or with another encoder. Replies
+# to the validation contexts are those that training scored (greedy); the score is the cosine of the encoder's vectors
+# of reply and reference. What was scored stands in encoder.json, and only what is missing there is scored.
+
+BY_ENCODER = "best_encoder"
+SCORED = "encoder.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """A local folder of a Hugging Face encoder, and a hash of what stands in it."""
+
+    folder: Path
+    key: str
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+        return self.folder.resolve().name
+
+
+def encoder_of(folder: Path) -> Encoder:
+    """The encoder in this folder; one that cannot be read is refused before anything is trained."""
+    local_encoder(folder)
+    hasher = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        hasher.update(f"{path.relative_to(folder).as_posix()} {digest(path)}\n".encode())
+    return Encoder(folder, hasher.hexdigest()[:12])
+
+
+def is_selected(folder: Path, encoder: Encoder, epochs: int) -> bool:
+    """Whether every epoch was scored by this very encoder, and the best one named."""
+    is_named = (folder / f"{BY_ENCODER}.safetensors").exists()
+    return is_named and set(range(1, max(epochs, epochs_done(folder)) + 1)) <= set(_read_scores(folder, encoder))
+
+
+def forget_selection(folder: Path) -> None:
+    """The best of fewer epochs is not the best of all: to be called before a model is trained further."""
+    (folder / f"{BY_ENCODER}.safetensors").unlink(missing_ok=True)
+
+
+def select_epoch(folder: Path, settings: Settings, data: Data, device: torch.device, encoder: Encoder) -> int:
+    """Score what is not scored yet, name the best epoch (the first of equals), and say which it is."""
+    scores, embed = _read_scores(folder, encoder), None
+    for epoch in [epoch for epoch in range(1, epochs_done(folder) + 1) if epoch not in scores]:
+        embed = embed or local_encoder(encoder.folder)
+        scores[epoch] = _score_epoch(folder, f"epoch-{epoch}", settings, data, device, embed)
+        record = {"encoder": encoder.name, "key": encoder.key, "scores": {str(n): scores[n] for n in sorted(scores)}}
+        write_json(folder / SCORED, record)
+    best = max(scores, key=lambda epoch: (scores[epoch], -epoch))
+    if checkpoints.epoch_of(chosen := folder / f"{BY_ENCODER}.safetensors") != best:
+        checkpoints.name_again(folder / f"epoch-{best}.safetensors", chosen)
+    return best
+
+
+def _score_epoch(
+    folder: Path, checkpoint: str, settings: Settings, data: Data, device: torch.device, embed: Yardstick
+) -> float:
+    """Mean cosine of reply and reference over the validation contexts, 0-100."""
+    trained = checkpoints.TrainedModel(folder, settings.model, settings.seed)
+    model = checkpoints.load_model(trained, checkpoint, data.vocabulary).to(device)
+    _, texts = validation_texts(model, data, device)
+    ours, theirs = (embed([" ".join(pair[side]) for pair in texts]) for side in (0, 1))
+    return float(cosines(ours, theirs).mean())
+
+
+def _read_scores(folder: Path, encoder: Encoder) -> dict[int, float]:
+    path = folder / SCORED
+    record = read_json(path) if path.exists() else {}
+    return {int(n): float(value) for n, value in record["scores"].items()} if record.get("key") == encoder.key else {}
+
+
+# The models that `generation train` makes, as jobs: what each follows from, whether it is done, and how it is made.
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What is the same for every model of a study; `encoder` picks an epoch too, if there is one.
+
+    `keep` says which epochs keep weights of their own (`checkpoints.prune_epochs`).
+    """
+
+    study: Path
+    data: Data
+    device: str
+    encoder: Encoder | None
+    keep: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.encoder and not self.data.valid:
+            raise InputError("--encoder scores validation contexts, and there are none: give --valid a number above 0.")
+
+    def folder(self, settings: Settings) -> Path:
+        """Where a model lies."""
+        return self.study / "models" / f"{settings.model}-{settings.seed}"
+
+    def done(self, settings: Settings) -> bool:
+        """Whether this very model is trained to the end, and its epoch picked if that is asked for."""
+        folder = self.folder(settings)
+        picked = self.encoder is None or is_selected(folder, self.encoder, settings.epochs)
+        return picked and is_trained(folder, settings, self.data)
+
+    def prune(self, settings: Settings) -> int:
+        """Remove the epochs that are not to be kept; how many went."""
+        return prune_epochs(self.folder(settings), self.keep)
+
+    def job(self, settings: Settings, row: int) -> jobs.Job:
+        """One model, and the row of its progress bar."""
+        picked = [self.encoder.key] if self.encoder else []
+        key = jobs.content_key(settings.epochs, *recipe_of(settings, self.data).items(), *picked)
+        return jobs.Job(f"{settings.model}-{settings.seed}", key, (settings, row))
+
+
+def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
+    """Train a model to the end, or go on with it, and pick its epoch; one line of how it ended."""
+    tqdm.set_lock(threading.RLock())  # its own is a semaphore, which a process that is killed leaves behind
+    settings, row = piece
+    folder, device = grid.folder(settings), pick_device(grid.device)
+    for half in folder.glob(".*.tmp"):  # of an attempt that was killed while it wrote
+        half.unlink(missing_ok=True)
+    if epochs_done(folder) < settings.epochs:
+        forget_selection(folder)
+    # An encoder reads every epoch, so none goes before it has picked one.
+    train(folder, settings, grid.data, device, bar_row=row, keep=None if grid.encoder else grid.keep)
+    last = read_log(folder)[-1]
+    results = [f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "joint", "bleu2") if name in last]
+    if grid.encoder:
+        with threads(settings.threads):
+            best = select_epoch(folder, settings, grid.data, device, grid.encoder)
+        results.append(f"{grid.encoder.name} picks epoch {best}")
+        grid.prune(settings)
+    line = f"{folder.name}: {last['epoch']} epochs, {', '.join(results)}"
+    if removed := remove_stale(grid.study, TrainedModel(folder, settings.model, settings.seed)):
+        names = ", ".join(str(path.relative_to(grid.study)) for path in removed)
+        line += f"\n{folder.name}: states of earlier weights removed (make them anew by generation encode): {names}"
+    return line

@@ -98,11 +98,18 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
 
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.generation.checkpoints import kind_of, named_checkpoints
-    from seedvote.generation.encoding import Form
+    from seedvote.generation.encoding import (
+        QUESTION_STATES,
+        Encoding,
+        Form,
+        encode_again,
+        encode_matrix,
+        list_matrices,
+        rows_of_study,
+        to_encode,
+    )
     from seedvote.generation.erasing import FOLDERS
-    from seedvote.generation.matrices import Encoding, encode_again, encode_matrix, list_matrices, to_encode
     from seedvote.generation.numbering import number_examples, spread_over
-    from seedvote.generation.question_rows import QUESTION_STATES, rows_of_study
     from seedvote.generation.speaking.speech import speech_of, with_databases
     from seedvote.generation.vocabulary import read_vocabulary
 
@@ -149,12 +156,12 @@ def _encode_elsewhere(args: argparse.Namespace, folder: Path) -> None:
     from tqdm import tqdm
 
     from seedvote.dialogue.corpora.reading import read_corpus
-    from seedvote.generation.imports import elsewhere
+    from seedvote.generation.imports import hidden_states
     from seedvote.generation.numbering import spread_over
 
     splits, corpus = list(dict.fromkeys(args.splits.split(","))), read_corpus(args.corpus or folder / "corpus")
     chosen = spread_over(corpus, splits, args.limit)
-    options = elsewhere.StatesRequest(
+    options = hidden_states.StatesRequest(
         args.hugging_face,
         args.fetch,
         args.device,
@@ -169,7 +176,7 @@ def _encode_elsewhere(args: argparse.Namespace, folder: Path) -> None:
         splits,
     )
     out = folder / (args.out or "states")
-    for seed in [None, *elsewhere.random_seeds(args.random_init)]:
+    for seed in [None, *hidden_states.random_seeds(args.random_init)]:
         with tqdm(total=len(chosen), disable=None, unit="context") as bar:
-            for sentence in elsewhere.encode_elsewhere(options, chosen, out, seed, bar.update):
+            for sentence in hidden_states.encode_elsewhere(options, chosen, out, seed, bar.update):
                 print(sentence)

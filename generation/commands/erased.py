@@ -64,8 +64,7 @@ def _read_shared(args: argparse.Namespace) -> Redecoding:
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.generation.decoding import parse_decoding
     from seedvote.generation.numbering import contexts_of, number_examples
-    from seedvote.generation.reading_acts import act_reader
-    from seedvote.generation.redecoding import Redecoding
+    from seedvote.generation.redecoding import Redecoding, act_reader
     from seedvote.generation.vocabulary import read_vocabulary
 
     corpus = read_corpus(args.corpus or args.study / "corpus")

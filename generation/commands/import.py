@@ -129,7 +129,7 @@ def _choose_source(args: argparse.Namespace) -> Source:
             price=args.price,
         )
     from seedvote.generation.decoding import parse_decoding
-    from seedvote.generation.imports.loading import model_place
+    from seedvote.generation.imports.hugging_face import model_place
 
     return sources.LoadedModel(
         args.model or model_place(args.hugging_face).name,

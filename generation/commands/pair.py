@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
     write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
     _print_pairs(args.study / "pairs.jsonl", pairs, recipe)
     if args.preview:
-        from seedvote.generation.pairs.preview import write_page
+        from seedvote.generation.pairs.pairing import write_page
 
         write_page(args.study / "pairs.html", pairs, recipe)
         print(f"Preview: {args.study / 'pairs.html'}")
@@ -124,7 +124,7 @@ def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
     from seedvote.dialogue.files import read_records, write_records
     from seedvote.dialogue.records import Pair
     from seedvote.dialogue.signature import signature
-    from seedvote.generation.pairs.checks import sanity_checks
+    from seedvote.generation.pairs.pairing import sanity_checks
 
     path = args.study / "checks.jsonl"
     if path.exists():

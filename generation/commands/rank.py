@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Rank what is not ranked yet, and gather."""
     from seedvote.dialogue.questions import read_questions, texts_hash
-    from seedvote.generation.rank_files import gather
+    from seedvote.generation.ranking import gather
 
     questions = read_questions(args.study / "questions.jsonl")
     texts = texts_hash(questions)
@@ -79,8 +79,7 @@ def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: st
     from tqdm import tqdm
 
     from seedvote.generation.checkpoints import find_repliers, weights_hash
-    from seedvote.generation.rank_files import is_ranked
-    from seedvote.generation.ranking import number_questions
+    from seedvote.generation.ranking import is_ranked, number_questions
     from seedvote.generation.vocabulary import read_vocabulary
 
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
@@ -106,8 +105,7 @@ def _rank_options(shared: RankInputs, job: RankJob) -> None:
     from seedvote.dialogue.files import clear_halves
     from seedvote.generation.checkpoints import load_model
     from seedvote.generation.devices import pick_device, threads
-    from seedvote.generation.rank_files import write_ranks
-    from seedvote.generation.ranking import rank_options
+    from seedvote.generation.ranking import rank_options, write_ranks
 
     trained, device = job.trained, pick_device(shared.device)
     model = load_model(trained, job.checkpoint, shared.vocabulary).to(device)
@@ -122,9 +120,8 @@ def _rank_hugging_face(args: argparse.Namespace, questions: list[Question], text
 
     from seedvote.dialogue.files import clear_halves
     from seedvote.generation.devices import pick_device
-    from seedvote.generation.imports.hugging_face import HuggingFace
-    from seedvote.generation.imports.likelihood import rank_by
-    from seedvote.generation.rank_files import write_ranks
+    from seedvote.generation.imports.hugging_face import HuggingFace, rank_by
+    from seedvote.generation.ranking import write_ranks
 
     model = HuggingFace(args.hugging_face, fetch=args.fetch, device=pick_device(args.device))
     name = args.model or Path(args.hugging_face).name

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.signature import signature
     from seedvote.generation.devices import threads
     from seedvote.generation.metrics.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
-    from seedvote.generation.metrics.wordnet import WordNet, find_wordnet
+    from seedvote.generation.metrics.word_matching import WordNet, find_wordnet
     from seedvote.generation.same_corpus import check_utterances
 
     corpus = read_corpus(args.corpus or args.study / "corpus")

@@ -68,10 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare the data once, then train what is not done."""
     from seedvote.dialogue.corpora.reading import read_corpus
-    from seedvote.generation.grid import Grid, train_one
     from seedvote.generation.numbering import study_vocabulary, training_data
-    from seedvote.generation.selecting import encoder_of
     from seedvote.generation.speaking.speech import speech_of, with_databases
+    from seedvote.generation.training import Grid, encoder_of, train_one
 
     chosen, place = _settings(args), running.place_of(args, device=args.device)
     encoder = encoder_of(args.encoder) if args.encoder else None

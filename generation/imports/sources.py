@@ -62,8 +62,7 @@ class LoadedModel(Source):
     def __post_init__(self) -> None:
         # An endpoint is asked without PyTorch.
         from seedvote.generation.devices import pick_device
-        from seedvote.generation.imports.hugging_face import HuggingFace
-        from seedvote.generation.imports.loading import precision_named
+        from seedvote.generation.imports.hugging_face import HuggingFace, precision_named
 
         precision, device = precision_named(self.precision), pick_device(self.device)
         self.model = HuggingFace(self.folder, fetch=self.fetch, device=device, precision=precision)

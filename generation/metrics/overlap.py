@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from seedvote.generation.metrics.stemmer import stem
+from seedvote.generation.metrics.word_matching import stem
 
 Smooth = Literal["exp", "none"]
 Tokens = Sequence[str]

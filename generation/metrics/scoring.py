@@ -26,10 +26,9 @@ from seedvote.dialogue.records import Response, Score
 from seedvote.dialogue.tokens import normalize, tokenize
 from seedvote.generation.batches import Batch, stack
 from seedvote.generation.decoding import mask_special
-from seedvote.generation.loss import CHUNK
 from seedvote.generation.metrics.embedding import Yardstick, cosines
 from seedvote.generation.metrics.overlap import Synonyms, bleu2, bleu_counts, overlap_scores
-from seedvote.generation.models.interface import DialogueModel
+from seedvote.generation.models.interface import CHUNK, DialogueModel
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import EOS, PAD, Vocabulary
 

@@ -9,11 +9,15 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from seedvote.dialogue.errors import InputError
-from seedvote.generation.models.attention import AttentionSizes, Seq2SeqAttention
-from seedvote.generation.models.bilstm import BiLSTMAttention
-from seedvote.generation.models.hred import HRED
 from seedvote.generation.models.interface import DialogueModel
-from seedvote.generation.models.seq2seq import Seq2Seq, Seq2SeqSizes
+from seedvote.generation.models.recurrent import (
+    HRED,
+    AttentionSizes,
+    BiLSTMAttention,
+    Seq2Seq,
+    Seq2SeqAttention,
+    Seq2SeqSizes,
+)
 from seedvote.generation.models.transformer import Transformer, TransformerSizes
 
 

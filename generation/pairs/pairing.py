@@ -1,22 +1,28 @@
-"""Pairs for raters: two seeds of one architecture (or two systems) answer the same context; controls and sanity checks.
-
-Real pairs and within-seed controls use the same sampled decoding, so that the two kinds differ in the seed alone.
-Which response is `a` is drawn for each pair; pair ids say nothing about what a pair is.
-"""
+"""Pairs for raters, the sanity checks among them, and a page to read all of them before anyone is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
 from itertools import combinations, product
+from pathlib import Path
 from statistics import stdev
 
 from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic
 from seedvote.dialogue.records import Candidate, Pair, PairKind, Response, Utterance
 from seedvote.dialogue.seeds import child_random, child_seed
-from seedvote.dialogue.tokens import normalize, tokenize
+from seedvote.dialogue.tokens import detokenize, normalize, tokenize
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
+
+# Pairs for raters: two seeds of one architecture (or two systems) answer the same context; controls and sanity checks.
+#
+# Real pairs and within-seed controls use the same sampled decoding, so that the two kinds differ in the seed alone.
+# Which response is `a` is drawn for each pair; pair ids say nothing about what a pair is.
 
 NO_SEED = -1
 Answers = Mapping[tuple[int, int], Mapping[str, Response]]  # (seed, draw) -> item -> response
@@ -208,3 +214,130 @@ def make_pair(
 def context_shown(example: Example) -> tuple[Utterance, ...]:
     """The context as a rater sees it."""
     return tuple(Utterance(turn.speaker, turn.text) for turn in example.context)
+
+
+# Sanity checks: pairs whose right answer is obvious to anyone who reads them.
+#
+# The good side is a reference that takes up words of its context; the bad side is the same reference with its words
+# scrambled, or a reference of another dialogue that shares no telling word with this one. They come from the validation
+# split (the test split where there is none), so no real pair repeats their contexts. A and B are right equally often.
+
+SHORTEST_REFERENCE = 6  # tokens of a good side: shorter ones fit anywhere
+CHECK_KINDS = ("scrambled", "off-topic")
+
+
+def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pair]:
+    """At most `n` checks, half of either kind, the right answer alternating between a and b."""
+    rng = child_random(seed, "checks")
+    pool = [e for e in rng.sample(list(examples), len(examples)) if _is_telling(e)]
+    pairs: list[Pair] = []
+    used: set[str] = set()
+    for example in pool:
+        if len(pairs) == n:
+            break
+        if example.dialogue.dialogue in used:
+            continue
+        # The kind changes with every second pair and the right side with every pair, so each kind has both equally
+        # often.
+        kind = CHECK_KINDS[(len(pairs) // 2) % 2]
+        bad = _scramble(example, rng) if kind == "scrambled" else _choose_off_topic(example, pool, rng)
+        if bad is not None:
+            used.add(example.dialogue.dialogue)
+            pairs.append(_make_check(example, bad, kind, right="ab"[len(pairs) % 2], seed=seed))
+    return pairs
+
+
+def _make_check(example: Example, bad: Candidate, kind: str, *, right: str, seed: int) -> Pair:
+    name = f"{child_seed(seed, 'pair', 'check', kind, example.item):016x}"
+    good = reference(example)
+    pair = Pair(
+        name, example.item, context_shown(example), good, bad, "check", False, example.dialogue.dialogue, "a", kind
+    )
+    return pair if right == "a" else replace(pair, a=bad, b=good, answer="b")
+
+
+def telling_words(text: str) -> set[str]:
+    """Words that say what a text is about: five letters or more, or with a digit."""
+    return {w for w in tokenize(text) if len(w) >= 5 or any(c.isdigit() for c in w)}
+
+
+def _context_words(example: Example) -> set[str]:
+    return set().union(*(telling_words(turn.text) for turn in example.context))
+
+
+def _is_telling(example: Example) -> bool:
+    text = example.target.text
+    return len(tokenize(text)) >= SHORTEST_REFERENCE and bool(
+        telling_words(text) & telling_words(example.context[-1].text)
+    )
+
+
+def _scramble(example: Example, rng: random.Random) -> Candidate | None:
+    """The reference in an order in which no two neighbours stay neighbours."""
+    words = tokenize(example.target.text)
+    neighbours = set(itertools.pairwise(words))
+    for _ in range(50):
+        order = rng.sample(words, len(words))
+        if not neighbours & set(itertools.pairwise(order)):
+            return Candidate(detokenize(order), "scrambled", None, "reference")
+    return None
+
+
+def _choose_off_topic(example: Example, pool: Sequence[Example], rng: random.Random) -> Candidate | None:
+    """A reference of another dialogue that shares no telling word with this context or its reference."""
+    near = _context_words(example) | telling_words(example.target.text)
+    for candidate in _draw_elsewhere(example, pool, rng):
+        if telling_words(candidate.target.text) and not telling_words(candidate.target.text) & near:
+            return Candidate(reference(candidate).text, "off-topic", None, "reference")
+    return None
+
+
+def _draw_elsewhere(example: Example, pool: Sequence[Example], rng: random.Random) -> Iterator[Example]:
+    for candidate in rng.sample(list(pool), min(len(pool), 200)):
+        if candidate.dialogue is not example.dialogue:
+            yield candidate
+
+
+# A page to read pairs before anyone is asked about them: contexts, both responses, and what is known of each.
+#
+# One file without scripts or links; texts of models are escaped, so none of them can act as markup.
+
+PREVIEW_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222;
+  overflow-wrap: anywhere; }
+article { border: 1px solid #bbb; border-radius: 6px; padding: 1rem; margin: 1rem 0; }
+header, footer, .who { color: #595959; font-size: .875rem; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(16rem, 100%), 1fr)); gap: 1rem;
+  margin-top: 1rem; }
+.side { background: #f3f3f3; padding: .5rem 1rem; white-space: pre-wrap; }
+"""
+
+
+def write_page(path: Path, pairs: Sequence[Pair], recipe: str) -> None:
+    """Write the page."""
+    with atomic(path) as handle:
+        handle.write(preview_page(pairs, recipe))
+
+
+def preview_page(pairs: Sequence[Pair], recipe: str) -> str:
+    """One self-contained HTML page; every text is shown as it is, never read as markup."""
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Pairs</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{PREVIEW_STYLE}</style>'
+        f"<h1>{len(pairs)} pairs</h1>{''.join(map(_article, pairs))}<footer>{escape(recipe)}</footer></html>\n"
+    )
+
+
+def _article(pair: Pair) -> str:
+    lines = "".join(f"<div><b>{escape(line.speaker)}</b> {escape(line.text)}</div>" for line in pair.context)
+    note = " · identical responses" if pair.identical else ""
+    return (
+        f"<article><header>{escape(f'{pair.kind} · {pair.contrast} · {pair.item}')}{note}</header>{lines}"
+        f'<div class="sides">{_side("A", pair.a, pair)}{_side("B", pair.b, pair)}</div></article>'
+    )
+
+
+def _side(letter: str, side: Candidate, pair: Pair) -> str:
+    who = side.model if side.seed is None else f"{side.model}, seed {side.seed}, {side.checkpoint}"
+    verdict = ", correct" if pair.answer == letter.lower() else ""
+    return f'<div class="side">{escape(side.text)}<div class="who">{letter}: {escape(who)}{verdict}</div></div>'

@@ -17,8 +17,15 @@ from seedvote.dialogue.records import Dialogue
 from seedvote.generation.decoding import NEVER_WRITTEN, RESPONSE, Decoded, Decoding, Part, parse_decoding, respond
 from seedvote.generation.models.interface import DialogueModel
 from seedvote.generation.numbering import Data, Numbered
-from seedvote.generation.speaking.belief import believed, changed
-from seedvote.generation.speaking.speech import END, LONGEST_BELIEF, Speech, annotated_state, number_words
+from seedvote.generation.speaking.speech import (
+    END,
+    LONGEST_BELIEF,
+    Speech,
+    annotated_state,
+    believed,
+    changed,
+    number_words,
+)
 from seedvote.generation.vocabulary import EOS, EOU, SPECIAL, Vocabulary
 
 GREEDY = parse_decoding("greedy")

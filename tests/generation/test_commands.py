@@ -17,10 +17,10 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, from_json, read_header, read_json, read_records
 from seedvote.dialogue.records import Pair, Response, States
 from seedvote.dialogue.tokens import normalize, tokenize
-from seedvote.generation import curves, matrices
+from seedvote.generation import curves, encoding
 from seedvote.generation.__main__ import COMMANDS
 from seedvote.generation.curves import draw_curves
-from seedvote.generation.metrics.wordnet import find_wordnet
+from seedvote.generation.metrics.word_matching import find_wordnet
 
 GRID = ["--models", "seq2seq,hred", "--seeds", "0-1", "--preset", "small", "--epochs", "1", "--valid", "8"]
 GRID += ["--dialogues", "16"]
@@ -131,9 +131,9 @@ def test_two_names_of_the_same_weights_are_encoded_once_and_give_what_each_alone
         (tmp_path / name).mkdir()
         for part in ("corpus", "models", "vocabulary.json"):
             (tmp_path / name / part).symlink_to(study / part)
-    encoded, write = [], matrices.write_states
+    encoded, write = [], encoding.write_states
     monkeypatch.setattr(
-        matrices, "write_states", lambda path, *a, **k: encoded.append(path.stem) or write(path, *a, **k)
+        encoding, "write_states", lambda path, *a, **k: encoded.append(path.stem) or write(path, *a, **k)
     )
     words = ("--limit", "3", *HERE, "--checkpoints")
     generation("encode", tmp_path / "together", *words, "last")

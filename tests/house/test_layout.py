@@ -75,7 +75,7 @@ ROOMS = {
     "generation": {
         "speaking": {"decoding", "models", "numbering", "vocabulary"},
         "models": {"batches", "vocabulary"},
-        "metrics": {"batches", "decoding", "devices", "loss", "models", "numbering", "vocabulary"},
+        "metrics": {"batches", "decoding", "devices", "models", "numbering", "vocabulary"},
         "pairs": {"metrics", "vocabulary"},
         "imports": {"decoding", "devices", "numbering", "ranking", "same_corpus", "sampling"},
     },

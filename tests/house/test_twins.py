@@ -21,14 +21,14 @@ from seedvote.analysis.votes.votes import votes_from_columns
 from seedvote.crowd.watching.overview import Gathered
 from seedvote.crowd.watching.share_interval import ClusterCounts, law_of_ties, share_interval
 from seedvote.dialogue.errors import InputError
-from seedvote.evaluators.choosing.states import FOLDER
+from seedvote.evaluators.choosing.learnt import FOLDER
 from seedvote.evaluators.detection.material import LONGEST_REPLY
 from seedvote.evaluators.task import bleu as task_bleu
-from seedvote.evaluators.task.comparing import holm_p_values
+from seedvote.evaluators.task.rates import holm_p_values
 from seedvote.generation import devices as generation_devices
 from seedvote.generation.decoding import LONGEST_RESPONSE
+from seedvote.generation.encoding import QUESTION_STATES
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
-from seedvote.generation.question_rows import QUESTION_STATES
 from seedvote.probes import comparisons
 from seedvote.probes import devices as probes_devices
 from seedvote.probes.scoring import corpus_bleu2, micro_f1

@@ -12,9 +12,9 @@ import pytest
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.generation.__main__ import COMMANDS
-from seedvote.generation.imports import layer_files
+from seedvote.generation.imports import hidden_states
 from seedvote.generation.imports.hidden_states import StateReader, _looks_back
-from seedvote.generation.imports.loading import model_place
+from seedvote.generation.imports.hugging_face import model_place
 from seedvote.generation.imports.prompting import Prompter
 from tests.generation.imports.toy_models import PLAIN, save, save_sentence_folder, torch
 
@@ -190,7 +190,7 @@ def test_what_is_there_is_not_encoded_again_and_another_prompt_or_pooling_is(
 
 
 def test_a_run_that_was_broken_off_goes_on_behind_its_last_piece(study, corpus, folders, tmp_path, monkeypatch):
-    monkeypatch.setattr(layer_files, "PIECE", 4)
+    monkeypatch.setattr(hidden_states, "PIECE", 4)
     seen, real, until = [], StateReader.pooled, 2
 
     def pooled(self, rows, layers, *more):

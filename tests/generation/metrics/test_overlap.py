@@ -26,7 +26,7 @@ from seedvote.generation.metrics.overlap import (
     rouge1_counts,
     rouge_l_counts,
 )
-from seedvote.generation.metrics.stemmer import stem
+from seedvote.generation.metrics.word_matching import stem
 
 INVENTED = [
     ("there are 3 hotels in the centre .", "i have 3 cheap hotels in the centre of town ."),

@@ -10,10 +10,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from seedvote.generation.batches import Contexts, stack, stack_contexts
 from seedvote.generation.commands.train import PRESETS
-from seedvote.generation.loss import summed_cross_entropy
 from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes_of
-from seedvote.generation.models.hred import split_utterances
-from seedvote.generation.models.recurrent import run_masked
+from seedvote.generation.models.interface import summed_cross_entropy
+from seedvote.generation.models.recurrent import run_masked, split_utterances
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.training import batch_loss
 from seedvote.generation.vocabulary import BOS, EOS, EOU, OTHER, PAD, SELF

@@ -10,17 +10,19 @@ from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Candidate, Dialogue, Pair, Response, Turn, Utterance
 from seedvote.dialogue.tokens import normalize, tokenize
-from seedvote.generation.pairs.checks import sanity_checks, telling_words
 from seedvote.generation.pairs.pairing import (
     against_reference,
     answers_of,
     choose_contexts,
+    preview_page,
     real_pairs,
+    sanity_checks,
     seed_bleus,
     system_pairs,
+    telling_words,
     within_seed,
+    write_page,
 )
-from seedvote.generation.pairs.preview import preview_page, write_page
 
 
 def dialogue(n):

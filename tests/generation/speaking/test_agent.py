@@ -24,8 +24,16 @@ from seedvote.generation.decoding import parse_decoding
 from seedvote.generation.models.architectures import ARCHITECTURES, build
 from seedvote.generation.numbering import study_vocabulary, training_data
 from seedvote.generation.speaking.agent import Speaker
-from seedvote.generation.speaking.belief import belief_words, believed, changed, changes
-from seedvote.generation.speaking.speech import BELIEF, END, annotated_state, speech_of
+from seedvote.generation.speaking.speech import (
+    BELIEF,
+    END,
+    annotated_state,
+    belief_words,
+    believed,
+    changed,
+    changes,
+    speech_of,
+)
 from seedvote.generation.training import Settings, train
 from seedvote.generation.vocabulary import EOS, PAD
 from tests.generation.small_sizes import small_sizes

@@ -10,7 +10,7 @@ from nltk.translate.meteor_score import single_meteor_score
 
 from seedvote.dialogue.errors import InputError
 from seedvote.generation.metrics.overlap import meteor
-from seedvote.generation.metrics.wordnet import WordNet, find_wordnet
+from seedvote.generation.metrics.word_matching import WordNet, find_wordnet
 
 WORDS = (
     "hotel inexpensive cheap booked booking books leaves leaving left cheaper nicest women taxis taxi centre center "

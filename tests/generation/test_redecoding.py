@@ -2,7 +2,7 @@
 
 from seedvote.dialogue.corpora.examples import examples
 from seedvote.dialogue.records import Dialogue, Turn
-from seedvote.generation.reading_acts import act_reader, acts_named
+from seedvote.generation.redecoding import act_reader, acts_named
 
 
 def example(number, text, acts):
