@@ -17,8 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from seedvote.dialogue.engines.chat import Endpoint  # noqa: E402
 from seedvote.dialogue.records import Candidate, Pair, Utterance  # noqa: E402
-from seedvote.evaluators.judging.asking import Manner, questions_on, verdicts_of  # noqa: E402
-from seedvote.evaluators.judging.prompting import prompt_of  # noqa: E402
+from seedvote.evaluators.judging.asking import Manner, prompt_of, questions_on, verdicts_of  # noqa: E402
 
 PAUSE, AT_ONCE, BAR = 0.05, 16, 1.4
 REPLY = json.dumps({"model": "m", "choices": [{"message": {"content": "A"}}]}).encode()

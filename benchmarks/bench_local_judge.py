@@ -13,9 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from seedvote.dialogue.files import read_records  # noqa: E402
 from seedvote.dialogue.records import Pair  # noqa: E402
-from seedvote.evaluators.judging.asking import questions_on  # noqa: E402
+from seedvote.evaluators.judging.asking import prompt_of, questions_on  # noqa: E402
 from seedvote.evaluators.judging.local import RUNS, SMOL, SMOL_PACKAGE, LocalModel, weights_of  # noqa: E402
-from seedvote.evaluators.judging.prompting import prompt_of  # noqa: E402
 
 
 def main(pairs):

@@ -21,10 +21,8 @@ from seedvote.dialogue.corpora.toy.write import write_toy  # noqa: E402
 from seedvote.dialogue.seeds import child_random  # noqa: E402
 from seedvote.evaluators.perturbing.entities import invented_names, with_unseen  # noqa: E402
 from seedvote.evaluators.perturbing.kinds import Means, rewriting  # noqa: E402
-from seedvote.evaluators.perturbing.material import UserTurns  # noqa: E402
-from seedvote.evaluators.perturbing.phonetics import Confusions  # noqa: E402
-from seedvote.evaluators.perturbing.protecting import DIGITS, Span, known_values  # noqa: E402
-from seedvote.evaluators.perturbing.speech import Recogniser, at_rate  # noqa: E402
+from seedvote.evaluators.perturbing.material import DIGITS, Span, UserTurns, known_values  # noqa: E402
+from seedvote.evaluators.perturbing.speech import Confusions, Recogniser, at_rate  # noqa: E402
 from seedvote.evaluators.perturbing.typos import typos  # noqa: E402
 
 RUNS, EVERY = 5, 10

@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from seedvote.dialogue.jobs import cores
 from seedvote.probes.classifiers import logistic
-from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.classifiers.logistic import fit_features
 from seedvote.probes.tasks.labels import Labels
 
 SUITE_ONE = (5, 2, 6, 8, 7, 10, 20, 32)

@@ -54,7 +54,7 @@ from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes
 from seedvote.generation.numbering import Numbered  # noqa: E402
 from seedvote.generation.vocabulary import EOS  # noqa: E402
 from seedvote.probes.classifiers import logistic  # noqa: E402
-from seedvote.probes.classifiers.features import fit_features  # noqa: E402
+from seedvote.probes.classifiers.logistic import fit_features  # noqa: E402
 
 WORDS, LENGTH, EXAMPLES = (13_000, 26_000), 20, (256, 768)
 STATES, LABELS = (7_000, 14_000, 28_000, 56_000), (64, 256, 1024)

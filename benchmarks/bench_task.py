@@ -17,9 +17,9 @@ from seedvote.dialogue.domains.database import FUZZY, UNKNOWN, DomainTable  # no
 from seedvote.dialogue.domains.matching import ALIKE, partial_ratio  # noqa: E402
 from seedvote.dialogue.domains.spelling import NO_MATTER, minutes  # noqa: E402
 from seedvote.evaluators.task import success  # noqa: E402
-from seedvote.evaluators.task.active import active_domains, possible_rules  # noqa: E402
 from seedvote.evaluators.task.predictions import read_predictions  # noqa: E402
-from seedvote.evaluators.task.world import world_of  # noqa: E402
+from seedvote.evaluators.task.rates import world_of  # noqa: E402
+from seedvote.evaluators.task.success import active_domains, possible_rules  # noqa: E402
 
 RUNS, EVERY = 5, 10
 

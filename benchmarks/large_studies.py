@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
-from seedvote.probes.table import SCORE_SCHEMA
+from seedvote.probes.suite import SCORE_SCHEMA
 
 SYSTEMS = 4
 Ints = NDArray[np.int64]

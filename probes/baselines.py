@@ -15,8 +15,8 @@ import numpy as np
 from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.records import Turn
 from seedvote.dialogue.tokens import tokenize
+from seedvote.probes.tasks.catalogue import tokens
 from seedvote.probes.tasks.labels import Labels
-from seedvote.probes.tasks.words import tokens
 
 WORDS, AXES, EXAMPLES_AN_AXIS = 1000, 256, 4
 TURNS, SEEN, STEP = 10, 100, 5

@@ -1,24 +1,33 @@
-"""Description length: how many bits the labels take when both sides hold the states and the probe must be learned.
-
-The online code of Voita and Titov (2020): the labels are sent in blocks, each under the probe that is fitted on the
-blocks before it, the first at the same price for every label. A state that tells a label plainly tells it from few
-examples, so the sum falls; a label that can only be learned by heart saves nothing. Dialogues are shuffled once for all
-states and never cut in two.
-"""
+"""Description lengths: the online code of one task, and those of a whole study."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from seedvote.dialogue.files import read_json, write_json
+from seedvote.dialogue.jobs import JOB_THREADS, content_key
 from seedvote.dialogue.seeds import child_random
 from seedvote.probes.classifiers import logistic
-from seedvote.probes.classifiers.features import Features
+from seedvote.probes.classifiers.logistic import Features
+from seedvote.probes.devices import threads
+from seedvote.probes.plan import LabelledTask, Plan
+from seedvote.probes.states import Representation
+from seedvote.probes.suite import Material
 from seedvote.probes.tasks.labels import Labels
+
+# Description length: how many bits the labels take when both sides hold the states and the probe must be learned.
+#
+# The online code of Voita and Titov (2020): the labels are sent in blocks, each under the probe that is fitted on the
+# blocks before it, the first at the same price for every label. A state that tells a label plainly tells it from few
+# examples, so the sum falls; a label that can only be learned by heart saves nothing. Dialogues are shuffled once for
+# all states and never cut in two.
 
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
 CODE_PASSES = 100  # any fit makes a code; the last digits of its optimum save no bits
@@ -85,3 +94,70 @@ def _cut_blocks(dialogues: Sequence[Sequence[int]], total: int) -> Iterator[np.n
             # One long dialogue may pass several portions.
             while portion < len(PORTIONS) - 1 and sent >= PORTIONS[portion] * total:
                 portion += 1
+
+
+# The description lengths of a whole study: one part file per representation and task; finished parts are kept.
+
+
+@dataclass(frozen=True, slots=True)
+class CodePart:
+    """One representation and task: where its code length lies, and the key of what it follows from."""
+
+    representation: Representation
+    labelled: LabelledTask
+    path: Path
+    key: str
+
+    @property
+    def done(self) -> bool:
+        """A whole part with this very key is there."""
+        return self.path.exists() and read_json(self.path).get("key") == self.key
+
+    @property
+    def content(self) -> Hashable:
+        """What the length follows from, whatever the checkpoint is called."""
+        return self.key
+
+    def read(self) -> Codelength:
+        """What is there."""
+        record = read_json(self.path)
+        return Codelength(tuple(record["examples"]), tuple(record["bits"]), record["uniform"])
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """What is the same for every representation: the examples, their order in blocks, data against penalty."""
+
+    plan: Plan
+    blocks: list[np.ndarray]
+    c: float
+
+
+def code_parts(folder: Path, representations: Iterable[Representation], plan: Plan, recipe: str) -> list[CodePart]:
+    """All the work there is."""
+    return [
+        CodePart(
+            who,
+            labelled,
+            folder / f"{who.evaluator}-{who.name}" / f"{labelled.task}.codelength.json",
+            content_key(who.digest, labelled.digest, recipe),
+        )
+        for who in representations
+        for labelled in plan.labelled_tasks
+    ]
+
+
+def code(coding: Coding, todo: Sequence[CodePart]) -> int:
+    """Send the labels of each part of one representation, each written when it is coded; how many there were."""
+    # The number of threads moves the last bits, and parts made on different machines must agree.
+    with threads(JOB_THREADS):
+        material = Material(todo[0].representation, coding.plan)
+        for part in todo:
+            code_length = online(material.features, material.axes, part.labelled.fit, coding.blocks, c=coding.c)
+            write_json(part.path, dataclasses.asdict(code_length) | {"key": part.key})
+    return len(todo)
+
+
+def code_again(first: CodePart, twin: CodePart) -> None:
+    """File the code length of `first` under the name of `other`, whose states are the same."""
+    write_json(twin.path, read_json(first.path))

@@ -1,20 +1,24 @@
-"""What the pictures show: scores over epochs, by difficulty, by selection metric, against a token metric.
-
-Scores come in and go out in points (0-100); nothing is drawn here, and no file is written.
-"""
+"""What the pictures show: courses, difficulty, selection, a token metric, layers, and clouds of states."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
 
+from seedvote.probes.plan import CONTROL_TASK, TRUE
+from seedvote.probes.states import Representation, layer_of
 from seedvote.probes.summary import TaskScore, read_whole
+
+# What the pictures show: scores over epochs, by difficulty, by selection metric, against a token metric.
+#
+# Scores come in and go out in points (0-100); nothing is drawn here, and no file is written.
 
 RECURRENT = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn")
 EASY, MEDIUM = 50.0, 25.0  # points of the untrained recurrent models above which a task is easy, or medium
@@ -197,3 +201,168 @@ def by_checkpoint(scores: Iterable[TaskScore]) -> dict[tuple[str, str], list[flo
         if score.evaluator == "probe":
             by_seed[score.model, score.checkpoint][score.seed].append(score.f1)
     return {key: [float(np.mean(values)) for values in seeds.values()] for key, seeds in sorted(by_seed.items())}
+
+
+# Representations that are layers of one model: its scores over them, and its top layer alone.
+
+
+def top_layers(scores: Iterable[TaskScore]) -> list[TaskScore]:
+    """The highest probed layer of every model alone, under the model's name; models without layers as they are."""
+    rows = [(score, *layer_of(score.model)) for score in scores]
+    tops: dict[str, int] = {}
+    for _, model, layer in rows:
+        if layer is not None:
+            tops[model] = max(layer, tops.get(model, 0))
+    return [score for score, model, layer in rows if layer is None or layer == tops[model]]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCurve:
+    """One model on one task over its layers; `values` in points (seeds x layers), and what it is: see `curves`."""
+
+    task: str
+    model: str
+    kind: str
+    layers: np.ndarray
+    values: np.ndarray
+
+
+def layer_curves(scores: Iterable[TaskScore]) -> list[LayerCurve]:
+    """For each task and model its scores as `trained`, `untrained` and on the `control` task, over seeds and layers.
+
+    `trained` is the one checkpoint that stands for the model: last, or else the first by name. A model without layers
+    has one place.
+    """
+    by_curve: dict[tuple[str, str, str], dict[int, dict[object, list[float]]]] = {}
+    every = [score for score in scores if score.evaluator in ("probe", "control")]
+    chosen = _choose_checkpoints(every)
+    for score in every:
+        model, layer = layer_of(score.model)
+        kind = _kind_of_curve(score, chosen[model])
+        if kind:
+            of_layer = by_curve.setdefault((score.task, model, kind), defaultdict(lambda: defaultdict(list)))
+            of_layer[-1 if layer is None else layer][score.seed].append(score.f1)
+    return [_make_curve(*key, by_layer) for key, by_layer in by_curve.items()]
+
+
+def _choose_checkpoints(scores: Sequence[TaskScore]) -> dict[str, str]:
+    """The checkpoint of each model that stands for it trained."""
+    checkpoints: dict[str, set[str]] = defaultdict(set)
+    for score in scores:
+        checkpoints[layer_of(score.model)[0]].add(score.checkpoint)
+    return {
+        model: "last" if "last" in names else min(names - {"untrained"}, default="")
+        for model, names in checkpoints.items()
+    }
+
+
+def _kind_of_curve(score: TaskScore, chosen: str) -> str:
+    if score.checkpoint == "untrained":
+        return "untrained" if score.labels == TRUE else ""
+    if score.checkpoint != chosen:
+        return ""
+    return {TRUE: "trained", CONTROL_TASK: "control"}.get(score.labels, "")
+
+
+def _make_curve(
+    task: str, model: str, kind: str, by_layer: Mapping[int, Mapping[object, Sequence[float]]]
+) -> LayerCurve:
+    layers = sorted(by_layer)
+    seeds = sorted(set.intersection(*(set(by_layer[layer]) for layer in layers)), key=str)
+    values = [[float(np.mean(by_layer[layer][seed])) for layer in layers] for seed in seeds]
+    return LayerCurve(task, model, kind, np.array(layers), np.array(values).reshape(len(seeds), len(layers)))
+
+
+# Whose states are drawn together: a model untrained and trained, its top layer where it has several.
+
+
+def model_axes(representations: Sequence[Representation], items: Sequence[Sequence[str]]) -> dict[str, Axes]:
+    """For each model and seed its states untrained and last, or those of its one checkpoint, on common axes.
+
+    `items`: the examples that fit the axes, and those that are shown; of both, those that have states.
+    """
+    axes = {}
+    for name, (first, last) in _pair_with_untrained(representations).items():
+        whose = [last] if first is None or first.width != last.width else [first, last]
+        known = set.intersection(*(set(who.ids) for who in whose))
+        sides = [[item for item in side if item in known] for side in items]
+        if all(len(side) > 1 for side in sides):
+            axes[name] = common_axes(*([_widen(who.rows(side)) for who in whose] for side in sides))
+    return axes
+
+
+@dataclass(frozen=True, slots=True)
+class CloudSpread:
+    """One checkpoint's states around their own mean: the SD along its own two leading axes, and what these hold.
+
+    `share` of its variance lies on the two axes. `shift` is how far its mean is from that of the untrained twin, as a
+    share of the variance of both together (NaN without a twin): no part of the axes.
+    """
+
+    model: str
+    checkpoint: str
+    first: float
+    second: float
+    share: float
+    shift: float
+
+
+def cloud_spreads(representations: Sequence[Representation], items: Sequence[Sequence[str]]) -> Iterator[CloudSpread]:
+    """Every model and seed untrained, after each epoch, and at last; the axes are fitted on the first side alone."""
+    models: dict[tuple[str, int | None], list[Representation]] = {}
+    for who in _keep_top_layers(representations):
+        if who.checkpoint == "last" or epoch_of(who.checkpoint) is not None:
+            models.setdefault((layer_of(who.model)[0], who.seed), []).append(who)
+    for (model, seed), whose in sorted(models.items(), key=str):
+        name = model if seed is None else f"{model}-{seed}"
+        raw = next((_split_states(who, items) for who in whose if who.checkpoint == "untrained"), None)
+        for who in sorted(whose, key=_in_order):
+            fit, plotted = _split_states(who, items)
+            if min(len(fit), len(plotted)) < 2:
+                continue
+            own = common_axes([fit], [plotted])
+            like = raw is not None and raw[0].shape == fit.shape and who.checkpoint != "untrained"
+            shift = common_axes([raw[0], fit], [raw[1], plotted]).shift if raw is not None and like else math.nan
+            first, second = own.clouds[0].std(0)
+            yield CloudSpread(name, who.checkpoint, float(first), float(second), own.share, shift)
+
+
+def _in_order(who: Representation) -> float:
+    epoch = epoch_of(who.checkpoint)
+    return math.inf if epoch is None else epoch
+
+
+def _split_states(who: Representation, items: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
+    known = set(who.ids)
+    fit, plotted = (_widen(who.rows([item for item in side if item in known])) for side in items)
+    return fit, plotted
+
+
+def _pair_with_untrained(
+    representations: Sequence[Representation],
+) -> dict[str, tuple[Representation | None, Representation]]:
+    """For each model its untrained twin, of the same seed if there is one, and the checkpoint that stands for it."""
+    models: dict[tuple[str, int | None], list[Representation]] = {}
+    for who in _keep_top_layers(representations):
+        models.setdefault((layer_of(who.model)[0], who.seed), []).append(who)
+    pairs: dict[str, tuple[Representation | None, Representation]] = {}
+    for (model, seed), whose in models.items():
+        trained = [who for who in whose if who.checkpoint != "untrained"]
+        if trained:
+            last = next((who for who in trained if who.checkpoint == "last"), trained[0])
+            siblings = [who for (name, _), them in models.items() if name == model for who in them]
+            twins = sorted((w for w in siblings if w.checkpoint == "untrained"), key=lambda w: w.seed != seed)
+            pairs[model if seed is None else f"{model}-{seed}"] = (next(iter(twins), None), last)
+    return pairs
+
+
+def _keep_top_layers(representations: Sequence[Representation]) -> list[Representation]:
+    tops: dict[str, int] = {}
+    for model, layer in (layer_of(who.model) for who in representations):
+        tops[model] = max(layer or 0, tops.get(model, 0))
+    return [who for who in representations if (layer_of(who.model)[1] or 0) == tops[layer_of(who.model)[0]]]
+
+
+def _widen(states: np.ndarray) -> np.ndarray:
+    """At least two columns, since there are two axes."""
+    return states if states.shape[1] > 1 else np.hstack([states, np.zeros_like(states)])

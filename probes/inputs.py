@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from seedvote.probes.plan import Plan
-    from seedvote.probes.splits import Splits
+    from seedvote.probes.plan import Plan, Splits
     from seedvote.probes.states import Representation
 
 
@@ -54,8 +53,8 @@ def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     """Read what the arguments of `add_input_arguments` name, to report on that split; write the baselines' features."""
     from seedvote.dialogue.corpora.examples import examples
     from seedvote.dialogue.corpora.reading import read_corpus
-    from seedvote.probes import splits, states, suite
-    from seedvote.probes.plan import lay_out
+    from seedvote.probes import states, suite
+    from seedvote.probes.plan import lay_out, plan_splits
     from seedvote.probes.tasks.catalogue import TASKS
     from seedvote.probes.tasks.own import read_own_labels
 
@@ -63,7 +62,7 @@ def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     members = list(examples(corpus.dialogues))
     own = read_own_labels(args.labels, [task.name for task in TASKS], [example.item for example in members])
     tasks = args.tasks or ("" if own else "all")
-    sides = splits.plan_splits(corpus, report, own, annotated=bool(tasks))
+    sides = plan_splits(corpus, report, own, annotated=bool(tasks))
     representations = states.find_states(args.study, args.states, args.checkpoints)
     if args.subset:
         sides = sides.only(set.intersection(*(set(who.ids) for who in representations)))

@@ -1,14 +1,12 @@
-"""The probes' figures: colours safe for the colour-blind, baselines drawn in, the recipe in the footnote.
-
-Figures are built without pyplot, so nothing global changes; `save_figure` writes PNG and PDF, whole or not at all.
-"""
+"""The figures of a study's probes: which can be drawn from what is there, and how each is drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -16,10 +14,159 @@ from matplotlib.axes import Axes as Panel
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
 from seedvote.dialogue.lettering import FONT, break_recipe, break_text, measure_height, measure_line
-from seedvote.probes.comparisons import DIFFICULTIES, Axes, Course, DifficultyGroup, MetricComparison
-from seedvote.probes.layers import LayerCurve
+from seedvote.probes.comparisons import DIFFICULTIES, Axes, Course, DifficultyGroup, LayerCurve, MetricComparison
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from seedvote.probes.summary import Cell, TaskScore
+
+# Which figures of a study's probes can be drawn, and why the others cannot; `plots` draws, this asks for the data.
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRequest:
+    """What the figures are drawn from; a path that is None is the study's own."""
+
+    study: Path
+    corpus: Path | None = None
+    states: Sequence[Path] | None = None
+    scores: Path | None = None
+    classifier: str = "logistic"
+    metric: str = "bleu2"
+
+
+def figures_of(request: FigureRequest) -> dict[str, Figure | str]:
+    """Every figure, or the reason why there is none, by its name."""
+    import pyarrow.parquet as pq
+
+    from seedvote.probes import comparisons, summary
+
+    path = request.scores or request.study / "scores.parquet"
+    every = summary.read_task_scores(path)
+    classifiers = sorted({score.classifier for score in every} - {"majority"})
+    if request.classifier not in classifiers:
+        raise InputError(
+            f"{path} has no scores by {request.classifier}. It has: {', '.join(classifiers)}. Name one: --classifier."
+        )
+    of_classifier = [s for s in every if s.classifier in (request.classifier, "majority")]
+    scores = comparisons.top_layers([s for s in of_classifier if not s.labels])
+    recipe = (pq.read_schema(path).metadata or {}).get(b"signature", b"").decode()
+    return {
+        "layers": _draw_layers(of_classifier, recipe),
+        "evolution": _draw_evolution(request, scores, recipe),
+        "difficulty": _draw_difficulty(summary.cells(scores), recipe),
+        "selection": _draw_selection(scores, recipe),
+        f"beside-{request.metric}": _draw_metric_comparison(
+            request.study / "metrics.parquet", scores, request.metric, recipe
+        ),
+        "states": _draw_states(request, recipe),
+    }
+
+
+def figures_without_scores(request: FigureRequest, reason: str, recipe: str) -> dict[str, Figure | str]:
+    """What can be drawn before anything was probed, the states, and this reason for all others."""
+    return dict.fromkeys(("evolution", "difficulty", "selection"), reason) | {"states": _draw_states(request, recipe)}
+
+
+def save_figures(figures: Mapping[str, Figure | str], folder: Path) -> dict[str, str]:
+    """Write what could be drawn; the reason for each that could not, empty where it was."""
+
+    for name, figure in figures.items():
+        if not isinstance(figure, str):
+            save_figure(figure, folder / name)
+    return {name: figure if isinstance(figure, str) else "" for name, figure in figures.items()}
+
+
+def _draw_layers(scores: list[TaskScore], recipe: str) -> Figure | str:
+    from seedvote.probes import comparisons
+
+    baselines: dict[str, dict[str, float]] = {}
+    for score in scores:
+        if score.evaluator == "baseline":
+            baselines.setdefault(score.task, {})[score.model] = score.f1
+    return draw_layers(comparisons.layer_curves(scores), baselines, recipe)
+
+
+def _draw_evolution(request: FigureRequest, scores: list[TaskScore], recipe: str) -> Figure | str:
+    from seedvote.dialogue.command_line import next_command
+    from seedvote.probes import comparisons
+
+    every = comparisons.courses(scores)
+    courses = [course for course in every if len(course.epochs) > 2 and len(course.values)]
+    if not courses and any(course.epochs.max() > 0 for course in every):
+        return "a course needs three checkpoints in order that all seeds of a model have, and fewer were probed"
+    if not courses:
+        study = request.study
+        words = [study, "--checkpoints", "all", *(["--corpus", request.corpus] if request.corpus else [])]
+        probe = next_command("python -m probes run", *words)
+        if list((study / "states").glob("*-epoch-*.npy")) or not (study / "models").exists():
+            return f"the score table has no epoch-N checkpoints: {probe}"
+        encode = next_command("python -m generation encode", *words)
+        return f"no states of epoch-N checkpoints are there. First: {encode}; then: {probe}"
+    best: dict[str, float] = {}
+    for score in scores:
+        if score.evaluator == "baseline" and not score.model.startswith("bag_"):
+            best[score.task] = max(score.f1, best.get(score.task, 0.0))
+    return draw_evolution(courses, best, recipe)
+
+
+def _draw_difficulty(cells: list[Cell], recipe: str) -> Figure | str:
+    from seedvote.probes import comparisons
+
+    means = {(c.task, c.model, c.checkpoint): c.seeds.mean for c in cells if c.evaluator == "probe"}
+    checkpoints = {checkpoint for _, _, checkpoint in means}
+    checkpoint = next(
+        (name for name in ("best_bleu", "last") if name in checkpoints), min(checkpoints - {"untrained"}, default="")
+    )
+    words = {c.task: c.seeds.mean for c in cells if c.model == "bag_of_words"}
+    level, source = comparisons.difficulty_by(means, words)
+    groups = comparisons.means_by_difficulty(means, checkpoint, level)
+    if not groups:
+        return "no trained model"
+    return draw_difficulty_bars(groups, f"{recipe}|checkpoint:{checkpoint or 'none'}|difficulty by:{source}")
+
+
+def _draw_selection(scores: list[TaskScore], recipe: str) -> Figure | str:
+    from seedvote.probes import comparisons
+
+    means = comparisons.by_selector(scores)
+    if len({metric for _, metric in means}) < 2:
+        return draw_selectors(comparisons.by_checkpoint(scores), recipe, criterion="checkpoint")
+    return draw_selectors(means, recipe, criterion="the metric that selected the checkpoint")
+
+
+def _draw_metric_comparison(path: Path, scores: list[TaskScore], metric: str, recipe: str) -> Figure | str:
+    from seedvote.probes import comparisons
+
+    if not path.exists():
+        return f"{path} is not there: python -m generation score"
+    by_task = comparisons.compare_metric(scores, comparisons.read_metric(path, metric))
+    return (
+        draw_scatter(by_task, metric, recipe) if by_task else f"fewer than three models have both {metric} and probes"
+    )
+
+
+def _draw_states(request: FigureRequest, recipe: str) -> Figure | str:
+    from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.probes import comparisons, plan, states
+
+    sides = plan.plan_splits(read_corpus(request.corpus or request.study / "corpus"), "test")
+    items = [[example.item for example in side] for side in (sides.fit, sides.report)]
+    try:
+        representations = states.find_states(request.study, request.states, "all")
+    except InputError as error:
+        return str(error)
+    axes = comparisons.model_axes(representations, items)
+    return draw_clouds(axes, ("untrained", "last"), recipe) if axes else "no model has states of these examples"
+
+
+# The probes' figures: colours safe for the colour-blind, baselines drawn in, the recipe in the footnote.
+#
+# Figures are built without pyplot, so nothing global changes; `save_figure` writes PNG and PDF, whole or not at all.
 
 LOOK: dict[Any, Any] = {
     **FONT,
@@ -80,7 +227,7 @@ def save_figure(figure: Figure, stem: Path) -> None:
 
 
 @with_look
-def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe: str) -> Figure:
+def draw_evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe: str) -> Figure:
     """A panel a task, a line a model: mean over seeds, the band from the lowest to the highest seed."""
     models = _assign_colours(course.model for course in courses)
     tasks = {course.task: course.task for course in courses}
@@ -98,7 +245,7 @@ def evolution(courses: Sequence[Course], baselines: Mapping[str, float], recipe:
 
 
 @with_look
-def scatter(comparisons: Sequence[MetricComparison], metric: str, recipe: str) -> Figure:
+def draw_scatter(comparisons: Sequence[MetricComparison], metric: str, recipe: str) -> Figure:
     """A panel a task: a point for each model, seed and checkpoint, hollow where the model is untrained."""
     models = _assign_colours(name for comparison in comparisons for name in comparison.models)
     heads = {c.task: f"{c.task}\nrank correlation {c.correlation:+z.2f}, n = {len(c.models)}" for c in comparisons}
@@ -115,7 +262,7 @@ def scatter(comparisons: Sequence[MetricComparison], metric: str, recipe: str) -
 
 
 @with_look
-def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
+def draw_difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
     """Three bars a model: its mean over easy, medium and hard tasks, the whisker one SD across tasks."""
     models = list(dict.fromkeys(group.model for group in groups))
     levels = {name: [group for group in groups if group.difficulty == name] for name in DIFFICULTIES}
@@ -136,7 +283,7 @@ def difficulty_bars(groups: Sequence[DifficultyGroup], recipe: str) -> Figure:
 
 
 @with_look
-def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str, *, criterion: str) -> Figure:
+def draw_selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str, *, criterion: str) -> Figure:
     """For each model the mean over tasks at each checkpoint, or at the one that each metric chose; a point a seed."""
     models, metrics = (list(dict.fromkeys(key[part] for key in means)) for part in (0, 1))
     figure, panel = _make_panel(f"Scores by {criterion}", "micro-F1, mean over tasks, points", models, metrics, recipe)
@@ -153,7 +300,7 @@ def selectors(means: Mapping[tuple[str, str], Sequence[float]], recipe: str, *, 
 
 
 @with_look
-def clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> Figure:
+def draw_clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> Figure:
     """A panel a model: states of the first and the last checkpoint, or of the last, on the two leading common axes."""
     legend = dict(zip(names, PALETTE, strict=False))
     heads = {}
@@ -173,7 +320,7 @@ def clouds(models: Mapping[str, Axes], names: tuple[str, str], recipe: str) -> F
 
 
 @with_look
-def by_layer(curves: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, float]], recipe: str) -> Figure:
+def draw_layers(curves: Sequence[LayerCurve], baselines: Mapping[str, Mapping[str, float]], recipe: str) -> Figure:
     """A panel a task: each model's scores over its layers, its control and untrained twin; at the right those without.
 
     `baselines`: task -> name -> points, for the names of BASELINE_LINES.

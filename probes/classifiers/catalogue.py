@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from seedvote.probes.classifiers.features import Features
+    from seedvote.probes.classifiers.logistic import Features
     from seedvote.probes.classifiers.reference import ReferenceFit
     from seedvote.probes.tasks.labels import Labels
 

@@ -1,29 +1,128 @@
-"""Logistic regression on frozen states: every label of a task, for several checkpoints and controls, in one batched
-solve, in float32, on CPU or CUDA.
-
-The objective is scikit-learn's, on standardised features x, with an intercept that is not penalised:
-
-    many labels   |w|^2 / 2 + C sum_i log(1 + exp(-y_i (w.x_i + b)))       for each label on its own, y = +-1
-    one label     |W|^2 / 2 + C sum_i -log softmax(W x_i + b)[y_i]         one problem for the whole task
-
-What single precision cannot bring to the optimum, as much C or data that can be separated, is ended in double.
-"""
+"""Logistic regression on frozen states, many fits in one solve."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from seedvote.probes.classifiers.features import Features
-from seedvote.probes.classifiers.lbfgs import Start, Until, minimise
+from seedvote.probes.classifiers.lbfgs import Minimum, Start, Until, minimise
 from seedvote.probes.classifiers.likelihood import Certificate, ManyLabels, OneLabel
-from seedvote.probes.classifiers.together import AnyLikelihood, minimise_all
 from seedvote.probes.tasks.labels import Labels
+
+# How raw states become features: centred, divided by their SD, rotated to the principal axes of the training states.
+#
+# The rotation changes no objective that penalises |w|^2, and makes its Hessian nearly diagonal.
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The map from states to features, with the variance of each (all d of them, smallest first)."""
+
+    mean: Tensor
+    rotation: Tensor
+    variance: Tensor
+
+    def apply(self, states: np.ndarray) -> Tensor:
+        """The features (n x (d + 1)); the last column is one, for the intercept."""
+        centred = _tensor(states, self.mean.device) - self.mean
+        return torch.cat([centred @ self.rotation, torch.ones(len(centred), 1, device=centred.device)], 1)
+
+
+def fit_features(states: np.ndarray, *, device: str = "cpu") -> Features:
+    """Mean, SD and principal axes of the training states; a feature that does not vary counts for nothing."""
+    centred = _tensor(states, torch.device(device))
+    mean = centred.mean(0)
+    centred -= mean
+    mean += (drift := centred.mean(0))  # what single precision left the first time
+    covariance = (centred.T @ centred).double() / len(centred) - torch.outer(drift, drift)
+    deviation = covariance.diagonal().clamp_min(0).sqrt()
+    # A deviation this small is rounding error of the mean; to divide by it would make noise a feature.
+    shrink = torch.where(deviation > 1e-6 * mean.abs(), 1 / deviation, 0.0)
+    variance, axes = torch.linalg.eigh(covariance * torch.outer(shrink, shrink))
+    return Features(mean, (shrink[:, None] * axes).float(), variance.clamp_min(0).float())
+
+
+def _tensor(states: np.ndarray, device: torch.device) -> Tensor:
+    return torch.from_numpy(np.array(states, np.float32)).to(device)
+
+
+# Several likelihoods in one solve: the checkpoints of a model, true labels and shuffled ones, the blocks of a code.
+#
+# Each has features of its own, hence matrix products of its own, which no batch makes faster. All else is done for all
+# at once, and that is a third of the time where data are few. Every problem goes the way that it would go alone, to
+# the bit. So a part gets copies of its rows: on some processors the last bits of a product hang on where in memory a
+# row begins.
+
+AnyLikelihood = ManyLabels | OneLabel
+
+
+def minimise_all(parts: Sequence[AnyLikelihood], *, until: Until, passes: int) -> list[Minimum]:
+    """The minima of likelihoods whose points are of one length."""
+    starts = [part.start() for part in parts]
+    counts = [len(start.points) for start in starts]
+    begin = Start(*(torch.cat([getattr(start, field.name) for start in starts]) for field in fields(Start)))
+    minimum = minimise(Together(parts, counts), begin, until=until, passes=passes)
+    splits = (getattr(minimum, field.name).split(counts) for field in fields(Minimum))
+    return [Minimum(*rows) for rows in zip(*splits, strict=True)]
+
+
+class Together:
+    """The problems of all parts, one part's rows after the other's; those asked for come in ascending order."""
+
+    def __init__(self, parts: Sequence[AnyLikelihood], counts: Sequence[int]) -> None:
+        self.parts = parts
+        self.ends = torch.tensor(counts, device=parts[0].features.device).cumsum(0)
+        self.starts = [0, *self.ends.tolist()[:-1]]
+
+    def _iterate_parts(self, which: Tensor) -> Iterator[tuple[AnyLikelihood, slice, Tensor]]:
+        """Every part that is asked for: its rows of what is given, and their numbers within the part."""
+        bounds = pairwise([0, *torch.searchsorted(which, self.ends).tolist()])
+        for part, start, (first, end) in zip(self.parts, self.starts, bounds, strict=True):
+            if first < end:
+                yield part, slice(first, end), which[first:end] - start
+
+    def gradients(self, points: Tensor, which: Tensor) -> Tensor:
+        """The gradients at these points."""
+        return torch.cat(
+            [part.gradients(points[rows].clone(), numbers) for part, rows, numbers in self._iterate_parts(which)]
+        )
+
+    def values(self, points: Tensor, which: Tensor) -> Tensor:
+        """The objectives at these points."""
+        return torch.cat(
+            [part.values(points[rows].clone(), numbers) for part, rows, numbers in self._iterate_parts(which)]
+        )
+
+    def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
+        """These vectors times a guess of the inverse Hessian."""
+        return torch.cat(
+            [part.precondition(vectors[rows], numbers) for part, rows, numbers in self._iterate_parts(which)]
+        )
+
+    def bend(self, points: Tensor, directions: Tensor, which: Tensor) -> Callable[[Tensor], Tensor]:
+        """How the slopes change."""
+        bends = [
+            (rows, part.bend(points[rows].clone(), directions[rows].clone(), numbers))
+            for part, rows, numbers in self._iterate_parts(which)
+        ]
+        return lambda length: torch.cat([bend(length[rows]) for rows, bend in bends])
+
+
+# Logistic regression on frozen states: every label of a task, for several checkpoints and controls, in one batched
+# solve, in float32, on CPU or CUDA.
+#
+# The objective is scikit-learn's, on standardised features x, with an intercept that is not penalised:
+#
+# many labels   |w|^2 / 2 + C sum_i log(1 + exp(-y_i (w.x_i + b)))       for each label on its own, y = +-1
+# one label     |W|^2 / 2 + C sum_i -log softmax(W x_i + b)[y_i]         one problem for the whole task
+#
+# What single precision cannot bring to the optimum, as much C or data that can be separated, is ended in double.
 
 SINGLE_PASSES = 150  # of what takes longer, rounding is the cause, and double precision the cure
 FIT_PASSES = 400  # in double precision

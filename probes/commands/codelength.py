@@ -19,8 +19,7 @@ from seedvote.probes import inputs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seedvote.probes.codelength import Codelength
-    from seedvote.probes.coding import CodePart
+    from seedvote.probes.codelength import Codelength, CodePart
     from seedvote.probes.states import Representation
     from seedvote.probes.summary import Cell
 
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
 
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.signature import signature
-    from seedvote.probes import codelength, coding, suite
+    from seedvote.probes import codelength, suite
 
     if not args.c > 0:
         raise InputError(f"--c is {args.c}; it must be above zero.")
@@ -57,15 +56,17 @@ def run(args: argparse.Namespace) -> None:
         threads=jobs.JOB_THREADS,
     )
     telling = [who for who in study_inputs.representations if who.model != "majority"]
-    parts = coding.code_parts(study_inputs.folder, telling, study_inputs.plan, recipe)
+    parts = codelength.code_parts(study_inputs.folder, telling, study_inputs.plan, recipe)
     todo, again = suite.once_each(parts)
     done = len(parts) - len(todo) - len(again)
-    work = jobs.Work(coding.code, coding.Coding(study_inputs.plan, blocks, args.c), args.study / "logs" / "codelength")
+    work = jobs.Work(
+        codelength.code, codelength.Coding(study_inputs.plan, blocks, args.c), args.study / "logs" / "codelength"
+    )
     with tqdm(total=len(parts), initial=done, unit="code", disable=None) as bar:
         for coded in running.run_jobs(work, suite.as_jobs(todo), place):
             bar.update(coded)
         for pair in again:
-            coding.code_again(*pair)
+            codelength.code_again(*pair)
             bar.update()
     print(study_inputs.sides.banner + "\n" if study_inputs.sides.banner else "", end="")
     _report(study_inputs.folder / f"codelength-{study_inputs.corpus}.csv", parts, recipe)
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
     from seedvote.dialogue.files import atomic
-    from seedvote.probes import report
+    from seedvote.probes import summary
 
     coded = [(part.representation, part.labelled.task, part.read()) for part in parts]
     with atomic(path) as handle:
@@ -89,7 +90,7 @@ def _report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
             bits = f"{code.uniform:.1f},{sum(code.bits):.1f},{code.compression:.4f}"
             handle.write(",".join(map(str, (*names, sum(code.examples), len(code.bits), bits))) + "\n")
     print("Compression: length of a uniform code over that of the probe's; mean over training seeds, SD in brackets.\n")
-    print("\n".join(report.terminal_table(_cells(coded), list(dict.fromkeys(task for _, task, _ in coded)), digits=2)))
+    print("\n".join(summary.terminal_table(_cells(coded), list(dict.fromkeys(task for _, task, _ in coded)), digits=2)))
     print(f"{recipe}\nBits of every task and state in {path}.")
 
 

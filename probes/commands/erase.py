@@ -38,24 +38,24 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.files import read_json
-    from seedvote.probes import erasers, splits
-    from seedvote.probes.plan import lay_out
+    from seedvote.probes import erasing
+    from seedvote.probes.plan import lay_out, plan_splits
     from seedvote.probes.states import check_covers
 
     refuse_below(args, draws=2)
     methods = tuple(args.method.split(","))
-    if not set(methods) <= set(erasers.METHODS) or len(set(methods)) < len(methods):
-        raise InputError(f"--method is {args.method!r}; it takes {' and '.join(erasers.METHODS)}, or one of them.")
-    representations = erasers.find_decoder_states(args.study, args.checkpoints)
+    if not set(methods) <= set(erasing.METHODS) or len(set(methods)) < len(methods):
+        raise InputError(f"--method is {args.method!r}; it takes {' and '.join(erasing.METHODS)}, or one of them.")
+    representations = erasing.find_decoder_states(args.study, args.checkpoints)
     corpus = read_corpus(args.corpus or args.study / "corpus")
-    sides = splits.plan_splits(corpus, "test")
+    sides = plan_splits(corpus, "test")
     plan = lay_out(corpus, args.tasks, sides)
     for who in representations:
         check_covers(who, (*plan.fit.items, *plan.report.items))
-    options = erasers.ErasingOptions(methods, args.draws, args.seed)
-    folders = erasers.eraser_folders(args.study, representations, plan, options)
+    options = erasing.ErasingOptions(methods, args.draws, args.seed)
+    folders = erasing.eraser_folders(args.study, representations, plan, options)
     todo = [jobs.Job(folder.path.name, folder.key, folder) for folder in folders if not folder.done]
-    work = jobs.Work(erasers.make_erasers, (plan, options), args.study / "logs" / "erase")
+    work = jobs.Work(erasing.make_erasers, (plan, options), args.study / "logs" / "erase")
     with tqdm(total=len(folders), initial=len(folders) - len(todo), unit="checkpoint", disable=None) as bar:
         for _ in running.run_jobs(work, todo, running.place_of(args)):
             bar.update()

@@ -19,8 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print one line a task."""
     from seedvote.dialogue.corpora.reading import read_corpus
-    from seedvote.probes.plan import lay_out
-    from seedvote.probes.splits import plan_splits
+    from seedvote.probes.plan import lay_out, plan_splits
 
     corpus = read_corpus(args.corpus)
     splits = plan_splits(corpus, args.report)

@@ -39,14 +39,14 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.dialogue.files import atomic
     from seedvote.dialogue.signature import signature
-    from seedvote.probes import clouds, papers, splits, summary
-    from seedvote.probes.drawing import save_figures
-    from seedvote.probes.plan import lay_out
-    from seedvote.probes.remaking import remaking
+    from seedvote.probes import comparisons, papers, summary
+    from seedvote.probes.papers import remaking
+    from seedvote.probes.plan import lay_out, plan_splits
+    from seedvote.probes.plots import save_figures
 
     path, corpus = args.scores or args.study / "scores.parquet", read_corpus(args.corpus or args.study / "corpus")
     scores = summary.read_task_scores(path) if args.scores or path.exists() else []
-    sides, (representations, no_states) = splits.plan_splits(corpus, args.report), _find_states(args.study)
+    sides, (representations, no_states) = plan_splits(corpus, args.report), _find_states(args.study)
     how = remaking(
         args.study,
         corpus,
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
         papers.difficulty(summary.cells(chosen_scores)),
         papers.selection(chosen_scores),
         papers.course_table(chosen_scores),
-        papers.states_table(list(clouds.cloud_spreads(representations, items)), no_states),
+        papers.states_table(list(comparisons.cloud_spreads(representations, items)), no_states),
         papers.labels(plan),
     ]
     if not scores:
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _draw_figures(args: argparse.Namespace, scores: Path | None, recipe: str) -> dict[str, Figure | str]:
-    from seedvote.probes.drawing import FigureRequest, figures_of, figures_without_scores
+    from seedvote.probes.plots import FigureRequest, figures_of, figures_without_scores
 
     request = FigureRequest(args.study, args.corpus, None, scores, args.classifier)
     if scores:

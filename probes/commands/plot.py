@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Draw what can be drawn; say what cannot and why."""
-    from seedvote.probes.drawing import FigureRequest, figures_of, save_figures
+    from seedvote.probes.plots import FigureRequest, figures_of, save_figures
 
     request = FigureRequest(args.study, args.corpus, args.states, args.scores, args.classifier, args.metric)
     folder = args.study / "probes"

@@ -113,18 +113,18 @@ def _methods(args: argparse.Namespace) -> list[Options]:
 
 def _report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePart], recipe: str) -> None:
     from seedvote.dialogue.files import atomic
-    from seedvote.probes import convergence, report, summary
-    from seedvote.probes.table import join
+    from seedvote.probes import suite, summary
+    from seedvote.probes.suite import join
 
     rows = join([part.path for part in parts], out, recipe)
-    ended = convergence.endings(parts)
-    convergence.write_endings(folder / f"convergence-{corpus}.parquet", ended)
+    ended = suite.endings(parts)
+    suite.write_endings(folder / f"convergence-{corpus}.parquet", ended)
     cells = summary.cells(summary.read_task_scores(out))
     tasks = list(dict.fromkeys(part.labelled.task for part in parts))
-    for name, text in (("csv", report.csv_table(cells, recipe)), ("tex", report.latex_table(cells, tasks, recipe))):
+    for name, text in (("csv", summary.csv_table(cells, recipe)), ("tex", summary.latex_table(cells, tasks, recipe))):
         with atomic(folder / f"table-{corpus}.{name}") as handle:
             handle.write(text)
     print("Micro-F1 in points, mean over training seeds; in brackets their SD (its interval is in the CSV).\n")
-    print("\n".join(report.terminal_table(cells, tasks)))
-    print("".join(line + "\n" for line in [*report.departures(cells), *convergence.warnings(ended)]), end="")
+    print("\n".join(summary.terminal_table(cells, tasks)))
+    print("".join(line + "\n" for line in [*summary.departures(cells), *suite.warnings(ended)]), end="")
     print(f"{recipe}\n{rows:,} rows in {out}; tables, and how every fit ended, in {folder}.")

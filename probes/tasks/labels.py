@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.errors import InputError
-from seedvote.probes.tasks.task import LabelRule, ProbeTask
+from seedvote.probes.tasks.catalogue import LabelRule, ProbeTask
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import cell_text
-from seedvote.probes.tasks.task import ProbeTask, fixed, or_none
+from seedvote.probes.tasks.catalogue import ProbeTask, fixed, or_none
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ from seedvote.dialogue.cards import PROBE
 from seedvote.dialogue.corpora.examples import examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.records import Dialogue, Turn
-from seedvote.probes import baselines, splits
+from seedvote.probes import baselines, plan
 from seedvote.probes.classifiers import reference
 from seedvote.probes.scoring import count_hits, micro_f1
-from seedvote.probes.tasks.catalogue import tasks_of
+from seedvote.probes.tasks.catalogue import ProbeTask, fixed, or_none, tasks_of
 from seedvote.probes.tasks.labels import label
-from seedvote.probes.tasks.task import ProbeTask, fixed, or_none
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 COLUMNS = {
@@ -41,7 +40,7 @@ def published():
 @pytest.fixture(scope="module")
 def sides():
     """Fitted on test, reported on valid, as published."""
-    return splits.plan_splits(read_corpus(SHARED / "data" / "multiwoz21_valtest"), "valid")
+    return plan.plan_splits(read_corpus(SHARED / "data" / "multiwoz21_valtest"), "valid")
 
 
 @pytest.fixture(scope="module", params=COLUMNS)

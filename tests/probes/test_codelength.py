@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from seedvote.probes import codelength
-from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.classifiers.logistic import fit_features
 from tests.probes.classifiers.test_logistic import as_labels, one_of, states
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from seedvote.probes.classifiers.features import fit_features
-from seedvote.probes.classifiers.logistic import fit_logistic
+from seedvote.probes.classifiers.logistic import fit_features, fit_logistic
 from seedvote.probes.erasing import by_map, count_varying, everything, inlp, leace, random_erasure, variance_erased
 from seedvote.probes.tasks.labels import Labels
 

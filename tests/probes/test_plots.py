@@ -6,7 +6,7 @@ import pytest
 
 from seedvote.probes import plots
 from seedvote.probes.comparisons import Course, DifficultyGroup, MetricComparison
-from seedvote.probes.plots import difficulty_bars
+from seedvote.probes.plots import draw_difficulty_bars
 from tests.house.pictures import FAMILIES, cut_texts
 
 
@@ -16,7 +16,7 @@ def test_a_bar_is_as_high_as_its_group_and_stands_with_its_model():
         DifficultyGroup("seq2seq", "easy", ("IsMultiTopic", "UtteranceLoc"), 64.0, 3.0),
         DifficultyGroup("hred", "hard", ("ActionSelect",), 40.0, float("nan")),
     ]
-    panel = difficulty_bars(groups, "").axes[0]
+    panel = draw_difficulty_bars(groups, "").axes[0]
     bars = {round(bar.get_x() + bar.get_width() / 2): [] for bar in panel.patches}
     for bar in panel.patches:
         bars[round(bar.get_x() + bar.get_width() / 2)].append(bar.get_height())
@@ -29,7 +29,7 @@ def test_a_bar_is_as_high_as_its_group_and_stands_with_its_model():
 RECIPE = "|".join(["scores:12", *(f"key{k}:value" for k in range(60))])
 LONG = "org/a-very-long-model-name-with-instructions"
 FIGURES = {
-    "difficulty": lambda: plots.difficulty_bars(
+    "difficulty": lambda: plots.draw_difficulty_bars(
         [
             DifficultyGroup(f"{LONG}-{k}", level, ("A",), 50.0, 3.0)
             for k in range(5)
@@ -37,12 +37,12 @@ FIGURES = {
         ],
         RECIPE,
     ),
-    "selection": lambda: plots.selectors(
+    "selection": lambda: plots.draw_selectors(
         {(f"{LONG}-{k}", f"checkpoint by a metric of number {n}"): [50.0, 60.0] for k in range(3) for n in range(7)},
         RECIPE,
         criterion=LONG,
     ),
-    "evolution": lambda: plots.evolution(
+    "evolution": lambda: plots.draw_evolution(
         [
             Course(f"{LONG}-{k}", f"ATaskWithALongName{n}{LONG}", np.arange(3), np.full((2, 3), 50.0))
             for k in range(3)
@@ -51,7 +51,7 @@ FIGURES = {
         {},
         RECIPE,
     ),
-    "scatter": lambda: plots.scatter(
+    "scatter": lambda: plots.draw_scatter(
         [
             MetricComparison(
                 f"{LONG}-{k}", (LONG, f"{LONG}-2"), ("last", "untrained"), np.ones(2), np.ones(2), 0.5, 0.5

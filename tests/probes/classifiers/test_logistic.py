@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seedvote.probes.classifiers import likelihood, logistic, reference
-from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.classifiers.logistic import fit_features
 from seedvote.probes.scoring import count_hits
 from seedvote.probes.tasks.labels import Labels
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from seedvote.probes.classifiers import logistic, mlp
-from seedvote.probes.classifiers.features import fit_features
+from seedvote.probes.classifiers.logistic import fit_features
 from seedvote.probes.scoring import count_hits
 from seedvote.probes.tasks.labels import Labels
 

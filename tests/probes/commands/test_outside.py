@@ -12,7 +12,7 @@ from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.evaluators.commands import perturb
 from seedvote.probes.commands import outside
-from seedvote.probes.detecting import foreign_turns
+from seedvote.probes.foreign import foreign_turns
 
 
 def run(module, *words):

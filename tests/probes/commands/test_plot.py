@@ -14,8 +14,7 @@ from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.probes import plots
 from seedvote.probes.__main__ import COMMANDS
-from seedvote.probes.comparisons import means_by_difficulty
-from seedvote.probes.layers import layer_curves
+from seedvote.probes.comparisons import layer_curves, means_by_difficulty
 from seedvote.probes.summary import read_task_scores
 
 EVERY = ("untrained", "epoch-1", "epoch-2", "last", "best_bleu", "best_rouge")
@@ -134,8 +133,8 @@ def test_no_recipe_runs_off_its_picture_and_what_has_no_layers_needs_no_axis_of_
     recipe = "|".join(f"part {n} of the recipe:{n}" for n in range(12))
     scores = [s for s in read_task_scores(study / "scores.parquet") if s.classifier in ("logistic", "majority")]
     means = {(s.task, s.model, s.checkpoint): s.f1 for s in scores if s.evaluator == "probe"}
-    bars = plots.difficulty_bars(means_by_difficulty(means, "last"), recipe)
-    panels = plots.by_layer(layer_curves(scores), {}, recipe)
+    bars = plots.draw_difficulty_bars(means_by_difficulty(means, "last"), recipe)
+    panels = plots.draw_layers(layer_curves(scores), {}, recipe)
     for figure in (bars, panels):
         drawn = FigureCanvasAgg(figure).get_renderer()
         (foot,) = (text for text in figure.texts if text.get_text().startswith("part 0"))

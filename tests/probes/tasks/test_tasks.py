@@ -11,12 +11,10 @@ from seedvote.dialogue.corpora.reading import Corpus, read_corpus
 from seedvote.dialogue.corpora.toy import write as toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
-from seedvote.probes import splits
-from seedvote.probes.plan import lay_out
+from seedvote.probes.plan import lay_out, plan_splits
 from seedvote.probes.scoring import count_hits
-from seedvote.probes.tasks.catalogue import TASKS, tasks_of
+from seedvote.probes.tasks.catalogue import TASKS, mid_frequency_words, tasks_of, tokens
 from seedvote.probes.tasks.labels import label
-from seedvote.probes.tasks.words import mid_frequency_words, tokens
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
 needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the real data lies beside the checkout, not in it")
@@ -132,23 +130,23 @@ def corpus(*dialogues):
 
 def test_probes_are_fitted_on_train_chosen_on_valid_and_reported_on_test():
     whole = corpus(talk("a", "train"), talk("b", "valid"), talk("c", "test"))
-    plan = splits.plan_splits(whole, "test")
+    plan = plan_splits(whole, "test")
     assert plan.names == ("train", "valid", "test") and not plan.banner
     assert plan.fit[0].dialogue.dialogue == "a" and plan.report[0].dialogue.dialogue == "c"
-    assert "optimistic" in splits.plan_splits(whole, "valid").banner
+    assert "optimistic" in plan_splits(whole, "valid").banner
 
 
 def test_without_annotated_train_a_banner_says_so():
     bare = Dialogue("a", "train", (Turn("user", "hi"), Turn("system", "hello")))
-    plan = splits.plan_splits(corpus(bare, talk("b", "valid"), talk("c", "test")), "test")
+    plan = plan_splits(corpus(bare, talk("b", "valid"), talk("c", "test")), "test")
     assert plan.names == ("valid", "", "test") and plan.banner.startswith("NOT THE OFFICIAL SPLIT")
     with pytest.raises(InputError, match="The test split of this corpus has no annotated example"):
-        splits.plan_splits(corpus(talk("a", "train")), "test")
+        plan_splits(corpus(talk("a", "train")), "test")
 
 
 def test_a_corpus_without_annotations_is_asked_what_needs_none():
     bare = [Dialogue(name, name, (Turn("user", "hi"), Turn("system", "hello"))) for name in ("train", "valid", "test")]
-    plan = splits.plan_splits(corpus(*bare), "test")
+    plan = plan_splits(corpus(*bare), "test")
     assert plan.names == ("train", "valid", "test") and [one.item for one in plan.fit] == ["train:1"]
     assert plan.banner.startswith("This corpus has no annotations: asked is what needs none (UtteranceLoc, WordCont)")
     asked = lay_out(corpus(*bare), "all", plan)
@@ -156,12 +154,12 @@ def test_a_corpus_without_annotations_is_asked_what_needs_none():
     with pytest.raises(InputError, match="RecentSlots: this corpus has no annotations to read that from"):
         lay_out(corpus(*bare), "RecentSlots", plan)
     with pytest.raises(InputError, match="The test split of this corpus has no example"):
-        splits.plan_splits(corpus(*bare[:2]), "test")
+        plan_splits(corpus(*bare[:2]), "test")
 
 
 def test_a_dialogue_on_two_sides_is_refused():
     with pytest.raises(InputError, match="Dialogue a is in both train and test"):
-        splits.plan_splits(corpus(talk("a", "train"), talk("a", "test")), "test")
+        plan_splits(corpus(talk("a", "train"), talk("a", "test")), "test")
 
 
 @pytest.fixture(scope="module")

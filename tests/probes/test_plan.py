@@ -7,10 +7,10 @@ import pytest
 
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
-from seedvote.probes import controls, splits
+from seedvote.probes import plan
 from seedvote.probes.plan import Options, lay_out
-from seedvote.probes.probing import Material, fit_and_score
 from seedvote.probes.states import read_states
+from seedvote.probes.suite import Material, fit_and_score
 from seedvote.probes.summary import TaskScore, cells
 
 
@@ -20,7 +20,7 @@ def planned(tmp_path_factory):
     folder = tmp_path_factory.mktemp("controls")
     write_toy(folder / "corpus", 80, seed=0, kind="multiwoz")
     corpus = read_corpus(folder / "corpus")
-    return folder, lay_out(corpus, "NumAllTopics,AllTopics", splits.plan_splits(corpus, "test"))
+    return folder, lay_out(corpus, "NumAllTopics,AllTopics", plan.plan_splits(corpus, "test"))
 
 
 def sets(labels):
@@ -29,19 +29,19 @@ def sets(labels):
 
 def test_a_word_type_has_the_same_labels_wherever_it_stands_and_other_types_others(planned):
     for labelled in planned[1].labelled_tasks:
-        made = controls.control_task(labelled, seed=0)
+        made = plan.control_task(labelled, seed=0)
         by_type = {}
         for types, side in zip(labelled.word_types, (made.fit, made.choose, made.report), strict=True):
             for word, labels in zip(types, sets(side), strict=True):
                 by_type.setdefault(int(word), set()).add(labels)
         assert all(len(found) == 1 for found in by_type.values())
         assert set().union(*by_type.values()) <= set(sets(labelled.fit)) and len(set().union(*by_type.values())) > 1
-        assert sets(controls.control_task(labelled, seed=1).fit) != sets(made.fit)
+        assert sets(plan.control_task(labelled, seed=1).fit) != sets(made.fit)
 
 
 def test_shuffled_labels_are_the_same_in_number_and_the_reported_ones_stay_true(planned):
     for labelled in planned[1].labelled_tasks:
-        made = controls.shuffled_labels(labelled, seed=0)
+        made = plan.shuffled_labels(labelled, seed=0)
         assert sorted(sets(made.fit)) == sorted(sets(labelled.fit)) and sets(made.fit) != sets(labelled.fit)
         assert made.report is labelled.report
 
@@ -63,9 +63,9 @@ def test_selectivity_is_high_where_the_state_holds_the_answer_and_not_where_it_h
     types = np.concatenate(labelled.word_types)
     answer = outcomes(planned, "answer", 4.0 * truth)
     word = outcomes(planned, "word", 4.0 * np.eye(types.max() + 1)[types])
-    assert answer[controls.TRUE] > 95 and answer[controls.TRUE] - answer[controls.CONTROL_TASK] > 15
-    assert word[controls.CONTROL_TASK] > 90 and word[controls.TRUE] - word[controls.CONTROL_TASK] < -15
-    assert abs(answer[controls.SHUFFLED] - word[controls.SHUFFLED]) < 25  # as good as constant, both
+    assert answer[plan.TRUE] > 95 and answer[plan.TRUE] - answer[plan.CONTROL_TASK] > 15
+    assert word[plan.CONTROL_TASK] > 90 and word[plan.TRUE] - word[plan.CONTROL_TASK] < -15
+    assert abs(answer[plan.SHUFFLED] - word[plan.SHUFFLED]) < 25  # as good as constant, both
 
 
 def test_a_cell_keeps_both_controls_apart_and_reads_tables_that_have_one():
