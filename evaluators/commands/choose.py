@@ -19,7 +19,7 @@ from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from seedvote.dialogue.records import Question
-    from seedvote.evaluators.choosing.ranks import Chooser
+    from seedvote.evaluators.choosing.rules import Chooser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,10 +61,14 @@ def run(args: argparse.Namespace) -> None:
     """Let everybody answer, write the score table, print."""
     from seedvote.dialogue.files import write_json
     from seedvote.dialogue.questions import read_questions, texts_hash
-    from seedvote.evaluators.choosing.answer import choosing
-    from seedvote.evaluators.choosing.ranks import Ranks, read_ranks
-    from seedvote.evaluators.choosing.table import write_choosing_scores
-    from seedvote.evaluators.choosing.text import choosing_document, choosing_notes, choosing_table
+    from seedvote.evaluators.choosing.answer import (
+        choosing,
+        choosing_document,
+        choosing_notes,
+        choosing_table,
+        write_choosing_scores,
+    )
+    from seedvote.evaluators.choosing.rules import Ranks, read_ranks
 
     questions = read_questions(args.study / "questions.jsonl")
     texts = texts_hash(questions)
@@ -87,8 +91,7 @@ def run(args: argparse.Namespace) -> None:
 def _heads(args: argparse.Namespace, questions: list[Question], texts: str) -> list[Chooser]:
     from tqdm import tqdm
 
-    from seedvote.evaluators.choosing.learnt import encoder_choosers
-    from seedvote.evaluators.choosing.states import state_files
+    from seedvote.evaluators.choosing.learnt import encoder_choosers, state_files
 
     heads = _seeds(args.heads, "--heads")
     files = state_files(args.study)

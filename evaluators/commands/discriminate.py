@@ -51,16 +51,15 @@ def run(args: argparse.Namespace) -> None:
     """Train what is not there yet, then tell."""
     from seedvote.evaluators.detection.answer import detection
     from seedvote.evaluators.detection.figures import write_detection_figure
-    from seedvote.evaluators.detection.material import QUARTERS, read_detection
-    from seedvote.evaluators.detection.table import write_detection_scores
+    from seedvote.evaluators.detection.material import QUARTERS, read_detection, trials
     from seedvote.evaluators.detection.text import (
         artefact_lines,
         detection_document,
         detection_notes,
         detection_table,
         ranking_lines,
+        write_detection_scores,
     )
-    from seedvote.evaluators.detection.trials import trials
     from seedvote.evaluators.detection.work import (
         DetectionSettings,
         as_detection_jobs,

@@ -21,8 +21,7 @@ from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from seedvote.dialogue.records import Pair, Verdict
-    from seedvote.evaluators.judging.asking import JudgeCall
-    from seedvote.evaluators.judging.prompting import Prompt
+    from seedvote.evaluators.judging.asking import JudgeCall, Prompt
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,10 +67,14 @@ def run(args: argparse.Namespace) -> None:
     """Ask or read, and put the verdicts beside those that are there."""
     from seedvote.dialogue.files import read_records
     from seedvote.dialogue.records import Pair
-    from seedvote.evaluators.judging.asking import questions_on
-    from seedvote.evaluators.judging.keeping import chosen_pairs
-    from seedvote.evaluators.judging.masking import compared_with_masked, masked
-    from seedvote.evaluators.judging.prompting import prompt_of, tells_the_judge
+    from seedvote.evaluators.judging.asking import (
+        chosen_pairs,
+        compared_with_masked,
+        masked,
+        prompt_of,
+        questions_on,
+        tells_the_judge,
+    )
 
     refuse_below(args, draws=1, concurrency=1, temperature=0, budget=0, limit=1, max_tokens=1)
     sources = [name for name in ("endpoint", "local", "replies") if getattr(args, name)]
@@ -112,8 +115,7 @@ def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prom
     from tqdm import tqdm
 
     from seedvote.dialogue.engines.chat import Endpoint
-    from seedvote.evaluators.judging.asking import Manner, tokens_of, verdicts_of
-    from seedvote.evaluators.judging.keeping import budget_of
+    from seedvote.evaluators.judging.asking import Manner, budget_of, tokens_of, verdicts_of
 
     if not args.model:
         raise InputError("--endpoint needs --model NAME, by which the endpoint knows the model.")
@@ -164,7 +166,7 @@ def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt)
 
 
 def _keep(args: argparse.Namespace, pairs: list[Pair], verdicts: list[Verdict]) -> None:
-    from seedvote.evaluators.judging.keeping import keep
+    from seedvote.evaluators.judging.asking import keep
 
     for line in keep(args.study, pairs, verdicts):
         print(line)

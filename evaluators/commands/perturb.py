@@ -21,8 +21,7 @@ from seedvote.dialogue.command_line import tell_next
 from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
-    from seedvote.evaluators.perturbing.condition import Condition
-    from seedvote.evaluators.perturbing.kinds import Means
+    from seedvote.evaluators.perturbing.kinds import Condition, Means
 
 EASY = "typos,verbose,simple,paraphrase,speech,entities"
 
@@ -52,12 +51,18 @@ def run(args: argparse.Namespace) -> None:
     """Perturb, write, and say what was done."""
     from seedvote.dialogue.corpora.reading import read_corpus, read_databases
     from seedvote.dialogue.files import atomic
-    from seedvote.evaluators.perturbing.condition import KINDS
-    from seedvote.evaluators.perturbing.kinds import conditions_of, refuse_unfit
+    from seedvote.evaluators.perturbing.kinds import KINDS, conditions_of, refuse_unfit
     from seedvote.evaluators.perturbing.material import UserTurns
-    from seedvote.evaluators.perturbing.page import differences_page, refuse_other_page
-    from seedvote.evaluators.perturbing.text import conditions_table, describe, summary
-    from seedvote.evaluators.perturbing.writing import as_document, condition_recipe, write_condition
+    from seedvote.evaluators.perturbing.writing import (
+        as_document,
+        condition_recipe,
+        conditions_table,
+        describe,
+        differences_page,
+        refuse_other_page,
+        summary,
+        write_condition,
+    )
 
     kinds = list(dict.fromkeys(args.kinds.split(",")))
     if wrong := [kind for kind in kinds if kind not in KINDS]:
@@ -128,13 +133,13 @@ def _means(args: argparse.Namespace) -> Means:
         raise InputError("--endpoint URL and --model NAME go together.")
     foreign = read_corpus(args.other) if args.other else None
     if args.rewrites:
-        from seedvote.evaluators.perturbing.asking import read_rewrites
+        from seedvote.evaluators.perturbing.wording import read_rewrites
 
         return Means(foreign, str(args.other or ""), read_rewrites(args.rewrites))
     if not args.endpoint:
         return Means(foreign, str(args.other or ""))
     from seedvote.dialogue.engines.chat import Endpoint
-    from seedvote.evaluators.perturbing.asking import rewrites_of
+    from seedvote.evaluators.perturbing.wording import rewrites_of
 
     endpoint = Endpoint(args.endpoint, args.model, os.environ.get("SEEDVOTE_API_KEY", ""))
     journal = args.study / "conditions" / "paraphrases.jsonl"

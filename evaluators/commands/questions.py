@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Draw or read, write, describe."""
     from seedvote.dialogue.questions import write_questions
-    from seedvote.evaluators.choosing.describing import describe_questions, questions_lines
+    from seedvote.evaluators.choosing.drawing import describe_questions, questions_lines
 
     refuse_below(args, n=1, options=2, draws=1, context=1, versions=1, checks=0)
     source = getattr(args, "from")
@@ -97,8 +97,7 @@ def _brought(args: argparse.Namespace, source: Path) -> Made:
 def _drawn(args: argparse.Namespace) -> Made:
     from seedvote.dialogue.corpora.examples import examples
     from seedvote.dialogue.corpora.reading import read_corpus
-    from seedvote.evaluators.choosing.describing import drawing_recipe
-    from seedvote.evaluators.choosing.drawing import draw_questions, pool_of
+    from seedvote.evaluators.choosing.drawing import draw_questions, drawing_recipe, pool_of
 
     rules = _rules(args)
     corpus = read_corpus(args.corpus or args.study / "corpus")

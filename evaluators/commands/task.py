@@ -72,12 +72,10 @@ def run(args: argparse.Namespace) -> None:
 def _evaluate(args: argparse.Namespace, paths: list[Path], corpus: Path | None, out: Path | None) -> Path | None:
     """Score one set of predictions; where its table is."""
     from seedvote.dialogue.conditions import condition_of
-    from seedvote.evaluators.task.claims import read_claims
     from seedvote.evaluators.task.evaluation import TaskRules, evaluate
-    from seedvote.evaluators.task.inputs import corpus_of, read_given
-    from seedvote.evaluators.task.table import write_task_scores
-    from seedvote.evaluators.task.text import document, rates_table, task_notes
-    from seedvote.evaluators.task.world import world_of
+    from seedvote.evaluators.task.predictions import corpus_of, read_given
+    from seedvote.evaluators.task.rates import world_of
+    from seedvote.evaluators.task.text import document, rates_table, read_claims, task_notes, write_task_scores
 
     corpus = corpus_of(paths, corpus)
     claims = read_claims(args.claims) if args.claims else {}

@@ -18,8 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from seedvote.dialogue.adam import Adam
 from seedvote.dialogue.jobs import JOB_THREADS
-from seedvote.evaluators.detection.material import SELF, Occasion, Tokens
-from seedvote.evaluators.detection.trials import Showing
+from seedvote.evaluators.detection.material import SELF, Occasion, Showing, Tokens
 
 WIDTH = 64
 BATCH = 64

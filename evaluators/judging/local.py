@@ -24,8 +24,7 @@ from seedvote.dialogue.engines.chat import Reply, lock_journal, read_journal
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Verdict
 from seedvote.dialogue.weights import RUNS, SMOL, weights_place
-from seedvote.evaluators.judging.asking import JudgeCall, verdict_of
-from seedvote.evaluators.judging.prompting import Prompt
+from seedvote.evaluators.judging.asking import JudgeCall, Prompt, verdict_of
 
 ANSWERS = ("A", "B", "Tie")
 TOKENS = {"cpu": 2048, "cuda": 16384}  # of a batch, with its padding

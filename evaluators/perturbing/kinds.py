@@ -1,24 +1,177 @@
-"""Every kind at every dose. What a turn becomes follows from seed, kind, dialogue and turn, never from the dose."""
+"""Every kind of perturbation at every dose, and the condition that comes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from seedvote.dialogue.conditions import OUTSIDE
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.dialogue.seeds import child_random
-from seedvote.evaluators.perturbing.condition import Condition, told_otherwise, told_with_entities
 from seedvote.evaluators.perturbing.entities import extended, invented_names, with_unseen
-from seedvote.evaluators.perturbing.material import UserTurn, UserTurns
-from seedvote.evaluators.perturbing.outside import foreign_utterances, with_foreign
-from seedvote.evaluators.perturbing.phonetics import Confusions
-from seedvote.evaluators.perturbing.protecting import intact
-from seedvote.evaluators.perturbing.simplifying import simple
-from seedvote.evaluators.perturbing.speech import Recogniser, as_heard, at_rate
+from seedvote.evaluators.perturbing.material import Protector, UserTurn, UserTurns, intact
+from seedvote.evaluators.perturbing.speech import Confusions, Recogniser, as_heard, at_rate, word_errors
 from seedvote.evaluators.perturbing.typos import typos
-from seedvote.evaluators.perturbing.verbosity import verbose
-from seedvote.evaluators.perturbing.wording import Paraphraser
+from seedvote.evaluators.perturbing.wording import Paraphraser, simple, verbose
+
+# Talk that no domain covers: an utterance of another corpus is put before or after what the user says.
+#
+# It stays one turn, so that states, acts and replies are those of the same context; a further act, `general-outside`,
+# marks it.
+
+SHORTEST, LONGEST = 3, 25  # words of an utterance
+
+
+def foreign_utterances(dialogues: Iterable[Dialogue], protector: Protector, where: str) -> list[str]:
+    """Utterances of another corpus that hold none of this one's values, each once."""
+    texts = dict.fromkeys(turn.text.strip() for dialogue in dialogues for turn in dialogue.turns)
+    fitting = [text for text in texts if SHORTEST <= len(text.split()) <= LONGEST and not protector.spans(text)]
+    if not fitting:
+        raise InputError(f"{where} holds no utterance of {SHORTEST} to {LONGEST} words without a value of this corpus.")
+    return fitting
+
+
+def with_foreign(text: str, utterances: Sequence[str], *, rng: random.Random) -> str:
+    """The user's words with one utterance before or after them."""
+    utterance = rng.choice(utterances)
+    utterance = utterance if utterance[-1] in ".!?" else f"{utterance}."
+    return f"{utterance} {text}" if rng.random() < 0.5 else f"{text} {utterance}"
+
+
+def marked(turn: Turn) -> Turn:
+    """The turn with the act that says so."""
+    acts: Mapping[str, Sequence[tuple[str, str]]] = {**(turn.acts or {}), OUTSIDE: (("none", "none"),)}
+    return replace(turn, acts=acts)
+
+
+# One condition: the dialogues of a split at one dose of one kind, and what was done to them, counted.
+
+KINDS = ("typos", "verbose", "simple", "paraphrase", "speech", "entities", "outside")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTurn:
+    """One user turn before and after, and what of it was protected."""
+
+    item: str
+    before: str
+    after: str
+    held: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The dialogues as they are told here."""
+
+    kind: str
+    dose: float
+    seed: int
+    dialogues: Sequence[Dialogue] = field(repr=False)
+    databases: Mapping[str, Any] = field(repr=False)
+    changed: Sequence[ChangedTurn] = field(repr=False)
+    turns: int  # user turns of the split
+    unchanged: int  # turns that were chosen and could not be told otherwise
+    words: int
+    errors: int  # by edit distance over all user turns
+    held: int
+    kept: int  # protected values that still stand, to the letter
+    notes: Sequence[str] = ()
+
+    @property
+    def word_error_rate(self) -> float:
+        """Errors over words of all user turns."""
+        return self.errors / max(1, self.words)
+
+
+def told_otherwise(
+    material: UserTurns, kind: str, dose: float, texts: Mapping[str, str], *, chosen: int, notes: Sequence[str] = ()
+) -> Condition:
+    """The condition in which the user turns of these items (context id -> text) are replaced."""
+    changed = {
+        user_turn.item: ChangedTurn(
+            user_turn.item, user_turn.turn.text, texts[user_turn.item], [p.text for p in user_turn.pieces if p.held]
+        )
+        for user_turn in material.turns
+        if texts.get(user_turn.item, user_turn.turn.text) != user_turn.turn.text
+    }
+    touched = [user_turn for user_turn in material.turns if user_turn.item in changed]
+    values = sum(len(changed[user_turn.item].held) for user_turn in touched)
+    lost = sum(_lost(user_turn, changed[user_turn.item].after) for user_turn in touched)
+    return Condition(
+        kind,
+        dose,
+        material.seed,
+        [_with_texts(dialogue, changed, kind) for dialogue in material.dialogues],
+        material.corpus.databases,
+        list(changed.values()),
+        len(material.turns),
+        chosen - len(changed),
+        *_counted(material, {item: user_turn.after for item, user_turn in changed.items()}),
+        values,
+        values - lost,
+        notes,
+    )
+
+
+def told_with_entities(
+    material: UserTurns, dose: float, dialogues: Sequence[Dialogue], databases: Mapping[str, Any], notes: Sequence[str]
+) -> Condition:
+    """The same where whole dialogues were replaced."""
+    after = {f"{d.dialogue}:{n + 1}": turn.text for d in dialogues for n, turn in enumerate(d.turns)}
+    changed = [
+        ChangedTurn(user_turn.item, user_turn.turn.text, after[user_turn.item], ())
+        for user_turn in material.turns
+        if after[user_turn.item] != user_turn.turn.text
+    ]
+    return Condition(
+        "entities",
+        dose,
+        material.seed,
+        dialogues,
+        databases,
+        changed,
+        len(material.turns),
+        0,
+        *_counted(material, after),
+        0,
+        0,
+        notes,
+    )
+
+
+def _counted(material: UserTurns, after: Mapping[str, str]) -> tuple[int, int]:
+    counts = [
+        word_errors(user_turn.turn.text, after.get(user_turn.item, user_turn.turn.text)) for user_turn in material.turns
+    ]
+    return sum(words for _, words in counts), sum(errors for errors, _ in counts)
+
+
+def _lost(user_turn: UserTurn, after: str) -> int:
+    if intact(user_turn.pieces, after):
+        return 0
+    values = [piece.text for piece in user_turn.pieces if piece.held]
+    return sum(text not in after for text in values) or 1
+
+
+def _with_texts(dialogue: Dialogue, changed: Mapping[str, ChangedTurn], kind: str) -> Dialogue:
+    items = [f"{dialogue.dialogue}:{n + 1}" for n in range(len(dialogue.turns))]
+    if not any(item in changed for item in items):
+        return dialogue
+    return replace(dialogue, turns=tuple(map(lambda i, t: _told(t, changed.get(i), kind), items, dialogue.turns)))
+
+
+def _told(turn: Turn, change: ChangedTurn | None, kind: str) -> Turn:
+    if change is None or turn.speaker != "user":
+        return turn
+    new = replace(turn, text=change.after)
+    return marked(new) if kind == "outside" else new
+
+
+# Every kind at every dose. What a turn becomes follows from seed, kind, dialogue and turn, never from the dose.
 
 Rewrite = Callable[[UserTurn], str]  # "" or the same text where it cannot be told otherwise
 Ask = Callable[[Sequence[UserTurn]], Mapping[str, str]]  # all turns at once -> item -> text, for those that were told

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
-from seedvote.evaluators.perturbing.protecting import Span
+from seedvote.evaluators.perturbing.material import Span
 
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 SHARE = 0.2  # of the words that may be changed; one at least

@@ -1,22 +1,28 @@
-"""The same wish in other words: as another user said just this, else with phrases that mean the same.
-
-A training turn whose annotated values all stand in it verbatim is a template. Annotated acts leave out much of what a
-turn says, so a template takes the place of a turn only where both hold the same words of content, are both questions
-or neither, and have the same acts. Where no template does, phrases are exchanged for others that mean the same in any
-request.
-"""
+"""The same wish in other words, in fewer, in more, or as people and language models paraphrase it."""
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
+from seedvote.dialogue.engines.chat import Call, Endpoint, ask_all
+from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
-from seedvote.evaluators.perturbing.protecting import NO_VALUES, Protector, Span, intact, whole_places
+from seedvote.dialogue.seeds import child_seed
+from seedvote.evaluators.perturbing.material import NO_VALUES, Protector, Span, UserTurn, intact, whole_places
+
+# The same wish in other words: as another user said just this, else with phrases that mean the same.
+#
+# A training turn whose annotated values all stand in it verbatim is a template. Annotated acts leave out much of what
+# a turn says, so a template takes the place of a turn only where both hold the same words of content, are both
+# questions or neither, and have the same acts. Where no template does, phrases are exchanged for others that mean the
+# same in any request.
 
 Key = tuple[tuple[str, str, str], ...]  # the acts: (act, slot, "" or the value where it does not stand verbatim)
 Meaning = tuple[bool, tuple[str, ...]]
@@ -240,3 +246,174 @@ def _free_place(low: str, value: str, taken: Sequence[tuple[int, int]]) -> tuple
         ),
         None,
     )
+
+
+# The same wish in fewer words: greetings, politeness, openings and function words go, long forms are contracted.
+
+OPENINGS = (
+    r"(?:hi|hello|hey)(?: there)?[,.!]?",
+    r"good (?:morning|afternoon|evening)[,.!]?",
+    r"i(?: a|')m (?:also )?(?:looking|searching) for",
+    r"i(?: woul|')d (?:also )?like(?: to(?: (?:find|have|get|know)(?! (?:if|out|that)))?)?",
+    r"i (?:also )?(?:need|want)(?: to(?: (?:find|have|get|know)(?! (?:if|out|that)))?)?",
+    r"(?:can|could|would|will) you (?:please )?(?:help me (?:to )?(?:find|with)|find(?: me)?|tell me(?: about)?|"
+    r"give me|suggest|recommend|get me)(?! (?:that|this|it|them|one|out|more|again))",
+    r"(?:can|could|may) i (?:please )?(?:get|have)(?! (?:that|this|it|them|one|to))",
+    r"(?<!what )(?<!where )(?:do you have|are there|is there)(?: any)?(?! (?:that|this|it|them|one))",
+    r"i was wondering if",
+)
+DROPPED = (
+    r"please",
+    r"(?:again ?, |but )?thank(?:s| you)(?: (?:so|very) much| a lot| a bunch| again)*"
+    r"(?: for (?:all )?(?:of )?your (?:help|time|assistance))?(?! for)",
+    r"(?:a|an)(?! (?:few|little|lot|couple|bit|while|cab))",
+    r"(?:the|just|very|(?<!not )(?<!n't )really|actually|kind of|sort of|which is|as well)",
+    r"(?<=\w )(?:some|any)(?= \w)(?! (?:of|more|other|one|where|time|way))",
+)
+CONTRACTED = (
+    (r"i am", "i'm"),
+    (r"i will", "i'll"),
+    (r"i have", "i've"),
+    (r"it is", "it's"),
+    (r"that is", "that's"),
+    (r"do not", "don't"),
+    (r"does not", "doesn't"),
+    (r"is not", "isn't"),
+    (r"cannot|can not", "can't"),
+    (r"what is", "what's"),
+    (r"would not", "wouldn't"),
+    (r"you are", "you're"),
+)
+_CONTRACTED = [
+    (re.compile(rf"\b(?:{long})\b", re.I), short, re.compile(rf"\b(?={long[0].upper()})(?i:{long})\b"))
+    for long, short in CONTRACTED
+]
+_WORD = re.compile(r"\w+")
+_OPENING = re.compile(rf"(?<!\w)(?:{'|'.join(OPENINGS)})(?!\w) ?", re.I)
+_DROPPED = re.compile(rf"(?<![\w'])(?:{'|'.join(DROPPED)})(?![\w']) ?", re.I)
+
+
+def simple(pieces: Sequence[Span]) -> str:
+    """The turn in fewer words; "" where nothing would be left of it, or where spaces and signs alone would differ."""
+    before = "".join(piece.text for piece in pieces)
+    # Where a corpus sets its signs apart, as MultiWOZ 2.1 does, they stay so.
+    is_tokenized = re.search(r"\w\s+[,.!?]", before) is not None
+    texts = [piece.text if piece.held else _shorter(piece.text, is_tokenized) for piece in pieces]
+    while texts and not pieces[0].held and not texts[0].strip(" ,.!"):
+        texts, pieces = texts[1:], pieces[1:]  # a turn does not begin with what parted it from an opening
+    if texts and not pieces[0].held:
+        texts[0] = texts[0].lstrip(" ,.!")
+    text = "".join(texts).strip(" ,")
+    return text if re.search(r"\w", text) and _WORD.findall(text) != _WORD.findall(before) else ""
+
+
+def _shorter(text: str, is_tokenized: bool) -> str:
+    for pattern, change in ((_OPENING, ""), (_DROPPED, "")):
+        text = pattern.sub(change, text)
+    for long, short, capital in _CONTRACTED:
+        text = long.sub(short, capital.sub(short.capitalize(), text))
+    if not is_tokenized:
+        text = re.sub(r"\s+([,.!?])", r"\1", text)
+    text = re.sub(r"[,.!]\s*(?=[,.!?])", "", text)
+    return re.sub(r" {2,}", " ", text)
+
+
+# The same wish in more words: a sentence around it, and fillers between the words. No value is said or taken back.
+
+BEFORE = (
+    "So, let me try to explain what I have in mind.",
+    "Okay, I have been thinking about this for quite a while now.",
+    "I am not sure how best to put this, but here goes.",
+    "Right, let me see, where was I.",
+    "Well, to be honest with you, it is like this.",
+    "Before I forget, there is something I wanted to say.",
+    "My friends keep telling me to get on with it, so here it is.",
+    "Bear with me for a moment, please.",
+)
+AFTER = (
+    "I hope that makes sense to you.",
+    "I hope I have said that clearly enough.",
+    "Sorry for using so many words.",
+    "Take all the time you need, I am in no hurry.",
+    "That is really what I meant to say.",
+    "You would be doing me a great favour, honestly.",
+)
+FILLERS = (", you know,", ", so to speak,", ", if I may say so,", ", I mean,", ", as it were,", ", let us say,")
+GAP = re.compile(r"(?<=[a-z]{3}) (?=[a-z]{2})")  # between two words, not beside a mark
+
+
+def verbose(pieces: Sequence[Span], *, rng: random.Random) -> str:
+    """The turn with something before it, something after it, or both, and perhaps a filler within."""
+    texts = [piece.text for piece in pieces]
+    if not "".join(texts).strip():
+        return "".join(texts)
+    gaps = [
+        (n, match.start()) for n, piece in enumerate(pieces) if not piece.held for match in GAP.finditer(piece.text)
+    ]
+    if gaps and rng.random() < 0.6:
+        n, at = rng.choice(gaps)
+        texts[n] = texts[n][:at] + rng.choice(FILLERS) + texts[n][at:]
+    place = rng.choice(("before", "after", "both"))
+    before = f"{rng.choice(BEFORE)} " if place != "after" else ""
+    after = f" {rng.choice(AFTER)}" if place != "before" else ""
+    return before + "".join(texts) + after
+
+
+# Paraphrases by people (a file) or by a language model (an endpoint); the one that loses a value is not taken.
+
+ASKED_AGAIN = 2  # times, after a rewrite that lost a value
+TASK = (
+    "Say what the user says in other words. Keep the meaning, and keep these words exactly as they are: {held}. "
+    "Answer with the new sentence alone.\n\n{text}"
+)
+
+
+def read_rewrites(path: Path) -> dict[str, str]:
+    """Item -> text, from JSON Lines with `item` and `text`."""
+    rewrites: dict[str, str] = {}
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read ({error}).") from None
+    for n, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            item, text = row["item"], row["text"]
+            if not (isinstance(item, str) and isinstance(text, str)):
+                raise TypeError("item and text must be texts")
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f'{path}:{n}: expected {{"item": "sng0073:1", "text": "..."}} ({error!r}).') from None
+        rewrites[item] = text
+    if not rewrites:
+        raise InputError(f"{path} holds no rewrite.")
+    return rewrites
+
+
+def rewrites_of(
+    endpoint: Endpoint, turns: Sequence[UserTurn], journal: Path, tell: Callable[[], object], *, seed: int
+) -> Mapping[str, str]:
+    """Item -> what the model made of the turn; where a value was lost, it is asked up to twice more."""
+    rewrites: dict[str, str] = {}
+    left = list(turns)
+    for again in range(1 + ASKED_AGAIN):
+        calls = [_call(user_turn, child_seed(seed, "paraphrase", user_turn.item, again) % 2**31) for user_turn in left]
+        replies = ask_all(endpoint, calls, journal, tell).replies
+        for user_turn, reply in zip(left, replies, strict=True):
+            if reply is not None and not reply.empty:
+                rewrites[user_turn.item] = " ".join(reply.spoken.split())
+        left = [
+            user_turn
+            for user_turn in left
+            if user_turn.item not in rewrites or not intact(user_turn.pieces, rewrites[user_turn.item])
+        ]
+        if not left:
+            break
+    return rewrites
+
+
+def _call(user_turn: UserTurn, seed: int) -> Call:
+    values = ", ".join(dict.fromkeys(piece.text for piece in user_turn.pieces if piece.held)) or "none"
+    instruction = TASK.format(held=values, text=user_turn.turn.text)
+    return Call([{"role": "user", "content": instruction}], {"seed": seed, "temperature": 0.7, "max_tokens": 120})

@@ -12,11 +12,21 @@ from seedvote.dialogue.domains.states import State
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_random, child_seed
 from seedvote.dialogue.signature import signature
-from seedvote.evaluators.task.active import Rule, active_domains, possible_rules
-from seedvote.evaluators.task.comparing import RankedSystem, ranked
-from seedvote.evaluators.task.outcomes import DialogueOutcome, World, dialogue_outcomes, drawn_venues, goals_reached
 from seedvote.evaluators.task.predictions import Answer, Predictions, SystemKey
-from seedvote.evaluators.task.rates import DRAWS, Rate, rates, weights
+from seedvote.evaluators.task.rates import (
+    DRAWS,
+    DialogueOutcome,
+    RankedSystem,
+    Rate,
+    World,
+    dialogue_outcomes,
+    drawn_venues,
+    goals_reached,
+    ranked,
+    rates,
+    weights,
+)
+from seedvote.evaluators.task.success import Rule, active_domains, possible_rules
 
 Missing = Literal["skip", "fail"]
 Venue = Literal["subset", "sampled"]

@@ -1,21 +1,145 @@
-"""Rates of a whole system with their intervals: dialogues are drawn anew, since the turns of one hang together.
-
-Every rate is a function of sums over dialogues, so 2,000 draws cost one product of a matrix of weights with these sums.
-"""
+"""What a system reached: each dialogue, rates with their intervals, and systems ranked against each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.evaluators.task.bleu import bleu4
-from seedvote.evaluators.task.outcomes import DialogueOutcome
-from seedvote.evaluators.task.states import Tracked
+from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.domains.database import DomainTable, domain_tables
+from seedvote.dialogue.domains.delexicalizing import delexicalized
+from seedvote.dialogue.domains.states import State
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Dialogue
+from seedvote.evaluators.task.bleu import COUNTS, as_kinds, bleu4, counts
+from seedvote.evaluators.task.predictions import Answer, Predictions, comparable_id
+from seedvote.evaluators.task.states import Tracked, gold_states, tracked
+from seedvote.evaluators.task.success import Domains, Reached, Tables, Wanted, goal_reached, goals
+
+# The corpus as a judge of predictions: goals, databases, annotated states and reference replies.
+
+OWN_REFERENCES = "replies of the corpus, delexicalised by its own acts"
+
+
+def world_of(corpus: Path, database: Path | None, split: str, references: Path | None) -> World:
+    """What the dialogues of one split hold; `database` is a folder of *_db.json, else the corpus's own."""
+    corpus_read = read_corpus(corpus)
+    dialogues = corpus_read.split(split)
+    if not dialogues:
+        raise InputError(f"{corpus} has no dialogue in its {split} split, so nothing can be held against it.")
+    tables = _tables(database) if database else domain_tables(corpus_read.databases)
+    texts = _read_references(references) if references else _own_references(dialogues)
+    return World(goals(dialogues), tables, gold_states(dialogues), texts)
+
+
+def _tables(folder: Path) -> dict[str, DomainTable]:
+    tables = {}
+    for path in sorted(folder.glob("*_db.json")):
+        try:
+            tables[path.name.removesuffix("_db.json")] = DomainTable(json.loads(path.read_text("utf-8")))
+        except (ValueError, AttributeError):
+            if path.name != "taxi_db.json":  # the first release's is no JSON, and taxis are not chosen from it
+                raise InputError(f"{path} is not a list of rows in JSON. Fetch the database again.") from None
+    if not tables:
+        raise InputError(f"{folder} holds no *_db.json. Give the folder of the databases, e.g. --db multiwoz/db.")
+    return tables
+
+
+def _own_references(dialogues: Iterable[Dialogue]) -> dict[str, list[str]]:
+    """Delexicalised replies of dialogues whose system turns are annotated with acts."""
+    references = {}
+    for dialogue in dialogues:
+        replies = [turn for turn in dialogue.turns if turn.speaker != "user"]
+        if replies and all(turn.acts is not None for turn in replies):
+            references[comparable_id(dialogue.dialogue)] = [delexicalized(turn) for turn in replies]
+    return references
+
+
+def _read_references(path: Path) -> dict[str, list[str]]:
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        return {comparable_id(name): [str(text) for text in texts] for name, texts in raw.items()}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise InputError(
+            f'{path} cannot be read as references ({error}). Expected {{"dialogue id": ["delexicalised reply", ...]}}.'
+        ) from None
+
+
+# What one system reached in every dialogue: the numbers from which each rate, and each of its intervals, is made.
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class World:
+    """What predictions are held against: goals, databases, annotated states and reference replies, by dialogue."""
+
+    goals: Mapping[str, Wanted] = field(repr=False)
+    tables: Tables = field(repr=False)
+    states: Mapping[str, Sequence[State]] = field(repr=False)
+    references: Mapping[str, Sequence[str]] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class DialogueOutcome:
+    """One dialogue of one system; nothing stands where the corpus, or the predictions, do not tell."""
+
+    dialogue: str
+    turns: int
+    reached: Reached | None
+    tracked: Sequence[Tracked]
+    bleu: Floats  # (turns, 10) counts; no rows without references
+
+
+def dialogue_outcomes(predictions: Predictions, active: Mapping[str, Domains], world: World) -> list[DialogueOutcome]:
+    """Every dialogue that the corpus knows, in its order."""
+    return [
+        _outcome(name, answers, active[name], world)
+        for name, answers in predictions.dialogues.items()
+        if name in world.goals or name in world.states or name in world.references
+    ]
+
+
+def _outcome(name: str, answers: Sequence[Answer], active: Domains, world: World) -> DialogueOutcome:
+    goal, states, references = world.goals.get(name), world.states.get(name, ()), world.references.get(name, ())
+    met = goal_reached(goal, answers, active, world.tables) if goal and world.tables else None
+    pairs = zip(states, answers, strict=False)
+    turns = [tracked(gold, answer.state) for gold, answer in pairs if answer.state is not None]
+    rows = [counts(as_kinds(answer.text), as_kinds(text)) for answer, text in zip(answers, references, strict=False)]
+    return DialogueOutcome(name, len(answers), met, turns, np.array(rows, np.float64).reshape(-1, len(COUNTS)))
+
+
+def goals_reached(
+    predictions: Predictions, active: Mapping[str, Domains], world: World, draw: random.Random | None = None
+) -> list[Reached]:
+    """Inform and Success alone of every dialogue with a goal; with `draw` by the older rule, one drawn row an offer."""
+    return [
+        goal_reached(world.goals[name], answers, active[name], world.tables, draw)
+        for name, answers in predictions.dialogues.items()
+        if name in world.goals
+    ]
+
+
+def drawn_venues(
+    predictions: Predictions, active: Mapping[str, Domains], world: World, draws: Sequence[random.Random]
+) -> list[list[Reached]]:
+    """By the older rule: a list of dialogues for each generator."""
+    return [goals_reached(predictions, active, world, draw) for draw in draws]
+
+
+# Rates of a whole system with their intervals: dialogues are drawn anew, since the turns of one hang together.
+#
+# Every rate is a function of sums over dialogues, so 2,000 draws cost one product of a matrix of weights with these
+# sums.
+
 DRAWS = 2_000
 TITLES = {
     "inform": "Inform",
@@ -113,3 +237,53 @@ def _f1(sums: Floats) -> Floats:
 def _combined(sums: Floats) -> Floats:
     """(Inform + Success) / 2 + BLEU, always from its parts."""
     return 100 * (sums[..., 0] + sums[..., 1]) / (2 * sums[..., 2]) + bleu4(sums[..., 3:])
+
+
+# Systems side by side on the dialogues that all of them answered: ranks with intervals, and neighbours paired.
+#
+# A dialogue that is hard for one system is hard for the next, so differences are drawn dialogue by dialogue;
+# neighbours are tested by the spread of the drawn differences, and Holm's correction is over all neighbours.
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSystem:
+    """One system among all: its rank with 95 % of its ranks, and the step down to the next."""
+
+    system: str
+    score: float
+    rank: int
+    best: int
+    worst: int
+    step: float | None = None  # to the next; nothing for the last
+    step_low: float | None = None
+    step_high: float | None = None
+    p: float | None = None  # Holm's, over all neighbours
+
+
+def ranked(scores: Mapping[str, Rate]) -> list[RankedSystem]:
+    """The systems from best to worst by scores that were drawn on the same dialogues."""
+    order = sorted(scores, key=lambda name: -scores[name].value)
+    draws = np.array([scores[name].draws for name in order])
+    ranks = 1 + (draws[None] > draws[:, None]).sum(1)
+    best, worst = np.quantile(ranks, (0.025, 0.975), axis=1, method="nearest")
+    steps = draws[:-1] - draws[1:]
+    low, high = np.quantile(steps, (0.025, 0.975), axis=1)
+    gaps = [scores[a].value - scores[b].value for a, b in pairwise(order)]
+    p = holm_p_values([_two_sided(gap, float(step.std(ddof=1))) for gap, step in zip(gaps, steps, strict=True)])
+    pairs = []
+    for n, name in enumerate(order):
+        step = (gaps[n], float(low[n]), float(high[n]), p[n]) if n < len(gaps) else ()
+        pairs.append(RankedSystem(name, scores[name].value, n + 1, int(best[n]), int(worst[n]), *step))
+    return pairs
+
+
+def holm_p_values(values: Sequence[float]) -> list[float]:
+    """P values adjusted for their number (Holm 1979); the twin of analysis.stats.sign_tests.holm."""
+    p_values = np.array(values, dtype=float)
+    order = p_values.argsort(kind="stable")
+    p_values[order] = np.minimum(np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1)), 1.0)
+    return [float(p) for p in p_values]
+
+
+def _two_sided(gap: float, error: float) -> float:
+    return math.erfc(abs(gap) / error / math.sqrt(2)) if error > 0 else float(gap == 0)

@@ -13,8 +13,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_json, write_records
 from seedvote.dialogue.records import Response
 from seedvote.evaluators.detection.material import Generator
-from seedvote.evaluators.detection.table import write_detection_scores
-from seedvote.evaluators.detection.text import detection_document
+from seedvote.evaluators.detection.text import detection_document, write_detection_scores
 from tests.analysis.test_one_answer import say
 from tests.evaluators.detection.made import WHO, WORDS, material, spoken, told
 

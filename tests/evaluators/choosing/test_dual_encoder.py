@@ -8,7 +8,7 @@ import pytest
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.evaluators.choosing.dual_encoder import SMALL, DualSettings, dual_material, train_and_score
-from seedvote.evaluators.choosing.recall import recall_table
+from seedvote.evaluators.choosing.rules import recall_table
 from tests.evaluators.choosing.made import WORDS, asked
 
 

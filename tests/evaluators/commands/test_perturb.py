@@ -10,8 +10,8 @@ from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.evaluators.commands import perturb
-from seedvote.evaluators.perturbing.condition import ChangedTurn, Condition
-from seedvote.evaluators.perturbing.page import differences, differences_page
+from seedvote.evaluators.perturbing.kinds import ChangedTurn, Condition
+from seedvote.evaluators.perturbing.writing import differences, differences_page
 from tests.dialogue.engines.chat_server import ChatServer
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from seedvote.evaluators.detection.answer import detection
-from seedvote.evaluators.detection.material import MARKS, DetectionMaterial, Generator, Occasion, Said
-from seedvote.evaluators.detection.trials import trials
+from seedvote.evaluators.detection.material import MARKS, DetectionMaterial, Generator, Occasion, Said, trials
 from seedvote.evaluators.detection.work import DetectionSettings, discriminate, read_result, trial_jobs
 
 WORDS = ("<pad>", "<unk>", "<other>", "<self>", "<eou>", *(f"w{n}" for n in range(40)), "marker")

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from seedvote.evaluators.detection import network
-from seedvote.evaluators.detection.material import MARKS, Generator
-from seedvote.evaluators.detection.table import DETECTION_CARD
-from seedvote.evaluators.detection.text import detection_document, detection_notes, detection_table
-from seedvote.evaluators.detection.trials import trials
+from seedvote.evaluators.detection.material import MARKS, Generator, trials
+from seedvote.evaluators.detection.text import DETECTION_CARD, detection_document, detection_notes, detection_table
 from seedvote.evaluators.detection.work import DetectionSettings, discriminate, trial_jobs
 from tests.evaluators.detection.made import WHO, WORDS, material, spoken, told
 

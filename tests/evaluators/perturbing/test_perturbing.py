@@ -14,21 +14,15 @@ from seedvote.dialogue.domains.database import DomainTable
 from seedvote.dialogue.domains.delexicalizing import delexicalized
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
-from seedvote.evaluators.perturbing.condition import KINDS
 from seedvote.evaluators.perturbing.entities import extended, invented_names, with_unseen
-from seedvote.evaluators.perturbing.kinds import Means, conditions_of
-from seedvote.evaluators.perturbing.material import UserTurns
-from seedvote.evaluators.perturbing.outside import OUTSIDE
-from seedvote.evaluators.perturbing.protecting import COMMON, Protector, Span, intact
-from seedvote.evaluators.perturbing.simplifying import simple
+from seedvote.evaluators.perturbing.kinds import KINDS, OUTSIDE, Means, conditions_of
+from seedvote.evaluators.perturbing.material import COMMON, Protector, Span, UserTurns, intact
 from seedvote.evaluators.perturbing.typos import mistyped, typos
-from seedvote.evaluators.perturbing.verbosity import verbose
-from seedvote.evaluators.perturbing.wording import Paraphraser
-from seedvote.evaluators.task.active import active_domains
-from seedvote.evaluators.task.goals import goals
-from seedvote.evaluators.task.outcomes import World, dialogue_outcomes
+from seedvote.evaluators.perturbing.wording import Paraphraser, simple, verbose
 from seedvote.evaluators.task.predictions import Predictions, SystemKey, answer
+from seedvote.evaluators.task.rates import World, dialogue_outcomes
 from seedvote.evaluators.task.states import gold_states
+from seedvote.evaluators.task.success import active_domains, goals
 
 DOSES, RATES = [0.0, 0.1, 0.5, 0.8, 1.0], [0.0, 0.1, 0.2, 0.3]
 BY_TURN = [kind for kind in KINDS if kind not in ("speech", "entities")]

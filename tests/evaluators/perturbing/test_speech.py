@@ -7,13 +7,9 @@ import pytest
 
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
-from seedvote.evaluators.perturbing.condition import told_otherwise
-from seedvote.evaluators.perturbing.distance import edit_distance, word_errors
-from seedvote.evaluators.perturbing.kinds import Means, conditions_of
-from seedvote.evaluators.perturbing.material import UserTurns
-from seedvote.evaluators.perturbing.phonetics import Confusions, sound
-from seedvote.evaluators.perturbing.protecting import Span
-from seedvote.evaluators.perturbing.speech import Recogniser, as_heard
+from seedvote.evaluators.perturbing.kinds import Means, conditions_of, told_otherwise
+from seedvote.evaluators.perturbing.material import Span, UserTurns
+from seedvote.evaluators.perturbing.speech import Confusions, Recogniser, as_heard, edit_distance, sound, word_errors
 
 
 def plain_distance(one, other):

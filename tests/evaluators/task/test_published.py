@@ -6,12 +6,11 @@ import lzma
 
 import pytest
 
-from seedvote.evaluators.task.active import active_domains, possible_rules
 from seedvote.evaluators.task.evaluation import TaskRules, evaluate
 from seedvote.evaluators.task.predictions import read_predictions
+from seedvote.evaluators.task.rates import world_of
 from seedvote.evaluators.task.states import tracked
-from seedvote.evaluators.task.success import goal_reached
-from seedvote.evaluators.task.world import world_of
+from seedvote.evaluators.task.success import active_domains, goal_reached, possible_rules
 
 SETTINGS = TaskRules("test", None, "subset", "skip", "own", 0)
 

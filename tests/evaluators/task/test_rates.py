@@ -10,14 +10,11 @@ import sacrebleu
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.domains.delexicalizing import delexicalized
 from seedvote.evaluators.task.bleu import as_kinds, bleu4, counts, tokens_13a
-from seedvote.evaluators.task.comparing import ranked
 from seedvote.evaluators.task.evaluation import TaskRules, evaluate
-from seedvote.evaluators.task.outcomes import DialogueOutcome
 from seedvote.evaluators.task.predictions import Predictions, SystemKey, answer, comparable_id
-from seedvote.evaluators.task.rates import rates, weights
+from seedvote.evaluators.task.rates import DialogueOutcome, ranked, rates, weights, world_of
 from seedvote.evaluators.task.states import gold_states, tracked
 from seedvote.evaluators.task.success import Reached
-from seedvote.evaluators.task.world import world_of
 from tests.evaluators.toys import held_out_toy
 
 SETTINGS = TaskRules("test", None, "subset", "skip", "own", 0)

@@ -6,9 +6,15 @@ import pytest
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_json
 from seedvote.evaluators.choosing.answer import choosing
-from seedvote.evaluators.choosing.bilinear import fit_head, head_scores, softmax_loss
-from seedvote.evaluators.choosing.learnt import encoder_choosers
-from seedvote.evaluators.choosing.states import EncoderStates, PairStates, read_question_states
+from seedvote.evaluators.choosing.learnt import (
+    EncoderStates,
+    PairStates,
+    encoder_choosers,
+    fit_head,
+    head_scores,
+    read_question_states,
+    softmax_loss,
+)
 from tests.evaluators.choosing.made import asked
 
 
