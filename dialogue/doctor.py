@@ -84,9 +84,7 @@ def required_packages() -> Iterator[tuple[str, str, set[str]]]:
         if not match:
             continue
         extra = re.search(r"extra == ['\"](\w+)['\"]", line)
-        reason = re.search(r"#\s*([\w ]+):", line)
-        parts = {extra[1]} if extra else set(reason[1].split()) if reason else {"core"}
-        rows.setdefault(match[1], (match[2], set()))[1].update(parts)
+        rows.setdefault(match[1], (match[2], set()))[1].add(extra[1] if extra else "core")
     return ((name, bound, parts) for name, (bound, parts) in rows.items())
 
 

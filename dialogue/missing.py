@@ -11,7 +11,8 @@ from seedvote.dialogue.wording import COMMAND
 PACKAGE_OF = {"sklearn": "scikit-learn", "hydra": "hydra-core"}  # imported by another name than installed by
 # Which extra a command asks for, where a package stands in several.
 EXTRA_OF = {"generation": "models", "probes": "models", "evaluators": "models", "crowd": "rate"}
-FORMER = ("analyse", "train", "probe")  # names of extras that still work, and that nobody should learn
+UNADVISED = ("all", "analyse", "dev", "mephisto", "probe", "train")  # bring more than a stage, or are former names
+SET_UP = ("rate", "markets", "models")  # the extras of `make setup`
 
 
 def missing_package(module: str) -> str | None:
@@ -35,10 +36,15 @@ def missing_package(module: str) -> str | None:
 
 
 def requirement_lines() -> list[str]:
-    """The lines of requirements.txt, or what the installed package says of itself."""
+    """What pyproject.toml says, or the installed package of itself: `flask>=3.0; extra == 'rate'`."""
+    # Both are a fifth of what a command's start takes, and needed after a failure alone.
+    import tomllib
+    from importlib import metadata
+
     if is_checkout():
-        return (CHECKOUT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    from importlib import metadata  # a fifth of what a command's start takes, and needed after a failure alone
+        project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        extras = project["optional-dependencies"]
+        return [*project["dependencies"], *(f"{line}; extra == '{name}'" for name in SET_UP for line in extras[name])]
 
     try:
         return metadata.requires(COMMAND) or []
@@ -49,10 +55,10 @@ def requirement_lines() -> list[str]:
 def _extra(wanted: list[str]) -> str:
     """`[rate]` where the extra `rate` brings the package; nothing where every installation does."""
     names = [match[1] for line in wanted if (match := re.search(r"extra == ['\"](\w+)['\"]", line))]
-    names = [name for name in names if name not in FORMER]
+    names = [name for name in names if name not in UNADVISED]
     command_extra = EXTRA_OF.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""), "")
     if command_extra in names:
         return f"[{command_extra}]"
     if not all("extra ==" in line for line in wanted):
         return ""
-    return f"[{next((name for name in names if name != 'all'), 'all')}]"
+    return f"[{next(iter(names), 'all')}]"

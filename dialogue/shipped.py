@@ -16,4 +16,4 @@ def shipped(name: str) -> Path:
 
 def is_checkout() -> bool:
     """Whether this code runs from its checkout, where `make setup` is the way to install what is missing."""
-    return (CHECKOUT / "requirements.txt").is_file()
+    return (CHECKOUT / "pyproject.toml").is_file()

@@ -1,6 +1,6 @@
 """Draw the pictures of docs/hit.md, questions.md and conversations.md, and that of report.md if the demo has run.
 
-Needs Chromium and requirements-dev.txt.
+Needs Chromium and what `make setup-dev` installs.
 """
 
 import shutil

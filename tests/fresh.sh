@@ -81,6 +81,20 @@ assert \"<form\" in page, page" "$(cat /tmp/address)"
         check) echo 'cd seedvote; make check' ;;
         # Without a network, so that no server of the host answers: PostgreSQL above all.
         test) if [[ $2 = network ]]; then echo 'cd seedvote; make setup-dev'; else echo 'cd seedvote; make test'; fi ;;
+        install) echo 'mkdir -p own/analysis own/tests own/templates; cd own
+            for name in analysis tests templates; do echo "raise SystemExit(\"mine\")" > $name/__init__.py; done
+            test -e analysed || { python3 -m venv .venv; .venv/bin/pip install ../seedvote; }
+            .venv/bin/seedvote dialogue examples
+            .venv/bin/seedvote ties examples/votes.csv --out first; test -s first/ties.png
+            .venv/bin/python -c "import seedvote as sv; print(sv.ties(\"examples/votes.csv\"))"
+            .venv/bin/seedvote report examples/votes.csv
+            for package in torch flask sqlalchemy boto3 psycopg gunicorn babel; do
+                test -e analysed || ! ls -d .venv/lib/python3*/site-packages/$package
+            done
+            test -e analysed || .venv/bin/pip install "../seedvote[rate]"
+            touch analysed
+            .venv/bin/seedvote crowd simulate study/$(date +%s) --pairs examples/pairs.jsonl --raters 4 --seed 0
+            grep -qx "raise SystemExit(\"mine\")" analysis/__init__.py' ;;
         quick) echo 'cd seedvote
             test -e ../tried || { python3 -m venv ../tried; ../tried/bin/pip install ".[rate,markets]" pytest pytest-timeout hypothesis; }
             ../tried/bin/python -m pytest -q -m "not slow and not browser" \

@@ -71,7 +71,7 @@ def _imported() -> Any:
         import ray
     except ImportError as error:
         raise InputError(
-            "--on ray needs Ray, which is not installed here: pip install -r requirements-scale.txt -c constraints.txt"
+            "--on ray needs Ray, which is not installed here: pip install '.[scale]' -c constraints.txt"
         ) from error
     return ray
 

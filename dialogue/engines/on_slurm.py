@@ -77,8 +77,7 @@ def _executor(folder: Path, work: Work, place: Place) -> Any:
         import submitit
     except ImportError as error:
         raise InputError(
-            "--on slurm needs submitit, which is not installed here: "
-            "pip install -r requirements-scale.txt -c constraints.txt"
+            "--on slurm needs submitit, which is not installed here: pip install '.[scale]' -c constraints.txt"
         ) from error
     if not place.address and shutil.which("sbatch") is None:
         raise InputError(

@@ -43,13 +43,13 @@ def test_a_package_that_is_missing_or_too_old_is_named_with_what_brings_it(monke
 @pytest.mark.parametrize(
     ("lines", "parts"),
     [
-        (["psycopg[binary]>=3.3     # rate: PostgreSQL"], {"rate"}),
-        (["jinja2>=3.1 # core rate: every page"], {"core", "rate"}),
+        (["psycopg[binary]>=3.3; extra == 'rate'"], {"rate"}),
+        (["jinja2>=3.1", "jinja2>=3.1; extra == 'rate'"], {"core", "rate"}),
         (["flask>=3.0; extra == 'rate'", 'flask>=3.0; extra == "all"'], {"rate", "all"}),
         (["numpy>=2.0"], {"core"}),
     ],
 )
-def test_requirements_are_read_from_the_file_and_from_the_installed_package(monkeypatch, lines, parts):
+def test_required_packages_names_who_needs_each(monkeypatch, lines, parts):
     monkeypatch.setattr(doctor, "requirement_lines", lambda: lines)
     ((_, bound, who),) = doctor.required_packages()
     assert who == parts and bound in lines[0]

@@ -28,7 +28,7 @@ def engine_is_installed(request):
     on = request.node.callspec.params.get("on", "") if hasattr(request.node, "callspec") else ""
     module = {"ray": "ray", "slurm": "submitit"}.get(on.partition(":")[0])
     if module and find_spec(module) is None:
-        pytest.skip(f"{module} is not installed: requirements-scale.txt")
+        pytest.skip(f"{module} is not installed: pip install -e '.[scale]'")
 
 
 def place(on, number=2):
@@ -139,7 +139,7 @@ def test_an_engine_that_is_not_installed_is_named_with_the_command_that_installs
     engine, module, tmp_path, monkeypatch
 ):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(InputError, match=rf"(?i)needs {module}.*pip install -r requirements-scale.txt"):
+    with pytest.raises(InputError, match=rf"(?i)needs {module}.*pip install '\.\[scale\]'"):
         carry_out(add, 1, [1], tmp_path, engine)
 
 

@@ -47,7 +47,8 @@ def test_systemd_takes_the_unit(tmp_path):
 
 
 def test_the_unit_and_the_compose_file_set_variables_that_the_server_reads():
-    for text in (block("ini"), (ROOT / "compose.yaml").read_text(encoding="utf-8"), (ROOT / "Dockerfile").read_text()):
+    containers = [(ROOT / "examples/server" / name).read_text() for name in ("compose.yaml", "Dockerfile")]
+    for text in (block("ini"), *containers):
         assert set(re.findall(r"SEEDVOTE_[A-Z_]+", text)) <= variables()
     assert SHARED in block("ini")
 

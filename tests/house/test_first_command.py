@@ -31,7 +31,7 @@ def test_the_first_block_of_readme_works_as_written(clone):
     first = next(blocks(ROOT / "README.md"))
     assert lines(first)[0] == "make setup", "nothing can run before the set-up"
     planned = subprocess.run(["make", "-n", "setup"], cwd=clone, check=True, capture_output=True, text=True).stdout
-    assert "-m venv .venv" in planned and "-r requirements.txt -c constraints.txt" in planned
+    assert "-m venv .venv" in planned and "-e '.[all,mephisto]' -c constraints.txt" in planned
     set_up(clone)
     done = subprocess.run(["bash", "-euc", first], cwd=clone, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,9 +13,13 @@ from pathlib import Path
 
 import pytest
 
-import setup as package
 from tests.house.doc_blocks import PACKAGES, ROOT, blocks
 from tests.house.installed import Installed, beside_present_packages, build_wheel
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+WHEEL = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+PARTS = ("rate", "markets", "models")  # the stages of a study
 
 
 @pytest.fixture(scope="module")
@@ -34,44 +38,42 @@ def test_the_wheel_holds_every_module_and_every_data_file(wheel):
     files = [path for path in tracked if path.is_file() and "__pycache__" not in path.parts]
     assert {f"seedvote/{path.relative_to(ROOT)}" for path in files} <= held
     assert {f"seedvote/{name}/py.typed" for name in PACKAGES} | {"seedvote/py.typed"} <= held
-    assert {f"seedvote/dialogue/shipped/{name}" for name in package.SHIPPED} <= held
+    assert set(WHEEL["force-include"].values()) <= held
     tops = {name.split("/")[0] for name in held}
     assert {name for name in tops if not name.endswith(".dist-info")} == {"seedvote"}
 
 
-def test_every_line_of_requirements_is_in_the_extras_that_it_names_and_nowhere_else(wheel):
+def test_metadata_gives_each_requirement_to_its_parts(wheel):
     told = zipfile.ZipFile(wheel).read("seedvote-0.2.0.dist-info/METADATA").decode()
-    for requirement, reason in package.requirements("requirements.txt"):
-        parts = package.needed_by(reason)
-        assert parts and set(parts) <= {"core", *package.PARTS}, f"{requirement}: {reason!r}"
-        for part in package.PARTS:
-            line = f'Requires-Dist: {requirement}; extra == "{part}"'
-            assert (line in told) == (part in parts), line
-        in_core = bool(re.search(rf"Requires-Dist: {re.escape(requirement)}$", told, re.M))
-        assert in_core == ("core" in parts), requirement
+    for part, lines in EXTRAS.items():
+        for line in lines:
+            assert line.startswith("seedvote[") or f"Requires-Dist: {line}; extra == '{part}'\n" in told, line
+    assert set(re.findall(r"^Requires-Dist: ([^;\n]+)$", told, re.M)) == set(PROJECT["project"]["dependencies"])
+    whole = {line for part in PARTS for line in EXTRAS[part]}
+    assert set(re.findall(r"^Requires-Dist: (.+); extra == 'all'$", told, re.M)) == whole
+    for former in ("train", "probe"):
+        assert set(re.findall(rf"^Requires-Dist: (.+); extra == '{former}'$", told, re.M)) == set(EXTRAS["models"])
+    assert "Provides-Extra: analyse\n" in told
 
 
 def test_who_only_analyses_gets_nothing_to_serve_pay_or_train_with():
     others = "torch|scikit-learn|safetensors|mephisto|flask|sqlalchemy|psycopg|gunicorn|boto3|botocore|babel"
-    assert not [line for line in package.core() if re.match(others, line, re.IGNORECASE)]
-    extras = package.extras()
-    assert {line for part in package.PARTS for line in extras[part]} == set(extras["all"])
-    assert extras["train"] == extras["probe"] == extras["models"] and extras["analyse"] == []
+    assert not [line for line in PROJECT["project"]["dependencies"] if re.match(others, line, re.IGNORECASE)]
 
 
-def test_make_hit_installs_the_lines_of_rating(tmp_path):
-    """The Makefile reads the same file by another program."""
-    planned = subprocess.run(["make", "-n", ".venv/rate"], cwd=tmp_path, capture_output=True, text=True)
-    assert planned.returncode  # no Makefile there: the real one stands in a copy
-    (tmp_path / "requirements.txt").write_text((ROOT / "requirements.txt").read_text())
-    rule = re.search(r"^RATE := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].replace(r"\#", "#")
-    read = subprocess.run(["sh", "-c", rule], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert read.split() == package.extras()["rate"]
+def test_make_hit_installs_the_requirements_of_rating():
+    """As does the Dockerfile, with those of marketplaces; each reads them by a program of its own."""
+    makefile, dockerfile = ((ROOT / name).read_text() for name in ("Makefile", "examples/server/Dockerfile"))
+    program = re.search(r"^EXTRA := python (.*\\\n.*)$", makefile, re.M)[1]
+    other = re.search(r"&& python (-c '.*\\\n.*') >", dockerfile)[1]
+    for words, parts in ((f"{program} rate", ["rate"]), (other, ["rate", "markets"])):
+        shell = ["sh", "-c", f"{sys.executable} {words}"]
+        read = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        assert read.split() == [line for part in parts for line in EXTRAS[part]]
 
 
 def test_it_tells_its_version_and_help_in_plain_words_without_anything_heavy(seedvote):
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert seedvote.run("--version") == f"seedvote {version}\n"
+    assert seedvote.run("--version") == f"seedvote {PROJECT['project']['version']}\n"
     shown = seedvote.ask("--help", python=[sys.executable, "-X", "importtime"])
     assert shown.returncode == 0
     assert re.findall(r"^  ([a-z]+) ", shown.stdout, re.M) == ["rate", "analyze", "study"]

@@ -307,13 +307,20 @@ def test_every_requirement_has_a_lower_bound_a_reason_and_a_lock():
     locked = {
         line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()
     }
-    for name in ("requirements.txt", "requirements-scale.txt", "requirements-judge.txt", "requirements-dev.txt"):
-        for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
-            if line.startswith(("#", "-r")) or not line.strip():
-                continue
-            requirement, _, reason = line.partition("#")
-            assert ">=" in requirement and reason.strip(), line
-            assert requirement.split(">=")[0].split("[")[0].strip().lower() in locked, line
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    reasons = dict(re.findall(r'^  "([^"]+)", +# (.+)$', text, re.M))
+    for requirement in requirements():
+        assert ">=" in requirement and reasons.get(requirement), requirement
+        assert re.split(r"[>\[]", requirement)[0].lower().replace("_", "-") in locked, requirement
+
+
+def requirements(without=()):
+    """Every requirement of every extra; what stands twice has the same bound, so it is here once."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [lines for name, lines in project["optional-dependencies"].items() if name not in without]
+    every = {line for lines in [project["dependencies"], *extras] for line in lines if not line.startswith(FACE)}
+    assert len({line.split(">=")[0] for line in every}) == len(every)
+    return every
 
 
 # Where a package is imported by another name than it is installed by.
@@ -325,8 +332,7 @@ IMPORT_NAMES = {
 
 
 def test_every_package_that_is_imported_is_a_requirement():
-    files = [ROOT / f"requirements{name}.txt" for name in ("", "-scale", "-mephisto", "-judge")]
-    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
-    names = {re.split(r"[>=\[]", line)[0].strip() for line in lines if line and line[0] not in "#-"}
+    names = {re.split(r"[>\[]", line)[0] for line in requirements(without=("dev", "release"))}
+    names |= {"mephisto", "omegaconf"}  # installed without what they ask for, or by others
     known = {IMPORT_NAMES.get(name, name) for name in names} | set(sys.stdlib_module_names) | {*PACKAGES, FACE}
     assert not {name for path in SOURCES for name in imported(path) if name.split(".")[0] not in known}

@@ -35,7 +35,7 @@ def settle_in(home: Path) -> None:
     """Import Mephisto with `home` as its home; may be called again, for another folder, in the same process."""
     if importlib.util.find_spec("mephisto") is None:
         raise InputError(
-            "Mephisto is not installed. Run: .venv/bin/pip install --no-deps -r requirements-mephisto.txt "
+            "Mephisto is not installed. Type: pip install '.[mephisto]', then pip install --no-deps mephisto==1.1.1 "
             "(its own pins are older than the rest of this environment, hence --no-deps)."
         )
     stand_in_for_distutils()

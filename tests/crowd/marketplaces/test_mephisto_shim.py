@@ -75,5 +75,5 @@ def test_python_is_as_it_was_when_the_import_is_over():
 
 def test_where_it_is_not_installed_the_command_to_install_it_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install --no-deps -r requirements-mephisto\.txt"):
+    with pytest.raises(InputError, match=r"pip install --no-deps mephisto==1\.1\.1"):
         mephisto_shim.settle_in(tmp_path)

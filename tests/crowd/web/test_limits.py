@@ -93,7 +93,7 @@ def test_a_classroom_without_invitations_gets_in_at_once_where_the_server_was_to
 
 def docker_environment():
     """What the Dockerfile sets for the server."""
-    line = re.search(r"^ENV (.*)$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.M)[1]
+    line = re.search(r"^ENV (.*)$", (ROOT / "examples/server/Dockerfile").read_text(encoding="utf-8"), re.M)[1]
     return dict(word.split("=", 1) for word in shlex.split(line))
 
 

@@ -106,7 +106,7 @@ def test_every_engine_leaves_the_same_bits_and_none_does_again_what_another_did(
     on, module, number, undisturbed, tmp_path, capsys
 ):
     if module and find_spec(module) is None:
-        pytest.skip(f"{module} is not installed: requirements-scale.txt")
+        pytest.skip(f"{module} is not installed: pip install -e '.[scale]'")
     more = BRIEF if number < len(COMMANDS) else ""
     alone = number == 1  # a job of submitit's rehearsal loads the libraries anew, so there is but one
     commands = [one.replace("--seeds 0-1", "--seeds 0") if alone else one for one in asked_for(number, more)]
@@ -176,7 +176,7 @@ def kill(process):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: requirements-scale.txt")
+@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install -e '.[scale]'")
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at processes in /proc")
 def test_a_node_killed_in_mid_run_changes_nothing(undisturbed, tmp_path, nodes):
     address, variables, second = nodes

