@@ -3,7 +3,9 @@
 The shell examples are read too, the links followed, and the targets of make held to what is shown.
 """
 
+import ast
 import doctest
+import json
 import re
 import shlex
 import shutil
@@ -239,6 +241,24 @@ def test_the_examples_of_the_notebook_page_are_true(tmp_path, monkeypatch):
     text = "\n".join(blocks(ROOT / "docs" / "notebooks.md", "pycon"))
     found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(text, {}, "notebooks.md", None, 0))
     assert found.attempted > 10 and found.failed == 0
+
+
+def test_every_cell_of_the_notebook_shows_an_answer(tmp_path, monkeypatch):
+    """Run as a kernel would: in the notebook's folder, one namespace, the last expression of a cell is shown."""
+    notebook = json.loads((ROOT / "examples" / "seedvote.ipynb").read_text(encoding="utf-8"))
+    assert (notebook["nbformat"], len({cell["id"] for cell in notebook["cells"]})) == (4, len(notebook["cells"]))
+    shutil.copy(ROOT / "examples" / "votes.csv", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [] and cell["execution_count"] is None
+            *statements, last = ast.parse("".join(cell["source"])).body
+            exec(compile(ast.Module(statements, []), cell["id"], "exec"), names)
+            answer = eval(compile(ast.Expression(last.value), cell["id"], "eval"), names)
+            assert len(getattr(answer, "_repr_html_", answer.__str__)()) > 20
+    assert names["ties"].document["pooled"]["votes"] == 1200
+    assert names["runs"].document["metrics"][0]["items"] == 40
 
 
 def test_other_documents_show_no_python_that_nobody_runs():
