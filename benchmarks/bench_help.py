@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-PACKAGES = ("dialogue", "generation", "crowd", "probes", "analysis")
+PACKAGES = ("dialogue", "generation", "crowd", "probes", "analysis", "evaluators")
 BAR = 0.3
 
 

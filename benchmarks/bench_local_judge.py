@@ -13,8 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from seedvote.dialogue.files import read_records  # noqa: E402
 from seedvote.dialogue.records import Pair  # noqa: E402
+from seedvote.dialogue.weights import PACKAGES, RUNS, SMOL  # noqa: E402
 from seedvote.evaluators.judging.asking import prompt_of, questions_on  # noqa: E402
-from seedvote.evaluators.judging.local import RUNS, SMOL, SMOL_PACKAGE, LocalModel, weights_of  # noqa: E402
+from seedvote.evaluators.judging.local import LocalModel, weights_of  # noqa: E402
 
 
 def main(pairs):
@@ -55,6 +56,6 @@ def together(model, questions, before):
 
 
 if __name__ == "__main__":
-    if any(importlib.util.find_spec(name) is None for name in (*RUNS, SMOL_PACKAGE)):
+    if any(importlib.util.find_spec(name) is None for name in (*RUNS, PACKAGES[SMOL][0])):
         sys.exit(print(f"Nothing measured: {SMOL} is not installed (docs/judge.md)."))
     sys.exit(not main(int(sys.argv[1]) if len(sys.argv) > 1 else 8))

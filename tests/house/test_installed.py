@@ -153,7 +153,8 @@ def test_the_doctor_looks_at_the_installed_package(seedvote):
     answer = seedvote.ask("doctor")
     assert answer.returncode == 0 and answer.stderr == "", answer.stdout + answer.stderr
     assert re.search(r"^Seedvote +\S+, installed$", answer.stdout, re.M)
-    assert re.search(r"^analysis +numpy 2", answer.stdout, re.M) and "Next: seedvote dialogue examples" in answer.stdout
+    assert re.search(r"^analysis +.*\bnumpy 2", answer.stdout, re.M)
+    assert "Next: seedvote dialogue examples" in answer.stdout
 
 
 def test_the_bare_machine_of_make_fresh_has_what_the_readme_names_and_nothing_else():
