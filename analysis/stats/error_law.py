@@ -11,9 +11,10 @@ are drawn, normal, with given deviations of the mean, and the error is worked ou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)  # for one law
 FEWER, LIGHTER = np.polynomial.legendre.leggauss(48)  # each of two laws
 DEVIATIONS = 4000  # of the mean, at each of which raters are drawn once
+BLOCK = 4000  # normal numbers, after each of which the generator's state is known
 MOST_DRAWN = 1_000_000  # raters drawn for one law; of more raters there are fewer deviations, and they matter less
 
 
@@ -50,7 +52,7 @@ class Way:
         return (1 + 1 / max(self.effective, 1.0)) * (1 - 1 / max(self.number, 2.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ErrorLaw:
     """Estimated over true standard errors with their degrees of freedom, and the weights of these values.
 
@@ -66,7 +68,12 @@ class ErrorLaw:
 
     def reach(self, tail: float) -> Floats:
         """Half the interval in true standard errors, beyond which `tail` is left."""
-        return np.asarray(stdtrit(self.freedom, 1 - tail) * self.errors)
+        return _reach(self, tail)
+
+
+@lru_cache(maxsize=64)  # the power of the same votes is asked for at many differences
+def _reach(law: ErrorLaw, tail: float) -> Floats:
+    return np.asarray(stdtrit(law.freedom, 1 - tail) * law.errors)
 
 
 def one_way(freedom: float) -> ErrorLaw:
@@ -97,19 +104,51 @@ def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
     votes, draws = float(sizes.sum()), max(min(DEVIATIONS, MOST_DRAWN // len(sizes)), 200)
     alike = rater.adds / max(float(sizes @ sizes) / votes - 1, 1e-9)
     variances = sizes * (1 - alike) + sizes**2 * alike  # of a rater's sum of scores with variance 1
-    generator = np.random.default_rng(0)  # the same nodes for every plan, so that power grows with the votes
-    sums = np.sqrt(variances) * generator.standard_normal((draws, len(sizes)))
+    normals, generator = _same_normals(draws, len(sizes))
     further = np.sqrt(votes * place.adds) * generator.standard_normal(draws)
     total = float(variances.sum()) + votes * place.adds
     deviations = ndtri((np.arange(draws) + 0.5) / draws)
-    missing = np.sqrt(total) * deviations - sums.sum(1) - further
-    sums += missing[:, None] * variances / total  # given the deviation of the mean
-    moved = (sums - sizes * sums.sum(1, keepdims=True) / votes) / (votes - sizes)
-    own = (moved**2).sum(1) * votes * (1 - 1 / len(sizes))
+    # A rater's sum is sd x normal + missing x variance / total, given the deviation of the mean. Without this rater the
+    # mean moves by (sum - size x all sums / votes) / (votes - size): its squares and products are sums over raters.
+    sds, weights = np.sqrt(variances), (votes - sizes) ** -2.0
+    by_raters = normals @ np.stack([sds, weights * variances * sds, weights * sizes * sds]).T
+    all_sums, with_variance, with_size = by_raters.T
+    missing = np.sqrt(total) * deviations - all_sums - further
+    up, down = missing / total, (all_sums + missing * float(variances.sum()) / total) / votes
+    squares = np.square(normals) @ (weights * variances)
+    crossed, of_sizes = float(weights * variances @ sizes), float(weights * sizes @ sizes)
+    squares += up * (2 * with_variance + up * float(weights * variances @ variances) - 2 * down * crossed)
+    squares += down * (down * of_sizes - 2 * with_size)
+    shrinking = 1 - 1 / len(sizes)
     shared = _variances(place, generator.random(draws))
-    errors, freedom = _together(shared, own, (place, rater))
-    slopes = moved @ (sizes / (votes - sizes)) * (1 - 1 / len(sizes)) / (errors**2 * np.sqrt(total) / votes)
+    errors, freedom = _together(shared, squares * votes * shrinking, (place, rater))
+    slopes = (with_size + up * crossed - down * of_sizes) * shrinking / (errors**2 * np.sqrt(total) / votes)
     return ErrorLaw(errors, freedom, np.full(draws, 1 / draws), deviations, slopes)
+
+
+def _same_normals(draws: int, raters: int) -> tuple[Floats, np.random.Generator]:
+    """The same nodes for every plan, so that power grows with the votes; and the generator that drew them."""
+    generator, number = np.random.default_rng(0), draws * raters
+    if number > MOST_DRAWN:
+        return generator.standard_normal((draws, raters)), generator
+    normals, states = _first_normals()
+    generator.bit_generator.state = states[number // BLOCK]
+    generator.standard_normal(number % BLOCK)  # those behind the last whole block
+    return normals[:number].reshape(draws, raters), generator
+
+
+@cache
+def _first_normals() -> tuple[Floats, list[Mapping[str, Any]]]:
+    """The numbers that laws begin with, and the generator's state before each block of them.
+
+    A plan asks for a hundred laws, and to draw these numbers was most of its time.
+    """
+    generator = np.random.default_rng(0)
+    normals, states = np.empty((MOST_DRAWN // BLOCK, BLOCK)), [generator.bit_generator.state]
+    for block in normals:
+        generator.standard_normal(out=block)
+        states.append(generator.bit_generator.state)
+    return normals.ravel(), states
 
 
 @cache

@@ -145,7 +145,7 @@ def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha:
     law = crowd.error_law(votes)
     reach = law.reach(alpha / 2) * np.sqrt(crowd.design_effect / votes)
     if law.deviations is None:
-        edge = _edges(reach, lambda seen, reach: _limits(seen, reach, crowd)[0], crowd)
+        edge = _edges(reach, lambda seen, reach: _lower_limit(seen, reach, crowd), crowd)
         power = _share_beyond(edge, net, votes, crowd, law)
     else:
         lower, _ = _limits_at(law, reach, net, votes, crowd)
@@ -158,7 +158,7 @@ def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: 
     law = crowd.error_law(votes)
     reach = law.reach(alpha) * np.sqrt(crowd.design_effect / votes)
     if law.deviations is None:
-        edge = _edges(reach, lambda seen, reach: _limits(seen, reach, crowd)[1] - margin, crowd)
+        edge = _edges(reach, lambda seen, reach: _upper_limit(seen, reach, crowd) - margin, crowd)
         power = 1 - _share_beyond(edge, 0.0, votes, crowd, law)
     else:
         lower, upper = _limits_at(law, reach, 0.0, votes, crowd)
@@ -173,10 +173,14 @@ def _share_beyond(edge: Floats, net: float, votes: float, crowd: Assumptions, la
     return float(law.weights @ np.minimum(ndtr((net - edge) / se) + ndtr((-edge - net) / se), 1.0))
 
 
-def _limits(seen: Floats, reach: Floats, crowd: Assumptions, size_slope: Floats | float = 0.0) -> tuple[Floats, Floats]:
-    """The limits of studies that see these net preferences, of zero or above."""
-    down, up = (expected_distance(seen, crowd.ties, reach, upward=upward) for upward in (False, True))
-    return seen - gap_of(down, size_slope), seen + gap_of(up, -np.asarray(size_slope))
+def _lower_limit(seen: Floats, reach: Floats, crowd: Assumptions, size_slope: Floats | float = 0.0) -> Floats:
+    """The lower limits of studies that see these net preferences, of zero or above."""
+    return seen - gap_of(expected_distance(seen, crowd.ties, reach, upward=False), size_slope)
+
+
+def _upper_limit(seen: Floats, reach: Floats, crowd: Assumptions, size_slope: Floats | float = 0.0) -> Floats:
+    """Their upper limits."""
+    return seen + gap_of(expected_distance(seen, crowd.ties, reach, upward=True), -np.asarray(size_slope))
 
 
 def _limits_at(law: ErrorLaw, reach: Floats, net: float, votes: float, crowd: Assumptions) -> tuple[Floats, Floats]:
@@ -185,20 +189,21 @@ def _limits_at(law: ErrorLaw, reach: Floats, net: float, votes: float, crowd: As
     se = se_of_net(votes, crowd, net)
     seen = net + se * law.deviations
     size = np.minimum(np.abs(seen), (1 - crowd.ties) * (1 - 1e-9))
-    return _limits(size, reach, crowd, np.sign(seen) * law.slopes / se)
+    size_slope = np.sign(seen) * law.slopes / se
+    return _lower_limit(size, reach, crowd, size_slope), _upper_limit(size, reach, crowd, size_slope)
 
 
 def _edges(reach: Floats, beyond: Callable[[Floats, Floats], Floats], crowd: Assumptions) -> Floats:
     """The net preference at which `beyond`, which rises with it, is zero, for each `reach`; 0 where it always is above.
 
-    Found by halving for a few values of `reach`, which the others lie between.
+    Found for a few values of `reach`, which the others lie between, by cutting what is left into sixteen parts.
     """
     few = np.geomspace(max(reach.min(), 1e-9), max(reach.max(), 2e-9), EDGES)
-    low, high = np.zeros(EDGES), np.full(EDGES, 1 - crowd.ties)
-    for _ in range(24):  # to 6e-8
-        middle = (low + high) / 2
-        above = beyond(middle, few) > 0
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    low, width, cuts = np.zeros(EDGES), 1 - crowd.ties, np.arange(1, 16)[:, None]
+    for _ in range(6):  # to 6e-8
+        width /= 16
+        below = beyond(low + width * cuts, few) <= 0
+        low = low + width * below.sum(0)
     return np.asarray(np.interp(reach, few, low))
 
 

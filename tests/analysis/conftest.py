@@ -7,7 +7,7 @@ import pytest
 from seedvote.analysis.questions.preference import models
 from seedvote.analysis.report.paper import kit
 from seedvote.analysis.showing import plots
-from seedvote.analysis.stats import power
+from seedvote.analysis.stats import error_law, power
 from seedvote.analysis.stats.paired import bayes_davidson
 
 
@@ -34,10 +34,22 @@ def coarse(tmp_path, monkeypatch):
 
 
 @contextmanager
+def _laws_of_their_own():
+    """What a plan remembers of other numbers of draws is forgotten before and after."""
+    remembering = (error_law.unequal_raters, power.votes_for_difference, power.votes_for_margin)
+    for function in remembering:
+        function.cache_clear()
+    yield
+    for function in remembering:
+        function.cache_clear()
+
+
+@contextmanager
 def _haste():
     """Few simulated studies and few draws: what they give is no measure of anything, but every door shows the same."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, _laws_of_their_own():
         patch.setitem(power.anytime.__kwdefaults__, "studies", 300)
+        patch.setattr(error_law, "DEVIATIONS", 200)
         for name, number in (("chains", 4), ("warm_up", 12), ("draws", 12)):
             patch.setitem(bayes_davidson.hierarchical_davidson.__kwdefaults__, name, number)
         for module in (bayes_davidson, models):  # so few seldom agree: they are neither drawn anew nor warned of

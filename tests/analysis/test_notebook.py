@@ -15,6 +15,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Vote
 from tests.house.typed import typed
+from tests.house.warm import sketch
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 
@@ -199,7 +200,8 @@ def test_a_notebook_shows_tables_with_heads_and_the_recipe_and_no_script(study):
 
 
 @pytest.mark.usefixtures("drawn", "coarse")
-def test_one_call_draws_what_the_command_draws(frame, tmp_path):
+def test_one_call_draws_what_the_command_draws(frame, tmp_path, monkeypatch):
+    """One question rendered, the others laid out: test_plots renders every figure."""
     for found, files in (
         (ties(frame), ["ties"]),
         (agreement(frame), ["agreement", "agreement-raters", "agreement-spam"]),
@@ -212,7 +214,9 @@ def test_one_call_draws_what_the_command_draws(frame, tmp_path):
         assert page.tags == ["img"] * len(files)
         assert all(text for name, text in page.attributes if name == "alt")
         drawn.save(tmp_path / files[0].split("-")[0])
-        assert all((tmp_path / f"{name}.png").stat().st_size > 4000 for name in files)
+        least = 4000 if files == ["ties"] else 0
+        assert all((tmp_path / f"{name}.png").stat().st_size > least for name in files)
+        monkeypatch.setattr("matplotlib.figure.Figure.savefig", sketch)
 
 
 def test_nothing_heavy_is_loaded_before_it_is_asked_for(pytestconfig):
