@@ -55,7 +55,7 @@ def test_required_packages_names_who_needs_each(monkeypatch, lines, parts):
     assert who == parts and bound in lines[0]
 
 
-def test_the_database_is_asked_whether_it_answers_and_its_password_is_not_shown(monkeypatch):
+def test_doctor_asks_the_database_and_hides_its_password(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         monkeypatch.setenv("SEEDVOTE_DATABASE", f"postgresql+psycopg://me:secret@127.0.0.1:{port}/study")

@@ -72,7 +72,7 @@ def test_a_failed_job_names_its_log_and_takes_no_other_with_it(on, tmp_path):
     assert "done in" in (logs / "job-1.log").read_text() and "done in" in (logs / "job-2.log").read_text()
 
 
-def test_what_a_person_can_mend_is_said_in_its_own_words_and_all_who_failed_are_named(tmp_path):
+def test_failed_jobs_are_all_named_with_their_errors(tmp_path):
     with pytest.raises(InputError) as caught:
         carry_out(divide, 6, [3, 0, 1], tmp_path, "local", 1)
     assert str(caught.value).startswith("Three is refused. Take another. Log of job-3: ")
@@ -135,9 +135,7 @@ def test_wrong_options_get_a_sentence(words, sentence):
 
 
 @pytest.mark.parametrize(("engine", "module"), [("ray", "ray"), ("slurm:local", "submitit")])
-def test_an_engine_that_is_not_installed_is_named_with_the_command_that_installs_it(
-    engine, module, tmp_path, monkeypatch
-):
+def test_missing_engine_names_its_install_command(engine, module, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(InputError, match=rf"(?i)needs {module}.*pip install '\.\[scale\]'"):
         carry_out(add, 1, [1], tmp_path, engine)
@@ -195,7 +193,7 @@ def begun(folder):
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks at processes in /proc")
 @every
-def test_ctrl_c_stops_every_job_and_leaves_home_and_temporary_folders_empty(on, tmp_path):
+def test_ctrl_c_stops_every_job_and_leaves_no_files(on, tmp_path):
     for name in ("home", "tmp"):
         (tmp_path / name).mkdir()
     short = Path("/tmp", f"seedvote-{os.getpid()}")  # the sockets' paths are short of room

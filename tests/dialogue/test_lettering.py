@@ -23,7 +23,7 @@ def test_the_font_of_every_picture_ships_with_matplotlib(look):
     assert shipped.is_file() and Path(path).name == shipped.name
 
 
-def test_a_text_is_as_wide_as_its_font_makes_it_and_broken_where_its_room_ends():
+def test_text_width_follows_the_font():
     text = "seq2seq with attention over a hierarchical encoder"
     widths = {}
     for family in ("DejaVu Sans", "DejaVu Sans Mono", "STIXGeneral"):
@@ -35,7 +35,7 @@ def test_a_text_is_as_wide_as_its_font_makes_it_and_broken_where_its_room_ends()
     assert widths["STIXGeneral"] < widths["DejaVu Sans"] < widths["DejaVu Sans Mono"]
 
 
-def test_a_word_that_is_too_long_is_broken_after_a_hyphen_and_else_anywhere_and_keeps_its_letters():
+def test_wrap_breaks_long_words_after_a_hyphen_first():
     name = "org/a-very-long-model-name-with-instructions-and-date-20260101"
     lines = break_text(name, 1.5, 9).split("\n")
     assert "".join(lines) == name and all(line.endswith("-") for line in lines[:-1])

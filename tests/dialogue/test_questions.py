@@ -66,7 +66,7 @@ def test_answers_to_other_texts_are_refused(tmp_path):
         ({"rater": "GPT-X "}, "choices.jsonl:3: this vote is a judge's (its rater is 'gpt-x')"),
     ],
 )
-def test_an_answer_that_fits_no_question_or_is_no_persons_is_named_with_its_line(tmp_path, changes, sentence):
+def test_answers_without_question_or_person_name_a_line(tmp_path, changes, sentence):
     path = tmp_path / "choices.jsonl"
     made = [dataclasses.replace(one, **changes) if one.question == "q1" else one for one in CHOICES]
     write_choices(path, made, texts_hash(QUESTIONS))

@@ -3,7 +3,7 @@
 from seedvote.generation.checkpoints import find_trained, named_checkpoints
 
 
-def test_all_checkpoints_are_those_that_every_model_has_and_no_resume_point(tmp_path):
+def test_all_checkpoints_are_those_of_every_model(tmp_path):
     for model, more in (("hred-0", ("epoch-1", "epoch-2")), ("hred-1", ("epoch-1", "resume"))):
         folder = tmp_path / "models" / model
         folder.mkdir(parents=True)

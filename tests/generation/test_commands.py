@@ -55,7 +55,7 @@ def test_a_second_call_of_train_sample_and_encode_changes_no_file(study, capsys)
     assert stamps(study) == before
 
 
-def test_the_course_of_training_is_drawn_and_drawn_again_when_a_log_has_grown(study, tmp_path):
+def test_curves_are_drawn_again_for_a_longer_log(study, tmp_path):
     assert (study / "curves.png").read_bytes().startswith(b"\x89PNG")
     log = tmp_path / "models" / "seq2seq-0" / "log.jsonl"
     log.parent.mkdir(parents=True)
@@ -126,7 +126,7 @@ def test_halves_that_a_killed_run_left_go_when_it_is_run_again(study, tmp_path):
     assert sorted((tmp_path / "states").iterdir()) == sorted([*matrices, *(p.with_suffix(".json") for p in matrices)])
 
 
-def test_two_names_of_the_same_weights_are_encoded_once_and_give_what_each_alone_would(study, tmp_path, monkeypatch):
+def test_encode_reads_equal_weights_once(study, tmp_path, monkeypatch):
     for name in ("together", "alone"):
         (tmp_path / name).mkdir()
         for part in ("corpus", "models", "vocabulary.json"):
@@ -240,7 +240,7 @@ def test_the_most_frequent_training_response_is_scored_beside_the_models(study):
     assert {row["stats"]["length"] for row in constant} == {len(tokenize(counts.most_common(1)[0][0]))}
 
 
-def test_fault_10_what_is_scored_is_not_the_split_that_chose_the_checkpoint(study):
+def test_fault_10_scored_split_is_not_the_selecting_one(study):
     test = {example.item for example in examples(read_corpus(study / "corpus").split("test"))}
     assert {response.item for response in read_records(study / "responses.jsonl", Response)} <= test
 

@@ -90,7 +90,7 @@ BATCHES = [
 
 
 @pytest.mark.parametrize(("name", "how"), BATCHES)
-def test_fault_1_the_response_is_the_same_whatever_the_batch_its_order_or_size(name, how):
+def test_fault_1_response_does_not_depend_on_the_batch(name, how):
     model, whole = lively(name), whole_batch(name, how)
     assert len(set(whole.values())) > 3
     assert answer(model, how, reversed(range(NUMBER)), batch_size=10) == whole
@@ -145,7 +145,7 @@ def test_greedy_is_at_every_step_the_argmax_of_the_forced_pass(name):
 
 
 @every
-def test_greedy_by_single_precision_is_that_of_double_in_any_batch_and_order(name):
+def test_greedy_is_equal_in_single_and_double_precision(name):
     model = lively(name)
     double = copy.deepcopy(model).double()
     with torch.inference_mode():
@@ -162,7 +162,7 @@ def test_greedy_by_single_precision_is_that_of_double_in_any_batch_and_order(nam
         assert [a.logprob for a in answers] == pytest.approx(exact.logprob[rows].tolist(), rel=1e-3)
 
 
-def test_a_model_whose_logits_rounding_moves_far_is_answered_in_double_at_once(monkeypatch):
+def test_unstable_logits_are_decoded_in_double(monkeypatch):
     """Weights three times as large make the transformer's single precision a hundred times worse."""
     calm, wild = build("transformer", WORDS, small_sizes("transformer", 16)).eval(), lively("transformer")
     assert (
@@ -195,7 +195,7 @@ def test_single_precision_errs_a_twentieth_of_what_counts_as_near(name):
 
 
 @every
-def test_tokens_that_single_precision_cannot_tell_apart_are_told_apart_by_double(name, monkeypatch):
+def test_decoding_settles_near_ties_in_double_precision(name, monkeypatch):
     model = lively(name)
     half, output = (WORDS - len(SPECIAL)) // 2, model.output
     with torch.no_grad():  # every word has a twin that is likelier by less than single precision sees

@@ -113,7 +113,7 @@ def test_the_variant_of_the_papers_code_reads_padding(name):
     assert np.abs(padded - encode_block(model, CONTEXTS, Form(), CPU)).max() > 1e-3
 
 
-def test_fault_4_after_padding_an_untrained_recurrent_state_hardly_depends_on_the_context():
+def test_fault_4_padding_hides_the_context():
     model = tiny("seq2seq")
     ours, theirs = (
         np.ptp(encode_block(model, CONTEXTS, Form(pooling), CPU), axis=0).max() for pooling in ("own", "padded")

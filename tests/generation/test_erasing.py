@@ -72,7 +72,7 @@ def test_with_everything_erased_no_context_differs_from_another(name, tmp_path):
 
 
 @every
-def test_what_the_decoder_sees_is_erased_where_it_was_asked_for_and_nowhere_else(name, tmp_path):
+def test_erased_decoding_changes_only_what_was_asked(name, tmp_path):
     model, contexts = tiny(name), stack_contexts(CONTEXTS, CPU)
     behind = with_eraser(model, read_eraser(write(tmp_path / "some.npz", model, 2)), "some.npz")
     before, after = (seen_by_decoder(one, one.encode(contexts)) for one in (model, behind))
@@ -83,7 +83,7 @@ def test_what_the_decoder_sees_is_erased_where_it_was_asked_for_and_nowhere_else
 
 
 @every
-def test_directions_that_hardly_vary_are_set_to_their_mean_too_in_double_precision(name, tmp_path):
+def test_eraser_sets_flat_directions_to_their_mean(name, tmp_path):
     model, contexts = tiny(name), stack_contexts(CONTEXTS, CPU)
     behind = with_eraser(model, read_eraser(write(tmp_path / "flat.npz", model, 2, flat=3)), "flat.npz")
     before, after = (seen_by_decoder(one, one.encode(contexts)) for one in (model, behind))

@@ -89,7 +89,7 @@ def test_seed_0_is_a_seed_like_any_other(tmp_path, undisturbed):
     assert trained(tmp_path / "b", seed=1) != again
 
 
-def test_training_leaves_the_generator_and_the_threads_of_the_process_alone(tmp_path):
+def test_training_leaves_global_seed_and_threads_alone(tmp_path):
     state, threads = torch.get_rng_state(), torch.get_num_threads()
     trained(tmp_path / "a")
     assert torch.equal(torch.get_rng_state(), state)
@@ -129,9 +129,7 @@ BROKEN_OFF = [
 
 
 @pytest.mark.parametrize(("model", "precision", "at"), BROKEN_OFF)
-def test_broken_off_at_any_update_the_weights_are_those_of_an_undisturbed_run(
-    tmp_path, monkeypatch, model, precision, at, undisturbed
-):
+def test_training_resumes_from_any_update(tmp_path, monkeypatch, model, precision, at, undisturbed):
     whole = undisturbed(model=model, precision=precision)
     seen = 0
     update = training._Run._update
@@ -152,7 +150,7 @@ def test_broken_off_at_any_update_the_weights_are_those_of_an_undisturbed_run(
 
 
 @pytest.mark.parametrize("at", range(7))
-def test_broken_off_at_any_file_the_weights_are_those_of_an_undisturbed_run(tmp_path, monkeypatch, at, undisturbed):
+def test_training_resumes_from_any_file(tmp_path, monkeypatch, at, undisturbed):
     whole = digest(undisturbed() / "last.safetensors")
     seen = 0
 
@@ -214,7 +212,7 @@ def test_bf16_learns_like_float32_and_keeps_its_weights_in_float32(tmp_path, mod
     assert one[-1]["loss"] == pytest.approx(two[-1]["loss"], rel=0.01)
 
 
-def test_the_precision_is_in_the_signature_and_older_folders_know_float32_only(tmp_path):
+def test_precision_is_in_the_signature(tmp_path):
     trained(tmp_path / "a", epochs=1)
     config = read_json(tmp_path / "a" / "config.json")
     assert "precision:float32" in config["signature"]
@@ -299,7 +297,7 @@ def test_where_lstms_cannot_learn_in_bf16_it_is_for_the_transformer_alone(model,
     assert precision_for(model, "float32", "cuda") == "float32"
 
 
-def test_a_loss_that_is_no_number_is_said_and_the_last_good_checkpoint_kept(tmp_path):
+def test_nan_loss_keeps_the_last_good_checkpoint(tmp_path):
     trained(tmp_path / "a", epochs=1)
     good = digest(tmp_path / "a" / "last.safetensors")
     model = training._Run(tmp_path / "a", settings(), DATA, CPU)
@@ -540,7 +538,7 @@ def test_states_of_weights_that_are_gone_go_with_them_and_are_named(study, encod
     assert "removed" not in capsys.readouterr().out
 
 
-def test_states_of_pruned_epochs_stay_and_the_weights_that_an_encoder_picked_too(study, encoders, capsys):
+def test_pruning_keeps_states_and_picked_weights(study, encoders, capsys):
     encode = ["encode", str(study), "--checkpoints", "all", "--limit", "2", "--jobs", "1"]
     dispatch("generation", "", COMMANDS, encode)
     folder, states = study / "models" / "seq2seq-0", study / "states"

@@ -96,7 +96,7 @@ def public(tmp_path):
             yield f"https://127.0.0.1:{tls}", f"http://127.0.0.1:{plain}", log, trust, token, inner
 
 
-def test_behind_the_nginx_of_the_page_a_study_is_public_and_its_metrics_are_not(public):
+def test_nginx_serves_the_study_but_not_its_metrics(public):
     secure, plain, log, trust, token, inner = public
     with httpx.Client(verify=trust, trust_env=False, timeout=PATIENCE) as browser:
         reply = browser.get(f"{secure}/study-1/", params={"rater": "ann-smith"})

@@ -29,7 +29,7 @@ def lay_out(root):
         path.write_text(text)
 
 
-def test_a_changed_module_brings_the_tests_that_import_it_or_mirror_it_and_the_rules_of_the_house(tmp_path):
+def test_chosen_tests_import_or_mirror_the_change(tmp_path):
     lay_out(tmp_path)
     house = "tests/house/test_layout.py"
     expected = {
@@ -44,7 +44,7 @@ def test_a_changed_module_brings_the_tests_that_import_it_or_mirror_it_and_the_r
     assert {path: changed.chosen({path}, tmp_path) for path in expected} == expected
 
 
-def test_of_the_tests_that_all_use_a_module_only_its_own_is_run_and_the_others_are_counted(tmp_path):
+def test_chosen_counts_tests_of_a_module_all_import(tmp_path):
     lay_out(tmp_path)
     for n in range(changed.MANY):
         (tmp_path / f"tests/crowd/test_{n}.py").write_text("from seedvote.crowd.rating.gate import passes\n")
@@ -62,7 +62,7 @@ def test_a_name_that_two_rooms_have_brings_the_test_of_its_own_room(tmp_path):
     assert "tests/crowd/web/test_gate.py" not in changed.chosen({"crowd/rating/gate.py"}, tmp_path)
 
 
-def test_changed_is_what_differs_from_where_the_branch_began_with_what_git_does_not_know_yet(tmp_path, monkeypatch):
+def test_changed_counts_commits_edits_and_new_files(tmp_path, monkeypatch):
     monkeypatch.setattr(changed, "ROOT", tmp_path)
 
     def git(*words):

@@ -110,9 +110,7 @@ def kill_at(root, study, signs):
 
 
 @pytest.mark.slow  # that killed training and killed raters go on is held by their own tests; this is the whole line
-def test_a_demo_killed_in_training_and_again_while_raters_vote_finishes_with_the_same_result(
-    study, pytestconfig, tmp_path
-):
+def test_demo_killed_twice_ends_with_the_same_result(study, pytestconfig, tmp_path):
     other = tmp_path / "study"
     for signs in ("models/*/resume.safetensors", "crowd.sqlite"):
         kill_at(pytestconfig.rootpath, other, signs)

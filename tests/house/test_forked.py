@@ -11,7 +11,7 @@ from tests.house.waiting import PATIENCE
 ECHO = "import os, sys\nprint(os.getpid(), os.getsid(0), flush=True)\nsys.exit(len(sys.stdin.read()))\n"
 
 
-def test_its_streams_are_piped_it_leads_a_session_and_its_exit_code_is_known():
+def test_forked_pipes_streams_and_returns_the_exit_code():
     with Forked(["-c", ECHO], stdin=PIPE, stdout=PIPE) as process:
         assert process.stdout.readline().split() == [str(process.pid)] * 2
         process.stdin.write("seven!\n")

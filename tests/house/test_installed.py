@@ -72,7 +72,7 @@ def test_make_hit_installs_the_requirements_of_rating():
         assert read.split() == [line for part in parts for line in EXTRAS[part]]
 
 
-def test_it_tells_its_version_and_help_in_plain_words_without_anything_heavy(seedvote):
+def test_version_and_help_load_nothing_heavy(seedvote):
     assert seedvote.run("--version") == f"seedvote {PROJECT['project']['version']}\n"
     shown = seedvote.ask("--help", python=[sys.executable, "-X", "importtime"])
     assert shown.returncode == 0
@@ -86,7 +86,7 @@ def test_it_tells_its_version_and_help_in_plain_words_without_anything_heavy(see
     assert nothing.returncode == 2 and "reprot is no command of seedvote. There are: " in nothing.stderr
 
 
-def test_help_messages_and_next_commands_are_those_of_the_installed_command(seedvote):
+def test_help_and_next_commands_name_seedvote(seedvote):
     assert seedvote.run("crowd", "serve", "--help").startswith("usage: seedvote crowd serve")
     assert seedvote.run("report", "--help").startswith("usage: seedvote report")
     made = seedvote.run("dialogue", "examples")
@@ -157,7 +157,7 @@ def test_the_doctor_looks_at_the_installed_package(seedvote):
     assert "Next: seedvote dialogue examples" in answer.stdout
 
 
-def test_the_bare_machine_of_make_fresh_has_what_the_readme_names_and_nothing_else():
+def test_fresh_machine_has_what_the_readme_names():
     named = re.search(r"`apt-get install ([\w. -]+)`", (ROOT / "README.md").read_text())[1].split()
     built = re.search(r"^NAMED=(\S+)", (ROOT / "tests/fresh.sh").read_text(), re.M)[1].split(",")
     assert sorted(named) == sorted(built)

@@ -248,7 +248,7 @@ ON_DEMAND = {
 }
 
 
-def test_the_leaf_uses_the_standard_library_only_and_what_is_on_demand_in_a_module_of_its_own():
+def test_the_leaf_imports_the_standard_library_only():
     known = set(sys.stdlib_module_names) | {"dialogue", FACE}
     wrong = []
     for path in modules("dialogue").values():
@@ -265,7 +265,7 @@ def test_what_is_on_demand_is_not_loaded_before(name):
     assert done.stdout.strip() == "[]"
 
 
-def test_nothing_shadows_the_standard_library_or_hides_behind_a_name_that_says_nothing():
+def test_module_names_shadow_nothing_and_say_something():
     names = {path.name for path in SOURCES}
     assert not names & FORBIDDEN_NAMES
     top_level = {path.stem for path in ROOT.glob("*.py")} | {*PACKAGES, FACE, "tests", "benchmarks", "examples"}

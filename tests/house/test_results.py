@@ -126,7 +126,7 @@ def test_a_folder_without_probes_says_how_to_make_them(study, monkeypatch):
         filled(study, monkeypatch)
 
 
-def test_the_full_study_probes_every_checkpoint_that_it_encodes_and_writes_the_papers_tables():
+def test_full_study_probes_every_encoded_checkpoint():
     lines = (ROOT / "examples" / "multiwoz_full.sh").read_text().splitlines()
     places = [
         next(n for n, line in enumerate(lines) if word in line) for word in (" encode ", "probes run", "probes papers")
@@ -147,7 +147,7 @@ def commands_of(script, **words):
 
 
 @pytest.mark.slow
-def test_the_full_script_ends_with_every_table_and_the_page_is_filled_from_its_folder(tmp_path, monkeypatch, capsys):
+def test_full_script_fills_every_table_of_the_page(tmp_path, monkeypatch, capsys):
     """The script's own commands with smaller numbers: nothing crashes, and no course is missing for ever."""
     write_toy(tmp_path / "corpus", 40, seed=0)
     text, folder = (ROOT / "examples" / "multiwoz_full.sh").read_text(), tmp_path / "study"
@@ -191,7 +191,7 @@ def test_what_the_page_says_of_its_sds_is_what_its_tables_show():
     assert said is not None and said.groups() == (str(len(pairs)), str(apart), str(unlike))
 
 
-def test_what_the_page_says_of_baselines_and_encoders_is_what_its_tables_show():
+def test_page_on_baselines_agrees_with_its_tables():
     """On which tasks a baseline beats each of these trained encoders; never the reverse."""
     text, pages = FINDINGS.read_text(), shown_tables()
 

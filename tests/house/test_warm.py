@@ -34,7 +34,7 @@ def test_it_prints_and_ends_as_a_fresh_one_does(words, text, monkeypatch):
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_package_of_ours_comes_from_the_folder_of_the_command_or_from_nowhere(there, tmp_path):
+def test_warm_imports_ours_from_the_working_folder(there, tmp_path):
     if there:
         (tmp_path / "seedvote" / "dialogue").mkdir(parents=True)
         (tmp_path / "seedvote" / "dialogue" / "errors.py").write_text("HERE = True\n", encoding="utf-8")

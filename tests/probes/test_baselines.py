@@ -124,7 +124,7 @@ def alike(bag, one, other):
     return bool(np.allclose(bag[one], bag[other], atol=1e-4))
 
 
-def test_a_bag_of_the_last_turn_sees_that_turn_alone_and_one_of_two_turns_both():
+def test_bag_of_the_last_turn_sees_that_turn_alone():
     there = [talk("red", "x", "blue green", "x"), talk("grey", "x", "green blue", "x"), talk("red", "y", "blue", "x")]
     members = list(examples(there))
     last, two = baselines.bag_of_last_turn(members, members), baselines.bag_of_two_turns(members, members)
@@ -134,14 +134,14 @@ def test_a_bag_of_the_last_turn_sees_that_turn_alone_and_one_of_two_turns_both()
     assert not alike(whole, 1, 3)  # red or grey came first
 
 
-def test_the_window_holds_the_newest_hundred_tokens_of_which_two_a_turn_are_no_words():
+def test_window_holds_the_newest_hundred_tokens():
     (example,) = list(examples([talk(*["old " * 30, "new " * 60] * 2, "last one", "x")]))[-1:]
     newest = baselines.newest_words(example)
     assert len(newest) == 100 - 7 and newest[-2:] == ["last", "one"]  # three whole turns and the end of a fourth
     assert newest.count("new") == 60 + 1 and newest.count("old") == 30
 
 
-def test_every_bag_comes_as_it_is_with_the_turn_index_and_as_narrow_as_the_states():
+def test_bags_come_plain_with_turn_and_narrowed():
     members = list(examples([talk("red", "x", "red", "x", "red", "x"), talk(*["blue", "x"] * 6)]))
     found = dict(baselines.baseline_features(members, members, width=1))
     assert set(found) == set(PROBE.baselines)
@@ -160,7 +160,7 @@ def test_what_is_reported_on_changes_no_feature_of_what_is_fitted():
 
 
 @pytest.mark.parametrize("name", baselines.BAGS)
-def test_a_bag_of_few_examples_has_no_axis_that_the_fitted_ones_hardly_fill(name):
+def test_bag_of_few_examples_has_no_empty_axis(name):
     """The classifier scales every axis alike: one without variance would be noise that drowns the words."""
     draw = np.random.default_rng(0)
     words = [f"w{n}" for n in range(300)]

@@ -82,7 +82,7 @@ def test_selectors_average_over_tasks_for_each_seed():
     assert by_selector([*rows, score()]) == {("m", "bleu"): [0.5, 10.5]}
 
 
-def test_difficulty_is_by_untrained_models_of_any_kind_and_by_a_bag_of_words_where_there_are_none():
+def test_difficulty_uses_untrained_models_or_bag_of_words():
     means = {("A", "mine", "last"): 90.0, ("B", "mine", "last"): 80.0}
     words = {"A": 60.0, "B": 20.0}
     assert difficulty_by(means, words) == ({"A": "easy", "B": "hard"}, "bag of words")
@@ -148,7 +148,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-def test_each_model_has_its_scores_its_control_and_its_untrained_twin_over_layers():
+def test_comparisons_have_control_and_untrained_by_layer():
     found = {(one.model, one.kind): (one.layers.tolist(), one.values.tolist()) for one in layer_curves(ROWS)}
     assert found == {
         ("m", "trained"): ([0, 2, 11], [[0.0, 20.0, 110.0]]),

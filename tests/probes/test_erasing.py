@@ -43,7 +43,7 @@ def majority(numbers):
     return np.bincount(numbers[CUT:]).max() / (N - CUT)
 
 
-def test_after_leace_a_probe_falls_to_the_majority_on_every_view_and_reads_the_rest_as_before(known):
+def test_probe_after_leace_falls_to_the_majority(known):
     view, last, fact, other = known
     labels = np.eye(CLASSES)[fact]
     erased = leace([view[:CUT], last[:CUT]], labels[:CUT])
@@ -94,7 +94,7 @@ def test_inlp_erases_nothing_where_there_is_nothing_to_read():
     assert inlp([rng.standard_normal((N, WIDTH))], one_label(rng.integers(0, 2, N))).rank == 0
 
 
-def test_a_random_eraser_has_the_rank_asked_for_and_takes_its_share_of_every_direction(known):
+def test_random_eraser_has_the_requested_rank(known):
     view, last, fact, _ = known
     drawn = [random_erasure([view, last], 4, np.random.default_rng(seed)) for seed in range(40)]
     one = drawn[0]
@@ -105,7 +105,7 @@ def test_a_random_eraser_has_the_rank_asked_for_and_takes_its_share_of_every_dir
     assert variance_erased([view, last], everything([view, last])) == pytest.approx(1)
 
 
-def test_what_is_read_has_variance_one_as_the_penalty_of_inlps_classifiers_expects(known):
+def test_inlp_reads_states_of_unit_variance(known):
     view, last, fact, _ = known
     found = leace([view, last], np.eye(CLASSES)[fact])
     seen = (np.concatenate([view, last]) - found.mean) @ found.read.T
@@ -144,7 +144,7 @@ def erasers_of(states, fact):
     return exact, inlp([fitted], one_label(fact).take(np.arange(CUT))), chance
 
 
-def test_a_fact_in_directions_that_hardly_vary_is_erased_too_and_a_random_eraser_leaves_the_others():
+def test_leace_erases_directions_that_hardly_vary():
     states, fact, other = hidden_world()
     spread = states[:CUT].std(0)
     assert 1e-15 < (spread[WIDTH:-1] / spread.max()).max() ** 2 < 1e-12

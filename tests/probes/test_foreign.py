@@ -15,7 +15,7 @@ def write(folder, *scores):
     pq.write_table(pa.Table.from_pylist(rows), folder / "task.parquet")
 
 
-def test_clean_and_condition_are_read_each_from_its_folder_and_of_that_model_alone(tmp_path):
+def test_foreign_states_come_from_their_own_folder(tmp_path):
     study, noisy = tmp_path / "study", tmp_path / "noisy"
     assert joint_accuracies(study, noisy, "hred", "last") is None
     others = [("inform", "hred", "last", 0.0), ("jga", "seq2seq", "last", 0.0), ("jga", "hred", "untrained", 0.0)]

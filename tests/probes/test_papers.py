@@ -69,7 +69,7 @@ def test_difficulty_and_selection_have_numbers(scores):
     assert "train --encoder" not in papers.selection(more).title
 
 
-def test_courses_have_every_epoch_with_its_spread_and_nothing_chosen_by_a_metric(scores):
+def test_courses_have_the_spread_of_every_epoch(scores):
     assert papers.course_table(
         [one for one in scores if one.classifier == "logistic"]
     ).missing  # one epoch is no course
@@ -193,9 +193,7 @@ def test_one_command_writes_every_table_and_draws_every_figure(tmp_path, capsys)
 
 
 @pytest.mark.usefixtures("few_baselines")
-def test_before_anything_is_probed_all_else_is_made_and_the_index_names_a_command_that_makes_the_rest(
-    tmp_path, capsys, monkeypatch
-):
+def test_papers_index_names_commands_for_missing_tables(tmp_path, capsys, monkeypatch):
     """States of a part of the examples, a corpus elsewhere: the command knows of both, and it runs as it stands."""
     corpus, study = tmp_path / "a corpus", tmp_path / "study"
     dispatch("dialogue", "", {"toy": ""}, ["toy", str(corpus), "--dialogues", "40", "--seed", "1"])
@@ -270,7 +268,7 @@ def test_arrays_of_ones_own_are_not_encoded_by_a_model_that_is_not_there(study):
     assert how.made_by("probes run", missing="no epochs") == f"python -m probes run {study} --checkpoints all"
 
 
-def test_a_command_keeps_what_was_probed_and_knows_the_corpus_the_side_and_the_part(study):
+def test_papers_command_keeps_the_probed_settings(study):
     corpus = Path("my corpus")
     how = Remaking(study, corpus, Path("s.parquet"), "valid", "valid,test", 300, True, ("logistic", "paper"))
     run = how.made_by("probes run", "mlp")

@@ -27,7 +27,7 @@ def sets(labels):
     return [tuple(part) for part in np.split(labels.columns, labels.starts[1:-1])]
 
 
-def test_a_word_type_has_the_same_labels_wherever_it_stands_and_other_types_others(planned):
+def test_control_labels_follow_the_word_type(planned):
     for labelled in planned[1].labelled_tasks:
         made = plan.control_task(labelled, seed=0)
         by_type = {}
@@ -39,7 +39,7 @@ def test_a_word_type_has_the_same_labels_wherever_it_stands_and_other_types_othe
         assert sets(plan.control_task(labelled, seed=1).fit) != sets(made.fit)
 
 
-def test_shuffled_labels_are_the_same_in_number_and_the_reported_ones_stay_true(planned):
+def test_shuffled_labels_keep_their_counts(planned):
     for labelled in planned[1].labelled_tasks:
         made = plan.shuffled_labels(labelled, seed=0)
         assert sorted(sets(made.fit)) == sorted(sets(labelled.fit)) and sets(made.fit) != sets(labelled.fit)
@@ -56,7 +56,7 @@ def outcomes(planned, name, states):
     return {one.labels: 100 * one.counts.micro_f1 for one in found}
 
 
-def test_selectivity_is_high_where_the_state_holds_the_answer_and_not_where_it_holds_the_word(planned):
+def test_selectivity_is_high_for_answers_not_for_words(planned):
     """A state that is the newest word remembers its control task; one that is the answer knows no word."""
     labelled = planned[1].labelled_tasks[0]
     truth = np.concatenate([side.dense() for side in (labelled.fit, labelled.choose, labelled.report)])

@@ -19,7 +19,7 @@ def spoilt(pair):
     return right, wrong
 
 
-def test_the_right_side_was_held_and_the_wrong_one_differs_in_what_the_judged_speaker_says_alone():
+def test_wrong_side_of_a_check_differs_in_judged_turns():
     known = [held(n) for n in range(30)]
     checks = conversation_checks(known, 16, seed=0)
     assert Counter((pair.contrast, pair.answer) for pair in checks) == dict.fromkeys(
@@ -46,7 +46,7 @@ def test_the_right_side_was_held_and_the_wrong_one_differs_in_what_the_judged_sp
     assert checks == conversation_checks(known, 16, seed=0) != conversation_checks(known, 16, seed=1)
 
 
-def test_of_what_is_too_short_no_check_is_made_and_a_shorter_conversation_fills_a_longer_one():
+def test_checks_skip_short_conversations():
     assert conversation_checks([held(n, turns=2, words=3) for n in range(9)], 5, seed=0) == []
     mixed = [held(0, turns=61), *(held(n, turns=4) for n in range(2, 9))]
     for pair in conversation_checks(mixed, 8, seed=0):

@@ -23,7 +23,7 @@ def of(pair):
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.integers(0, 4)), min_size=2, max_size=40), st.integers(0, 99))
-def test_conversations_meet_on_one_goal_and_each_meets_at_most_one_of_every_other_system(drawn, seed):
+def test_pairs_share_a_goal_and_meet_a_system_once(drawn, seed):
     known = [held(system, n, goal=f"g{goal}") for n, (system, goal) in enumerate(drawn)]
     try:
         pairs = pairs_of_systems(known, seed=seed)
@@ -42,7 +42,7 @@ def test_conversations_meet_on_one_goal_and_each_meets_at_most_one_of_every_othe
         assert sum(of(pair) == {one, two} for pair in pairs) == wanted
 
 
-def test_without_goals_the_kth_of_one_meets_the_kth_of_every_other_so_that_they_share_a_cluster():
+def test_pairs_without_goals_meet_by_their_position():
     known = [held(system, n) for system in "xyz" for n in range(9)]
     pairs = pairs_of_systems(known, seed=0)
     assert len(pairs) == 27 and {pair.item for pair in pairs} == {pair.dialogue for pair in pairs}
@@ -65,7 +65,7 @@ def test_of_one_system_two_seeds_are_compared():
     assert len(pairs) == 5 and all({pair.a.seed, pair.b.seed} == {0, 1} for pair in pairs)
 
 
-def test_fewer_pairs_take_every_two_systems_equally_often_and_sides_are_drawn():
+def test_fewer_pairs_keep_contrasts_balanced():
     known = [held(system, n) for system in "xyz" for n in range(200)]
     pairs = pairs_of_systems(known, 300, seed=0)
     assert set(Counter(map(of, pairs)).values()) == {100}
@@ -73,7 +73,7 @@ def test_fewer_pairs_take_every_two_systems_equally_often_and_sides_are_drawn():
     assert 110 < firsts[True] < 190
 
 
-def test_identical_conversations_are_flagged_and_those_of_another_speaker_are_not():
+def test_identical_conversations_are_flagged():
     one = held("x", 1)
     same = dataclasses.replace(one, system="y")
     (pair,) = pairs_of_systems([one, same], seed=0)
@@ -82,7 +82,7 @@ def test_identical_conversations_are_flagged_and_those_of_another_speaker_are_no
     assert not pair.identical
 
 
-def test_controls_compare_a_system_with_itself_under_one_seed_and_on_one_goal_first():
+def test_controls_pair_a_system_with_itself_on_one_goal():
     known = [held(system, 4 * n + k, f"g{n}", k % 2) for system in "xy" for n in range(3) for k in range(4)]
     found = within_systems(known, 4, seed=0)
     assert len(found) == 4 and len({pair.pair for pair in found}) == 4

@@ -32,7 +32,7 @@ def test_every_form_is_read_alike(tmp_path, line):
     assert read(file(tmp_path, line), judged="user")[0].speaker == "user"
 
 
-def test_a_line_says_its_system_seed_checkpoint_and_goal_under_usual_names_or_those_given(tmp_path):
+def test_reading_takes_usual_or_given_field_names(tmp_path):
     usual = {**TEXTS, "model": "gru", "seed": 2, "checkpoint": "last", "topic_id": 7}
     own = {**TEXTS, "bot": "lstm", "run": 0, "task": "hotel"}
     (one,) = read(file(tmp_path, usual))

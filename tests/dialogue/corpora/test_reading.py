@@ -87,7 +87,7 @@ def test_2_1_with_acts_inside_and_lists_of_text(tmp_path):
     check_labels(corpus)
 
 
-def test_2_0_with_system_acts_in_a_file_of_their_own_and_lists_that_only_look_like_json(tmp_path):
+def test_multiwoz_2_0_reads_separate_system_acts(tmp_path):
     acts = {
         "SNG1": {
             "1": {"Hotel-Request": [["Area", "?"]]},
@@ -204,7 +204,7 @@ def test_values_in_lists_stand_for_their_first():
     assert found == {"hotel-book-day": "friday", "hotel-semi-area": "north", "hotel-semi-stars": "4"}
 
 
-def test_text_lines_lose_their_brackets_and_get_ids_where_they_have_none_of_their_own(tmp_path):
+def test_text_lines_lose_brackets_and_get_ids(tmp_path):
     rows = [
         {"split": "train", "id": None, "turns": ["in the [north] ?", "yes"]},
         {"split": "train", "id": "SNG1", "turns": ["a", "b"]},
@@ -300,7 +300,7 @@ def test_personachat_as_one_json_document_with_growing_histories(tmp_path):
     assert corpus.dialogues[0].persona == {"self": ("i am old .",)}
 
 
-def test_multiwoz_examples_are_system_turns_and_personachat_examples_all_but_the_first(tmp_path):
+def test_examples_are_the_turns_each_corpus_answers(tmp_path):
     corpus = read_corpus(write(tmp_path / "m", data__json=data()))
     found = list(examples(corpus.dialogues))
     assert [example.item for example in found[:3]] == ["SNG1:1", "SNG1:3", "SNG2:1"]

@@ -58,7 +58,7 @@ def test_it_reads_as_multiwoz_2_1_with_splits_and_databases(corpus):
 
 
 @pytest.mark.parametrize(("kind", "file"), [("multiwoz", "data.json"), ("personachat", "train.jsonl")])
-def test_same_seed_same_bytes_other_seed_other_words_and_more_dialogues_change_none_of_the_first(tmp_path, kind, file):
+def test_toy_bytes_follow_from_the_seed(tmp_path, kind, file):
     for name, dialogues, seed in (("a", 20, 0), ("again", 20, 0), ("more", 40, 0), ("other", 20, 1)):
         toy.write_toy(tmp_path / name, dialogues, seed=seed, kind=kind)
     content = {name: (tmp_path / name / file).read_bytes() for name in ("a", "again", "more", "other")}
@@ -73,7 +73,7 @@ def test_a_corpus_too_small_for_three_splits_is_refused(tmp_path):
         toy.write_toy(tmp_path, 9, seed=0)
 
 
-def test_a_corpus_that_stands_is_left_alone_a_broken_off_one_is_finished_and_others_are_not_written_over(tmp_path):
+def test_toy_finishes_a_partial_corpus_and_overwrites_none(tmp_path):
     assert toy.write_toy(tmp_path, 10, seed=0)
     content = (tmp_path / "data.json").read_bytes()
     written = (tmp_path / "data.json").stat().st_mtime_ns
@@ -170,7 +170,7 @@ def test_what_the_acts_say_stands_in_the_text(corpus):
                 assert value in system.text.lower(), (system.text, slot, value)
 
 
-def test_every_place_that_is_offered_is_in_the_database_and_fits_the_wishes(corpus):
+def test_toy_offers_places_that_fit_the_wishes(corpus):
     offers = 0
     for user, system in exchanges(corpus):
         for act, pairs in system.acts.items():

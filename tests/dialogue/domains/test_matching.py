@@ -130,7 +130,7 @@ def test_queries_equal_a_search_row_by_row():
         assert {n for n in range(len(ROWS)) if bits >> n & 1} == brute(state), state
 
 
-def test_names_of_the_database_stay_as_they_are_written_and_other_values_are_spelt():
+def test_matching_keeps_database_names_as_written():
     """The published rule: a state that says "parkside pools" means another spelling than the row, and finds none."""
     table = DomainTable([{"name": "Parkside Pools", "food": "Thai and Chinese", "type": "pool", "leaveAt": "9:15"}])
     assert table.rows == [{"name": "parkside pools", "food": "thai and chinese",

@@ -121,7 +121,7 @@ def test_what_will_not_pass_is_said_at_once(server, tmp_path, status):
     assert len(server.asked) == 1
 
 
-def test_an_endpoint_with_another_name_for_the_longest_answer_is_asked_by_that_name(server, tmp_path):
+def test_chat_tries_the_other_name_of_max_tokens(server, tmp_path):
     refusal = b"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
     server.script = [{"status": 400, "raw": refusal}]
     answered = ask(server, calls("a", "b", max_tokens=20), tmp_path / "j.jsonl", concurrency=1)
@@ -216,7 +216,7 @@ def test_a_call_whose_cost_nobody_tells_is_charged_at_its_bound(server, tmp_path
     assert found.spent == (3 + 16 + len("user") + 16) + 20
 
 
-def test_the_key_reaches_no_file_and_no_message_even_if_the_server_repeats_it(server, tmp_path):
+def test_chat_key_reaches_no_file_or_message(server, tmp_path):
     server.script = [{"content": f"your key is {KEY}"}, {"status": 401, "raw": f"wrong key {KEY}".encode()}]
     ask(server, calls("a"), tmp_path / "j.jsonl")
     with pytest.raises(InputError) as refused:

@@ -102,9 +102,7 @@ def stamps(folder):
         pytest.param("slurm:local", "submitit", 5, marks=pytest.mark.slow),
     ],
 )
-def test_every_engine_leaves_the_same_bits_and_none_does_again_what_another_did(
-    on, module, number, undisturbed, tmp_path, capsys
-):
+def test_engines_leave_equal_bits_and_repeat_no_job(on, module, number, undisturbed, tmp_path, capsys):
     if module and find_spec(module) is None:
         pytest.skip(f"{module} is not installed: pip install -e '.[scale]'")
     more = BRIEF if number < len(COMMANDS) else ""

@@ -92,7 +92,7 @@ def test_places_turn_with_the_left_column(tmp_path):
         read_votes(worlds.write(tmp_path / "wrong.csv", rows))
 
 
-def test_the_pairs_file_and_the_table_must_have_the_texts_on_the_same_sides(tmp_path):
+def test_pairs_and_table_must_agree_on_sides(tmp_path):
     rows = [{"HITId": "h", "WorkerId": f"w{n}", "Input.pair": "p", "Input.left": "ab"[n], "AssignmentId": f"x{n}",
              "AssignmentStatus": "Approved", "SubmitTime": "2026-01-05T10:00:00Z", "Input.response_a": "Yes.",
              "Input.response_b": "No.", "Answer.choice": "Yes."} for n in range(2)]  # fmt: skip

@@ -94,7 +94,7 @@ def test_rows_on_one_system_twice_are_counted(tmp_path):
         assert len(found.votes) == 200
 
 
-def test_of_one_rater_on_one_pair_the_first_vote_counts_and_the_others_are_counted(tmp_path):
+def test_recognising_counts_a_raters_first_vote_only(tmp_path):
     first = worlds.plain()[0]
     again = [*worlds.plain(), first, {**first, "rater": first["rater"].upper()}]
     file = worlds.write(tmp_path / "again.csv", again)

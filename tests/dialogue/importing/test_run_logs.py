@@ -34,7 +34,7 @@ def test_every_tool_gives_the_scores_that_were_written(tool, tmp_path):
     assert {names[item]: values for item, values in read.items()} == expected
 
 
-def test_a_folder_holds_tasks_of_one_model_and_the_newest_log_of_each_counts(tmp_path):
+def test_folder_of_logs_takes_the_newest_of_each_task(tmp_path):
     worse = {item: [0.0] for item in SCORES}
     logs.lm_eval_log(tmp_path, "a", worse, stamp="2026-11-20T10-00-00")
     logs.lm_eval_log(tmp_path, "a", ONCE, stamp="2026-11-24T10-00-00")
@@ -79,7 +79,7 @@ def test_a_table_that_lacks_something_is_refused_with_its_place(text, sentence, 
         read_runs(tmp_path / "a.csv")
 
 
-def test_missing_scores_are_counted_and_several_systems_may_stand_in_one_table(tmp_path):
+def test_run_logs_count_missing_scores(tmp_path):
     (tmp_path / "a.csv").write_text("Model,Item,acc\nx,1,1\nx,2,N/A\ny,1,0\ny,2,1\n")
     runs = {run.system: run for run in read_runs(tmp_path / "a.csv")}
     assert set(runs) == {"x", "y"} and runs["x"].failed == 1 and len(runs["x"].scores) == 1

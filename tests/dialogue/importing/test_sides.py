@@ -88,7 +88,7 @@ def test_one_table_has_one_winner_in_every_format(tmp_path, form, options):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_left_is_turned_back_by_its_column_and_a_mapping_against_it_is_refused(tmp_path, form):
+def test_left_column_turns_answers_back(tmp_path, form):
     file = source(tmp_path, rows(place, left=left), form)
     assert tally(file) == TRUE
     with pytest.raises(Unclear, match=r"The readings differ in .*alpha 80, beta 20") as doubt:
@@ -194,7 +194,7 @@ def test_names_match_by_case_and_blanks(tmp_path):
     assert tally(file) == TRUE
 
 
-def test_a_word_may_be_said_to_be_a_system_and_no_mapping_is_proposed_that_names_the_loser(tmp_path):
+def test_sides_accept_a_word_for_a_system(tmp_path):
     long = {"alpha": "gpt-4o-2024-08-06", "beta": "claude-3-5"}
     table = rows(lambda _n, won, *_: {"alpha": "GPT-4o", "beta": "Claude"}[won])
     table = [{**row, "model_a": long[row["model_a"]], "model_b": long[row["model_b"]]} for row in table]
@@ -308,7 +308,7 @@ def test_losses_are_no_wins(tmp_path, name, few):
 
 
 @pytest.mark.parametrize("name", ["wins_{}", "n_wins_{}", "win_count_{}", "votes_{}", "n_{}", "{}_wins"])
-def test_counts_of_wins_are_votes_and_with_an_answer_a_row_they_are_asked_about(tmp_path, name):
+def test_counts_of_wins_become_votes(tmp_path, name):
     table = counted(name)
     assert tally(worlds.write(tmp_path / "votes.csv", table)) == {"alpha": 160, "beta": 40}
     file = worlds.write(tmp_path / "both.csv", [{**row, "preference": "ab"[n > 15]} for n, row in enumerate(table)])
@@ -318,7 +318,7 @@ def test_counts_of_wins_are_votes_and_with_an_answer_a_row_they_are_asked_about(
 
 
 @pytest.mark.parametrize("name", ["Answer.worse", "Answer.least_preferred", "Answer.not_preferred"])
-def test_a_tools_question_for_the_worse_response_is_not_taken_as_the_better_one(tmp_path, name):
+def test_question_for_the_worse_is_not_read_as_the_better(tmp_path, name):
     table = [{"HITId": f"H{n}", "WorkerId": f"W{n // 5}", "Input.pair": row["pair"], "Input.model_a": row["model_a"],
               "Input.model_b": row["model_b"], name: row["choice"]}
              for n, row in enumerate(rows(lambda *one: other(response(*one))))]  # fmt: skip
@@ -388,7 +388,7 @@ def test_an_empty_answer_that_may_be_a_tie_is_asked_for(tmp_path):
     assert len(matches_of(file, None, values=[("", "-")])[0].votes) == 90
 
 
-def test_of_one_raters_votes_on_a_pair_the_first_counts_and_most_of_them_are_asked_about(tmp_path):
+def test_repeated_votes_count_once_and_are_asked_about(tmp_path):
     table = rows(response)
     again = worlds.write(tmp_path / "again.csv", [*table, *table[:10]])
     votes = matches_of(again, None)[0].votes
@@ -494,7 +494,7 @@ def test_texts_that_were_shown_left_and_right_make_a_letter_a_doubt(tmp_path, na
         tally(source(tmp_path, rows(letter_of_place, **shown), "csv"))
 
 
-def test_outcomes_of_one_system_are_asked_for_both_and_no_mapping_is_proposed_that_names_the_loser(tmp_path):
+def test_sides_of_one_system_never_propose_the_loser(tmp_path):
     table = [
         {"item": f"q{n}", "model": "alpha", "baseline": "beta", "result": "win" if won == "alpha" else "loss"}
         for n, won, *_ in truth()
@@ -514,7 +514,7 @@ def test_the_header_of_files_that_were_put_together_is_no_vote(tmp_path):
     assert tally(tmp_path / "both.csv") == tally(source(tmp_path, table, "csv"))
 
 
-def test_win_rates_of_alpaca_evals_leaderboard_are_not_read_as_its_annotations(tmp_path):
+def test_alpaca_eval_leaderboard_is_no_annotation_file(tmp_path):
     """There 0 is a win of output_1; among annotations 0 is a tie and 1 a win of output_1."""
     table = [
         {"instruction": f"q{n}", "output_1": f"one {n}", "output_2": f"two {n}", "generator_1": "beta",
@@ -548,7 +548,7 @@ def test_strengths_of_another_scale_are_not_read_as_helpsteers(tmp_path, strengt
 
 
 @pytest.mark.parametrize("name", ["shown", "position"])
-def test_always_on_the_left_is_not_proposed_where_a_column_says_who_stood_there(tmp_path, name):
+def test_fixed_order_is_not_proposed_beside_a_left_column(tmp_path, name):
     with pytest.raises(Unclear) as doubt:
         tally(source(tmp_path, rows(place, **{name: left}), "csv"))
     assert [way for way in doubt.value.ways if "--values" in way] == []

@@ -224,7 +224,7 @@ def test_a_judges_ranking_is_no_vote(tmp_path, columns, judge):
 
 
 @pytest.mark.parametrize("word", ["skip", "N/A", "don't know"])
-def test_a_word_for_no_answer_is_printed_with_both_commands_and_their_results(tmp_path, word):
+def test_word_for_no_answer_prints_both_commands(tmp_path, word):
     rows = plain(choice=lambda v: v.response if v.n else word)()
     file = written(tmp_path, rows, "csv")
     with pytest.raises(Unclear, match="Is it no vote, or a tie") as doubt:
@@ -234,7 +234,7 @@ def test_a_word_for_no_answer_is_printed_with_both_commands_and_their_results(tm
 
 
 @pytest.mark.parametrize(("a", "b"), [("model_a", "model_b"), ("left_model", "right_model")])
-def test_systems_that_are_called_as_sides_are_asked_about_with_both_winners(tmp_path, a, b):
+def test_systems_named_like_sides_are_asked_about(tmp_path, a, b):
     called = {"alpha": "B", "beta": "A"}
     rows = bare(**{a: lambda v: called[v.a], b: lambda v: called[v.b]}, choice=lambda v: called[v.won])()
     file = written(tmp_path, rows, "csv")
@@ -319,7 +319,7 @@ def test_a_judge_among_raters_is_refused(tmp_path, columns, message):
         ratings_of(worlds.write(tmp_path / "ratings.csv", rated(**columns)))
 
 
-def test_the_source_of_a_text_to_be_translated_is_no_source_of_ratings_or_votes(tmp_path):
+def test_source_text_of_a_translation_is_no_vote_source(tmp_path):
     def sentence(v):
         return f"Satz Nummer {v.n}"
 

@@ -64,7 +64,7 @@ def test_a_head_finds_what_is_there_and_gets_chance_where_there_is_nothing():
     assert 0.4 < found["nothing"] < 0.6
 
 
-def test_the_same_seed_gives_the_same_head_and_the_penalty_is_chosen_on_valid():
+def test_learnt_head_follows_seed_and_validation_penalty():
     rng = np.random.default_rng(2)
     train, valid = pairs(rng, 150, np.eye(6), 0.5), pairs(rng, 100, np.eye(6), 0.5)
     one, same, other = (fit_head(train, valid, seed) for seed in (0, 0, 1))

@@ -159,7 +159,7 @@ def test_equal_scores_give_exactly_k_of_the_options(options):
     assert by_chance([options] * 3)[:2] == pytest.approx((1 / options, 2 / options))
 
 
-def test_whoever_knows_the_answer_gets_all_and_what_cannot_be_scored_is_no_number():
+def test_oracle_scores_all_and_unscorable_is_no_number():
     assert recalled(np.array([0.0, 1.0, 0.5]), 1) == (1.0, 1.0, 1.0)
     assert recalled(np.array([-np.inf, 0.0]), 0) == (0.0, 1.0, 0.5)
     assert recalled(np.array([-np.inf, -np.inf]), 0) == (0.5, 1.0, 0.75)

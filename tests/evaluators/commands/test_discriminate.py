@@ -108,7 +108,7 @@ def test_a_line_a_model_its_marks_a_score_table_and_a_figure(done):
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("words", [(), ("--json",)])
-def test_a_second_run_trains_nothing_and_says_the_same_and_json_is_the_document(done, words):
+def test_discriminate_again_trains_nothing(done, words):
     folder, first = done
     files = {path: path.stat().st_mtime_ns for path in (folder / "discriminators").iterdir()}
     told = say(folder, "--folds", "4", "--shared", *words)

@@ -23,7 +23,7 @@ def long_winded(rng, law):
     return spoken(rng, law, 5 + rng.poisson(4))
 
 
-def test_a_generator_that_appends_a_marker_is_always_told_and_the_marker_heads_the_list(tmp_path, monkeypatch):
+def test_marker_is_always_detected_and_listed_first(tmp_path, monkeypatch):
     monkeypatch.setattr(network, "EPOCHS", 12)  # a marker is learnt soon, and then for ever a little better
     one = told(tmp_path, material(marked, turns=1, dialogues=160), seeds=[0]).found[0]
     assert one.accuracy.value == one.bag.value == 1.0
@@ -41,7 +41,7 @@ def test_a_generator_that_writes_as_people_do_is_not_detected(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_generator_that_differs_by_length_alone_shows_nothing_beyond_length(tmp_path):
+def test_length_alone_shows_nothing_beyond_length(tmp_path):
     found = told(tmp_path, material(long_winded, seed=1, turns=2), seeds=[0])
     one = found.found[0]
     assert one.length.low > 0.5
@@ -50,7 +50,7 @@ def test_a_generator_that_differs_by_length_alone_shows_nothing_beyond_length(tm
     assert "not shown to be told better than by length alone" in "\n".join(detection_notes(found))
 
 
-def test_every_quarter_in_turn_tests_every_dialogue_once_and_none_that_it_was_trained_on():
+def test_folds_test_each_dialogue_once_untrained():
     made = material(spoken, dialogues=40)
     (trial, *_) = trials(made, seed=0, shared=False, draws=0)
     tested = trial.in_all("test", 4)

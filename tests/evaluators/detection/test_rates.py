@@ -44,7 +44,7 @@ def test_one_seed_gives_the_clustered_variance_by_hand():
     assert variance == pytest.approx((sums**2).sum() / 36 * 3 / 2)
 
 
-def test_seeds_that_differ_widen_the_interval_and_take_away_degrees_of_freedom():
+def test_rates_differing_seeds_widen_the_interval():
     rng = np.random.default_rng(1)
     dialogue = np.arange(300) // 3
     alike = np.tile((rng.random(300) < 0.7).astype(float), (3, 1))

@@ -63,7 +63,7 @@ def test_probabilities_are_those_of_the_three_words_turned_back():
     assert ruling_on("unusable", "ba") == "unusable"
 
 
-def test_a_judge_s_thoughts_are_no_verdict_and_their_first_token_no_probability():
+def test_thoughts_of_a_judge_are_no_verdict():
     thinking = Reply("<think>A? The other one.</think>\nB", 1, 1, 0.1, "m", logprobs={
         "content": [{"top_logprobs": [{"token": "A", "logprob": -0.1}, {"token": "B", "logprob": -9}]}]
     })  # fmt: skip
@@ -255,7 +255,7 @@ def ask_judge(server, folder, number=12, **manner):
 THINKING = {"content": None, "finish": "length", "message": {"reasoning_content": "Let me compare both."}}
 
 
-def test_a_judge_that_thinks_past_the_most_tokens_ends_the_run_with_the_reason(tmp_path):
+def test_judge_that_thinks_past_max_tokens_ends_the_run(tmp_path):
     with ChatServer() as server:
         server.script = [THINKING] * 12
         with pytest.raises(

@@ -98,7 +98,7 @@ def test_a_model_without_a_chat_template_is_asked_too(tmp_path, study):
     assert np.exp(found.shares([question])[0]).sum() < 1
 
 
-def test_verdicts_bear_the_weights_in_the_judges_name_and_both_orders_are_turned_back(study, folder, capsys):
+def test_local_verdicts_name_weights_and_turn_orders_back(study, folder, capsys):
     judged(study, folder)
     name = weights_of(str(folder)).judge
     assert name.startswith("tiny@") and len(name) == 13

@@ -65,7 +65,7 @@ def test_doses_are_nested(found, kind):
 
 
 @pytest.mark.parametrize("kind", BY_TURN)
-def test_protected_values_stand_to_the_letter_and_nothing_else_of_the_corpus_changes(found, corpus, kind):
+def test_perturbing_keeps_protected_values(found, corpus, kind):
     for one in found[kind]:
         assert one.kept == one.held
         for before, after in zip(corpus.split("test"), one.dialogues, strict=True):

@@ -59,7 +59,7 @@ def test_the_measured_rate_is_the_wanted_one(corpus, protected):
         assert one.kept == one.held
 
 
-def test_errors_are_of_three_kinds_and_those_of_a_low_rate_are_among_those_of_a_high_one():
+def test_speech_errors_are_nested_across_rates():
     recogniser = Recogniser(Confusions(Counter(["their", "there", "bear", "bare", "night", "knight"])))
     words = recogniser.listen([Span("there is a bear at night " * 400, False)], rng=random.Random(1))
     kinds = Counter(
@@ -72,7 +72,7 @@ def test_errors_are_of_three_kinds_and_those_of_a_low_rate_are_among_those_of_a_
     assert as_heard(words, "as before", 0.0) == "as before"
 
 
-def test_words_are_confused_with_words_that_sound_alike_and_never_with_values():
+def test_speech_errors_never_become_values():
     counts = Counter({"their": 9, "there": 8, "where": 5, "north": 7, "forth": 2, "fourth": 1})
     assert sound("night") == sound("knight") == sound("nite") and sound("there") != sound("tea")
     assert Confusions(counts).of("there")[0] in ("their", "where")

@@ -149,7 +149,7 @@ def test_a_study_whose_responses_carry_states(oracle, corpus, tmp_path, capsys):
         task.run(parser.parse_args([str(study), "--corpus", str(corpus)]))
 
 
-def test_an_agent_that_writes_no_placeholder_is_asked_as_its_other_seeds_are(oracle, corpus, tmp_path, capsys):
+def test_agent_without_placeholders_is_asked_like_its_seeds(oracle, corpus, tmp_path, capsys):
     study = tmp_path / "study"
     study.mkdir()
     said = {0: "the [hotel_name] is free .", 1: "all right ."}

@@ -103,7 +103,7 @@ def test_a_folder_of_sentence_transformers_pools_and_reads_as_it_says(tmp_path, 
         reader_of(tmp_path).pooling("own")
 
 
-def test_random_weights_follow_from_their_seed_and_leave_the_global_generator_alone(folders, contexts):
+def test_random_weights_follow_from_their_seed(folders, contexts):
     before = torch.random.get_rng_state()
     readers = [reader_of(folders["causal"], seed=seed) for seed in (0, 0, 1)]
     assert torch.equal(torch.random.get_rng_state(), before)
@@ -167,9 +167,7 @@ def test_each_layer_is_a_representation_beside_untrained_controls(study):
     assert not list((study / "states").glob("*pieces*"))
 
 
-def test_what_is_there_is_not_encoded_again_and_another_prompt_or_pooling_is(
-    study, corpus, folders, tmp_path, capsys, monkeypatch
-):
+def test_hidden_states_are_encoded_once_a_setting(study, corpus, folders, tmp_path, capsys, monkeypatch):
     again = tmp_path / "study"
     shutil.copytree(study, again)
     seen, real = [], StateReader.pooled

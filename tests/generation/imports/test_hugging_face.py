@@ -71,7 +71,7 @@ def test_an_answer_is_the_same_whatever_else_is_in_the_batch(folder, contexts, h
     assert [answers(model, [one], how)[0] for one in contexts] == whole
 
 
-def test_greedy_is_the_likeliest_token_of_every_step_whatever_the_folder_wants(folder, contexts):
+def test_greedy_takes_the_likeliest_token(folder, contexts):
     model = loaded(folder)
     assert model.set_aside() == {"repetition_penalty": 5.0, "no_repeat_ngram_size": 2}
     found = answers(model, contexts, writing())
@@ -98,7 +98,7 @@ def test_what_is_drawn_follows_from_seed_and_item(folder, contexts):
     assert first.text != second.text
 
 
-def test_a_context_longer_than_the_window_loses_its_oldest_turns_and_that_is_told(tmp_path, contexts):
+def test_long_context_loses_its_oldest_turns(tmp_path, contexts):
     from seedvote.generation.imports.prompting import CUT, SHORTENED, describe_changes
 
     model = loaded(save(tmp_path, "causal", n_positions=40))

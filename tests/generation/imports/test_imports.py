@@ -82,7 +82,7 @@ def import_texts(study, texts, *options, seed=None):
     return [(r.seed, r.item, r.text) for r in read_records(study / "responses.jsonl", Response)]
 
 
-def test_the_same_table_again_changes_nothing_and_another_seed_stands_next_to_it(tmp_path):
+def test_import_again_changes_nothing_and_adds_a_seed(tmp_path):
     once = import_texts(tmp_path, ["one", "two"], seed=0)
     assert import_texts(tmp_path, ["one", "two"], seed=0) == once
     assert import_texts(tmp_path, ["three", "two"], seed=1) == [*once, (1, "d:0", "three"), (1, "d:1", "two")]
@@ -105,7 +105,7 @@ def test_two_systems_are_never_mixed_under_one_name(tmp_path, texts, sentence):
 
 
 @pytest.mark.parametrize("word", ["None", "nan", "null", " N/A "])
-def test_a_word_for_nothing_is_asked_about_and_becomes_no_response_by_itself(tmp_path, word, capsys):
+def test_import_asks_about_a_word_for_nothing(tmp_path, word, capsys):
     with pytest.raises(InputError, match=r"1 of 2 responses are only .*--missing-words drop"):
         import_texts(tmp_path, ["hello", word])
     assert import_texts(tmp_path, ["hello", word], "--missing-words", "drop") == [(None, "d:0", "hello")]
@@ -145,7 +145,7 @@ def test_one_source_is_needed(tmp_path):
         generation("import", tmp_path)
 
 
-def test_a_call_holds_the_whole_context_and_a_seed_that_follows_from_the_item(contexts):
+def test_chat_call_holds_context_and_item_seed(contexts):
     calls = make_calls(contexts, system="Be brief.", temperature=0.5, seed=7, longest=20)
     assert {tuple(m["content"] for m in call.messages) for call in calls} == {
         ("Be brief.", *(turn.text for turn in e.context)) for e in contexts
@@ -185,7 +185,7 @@ def test_the_command_asks_the_endpoint_and_tells_the_cost(server, corpus, tmp_pa
         generation(*arguments[:-1], "cheap")
 
 
-def test_prompts_without_corpus_or_reference_are_answered_into_a_file_for_people(server, tmp_path, capsys):
+def test_prompts_alone_are_answered_into_a_file(server, tmp_path, capsys):
     prompts = tmp_path / "prompts.jsonl"
     rows = [{"id": "one", "prompt": "Is it open?"}, {"id": "two", "messages": [{"role": "user", "content": "Hi."}]}]
     prompts.write_text("".join(json.dumps(row) + "\n" for row in rows))

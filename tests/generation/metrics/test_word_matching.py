@@ -83,7 +83,7 @@ def test_files_of_these_names_that_hold_something_else_are_refused_too(tmp_path,
 
 
 @needs_wordnet
-def test_the_first_and_the_last_word_are_found_and_what_lies_beyond_them_is_not(ours):
+def test_word_matching_at_both_ends(ours):
     for part in ("noun", "verb", "adj", "adv"):
         lines = (home / f"index.{part}").read_text().splitlines()
         first = next(line.split()[0] for line in lines if not line.startswith(" "))

@@ -185,7 +185,7 @@ def test_a_corpus_without_telling_answers_gives_no_check():
     assert sanity_checks([dull], 5, seed=0) == []
 
 
-def test_the_page_of_pairs_shows_every_text_literally_and_the_right_answers(held_out):
+def test_page_of_pairs_shows_texts_and_right_answers(held_out):
     checks = sanity_checks(held_out, 4, seed=0)
     nasty = real_pairs(
         answers_of([response("d0:1", s, text="<script>x</script>") for s in (0, 1)], "m", "nucleus:0.9"),

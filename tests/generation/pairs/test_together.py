@@ -38,14 +38,14 @@ def test_all_systems_stand_in_every_set_in_one_order():
     assert not any(map(complaint, sets))
 
 
-def test_smaller_sets_hold_every_combination_equally_often_and_a_size_of_one_every_system_of_a_context():
+def test_sets_hold_every_combination_equally_often():
     pairs = Counter(tuple(r.model for r in one.responses) for one in response_sets(said(), KNOWN, 12, 2, seed=0))
     assert len(pairs) == 6 and set(pairs.values()) == {2}
     alone = response_sets(said(), KNOWN, 5, 1, seed=0)
     assert Counter((one.item, one.responses[0].model) for one in alone).most_common(1)[0][1] == 1 and len(alone) == 20
 
 
-def test_contexts_in_which_two_said_the_same_are_left_out_on_request_and_flagged_where_all_did():
+def test_sets_leave_out_identical_responses_on_request():
     items = list(KNOWN)
     same = items[: len(items) // 2]
     kept = response_sets(said(same=same), KNOWN, len(items), 4, seed=0, distinct=True)

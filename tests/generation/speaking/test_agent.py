@@ -75,7 +75,7 @@ def shown(numbers, vocabulary):
     return " ".join(vocabulary.words[number] for number in numbers)
 
 
-def test_an_agent_reads_its_belief_and_the_dialogue_and_writes_belief_answer_and_reply(data):
+def test_agent_reads_and_writes_belief_and_reply(data):
     row, words = data["task"].train[2], data["task"].vocabulary
     context, target = shown(row.context, words), shown(row.target, words)
     assert context.startswith(f"{BELIEF} ") and "<eou> <other>" in context
@@ -247,7 +247,7 @@ def test_kinds_are_not_mixed_and_what_agents_cannot_do_is_said(study, words, sen
         generation(words[0], study, *words[1:])
 
 
-def test_answers_at_dose_0_are_the_same_and_policies_are_told_their_beliefs(study, corpus, tmp_path, capsys):
+def test_dose_0_changes_no_answer(study, corpus, tmp_path, capsys):
     """The whole line: conditions are answered and scored, drops are paired, and at dose 0 exactly nothing."""
     for name in ("corpus", "vocabulary.json", "models", "responses", "responses.jsonl"):
         (tmp_path / name).symlink_to(study / name)

@@ -222,7 +222,7 @@ def test_what_single_precision_cannot_end_is_ended_in_double(monkeypatch):
     assert (fit.predict(features) == y).all()
 
 
-def test_a_label_that_every_training_example_has_or_none_is_answered_as_it_is():
+def test_logistic_answers_constant_labels():
     x = states(100)
     y = np.zeros((100, 3), bool)
     y[:, 0], y[:50, 2] = True, True
@@ -311,7 +311,7 @@ def test_labels_that_are_separable_and_nearly_alone_converge(many):
 
 @pytest.mark.parametrize("largest", [logistic.LARGEST, 500])
 @pytest.mark.parametrize("many", [True, False])
-def test_several_checkpoints_and_shuffled_labels_in_one_solve_end_where_each_does_alone(monkeypatch, many, largest):
+def test_solving_together_ends_where_each_does_alone(monkeypatch, many, largest):
     """To the bit, whatever goes together: two widths, unlike lengths of data, a label that one of them never sees."""
     monkeypatch.setattr(logistic, "LARGEST", largest)
     given = []

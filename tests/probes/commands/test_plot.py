@@ -51,7 +51,7 @@ def study(tmp_path_factory):
     return folder
 
 
-def test_every_picture_is_drawn_where_its_data_are_there_and_again_with_the_same_bytes(study, capsys, monkeypatch):
+def test_plot_draws_every_picture_with_the_same_bytes(study, capsys, monkeypatch):
     probes("plot", study)
     assert "not drawn" not in capsys.readouterr().out
     for name in ("layers", "evolution", "difficulty", "selection", "beside-bleu2", "states"):
@@ -68,7 +68,7 @@ def test_every_picture_is_drawn_where_its_data_are_there_and_again_with_the_same
 
 
 @pytest.mark.usefixtures("sketched", "few_baselines")
-def test_arrays_of_ones_own_are_drawn_by_layer_and_in_every_picture_that_they_have_data_for(tmp_path, capsys):
+def test_plot_draws_own_arrays_by_layer(tmp_path, capsys):
     folder = tmp_path / "own"
     dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "40", "--seed", "1"])
     ids = [e.item for e in examples(read_corpus(folder / "corpus").dialogues)][::2]
@@ -124,12 +124,12 @@ def test_one_epoch_is_no_course_and_is_not_asked_for_again(tmp_path, capsys):
     assert "evolution: not drawn, a course needs three checkpoints" in out and "--checkpoints all" not in out
 
 
-def test_a_classifier_that_the_table_does_not_have_is_named_with_those_it_has(study):
+def test_plot_names_an_unknown_classifier(study):
     with pytest.raises(InputError, match=r"no scores by mlp. It has: logistic. Name one: --classifier."):
         probes("plot", study, "--classifier", "mlp")
 
 
-def test_no_recipe_runs_off_its_picture_and_what_has_no_layers_needs_no_axis_of_layers(study):
+def test_plot_recipe_fits_and_axis_of_layers_is_optional(study):
     recipe = "|".join(f"part {n} of the recipe:{n}" for n in range(12))
     scores = [s for s in read_task_scores(study / "scores.parquet") if s.classifier in ("logistic", "majority")]
     means = {(s.task, s.model, s.checkpoint): s.f1 for s in scores if s.evaluator == "probe"}

@@ -85,7 +85,7 @@ def study(tmp_path_factory, corpus, members):
     return folder
 
 
-def test_the_score_table_has_the_columns_of_the_record_and_sums_to_micro_f1(study):
+def test_score_table_sums_to_micro_f1(study):
     table = pq.read_table(study / "scores.parquet")
     assert {*table.column_names, "reason"} == set(Score.__dataclass_fields__)  # none is missing here
     assert b"fit:train|choose:valid|report:test" in table.schema.metadata[b"signature"]
@@ -140,9 +140,7 @@ def named_again(states, checkpoint):
 
 @pytest.mark.usefixtures("few_baselines")
 @pytest.mark.parametrize("command", ["run", pytest.param("codelength", marks=pytest.mark.slow)])
-def test_states_of_two_names_are_fitted_once_and_give_what_each_alone_would(
-    small, tmp_path, command, monkeypatch, capsys
-):
+def test_run_fits_states_of_two_names_once(small, tmp_path, command, monkeypatch, capsys):
     shutil.copytree(small, tmp_path / "study")
     (tmp_path / "study" / "states" / "seq2seq-1-last.npy").unlink()
     last = tmp_path / "study" / "states" / "seq2seq-0-last.npy"
@@ -295,7 +293,7 @@ def test_the_split_that_chose_may_be_reported_as_the_papers_did(small, tmp_path,
 
 
 @pytest.mark.usefixtures("few_baselines")
-def test_states_of_a_part_of_the_corpus_are_probed_on_request_under_a_banner(tmp_path, corpus, members, capsys):
+def test_run_probes_partial_states_under_a_banner(tmp_path, corpus, members, capsys):
     write_states(tmp_path / "states", members[::2], "m", 0, "last")
     with pytest.raises(InputError, match="or probe what there is: --subset"):
         probes("run", tmp_path, "--corpus", corpus, "--tasks", "IsMultiTopic", "--jobs", 1)
@@ -358,7 +356,7 @@ def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys,
 
 
 @pytest.mark.usefixtures("few_baselines")
-def test_codelength_gives_the_same_bits_whatever_the_number_of_jobs_and_threads(small, tmp_path, monkeypatch):
+def test_codelength_is_the_same_with_any_jobs_and_threads(small, tmp_path, monkeypatch):
     words = ("--corpus", small / "corpus", "--states", small / "states" / "seq2seq-0-last.npy", "--tasks", "AllTopics")
     probes("codelength", tmp_path / "two", *words, "--jobs", 2)
     used, online = [], codelength.online
@@ -379,7 +377,7 @@ def test_codelength_gives_the_same_bits_whatever_the_number_of_jobs_and_threads(
 
 
 @pytest.mark.usefixtures("few_baselines")
-def test_codelength_does_again_only_what_is_gone_or_follows_from_something_else(small, tmp_path, capsys):
+def test_codelength_repeats_only_what_changed(small, tmp_path, capsys):
     words = (tmp_path, "--corpus", small / "corpus", "--tasks", "IsMultiTopic", "--jobs", 1)
     probes("codelength", *words, "--states", small / "states" / "seq2seq-0-last.npy")
     part = tmp_path / "probes" / "baseline-constant" / "IsMultiTopic.codelength.json"

@@ -66,7 +66,7 @@ def test_labels_of_ones_own_are_probed_with_all_baselines_and_controls(study, tm
 
 
 @pytest.mark.usefixtures("few_baselines")
-def test_several_labels_an_item_and_several_files_beside_the_tasks_of_the_corpus(study, tmp_path, capsys):
+def test_own_tasks_take_several_labels_and_files(study, tmp_path, capsys):
     rows = long_or_short(study[1])
     lines = [{"item": item, "label": [label, "even"] if n % 2 else [label]} for n, (item, label) in enumerate(rows)]
     lines[0]["label"] = []

@@ -189,7 +189,7 @@ KEYS = {
 @pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize(("split", "key"), [("valid", "val"), ("test", "test")])
-def test_the_official_files_have_as_many_examples_as_published_and_nearly_the_published_labels(official, split, key):
+def test_official_files_match_published_counts(official, split, key):
     """The published belief counts are of 2.0's states, the files of 2.1: acts agree, states nearly."""
     published = json.loads((SHARED / "tables" / "label_counts_multiwoz_valid_test.json").read_text())[key]
     for task, name in KEYS.items():
@@ -209,7 +209,7 @@ def band_by_hand(chats):
 
 @pytest.mark.slow
 @needs_data
-def test_wordcont_has_the_published_number_of_words_and_nearly_the_published_share_of_none():
+def test_wordcont_matches_published_words_and_share():
     """The published constant scores 51.97 on valid, by words of train; train is not at hand, so these are test's."""
     chats = read_corpus(SHARED / "data" / "personachat_valid_test")
     fit, report = (list(examples(chats.split(split))) for split in ("test", "valid"))
