@@ -157,75 +157,6 @@ def test_no_import_runs_in_a_circle_not_even_a_late_one(package):
     assert not left
 
 
-# What a test file of a package tests: a module or a room of it by name, or one of these promises.
-PROMISES = {
-    "commands": "every command line of the package",
-    "notebook": "the face for notebooks",
-    "mixed_preference": "the mixed logit of preference covers in crowds, and is silent where nobody asked",
-    "one_rule": "no two sentences about one contrast contradict each other",
-    "one_answer": "command, report and notebook say the same",
-    "claims": "every interval, test and claim in every world of the grid",
-    "option_draws": "several draws of false options, from their scores to their part of the variance",
-    "drawn_raters": "raters that are some of many, from their scores to the error of a mean",
-    "real_logs": "logs that the tools themselves write",
-    "wording": "what every question says, word for word",
-    "planned_power": "plans keep their promise in simulated studies",
-    "files": "what stands beside the page of the report",
-    "unpaid": "nobody is paid for hidden checks alone",
-    "faults": "kills, cuts and full disks",
-    "faults_sheets": "kills while several questions are answered",
-    "faults_frozen": "a server that is frozen in a change",
-    "hostile": "texts and requests that mean harm",
-    "third_party": "our page in a frame of another site",
-    "third_party_firefox": "the same in Debian's Firefox",
-    "under_fire": "money while calls fail and processes are killed",
-    "proxy": "behind a real nginx",
-    "contract": "what every marketplace keeps",
-    "entrances": "who arrives, by whatever marketplace",
-    "mturk_sandbox": "the real sandbox, where there is an account",
-    "mturk_study": "a whole study on Mechanical Turk's stand-in",
-    "prolific_study": "a whole study on Prolific's stand-in",
-    "axe": "accessibility of every page",
-    "idle_visits": "forged visits hold a few pairs only",
-    "response_sheet": "answers about sets of responses",
-    "incomplete": "an answer that lacks something comes back as it was sent",
-    "last_questions": "what is asked at the end keeps nobody from pay",
-    "seen": "both responses on the screen before an answer",
-    "errors": "what is wrong with a corpus, in one sentence",
-    "real": "the published corpora, and real votes",
-    "said": "sentences that users stumbled over",
-    "published": "published numbers of task success",
-}
-
-
-SCENES = {Path("crowd/chromium")}  # a folder of tests that mirrors no room: whatever a real browser is needed for
-
-
-def test_every_test_file_is_named_after_what_it_tests():
-    for package in PACKAGES:
-        names = set(PROMISES) | {part for name in modules(package) for part in name.split(".")[1:]}
-        names |= {"_".join(name.split(".")[-2:]) for name in modules(package)}  # mturk_client
-        found = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / package).rglob("test_*.py")}
-        assert found <= names, f"tests/{package}: {sorted(found - names)} name nothing of {package}"
-    assert {path.name for path in (ROOT / "tests").glob("test_*.py")} == set()
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_test_stands_in_the_room_of_what_it_tests(package):
-    homes = {}
-    for path in modules(package).values():
-        room = path.parent.relative_to(ROOT)
-        for name, home in ((path.stem, room), (room.name, room), (room.name, room.parent)):
-            homes.setdefault(name, set()).add(home)
-    wrong = []
-    for path in sorted((ROOT / "tests" / package).rglob("test_*.py")):
-        here, name = path.parent.relative_to(ROOT / "tests"), path.stem.removeprefix("test_")
-        room_is_gone = not (ROOT / here).is_dir() and here not in SCENES
-        if room_is_gone or (name not in PROMISES and here not in SCENES and here not in homes.get(name, {here})):
-            wrong.append(f"tests/{here}/{path.name}: belongs to {sorted(map(str, homes.get(name, ())))}")
-    assert not wrong
-
-
 @pytest.mark.parametrize("package", (*PACKAGES, FACE))
 def test_a_package_imports_itself_and_the_leaf_only(package):
     others = set(PACKAGES) - {package, "dialogue"}
@@ -336,3 +267,29 @@ def test_every_package_that_is_imported_is_a_requirement():
     names |= {"mephisto", "omegaconf"}  # installed without what they ask for, or by others
     known = {IMPORT_NAMES.get(name, name) for name in names} | set(sys.stdlib_module_names) | {*PACKAGES, FACE}
     assert not {name for path in SOURCES for name in imported(path) if name.split(".")[0] not in known}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.name)
+def test_benchmark_imports_names_that_exist(path):
+    """Nobody runs the long ones for weeks: a name that is gone would be noticed late."""
+    lost = []
+    for node in imports(path):
+        module = getattr(node, "module", "") or ""
+        if module.startswith((FACE, "tests.")):
+            file = ROOT.joinpath(*module.split("."))
+            names = defined(file / "__init__.py" if file.is_dir() else file.with_suffix(".py"))
+            lost += [f"{module}.{alias.name}" for alias in node.names if not names & {alias.name, "*"}]
+    assert lost == []
+
+
+@functools.cache
+def defined(path):
+    """What a module binds, holds as a package, or imports when it is asked for the first time."""
+    names = {file.stem for file in path.parent.iterdir()} if path.name == "__init__.py" else set()
+    for node in parsed(path).body:
+        names |= {alias.asname or alias.name for alias in getattr(node, "names", ())}  # of an import
+        names |= {getattr(node, "name", "")}  # of a function or class
+        names |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    if "__getattr__" in names:
+        names |= {node.value for node in ast.walk(parsed(path)) if isinstance(node, ast.Constant)}
+    return names

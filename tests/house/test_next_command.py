@@ -1,6 +1,5 @@
-"""Every command ends with the next one to type: all of them by their source, the quick ones by running them."""
+"""Commands end with the next one to type, and its parser takes it."""
 
-import ast
 import importlib
 import re
 import shutil
@@ -10,12 +9,9 @@ import pytest
 
 from seedvote.analysis.report.paper import kit
 from seedvote.dialogue.command_line import dispatch
-from tests.house.doc_blocks import PACKAGES, ROOT, checkout, parse
+from tests.house.doc_blocks import ROOT, checkout, parse
 from tests.house.warm import SERVING, warm_python
 
-COMMANDS = sorted(path for package in PACKAGES for path in (ROOT / package / "commands").glob("[!_]*.py"))
-NONE_NEXT = {"dialogue/completion": "prints a script that the shell reads; a further line would be run"}
-ELSEWHERE = ("python analyze_ties.py", "python -m webbrowser")  # no command of a package; the report is to be opened
 TOY = "dialogue toy corpus --dialogues 12"
 SIMULATE = "crowd simulate study --raters 10 --seed 0"
 QUICK = [  # in an order in which each finds what it reads
@@ -51,48 +47,6 @@ QUICK = [  # in an order in which each finds what it reads
     "analysis browse study",
     "crowd forget study RATER",
 ]
-
-
-def name_of(path):
-    return f"{path.parts[-3]}/{path.stem}"
-
-
-def calls(path):
-    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-
-
-def called(node):
-    return getattr(node.func, "id", getattr(node.func, "attr", ""))
-
-
-def tells(path):
-    """Whether a command's file hands a next command to what prints it."""
-    return any(
-        called(node) == "tell_next" or (called(node) == "deliver" and any(word.arg == "then" for word in node.keywords))
-        for node in calls(path)
-    )
-
-
-@pytest.mark.parametrize("path", COMMANDS, ids=name_of)
-def test_a_command_tells_the_next_one(path):
-    assert tells(path) is (name_of(path) not in NONE_NEXT)
-
-
-def test_the_table_of_exceptions_names_commands():
-    assert set(NONE_NEXT) <= {name_of(path) for path in COMMANDS}
-
-
-@pytest.mark.parametrize("path", COMMANDS, ids=name_of)
-def test_the_command_that_is_named_exists(path):
-    named = [
-        node.args[0].value
-        for node in calls(path)
-        if called(node) in ("tell_next", "next_command") and node.args and isinstance(node.args[0], ast.Constant)
-    ]
-    for command in named:
-        if command not in ELSEWHERE:
-            _, _, package, name, *_more = command.split()
-            assert name in importlib.import_module(f"seedvote.{package}.__main__").COMMANDS, command
 
 
 def typed(line):
