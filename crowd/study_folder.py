@@ -15,9 +15,8 @@ from seedvote.crowd.rating import pool
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from seedvote.crowd.rating.excluding import exclude_by_rule
 from seedvote.crowd.rating.rules import first_source, fits, kept_hit, rules_of
-from seedvote.crowd.store.keys import end_older_seats
+from seedvote.crowd.store.keys import caution, end_older_seats, note_place, where_it_was
 from seedvote.crowd.store.launches import take_up_files
-from seedvote.crowd.store.place import caution, note_place, where_it_was
 from seedvote.crowd.store.store import Store, open_store, sqlite_url
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic

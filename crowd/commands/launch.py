@@ -108,7 +108,7 @@ def _create(store: Store, source: Any, market: Any, study: Planned, options: Lau
     """The cap and the door before anything that lets people come or costs money."""
     from seedvote.crowd.marketplaces.caps import set_caps
     from seedvote.crowd.marketplaces.checklist import check_pay
-    from seedvote.crowd.rating.doors import open_door
+    from seedvote.crowd.store.launches import open_door
 
     set_caps(store, options.cap, options.month_cap)
     if not hasattr(market, "tasks"):

@@ -37,8 +37,7 @@ def run(args: argparse.Namespace) -> None:
 
     from seedvote.crowd.rating.rules import turn_revision
     from seedvote.crowd.store import event_log
-    from seedvote.crowd.store.keys import rotate
-    from seedvote.crowd.store.place import note_place
+    from seedvote.crowd.store.keys import note_place, rotate
     from seedvote.crowd.study_folder import opened
 
     chosen = list(ROTATED) if args.what == "all" else [what for what in ROTATED if what == args.what]

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> None:
 
     from seedvote.crowd.forms.known import FORMS
     from seedvote.crowd.rating.desk import Desk
-    from seedvote.crowd.store.place import caution, where_it_was
+    from seedvote.crowd.store.keys import caution, where_it_was
     from seedvote.crowd.study_folder import hit_in_force, not_yet_in_force, opened
     from seedvote.crowd.watching.overview import overview
 

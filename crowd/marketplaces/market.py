@@ -271,7 +271,7 @@ def doors_in_environment(read_variable: Callable[[str, str], str]) -> dict[Sourc
 
 def adopt_launches(store: Store, folder: Path) -> None:
     """Open the doors of launches that were made before stores kept them."""
-    from seedvote.crowd.rating.doors import doors, open_door
+    from seedvote.crowd.store.launches import doors, open_door
 
     with store.read() as connection:
         known = doors(connection)
@@ -286,7 +286,7 @@ def adopt_launches(store: Store, folder: Path) -> None:
 
 def refuse_walk_in(store: Store, *, walk_in: bool) -> None:
     """A study that was launched lets in those it was launched for, and nobody who merely knows the address."""
-    from seedvote.crowd.rating.doors import doors
+    from seedvote.crowd.store.launches import doors
 
     with store.read() as connection:
         titles = [row.title for row in MARKETPLACES if row.source in doors(connection)]

@@ -20,9 +20,8 @@ from seedvote.crowd.rating.leasing import shown_checks
 from seedvote.crowd.rating.rules import fits
 from seedvote.crowd.rating.seating import Moment, Refused, Seat, SeatedRater, WrongKind
 from seedvote.crowd.store import event_log
-from seedvote.crowd.store import vote_statements as sql
+from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
-from seedvote.crowd.store.lease_statements import recount
 from seedvote.crowd.store.store import fetch, later
 from seedvote.crowd.store.tables import ASKED_LATER, leases, raters, sittings, votes
 
@@ -121,7 +120,7 @@ def _store_vote(moment: Moment, seat: Seat, row: Any, sent_answer: Given, second
         moment.connection,
         (sql.INSERT_VOTE, facts | whose | {"answers": None if answers is None else json.dumps(answers)}),
         (sql.CLOSE_LEASE, {"this": row.lease, "seat": seat.sitting}),
-        recount(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(is_held)),
+        sql.recount(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(is_held)),
         event_log.entry(
             "answered", moment.now, row.rater, row.pair, sitting=seat.sitting, **facts, **_choices_for_log(answers)
         ),
@@ -206,7 +205,7 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
     moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
     event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
     # all of it after a check too: the time of the reply must not tell which it was
-    later(moment.connection, recount(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
+    later(moment.connection, sql.recount(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
     standing.count_anew(moment.connection, moment.rules.assignment, [row.pair])
     standing.settle(moment.connection, moment.rules.assignment, moment.rules.gate, moment.now, row.rater)
     return TakenBack(lease_values["token"], _form_fields(moment, row))

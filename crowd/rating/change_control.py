@@ -18,10 +18,10 @@ import sqlalchemy as sa
 from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, PROMISED, Hit, hit_as_kept
 from seedvote.crowd.rating import standing
 from seedvote.crowd.rating.deciding import tell
-from seedvote.crowd.rating.doors import doors
 from seedvote.crowd.rating.excluding import mark_broken
 from seedvote.crowd.rating.rules import keep_hit, kept_hit, rules_of
 from seedvote.crowd.store import event_log
+from seedvote.crowd.store.launches import doors
 from seedvote.crowd.store.store import Store, put, settings
 from seedvote.crowd.store.tables import leases, pairs, raters, votes
 from seedvote.dialogue.errors import InputError

@@ -22,7 +22,6 @@ from seedvote.crowd.rating import answering, identities, leasing, reserving
 from seedvote.crowd.rating.answer_sheet import Given
 from seedvote.crowd.rating.assignment import length_of_sitting
 from seedvote.crowd.rating.disclosing import KnownRater, known_of
-from seedvote.crowd.rating.doors import doors
 from seedvote.crowd.rating.ending import closed_to_newcomers, over_for_all
 from seedvote.crowd.rating.gate import asked_of, standing
 from seedvote.crowd.rating.leasing import Step
@@ -32,10 +31,11 @@ from seedvote.crowd.rating.seating import Moment, NeedsStudy, Refused, Seat, Sta
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import further_rater, rater_hash, reading_token, sitting_hash, study_page_token
 from seedvote.crowd.store.keys import Keys, keys_in
+from seedvote.crowd.store.launches import doors
 from seedvote.crowd.store.lost_turn import LostTurn
+from seedvote.crowd.store.statements import FIRST_SOURCE
 from seedvote.crowd.store.store import Store, fetch, later, settings
 from seedvote.crowd.store.tables import ASKED_LATER, payments, raters, sittings, votes
-from seedvote.crowd.store.vote_statements import FIRST_SOURCE
 from seedvote.dialogue.records import Source
 
 # Statements are built once, because with SQLAlchemy building one costs more than running it.

@@ -14,7 +14,7 @@ from sqlalchemy import bindparam as param
 
 from seedvote.crowd.rating.assignment import AssignmentRules, Fewest, verdict
 from seedvote.crowd.rating.next_pair import NEXT_PAIR
-from seedvote.crowd.store.lease_statements import due_by
+from seedvote.crowd.store.statements import due_by
 from seedvote.crowd.store.store import fetch
 from seedvote.crowd.store.tables import pairs, study_settings, votes
 

@@ -17,7 +17,7 @@ from seedvote.crowd.rating.identities import siblings
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import FORGOTTEN
 from seedvote.crowd.store.keys import is_invited, keys_in, revoke
-from seedvote.crowd.store.lease_statements import release_expired
+from seedvote.crowd.store.statements import release_expired
 from seedvote.crowd.store.store import Store, settings
 from seedvote.crowd.store.tables import HOLDS_PLACE, events, holds, leases, payments, payouts, raters, sittings, votes
 

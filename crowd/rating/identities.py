@@ -17,7 +17,7 @@ from sqlalchemy import bindparam as param
 
 from seedvote.crowd.rating.leasing import left_for
 from seedvote.crowd.rating.seating import Moment
-from seedvote.crowd.store import lease_statements as sql
+from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
 from seedvote.crowd.store.store import fetch, later
 from seedvote.crowd.store.tables import ASKED_LATER, leases, payments, raters, sittings, votes

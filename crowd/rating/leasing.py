@@ -19,7 +19,7 @@ from seedvote.crowd.rating.ending import Ending, ending, outlook
 from seedvote.crowd.rating.next_pair import NAMED, Offer, next_pair_for, pair_row
 from seedvote.crowd.rating.seating import Moment, Seat, SeatedRater, left_counts, life_of, seated_from, seated_rater
 from seedvote.crowd.store import event_log
-from seedvote.crowd.store import lease_statements as sql
+from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
 from seedvote.crowd.store.store import Query, fetch, later
 from seedvote.crowd.store.tables import sittings

@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from seedvote.crowd.store.lease_statements import IS_LAID, OWN_VERSION, SIDES
+from seedvote.crowd.store.statements import IS_LAID, OWN_VERSION, SIDES
 from seedvote.crowd.store.store import Query, fetch
 from seedvote.crowd.store.tables import leases, pairs, raters
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from seedvote.crowd.rating.seating import Moment, SeatedRater
 from seedvote.crowd.store import event_log
-from seedvote.crowd.store import lease_statements as sql
+from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
 from seedvote.crowd.store.store import fetch, later
 

@@ -19,10 +19,9 @@ from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from_kept
 from seedvote.crowd.rating.assignment import AssignmentRules
 from seedvote.crowd.rating.gate import GateRule, rule_within
-from seedvote.crowd.store.lease_statements import REVISION
+from seedvote.crowd.store.statements import FIRST_SOURCE, REVISION
 from seedvote.crowd.store.store import Query, fetch, put
 from seedvote.crowd.store.tables import pairs, study_settings
-from seedvote.crowd.store.vote_statements import FIRST_SOURCE
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
 

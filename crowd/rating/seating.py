@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from seedvote.crowd.rating.assignment import Life
 from seedvote.crowd.rating.next_pair import Frontier
 from seedvote.crowd.rating.rules import StudyRules
-from seedvote.crowd.store import lease_statements as sql
+from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.store import fetch
 from seedvote.dialogue.records import RaterStatus
 

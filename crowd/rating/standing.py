@@ -20,9 +20,9 @@ from sqlalchemy import bindparam as param
 from seedvote.crowd.rating.assignment import AssignmentRules, first_votes, is_eligible
 from seedvote.crowd.rating.gate import GateRule, asked_of, standing, that_judge
 from seedvote.crowd.store import event_log
+from seedvote.crowd.store.statements import ITS_OUTCOMES, OUTCOMES, STANDING
 from seedvote.crowd.store.store import fetch, later
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
-from seedvote.crowd.store.vote_statements import ITS_OUTCOMES, OUTCOMES, STANDING
 from seedvote.dialogue.records import RaterStatus
 
 MANY = 500  # more pairs than this are read all at once: databases do not take names without end

@@ -1,15 +1,23 @@
-"""The keys of a study, and what was taken back from its links: read from its settings, changed by `crowd rotate`.
+"""The keys of a study, what was taken back from its links, and where it lies: changed by `crowd rotate`.
 
 `secret` signs seats, cookies, invitations and leases; `dashboard` and `reading` open the researcher's page. `people`
 names who was invited: it never changes, so that a person whose link is signed anew is still the same rater.
+
+Whoever copies a store has its secrets, and its links open both. So the store notes where it lies: a SQLite file is
+known by its inode, a PostgreSQL database by its object id. Where that differs and the name does too, the store was
+copied or moved. `crowd rotate STUDY all` gives a copy secrets of its own; `crowd rotate STUDY moved` says that there
+is no other one.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import sqlalchemy as sa
@@ -106,3 +114,40 @@ def _put_revoked(connection: sa.Connection, digests: frozenset[str]) -> None:
 
 def _digest_worker(people: str, worker: str) -> str:
     return keyed(people, "revoked", worker)[:32]
+
+
+PLACE = "place"
+
+
+def place_of(connection: sa.Connection) -> tuple[str, str]:
+    """What is the store's own and what it is called."""
+    if connection.dialect.name == "postgresql":
+        row = connection.execute(sa.text("SELECT oid, datname FROM pg_database WHERE datname = current_database()"))
+        number, name = row.one()
+        return str(number), str(name)
+    path = Path(str(connection.engine.url.database)).resolve()
+    return str(os.stat(path).st_ino), f"{socket.gethostname()}:{path}"
+
+
+def note_place(connection: sa.Connection) -> None:
+    """The study lives here from now on."""
+    put(connection, PLACE, " ".join(place_of(connection)))
+
+
+def where_it_was(connection: sa.Connection) -> str | None:
+    """The other place where the study lived, and may still do; None where this is its only one as far as is known."""
+    before = settings(connection).get(PLACE)
+    if before is None:
+        return None
+    own, _, name = before.partition(" ")
+    current, called = place_of(connection)
+    return None if current == own or called == name else name
+
+
+def caution(study: Path, before: str) -> str:
+    """What to do about it."""
+    return (
+        f"This study was copied or moved from {before}. Its links and the address of the researcher's page open both. "
+        f"If it is a copy: python -m crowd rotate {study} all --yes. If the other one is gone: python -m crowd rotate "
+        f"{study} moved --yes"
+    )

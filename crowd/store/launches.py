@@ -1,7 +1,11 @@
-"""What was launched at each marketplace, as the store keeps it, so that commands on every host read the same record.
+"""Where a study was launched: the record of each marketplace, and the doors through which people come.
 
-Programs before schema 9 kept it in a file of the study folder (`STUDY/prolific.json`). The store takes such a file up
-once and puts it aside as `prolific.json.old`.
+Both are in the store, so that commands and servers on every host read the same. A server is often started before the
+launch, so it asks for the doors whenever somebody arrives. A door may name the tasks (studies at the marketplace) whose
+people it lets in; people come by no other door.
+
+Programs before schema 9 kept the record in a file of the study folder (`STUDY/prolific.json`). The store takes such a
+file up once and puts it aside as `prolific.json.old`.
 """
 
 from __future__ import annotations
@@ -14,10 +18,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from seedvote.crowd.store.store import Store
-from seedvote.crowd.store.tables import launches
+from seedvote.crowd.store.store import Store, put
+from seedvote.crowd.store.tables import launches, study_settings
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_json
+from seedvote.dialogue.records import Source
 
 ONCE_FILES = ("mturk", "prolific", "panel")  # the marketplaces whose launches were files
 
@@ -56,3 +61,27 @@ def take_up_files(store: Store, folder: Path) -> None:
                 write_record(connection, path.stem, record)
         with suppress(OSError):  # of a folder that may only be read: the store has it by now
             path.rename(path.with_name(f"{path.name}.old"))
+
+
+DOORS = "doors"
+
+
+def doors(connection: sa.Connection) -> Mapping[Source, Sequence[str]]:
+    """The doors that were launched, each with the tasks that it lets in; none named: people of any."""
+    text = connection.scalar(sa.select(study_settings.c.value).where(study_settings.c.key == DOORS))
+    tasks_by_source: Mapping[Source, Sequence[str]] = json.loads(text) if text else {}
+    return tasks_by_source
+
+
+def open_door(connection: sa.Connection, source: Source, tasks: Sequence[str]) -> None:
+    """The study is launched there from now on."""
+    put(connection, DOORS, json.dumps({**doors(connection), source: list(tasks)}, sort_keys=True))
+
+
+def admits(known: Mapping[Source, Sequence[str]], source: Source, task: str) -> bool:
+    """Whether somebody who was sent from there comes by a door of this study.
+
+    >>> admits({"prolific": ["s1"]}, "prolific", "s2"), admits({"mturk": []}, "mturk", "h1"), admits({}, "mturk", "h1")
+    (False, True, False)
+    """
+    return source in known and (not known[source] or task in known[source])

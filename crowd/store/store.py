@@ -1,36 +1,179 @@
-"""The store: transactions, schema version. SQLite beside the study by default, PostgreSQL by URL.
+"""The store: transactions, schema version, one clock. SQLite beside the study by default, PostgreSQL by URL.
 
 One writer at a time: every change is one transaction that begins by taking the write lock (SQLite: BEGIN IMMEDIATE;
 PostgreSQL: an advisory lock held to the commit), so that "read what is there, decide, write" cannot interleave with
 another rater's, whatever thread, process or host they came in by. On PostgreSQL raters' own changes share that lock
 and lock their rows (`write_rows`). What a rater is told was saved has been committed.
 
-Where many raters wait for the lock, changes go through `later` and questions through `fetch`: see
-crowd/store/postgresql.py.
+Where many raters wait for the lock, changes go through `later` and questions through `fetch`. On SQLite they go to the
+driver itself, as statements that were compiled once: the way through SQLAlchemy takes several times as long as SQLite's
+own work, most of it while the write lock is held. For PostgreSQL see crowd/store/postgresql.py.
+
+The clock of a study is the database's, whatever time its servers believe it is. A server adds up its own seconds from
+the last time at which it asked the database, and asks again every few seconds. So leases and lateness need no message
+of their own, and a server whose clock is wrong treats raters as the others do.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import socket
+import sqlite3
 import stat
 import threading
 import time
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite as dialects
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
-from seedvote.crowd.store.clock import QUESTIONS, StoreClock
 from seedvote.crowd.store.identity import fresh_key, simulated_key
 from seedvote.crowd.store.migrations import MIGRATIONS
-from seedvote.crowd.store.sqlite import DIALECT, DirectPipe
 from seedvote.crowd.store.tables import METADATA, leases, pairs, raters, study_settings
 from seedvote.dialogue.errors import InputError
+
+SQLITE_DIALECT: sa.Dialect = dialects.dialect(paramstyle="qmark")
+
+Statement = sa.Select[Any] | sa.Insert | sa.Update | sa.Delete
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A statement as the driver takes it: its text, its constants, and the order of its values."""
+
+    text: str
+    constants: Values
+    order: tuple[str, ...]
+
+    def ordered(self, inputs: Values) -> list[Any]:
+        """All values, in the order in which the text takes them."""
+        values = {**self.constants, **inputs}
+        return [values[name] for name in self.order]
+
+
+class DirectPipe:
+    """What a transaction changes and asks, with the face of the pipe of PostgreSQL; nothing waits in it."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def later(self, changes: Sequence[tuple[Statement, Values]]) -> None:
+        """Make changes."""
+        for statement, values in changes:
+            self._run(compile_for_sqlite(statement, tuple(values) if statement.is_insert else None), values)
+
+    def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
+        """The rows of each query."""
+        results = []
+        for query, values in queries:
+            cursor = self._run(compile_for_sqlite(query, None), values)
+            row = row_type(tuple(column[0] for column in cursor.description))
+            results.append([row._make(values) for values in cursor.fetchall()])
+        return results
+
+    def _run(self, words: Compiled, values: Values) -> sqlite3.Cursor:
+        driver: Any = self._connection.connection.driver_connection
+        try:
+            cursor: sqlite3.Cursor = driver.execute(words.text, words.ordered(values))
+        except sqlite3.Error as error:
+            raise sa.exc.DBAPIError.instance(words.text, None, error, sqlite3.Error) from error
+        return cursor
+
+
+@lru_cache(256)
+def compile_for_sqlite(statement: Statement, columns: tuple[str, ...] | None) -> Compiled:
+    """The statement, compiled once."""
+    compilation = statement.compile(dialect=SQLITE_DIALECT, column_keys=columns)
+    constants = {bind: parameter.value for bind, parameter in compilation.binds.items() if not parameter.required}
+    return Compiled(compilation.string, constants, tuple(compilation.positiontup or ()))
+
+
+@lru_cache(256)
+def row_type(names: tuple[str, ...]) -> Any:
+    """The class of rows with these columns as attributes."""
+    return namedtuple("Row", names, rename=True)
+
+
+ASK_AGAIN = 5.0  # seconds
+TOLERANCE = 2.0  # seconds by which a server's own clock may differ before it says so
+NOTED = "clock "  # how the settings begin in which servers note that their clocks differ
+FORGET_NOTE = 86_400.0  # seconds after which a note is of no use
+TIME_QUESTIONS = {
+    "postgresql": "SELECT extract(epoch FROM clock_timestamp())::float8",
+    "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
+}
+
+
+class StoreClock:
+    """The database's seconds since 1970; `ask` asks the database."""
+
+    def __init__(self, ask: Callable[[], float], ticks: Callable[[], float] = time.monotonic) -> None:
+        self._ask, self._ticks = ask, ticks
+        self._lock = threading.Lock()
+        self._offset: float | None = None
+        self._asked = float("-inf")
+
+    def now(self) -> float:
+        """The time by the database's clock, exact to the time of a message."""
+        if self._offset is None or self._ticks() - self._asked >= ASK_AGAIN:
+            self._ask_again()
+        assert self._offset is not None
+        return self._ticks() + self._offset
+
+    def difference(self) -> float:
+        """Seconds by which this server's own clock is ahead of the database's."""
+        return time.time() - self.now()
+
+    def _ask_again(self) -> None:
+        first = self._offset is None
+        if not self._lock.acquire(blocking=first):
+            return  # another thread is asking
+        try:
+            if not first or self._offset is None:
+                before = self._ticks()
+                database_time = self._ask()
+                after = self._ticks()
+                self._offset, self._asked = database_time - (before + after) / 2, after
+        finally:
+            self._lock.release()
+
+
+def own_note() -> str:
+    """The setting in which this server notes that its clock differs."""
+    return f"{NOTED}{socket.gethostname()}:{os.getpid()}"
+
+
+def note_text(difference: float, now: float) -> str:
+    """What it notes."""
+    return json.dumps({"seconds": round(difference, 1), "at": now})
+
+
+def clocks_that_differ(settings: Mapping[str, str], now: float) -> list[tuple[str, float]]:
+    """The servers that noted it during the last day, and the seconds by which each was ahead of the database."""
+    notes: dict[str, Any] = {
+        key.removeprefix(NOTED): json.loads(value) for key, value in settings.items() if key.startswith(NOTED)
+    }
+    return sorted((name, note["seconds"]) for name, note in notes.items() if now - note["at"] < FORGET_NOTE)
+
+
+def clock_sentence(difference: float) -> str:
+    """What a person is told of it."""
+    where = "ahead of" if difference > 0 else "behind"
+    return (
+        f"The clock of this server is {abs(difference):.0f} seconds {where} the database's. Leases and lateness follow "
+        "the database's clock; set this one right, or its log tells wrong times."
+    )
+
 
 SCHEMA_VERSION = 11
 # Of a rater's own change that shares the write lock: the rater, then the pair of the lease that is answered.
@@ -84,7 +227,7 @@ class Store:
 
     def _ask_time(self) -> float:
         with self._glancing.begin() as connection:
-            return float(connection.exec_driver_sql(QUESTIONS[connection.dialect.name]).scalar_one())
+            return float(connection.exec_driver_sql(TIME_QUESTIONS[connection.dialect.name]).scalar_one())
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -271,9 +414,9 @@ def _make_tables(connection: sa.Connection) -> None:
 def _schema_statements(backend: str) -> tuple[str, ...]:
     """All tables and indexes as this kind of database is told of them; PostgreSQL takes them in one message."""
     if backend == "sqlite":
-        dialect = DIALECT
+        dialect = SQLITE_DIALECT
     else:
-        from seedvote.crowd.store.postgresql import DIALECT as dialect
+        from seedvote.crowd.store.postgresql import SQLITE_DIALECT as dialect
     parts: list[ExecutableDDLElement] = []
     for table in METADATA.sorted_tables:
         parts += [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name)))]

@@ -21,8 +21,7 @@ import sqlalchemy as sa
 from seedvote.crowd.forms.form import HitForm, decisive
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.store.clock import clocks_that_differ
-from seedvote.crowd.store.store import settings
+from seedvote.crowd.store.store import clocks_that_differ, settings
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, payouts, raters, sittings, votes
 from seedvote.crowd.watching.checks import CheckLine, check_lines
 from seedvote.crowd.watching.program_trap import says, trapped_raters

@@ -13,10 +13,10 @@ from typing import Literal, cast
 
 from flask import Response, jsonify, make_response
 
-from seedvote.crowd.rating.doors import admits
 from seedvote.crowd.rating.leasing import Step
 from seedvote.crowd.rating.seating import Refused, WrongKind
 from seedvote.crowd.store.identity import self_test_proof
+from seedvote.crowd.store.launches import admits
 from seedvote.crowd.store.tables import ASKED_LATER
 from seedvote.crowd.web import page
 from seedvote.crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline

@@ -7,8 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from seedvote.crowd.store.clock import TOLERANCE, note_text, own_note, sentence
-from seedvote.crowd.store.store import Store, put, settings, unset
+from seedvote.crowd.store.store import TOLERANCE, Store, clock_sentence, note_text, own_note, put, settings, unset
 
 LOG = logging.getLogger("crowd")
 FRESH = 5.0  # seconds for which one answer holds: anybody may ask, and each write waits for the disk
@@ -51,4 +50,4 @@ class Pulse:
             else:
                 unset(connection, own_note())
         if difference:
-            LOG.warning("clock", extra={"facts": {"seconds": round(difference, 1), "told": sentence(difference)}})
+            LOG.warning("clock", extra={"facts": {"seconds": round(difference, 1), "told": clock_sentence(difference)}})

@@ -5,7 +5,7 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from seedvote.crowd.rating.doors import open_door
+from seedvote.crowd.store.launches import open_door
 from seedvote.crowd.store.tables import raters
 from tests.crowd.marketplaces.study import Person, make_study, served
 from tests.crowd.marketplaces.test_panel import PANEL

@@ -12,8 +12,8 @@ from werkzeug.serving import make_server
 
 from seedvote.crowd.hit.hit import read_hit
 from seedvote.crowd.marketplaces.market import usual_entrances
-from seedvote.crowd.rating.doors import open_door
 from seedvote.crowd.simulation.browser import FETCH, PageForm
+from seedvote.crowd.store.launches import open_door
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.study_folder import prepare_study
 from seedvote.crowd.web.app import ServerConfig, create_app

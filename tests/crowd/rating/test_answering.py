@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.simulation.browser import PageForm
-from seedvote.crowd.store.sqlite import DirectPipe
+from seedvote.crowd.store.store import DirectPipe
 from seedvote.crowd.store.tables import votes
 from seedvote.crowd.watching.progress import set_state
 from seedvote.crowd.web.app import ServerConfig, create_app

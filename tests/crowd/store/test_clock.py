@@ -10,8 +10,7 @@ import sqlalchemy as sa
 
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.desk import Desk
-from seedvote.crowd.store.clock import StoreClock, clocks_that_differ, note_text, sentence
-from seedvote.crowd.store.store import open_store, settings
+from seedvote.crowd.store.store import StoreClock, clock_sentence, clocks_that_differ, note_text, open_store, settings
 from seedvote.crowd.store.tables import leases, votes
 from seedvote.crowd.web.health import Pulse
 from tests.crowd.real_server import Browser, make_study, serving
@@ -54,7 +53,7 @@ def test_a_store_tells_the_time_of_its_database(url):
 def test_notes_of_clocks_are_shown_for_a_day():
     notes = {"seed": "0", "clock a:1": note_text(120.04, 1000.0), "clock b:2": note_text(-3.0, -90_000.0)}
     assert clocks_that_differ(notes, 1001.0) == [("a:1", 120.0)]
-    assert "120 seconds ahead of" in sentence(120.0) and "3 seconds behind" in sentence(-3.0)
+    assert "120 seconds ahead of" in clock_sentence(120.0) and "3 seconds behind" in clock_sentence(-3.0)
 
 
 def rows(url, query):

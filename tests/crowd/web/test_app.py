@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.rating.doors import open_door
 from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.launches import open_door
 from seedvote.crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
 from seedvote.crowd.web.limits import RateLimit
 from seedvote.crowd.wsgi import from_environment

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.rating.doors import open_door
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.identity import invited_id
+from seedvote.crowd.store.launches import open_door
 from seedvote.crowd.store.store import open_store, sqlite_url
 from seedvote.crowd.store.tables import raters, votes
 from seedvote.crowd.study_folder import hit_of, opened, prepare_study
