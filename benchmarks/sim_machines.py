@@ -1,4 +1,4 @@
-"""How often the score for programs (crowd/watching/machine_score.py) points at people, and how often at programs.
+"""How often the score for programs (crowd/watching/signals.py) points at people, and how often at programs.
 
 Studies are simulated over a grid: 10 or 40 raters with 20 or 60 judgements, people who differ little or much, none
 or a third of the raters programs, the page's events counted or not. One rater of each study is of the kind that a row

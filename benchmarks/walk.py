@@ -25,7 +25,10 @@ from types import FrameType
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-PACKAGES = tuple(f"{ROOT}{os.sep}{name}{os.sep}" for name in ("dialogue", "generation", "crowd", "analysis", "probes"))
+HOUSE = ROOT / "seedvote"  # the root of every import, whose packages are links
+PACKAGES = tuple(
+    f"{HOUSE}{os.sep}{name}{os.sep}" for name in ("dialogue", "generation", "crowd", "analysis", "probes", "evaluators")
+)
 
 
 class Walk:
@@ -39,7 +42,7 @@ class Walk:
         # Comprehensions are part of the function that holds them; bodies of modules and classes are no calls.
         named = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
         if event == "call" and named and code.co_filename.startswith(PACKAGES):
-            self.calls.append((os.path.relpath(code.co_filename, ROOT), code.co_firstlineno))
+            self.calls.append((os.path.relpath(code.co_filename, HOUSE), code.co_firstlineno))
 
     @contextlib.contextmanager
     def open(self) -> Iterator[None]:

@@ -14,7 +14,7 @@ from seedvote.crowd.hit.hit import Hit, read_hit
 from seedvote.crowd.rating import pool
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from seedvote.crowd.rating.excluding import exclude_by_rule
-from seedvote.crowd.rating.rules import first_source, fits, kept_hit, rules_of
+from seedvote.crowd.rating.moment import first_source, is_same_kind, kept_hit, make_rules
 from seedvote.crowd.store.keys import caution, end_older_seats, note_place, where_it_was
 from seedvote.crowd.store.launches import take_up_files
 from seedvote.crowd.store.store import Store, open_store, sqlite_url
@@ -112,7 +112,7 @@ def _of_another_kind(store: Store, study: Path, simulated: bool) -> str:
     """Refuse simulated raters where people have voted; warn where it is the other way round, for looking is allowed."""
     with store.read() as connection:
         first = first_source(connection)
-    if simulated and not fits(first, "simulated"):
+    if simulated and not is_same_kind(first, "simulated"):
         raise InputError(
             f"{study} holds votes of people, so simulated raters are not let in: a study stays what its first vote "
             "made it. Simulate in another folder."
@@ -124,7 +124,7 @@ def _of_another_kind(store: Store, study: Path, simulated: bool) -> str:
 
 def _too_few_checks(store: Store, hit: Hit, path: Path) -> str:
     with store.read() as connection:
-        checks, questions_asked = rules_of(connection, hit).fewest_checks, hit.first_checks + hit.later_checks
+        checks, questions_asked = make_rules(connection, hit).fewest_checks, hit.first_checks + hit.later_checks
     if checks >= questions_asked:
         return ""
     return (

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> None:
 
     from seedvote.crowd.marketplaces.paying import unpaid_visits, unsettled_payments
     from seedvote.crowd.rating.desk import Desk
-    from seedvote.crowd.rating.forgetting import forget
+    from seedvote.crowd.rating.personal_data import forget
     from seedvote.crowd.store.identity import invited_id
     from seedvote.crowd.study_folder import hit_in_force, opened
     from seedvote.dialogue.errors import InputError

@@ -86,7 +86,7 @@ def _end(expires: str | None, now: float) -> float | None:
 
 def _checked(names: list[str]) -> list[str]:
     from seedvote.crowd.rating.desk import Desk
-    from seedvote.crowd.rating.seating import Refused
+    from seedvote.crowd.rating.moment import Refused
     from seedvote.dialogue.errors import InputError
 
     for name in names:

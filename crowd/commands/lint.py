@@ -19,14 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print them."""
-    from seedvote.crowd.rating.leaks import leaks
+    from seedvote.crowd.rating.leaks import find_leaks
     from seedvote.crowd.study_folder import pairs_file
     from seedvote.dialogue.files import read_records
     from seedvote.dialogue.records import Pair
 
     path = pairs_file(args.study, args.pairs)
     pairs = read_records(path, Pair)
-    leaks_found = list(leaks(pairs))
+    leaks_found = list(find_leaks(pairs))
     for leak in leaks_found:
         print(f"{leak.pair}: a response names its model {leak.model}: {leak.excerpt}")
     print(f"{len(leaks_found)} of the {2 * len(pairs)} responses in {path} name the model that wrote them.")

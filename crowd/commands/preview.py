@@ -18,7 +18,7 @@ from seedvote.dialogue.errors import InputError
 if TYPE_CHECKING:
     from seedvote.crowd.forms.form import HitForm
     from seedvote.crowd.hit.hit import Hit
-    from seedvote.crowd.rating.disclosing import KnownRater
+    from seedvote.crowd.rating.personal_data import KnownRater
     from seedvote.dialogue.records import Pair, Question, ResponseSet
 
 SAMPLE = Path("examples/pairs.jsonl")
@@ -121,7 +121,7 @@ def _somebody(hit: Hit) -> KnownRater:
     """An invented rater, for the page that says what is stored."""
     from decimal import Decimal
 
-    from seedvote.crowd.rating.disclosing import KnownRater, KnownVisit
+    from seedvote.crowd.rating.personal_data import KnownRater, KnownVisit
 
     begun = 1_780_000_000.0
     answers = {question.name: question.answers[0] for question in hit.about if question.answers}

@@ -28,8 +28,8 @@ def run(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from seedvote.crowd.exchange import exporting
+    from seedvote.crowd.rating.moment import make_rules
     from seedvote.crowd.rating.replaying import replay
-    from seedvote.crowd.rating.rules import rules_of
     from seedvote.crowd.store import event_log
     from seedvote.crowd.study_folder import hit_in_force, opened
     from seedvote.dialogue.errors import InputError
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("--max-failures must be 1 or more, and --out another folder than the study's own.")
     with opened(args.study, args.database) as store, store.read() as connection:
         hit = hit_in_force(store, args.study)
-        own = rules_of(connection, hit).gate
+        own = make_rules(connection, hit).gate
         rule = replace(own, max_failures=args.max_failures or own.max_failures, count=args.count or own.count)
         before = exporting.export(connection, votes_per_pair=hit.votes_per_pair)
         log = event_log.read_events(connection)

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Replace it."""
 
-    from seedvote.crowd.rating.rules import turn_revision
+    from seedvote.crowd.rating.moment import turn_revision
     from seedvote.crowd.store import event_log
     from seedvote.crowd.store.keys import note_place, rotate
     from seedvote.crowd.study_folder import opened

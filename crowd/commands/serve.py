@@ -111,8 +111,7 @@ def _tell(sentence: str) -> None:
 
 def _warn_of_texts(args: argparse.Namespace, rendering: str) -> None:
     """What raters should not see: the names of the models, and marks that were meant to be formatted."""
-    from seedvote.crowd.rating.leaks import leaks, warning
-    from seedvote.crowd.rating.markup import markup_warning
+    from seedvote.crowd.rating.leaks import find_leaks, leak_warning, markup_warning
     from seedvote.crowd.study_folder import pairs_file
     from seedvote.dialogue.files import read_records
     from seedvote.dialogue.records import Pair
@@ -120,9 +119,9 @@ def _warn_of_texts(args: argparse.Namespace, rendering: str) -> None:
     pairs = list(read_records(pairs_file(args.study, args.pairs), Pair))
     if rendering == "literal" and (marked := markup_warning(pairs)):
         print(marked, file=sys.stderr, flush=True)
-    if leaks_found := list(leaks(pairs)):
+    if leaks_found := list(find_leaks(pairs)):
         lint = next_command("python -m crowd lint", args.study, *given(args, "pairs"))
-        print(f"{warning(leaks_found)} See all: {lint}", file=sys.stderr, flush=True)
+        print(f"{leak_warning(leaks_found)} See all: {lint}", file=sys.stderr, flush=True)
 
 
 def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:

@@ -17,14 +17,13 @@ import sqlalchemy as sa
 from seedvote.crowd.exchange.answer_rows import Judged, comments_of, rows_by_question, rows_by_response
 from seedvote.crowd.forms.known import FORMS, FormName
 from seedvote.crowd.rating.assignment import LatePolicy, first_votes, is_eligible
+from seedvote.crowd.rating.moment import kept_hit, rules_in_force
 from seedvote.crowd.rating.pool import TEXTS
 from seedvote.crowd.rating.replaying import Replayed, replay
-from seedvote.crowd.rating.rules import kept_hit, rules_in_force
 from seedvote.crowd.store import event_log, tables
 from seedvote.crowd.store.event_log import iso
 from seedvote.crowd.store.store import settings
-from seedvote.crowd.watching.program_trap import FOLLOWED, trapped_raters
-from seedvote.crowd.watching.signals import PageEvents, page_events, rater_signals
+from seedvote.crowd.watching.signals import FOLLOWED, PageEvents, page_events, rater_signals, trapped_raters
 from seedvote.dialogue.files import as_json, atomic, write_records
 from seedvote.dialogue.records import Comment, OptionChoice, Pair, Question, Rater, ResponseRating, Source, Vote
 from seedvote.dialogue.signature import signature

@@ -31,7 +31,7 @@ from seedvote.crowd.marketplaces.settling import (
     visits,
 )
 from seedvote.crowd.rating.identities import siblings
-from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.rating.moment import rules_in_force
 from seedvote.crowd.store.tables import payments
 from seedvote.dialogue.errors import InputError
 

@@ -13,8 +13,8 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from seedvote.crowd.rating import verifying
-from seedvote.crowd.rating.rules import StudyRules
+from seedvote.crowd.rating import identities
+from seedvote.crowd.rating.moment import StudyRules
 from seedvote.crowd.store.tables import leases, payments, raters, sittings, votes
 from seedvote.dialogue.records import Source
 
@@ -136,7 +136,7 @@ def record(
     """Write what the list says of each visit; a visit that was paid or confirmed is never un-counted by silence."""
     standing = [visit for visit, row in settlement.verified if row.state not in WITHDRAWN]
     gone = [(visit, row.state) for visit, row in settlement.verified if row.state in WITHDRAWN]
-    confirmed = [verifying.confirm_visit(connection, rules, v.rater, v.sitting, now) for v in standing]
-    withdrawn = [verifying.withdraw_visit(connection, rules, v.rater, v.sitting, state, now) for v, state in gone]
-    late = [verifying.withdraw_visit(connection, rules, v.rater, v.sitting, "not listed", now) for v in overdue]
+    confirmed = [identities.confirm_visit(connection, rules, v.rater, v.sitting, now) for v in standing]
+    withdrawn = [identities.withdraw_visit(connection, rules, v.rater, v.sitting, state, now) for v, state in gone]
+    late = [identities.withdraw_visit(connection, rules, v.rater, v.sitting, "not listed", now) for v in overdue]
     return Recorded(sum(confirmed), sum(withdrawn), sum(late))

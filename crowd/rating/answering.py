@@ -16,9 +16,8 @@ from seedvote.crowd.forms.form import decisive
 from seedvote.crowd.rating import pool, standing
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
 from seedvote.crowd.rating.assignment import is_eligible
-from seedvote.crowd.rating.leasing import shown_checks
-from seedvote.crowd.rating.rules import fits
-from seedvote.crowd.rating.seating import Moment, Refused, Seat, SeatedRater, WrongKind
+from seedvote.crowd.rating.leasing import Step, next_step, recount_pair
+from seedvote.crowd.rating.moment import Moment, Refused, Seat, SeatedRater, WrongKind, is_same_kind
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
@@ -30,18 +29,38 @@ LONGEST_SECONDS = 86_400.0
 CHECKS = ("check", "void")
 
 
+def answer(
+    moment: Moment,
+    seat: Seat,
+    token: str,
+    choice: Given,
+    seconds: float | None,
+    noticed: Noticed | None,
+    *,
+    trapped: bool,
+) -> tuple[Saved, Step]:
+    """Store an answer once, with what happened to its page, and go on to the next place."""
+    saved, seen_checks = save_answer(moment, seat, token, choice, seconds)
+    if moment.rules.hit.page_events and noticed and saved != "again":
+        keep_noticed(moment, seat, token, noticed)
+    if moment.rules.hit.program_trap and trapped and saved != "again":
+        keep_trapped(moment, seat, token)
+    return saved, next_step(moment, seat, seen_checks)
+
+
 def save_answer(
     moment: Moment, seat: Seat, token: str, choice: Given, seconds: float | None
 ) -> tuple[Saved, Sequence[Any] | None]:
     """Store the answer to a lease of this rater; one that is stored already stays as it was first given.
 
     Whatever may be asked after a check is asked after every pair, together: the time of a reply must not tell them
-    apart. So the rows of `shown_checks` come back too, for the next step.
+    apart. So the rows of SHOWN_CHECKS come back too, for the next step.
     """
     if not token.isalnum():  # PostgreSQL would not even take a NUL
         raise Refused("no lease has such a name")
     names = {"token": token, "rater": seat.rater, "seat": seat.sitting}
-    check_queries = ((sql.ITS_OUTCOMES, {"rater": seat.rater}), shown_checks(seat)) if moment.rules.checks else ()
+    who = {"rater": seat.rater}
+    check_queries = ((sql.ITS_OUTCOMES, who), (sql.SHOWN_CHECKS, who)) if moment.rules.checks else ()
     claims, *check_rows = fetch(moment.connection, (sql.CLAIM, names), *check_queries)
     outcomes, seen_checks = check_rows or (None, None)
     if not claims:
@@ -53,9 +72,9 @@ def save_answer(
         return "again", seen_checks
     if row.first is None:
         moment.needs_study()  # the first vote says of whom the study is
-    if not fits(row.first, row.source):
+    if not is_same_kind(row.first, row.source):
         raise WrongKind("a study is of people or of simulated raters, from its first vote on")
-    saved, failed = _store_vote(moment, seat, row, choice, _plausible_seconds(seconds, moment.now - row.issued))
+    saved, failed = _store_vote(moment, seat, row, choice, seconds)
     judges, gate = failed is not None and row.withdrawn is None, moment.rules.gate
     if judges and (
         outcomes is None or standing.moves(row, outcomes, bool(failed), gate, waits=_awaits_confirmation(row))
@@ -68,7 +87,7 @@ def save_answer(
 def _is_another_answer(moment: Moment, row: Any, sent_answer: Given) -> bool:
     """Whether an answer that came again is another one: a double click or a lost reply repeats the same."""
     (first,) = fetch(moment.connection, (sql.CHOICE_OF_LEASE, {"lease": row.lease}))
-    choice, _ = _by_response(moment, sent_answer, row.left)
+    choice, _ = _turn_by_response(moment, sent_answer, row.left)
     return bool(first) and first[0].choice != choice
 
 
@@ -96,40 +115,50 @@ def keep_trapped(moment: Moment, seat: Seat, token: str) -> None:
     event_log.append(moment.connection, "trapped", moment.now, seat.rater, pair)
 
 
-def _plausible_seconds(seconds: float | None, since: float) -> float:
-    """The page's own time; where it sent none (no JavaScript) or nonsense, the time since the pair was given out."""
-    page = seconds if seconds is not None and 0 <= seconds <= LONGEST_SECONDS else max(0.0, since)  # clocks go back
-    return round(page, 3)
+def _store_vote(
+    moment: Moment, seat: Seat, row: Any, sent_answer: Given, page_seconds: float | None
+) -> tuple[Saved, bool | None]:
+    """Write the vote; with it, whether a check was failed, or None after any other pair.
 
-
-def _store_vote(moment: Moment, seat: Seat, row: Any, sent_answer: Given, seconds: float) -> tuple[Saved, bool | None]:
-    """Write the vote; with it, whether a check was failed, or None after any other pair."""
+    Its seconds are the page's own; where that sent none (no JavaScript) or nonsense, those since the pair was given
+    out.
+    """
     check, is_held, rules = row.kind in CHECKS, row.state == "held", moment.rules.assignment
     late = not is_held or row.expires <= moment.now  # of a check too, which must answer as any pair does
     aside, waits = row.withdrawn is not None, _awaits_confirmation(row)
+    choice, answers = _turn_by_response(moment, sent_answer, row.left)
     may = not check and is_eligible(row.status, late=late, aside=aside, late_votes=rules.late_votes)
     placed = may and row.votes < rules.votes_per_pair  # it is the last to come: the first k have the places
     counted = placed and not waits
-    choice, answers = _by_response(moment, sent_answer, row.left)
     failed = _fails_check(moment, choice, answers, row) if check else None
-    facts = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": seconds}
+    if (seconds := page_seconds) is None or not 0 <= seconds <= LONGEST_SECONDS:
+        seconds = max(0.0, moment.now - row.issued)  # clocks go back
+    facts = {"lease": row.lease, "choice": choice, "left": row.left, "seconds": round(seconds, 3)}
     facts |= {"late": int(late), "counted": int(counted), "failed": None if failed is None else int(failed)}
     facts |= {"waits": int(waits), "aside": int(aside)}
+    # the event log keeps not a word that a rater wrote, so that what is taken back or forgotten is gone
+    logged = {name: given for name, given in (answers or {}).items() if "text" not in given}
     whose = {"rater": row.rater, "pair": row.pair, "source": row.source, "submitted": moment.now}
     later(
         moment.connection,
         (sql.INSERT_VOTE, facts | whose | {"answers": None if answers is None else json.dumps(answers)}),
         (sql.CLOSE_LEASE, {"this": row.lease, "seat": seat.sitting}),
-        sql.recount(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(is_held)),
+        recount_pair(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(is_held)),
         event_log.entry(
-            "answered", moment.now, row.rater, row.pair, sitting=seat.sitting, **facts, **_choices_for_log(answers)
+            "answered",
+            moment.now,
+            row.rater,
+            row.pair,
+            sitting=seat.sitting,
+            **facts,
+            **({"answers": logged} if logged else {}),
         ),
         (sql.SET_LAST_VOTE, {"this": row.rater, "lease": row.lease}),  # the vote has its number by now
     )
     return "late" if late else "saved", failed
 
 
-def _by_response(moment: Moment, sent_answer: Given, layout: str) -> tuple[str, Sheet | None]:
+def _turn_by_response(moment: Moment, sent_answer: Given, layout: str) -> tuple[str, Sheet | None]:
     """The choice, which with several questions is that of the leading one, and all answers."""
     lead = moment.rules.hit.lead
     if bool(moment.rules.hit.questions) is isinstance(sent_answer, str):
@@ -141,12 +170,6 @@ def _by_response(moment: Moment, sent_answer: Given, layout: str) -> tuple[str, 
         return moment.rules.form.answer_of(sent_answer[CHOSEN]["choice"], layout), comments
     answers = turned_back(sent_answer, layout)
     return answers[lead.name]["choice"], answers
-
-
-def _choices_for_log(answers: Sheet | None) -> dict[str, Sheet]:
-    """What the event log keeps: not a word that a rater wrote, so that what is taken back or forgotten is gone."""
-    choices = {name: answer for name, answer in (answers or {}).items() if "text" not in answer}
-    return {"answers": choices} if choices else {}
 
 
 def _awaits_confirmation(row: Any) -> bool:
@@ -205,7 +228,7 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
     moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
     event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
     # all of it after a check too: the time of the reply must not tell which it was
-    later(moment.connection, sql.recount(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
+    later(moment.connection, recount_pair(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
     standing.count_anew(moment.connection, moment.rules.assignment, [row.pair])
     standing.settle(moment.connection, moment.rules.assignment, moment.rules.gate, moment.now, row.rater)
     return TakenBack(lease_values["token"], _form_fields(moment, row))

@@ -1,8 +1,8 @@
 """When a check is due, how long a sitting is, and which votes count: pure functions of a few numbers.
 
-Which pair comes next is not decided here but in crowd/rating/next_pair.py; `verdict` only says whether that pair may
-be shown. No clock, no database and no generator hides here: what is random follows from the study's seed, the rater
-and a count, so that a server that was killed goes on exactly as it would have gone on.
+Which pair comes next is not decided here but in crowd/rating/moment.py. No clock, no database and no generator hides
+here: what is random follows from the study's seed, the rater and a count, so that a server that was killed goes on
+exactly as it would have gone on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Literal
 from seedvote.dialogue.records import RaterStatus
 from seedvote.dialogue.seeds import child_random
 
-PairVerdict = Literal["show", "wait", "finished"]
 LatePolicy = Literal["keep", "count"]
 
 
@@ -44,15 +43,6 @@ class Life:
     """How many real pairs had been judged when the last check was shown."""
     unseen: int
     """Checks of the study that this rater was never shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fewest:
-    """What the store found for a rater: of the pairs short of votes and new to them, the one with the fewest."""
-
-    pair: str
-    votes: int
-    leases: int
 
 
 @lru_cache(4096)
@@ -93,13 +83,6 @@ def length_of_sitting(assignment: AssignmentRules, checks: int) -> int:
     """
     first = max(0, assignment.first_checks - checks)
     return first + assignment.pairs_per_sitting + assignment.later_checks
-
-
-def verdict(fewest: Fewest | None, assignment: AssignmentRules) -> PairVerdict:
-    """Show that pair; or wait, because every pair left is in other raters' hands; or nothing is left for this rater."""
-    if fewest is None:
-        return "finished"
-    return "show" if fewest.votes + fewest.leases < assignment.votes_per_pair else "wait"
 
 
 def is_eligible(status: RaterStatus, *, late: bool, aside: bool, late_votes: LatePolicy) -> bool:

@@ -19,7 +19,7 @@ from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, PROMISED, Hit, hit_as_kept
 from seedvote.crowd.rating import standing
 from seedvote.crowd.rating.deciding import tell
 from seedvote.crowd.rating.excluding import mark_broken
-from seedvote.crowd.rating.rules import keep_hit, kept_hit, rules_of
+from seedvote.crowd.rating.moment import keep_hit, kept_hit, make_rules
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.launches import doors
 from seedvote.crowd.store.store import Store, put, settings
@@ -79,7 +79,7 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
             connection.execute(sa.update(raters).values(asked=None))  # nobody has voted: all begin by the new number
         if hit.exclude is None:  # rules that are there speak after this, about what it makes of raters and votes
             mark_broken(connection, None, now)
-        rules = rules_of(connection, hit)
+        rules = make_rules(connection, hit)
         effect = standing.settle(connection, rules.assignment, rules.gate, now)
         if effect:
             tell(connection, effect, now, because="hit.toml" if changes else "pairs or an older version")

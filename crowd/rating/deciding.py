@@ -18,8 +18,8 @@ from seedvote.crowd.rating.answer_sheet import is_failed, right_answers
 from seedvote.crowd.rating.answering import fails
 from seedvote.crowd.rating.gate import Ruling
 from seedvote.crowd.rating.identities import siblings
+from seedvote.crowd.rating.moment import StudyRules, kept_hit, rules_in_force, turn_revision
 from seedvote.crowd.rating.pool import key_in
-from seedvote.crowd.rating.rules import StudyRules, kept_hit, rules_in_force, turn_revision
 from seedvote.crowd.rating.standing import Effect
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import invited_id, rater_hash

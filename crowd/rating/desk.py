@@ -8,8 +8,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import wraps
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
@@ -18,16 +18,29 @@ from sqlalchemy import bindparam as param
 
 from seedvote.crowd.hit.about import ToldOfRater
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.rating import answering, identities, leasing, reserving
+from seedvote.crowd.rating import answering, identities, leasing
 from seedvote.crowd.rating.answer_sheet import Given
 from seedvote.crowd.rating.assignment import length_of_sitting
-from seedvote.crowd.rating.disclosing import KnownRater, known_of
-from seedvote.crowd.rating.ending import closed_to_newcomers, over_for_all
 from seedvote.crowd.rating.gate import asked_of, standing
-from seedvote.crowd.rating.leasing import Step
-from seedvote.crowd.rating.next_pair import Frontier, version_for
-from seedvote.crowd.rating.rules import REVISION_NOW, fits, kept_hit, rules_of, source_in, value_in
-from seedvote.crowd.rating.seating import Moment, NeedsStudy, Refused, Seat, StaleRules, WrongKind, seated_rater
+from seedvote.crowd.rating.leasing import Step, closed_to_newcomers, over_for_all
+from seedvote.crowd.rating.moment import (
+    REVISION_NOW,
+    Frontier,
+    Moment,
+    NeedsStudy,
+    Refused,
+    Seat,
+    StaleRules,
+    WrongKind,
+    choose_version,
+    is_same_kind,
+    kept_hit,
+    make_rules,
+    read_seated_rater,
+    read_source,
+    read_value,
+)
+from seedvote.crowd.rating.personal_data import KnownRater, known_of
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import further_rater, rater_hash, reading_token, sitting_hash, study_page_token
 from seedvote.crowd.store.keys import Keys, keys_in
@@ -98,8 +111,9 @@ class Desk:
     def __init__(self, store: Store, hit: Hit, clock: Callable[[], float] | None = None) -> None:
         self.store, self.clock = store, clock or store.clock.now
         self.frontier = Frontier()
+        store.on_change = self.frontier.forget  # pairs may have come back
         with store.read() as connection:
-            values, self.rules = settings(connection), rules_of(connection, hit)
+            values, self.rules = settings(connection), make_rules(connection, hit)
         self.seed, self._rater_key = int(values["seed"]), values["rater_key"]
         self._hold_keys(keys_in(values))
 
@@ -115,18 +129,11 @@ class Desk:
     def read_rules(self) -> None:
         """Go by the rules that are in force by now: another server, or a command, has changed them."""
         with self.store.read() as connection:
-            self.rules = rules_of(connection, kept_hit(connection) or self.rules.hit)
+            self.rules = make_rules(connection, kept_hit(connection) or self.rules.hit)
             self._hold_keys(keys_in(settings(connection)))
 
     def _moment(self, connection: sa.Connection, frontier: Frontier | None = None) -> Moment:
         return Moment(connection, self.clock(), self.rules, self.seed, self.secret, frontier)
-
-    @contextmanager
-    def _write(self) -> Iterator[sa.Connection]:
-        """A change that needs the whole study; pairs may come back by it."""
-        with self.store.write() as connection:
-            yield connection
-        self.frontier.forget()
 
     def rater_id(self, worker: str) -> str:
         """The keyed hash under which a person is known here, whatever marketplace they came from."""
@@ -161,7 +168,7 @@ class Desk:
     def closed_to_newcomers(self) -> Literal["complete", "stopped", "paused", "wait"] | None:
         """Why somebody new would not be given a pair at once, if that is so."""
         with self.store.read() as connection:
-            if value_in(fetch(connection, REVISION_NOW)[0]) != self.rules.revision:
+            if read_value(fetch(connection, REVISION_NOW)[0]) != self.rules.revision:
                 raise StaleRules
             return closed_to_newcomers(connection, self.rules.assignment.votes_per_pair, self.clock())
 
@@ -211,10 +218,10 @@ class Desk:
         """
         self.check_ids(worker, sitting)
         arriving = self._arriving(worker, sitting, source, proven, proves=proves)
-        with self._write() as connection:
+        with self.store.write() as connection:
             moment = self._moment(connection)
             revision, first = fetch(connection, REVISION_NOW, (FIRST_SOURCE, {}))
-            if value_in(revision) != moment.rules.revision:
+            if read_value(revision) != moment.rules.revision:
                 raise StaleRules
             rater = identities.find_rater(moment, arriving, self._whole_sitting)
             (known,) = fetch(connection, (_SITTING, {"rater": rater, "key": arriving.key}))
@@ -223,7 +230,7 @@ class Desk:
             rater = rater or further_rater(self._rater_key, arriving.person)
             if self.keys.is_revoked(worker):
                 raise Refused("the invitation was taken back")
-            if not fits(source_in(first), source):
+            if not is_same_kind(read_source(first), source):
                 raise WrongKind("a study is of people or of simulated raters, from its first vote on")
             number = _begin_sitting(moment, rater, arriving)
             if proves:
@@ -243,8 +250,8 @@ class Desk:
         """Where the rater stands; a pair is leased if one is due. Looking again at what is held takes no write lock."""
         with self.store.glance() as connection:
             moment = self._moment(connection)
-            seated = seated_rater(moment, seat)
-            is_certain = reserving.is_certain(moment, seated)
+            seated = read_seated_rater(moment, seat)
+            is_certain = leasing.is_pair_certain(moment, seated)
             step = leasing.step_without_writing(moment, seated, is_certain=is_certain)
         if step is not None:
             return step
@@ -255,15 +262,15 @@ class Desk:
         if self.store.has_row_locks:
             with suppress(NeedsStudy), self.store.write_rows(seat.rater, token) as connection:
                 return act(self._moment(connection, self.frontier))
-        with self._write() as connection:
+        with self.store.write() as connection:
             return act(self._moment(connection))
 
     @_by_rules_in_force
     def consent(self, seat: Seat) -> Step:
         """Record consent to the present version of the text."""
-        with self._write() as connection:
+        with self.store.write() as connection:
             moment = self._moment(connection)
-            if seated_rater(moment, seat).consent != self.rules.hit.consent_version:
+            if read_seated_rater(moment, seat).consent != self.rules.hit.consent_version:
                 version = self.rules.hit.consent_version
                 later(connection, (_CONSENTED, {"this": seat.rater, "version": version, "now": moment.now}))
                 event_log.append(connection, "consented", moment.now, seat.rater, version=version)
@@ -272,7 +279,7 @@ class Desk:
     def reads(self, seat: Seat, language: str) -> None:
         """Record the language in which this rater reads from now on."""
         is_rater = raters.c.rater == seat.rater
-        with self._write() as connection:
+        with self.store.write() as connection:
             if connection.scalar(sa.select(raters.c.language).where(is_rater)) != language:
                 connection.execute(sa.update(raters).where(is_rater).values(language=language))
                 event_log.append(connection, "language", self.clock(), seat.rater, language=language)
@@ -280,14 +287,14 @@ class Desk:
     @_by_rules_in_force
     def tell_about(self, seat: Seat, answers: Mapping[str, str]) -> Step:
         """Keep what a rater told about themselves; the first time holds. The log says that, not what, they told."""
-        with self._write() as connection:
+        with self.store.write() as connection:
             moment = self._moment(connection)
-            seated = seated_rater(moment, seat)
+            seated = read_seated_rater(moment, seat)
             if seated.consent == self.rules.hit.consent_version and seated.about is None:
                 text = json.dumps(dict(answers), ensure_ascii=False)
                 connection.execute(sa.update(raters).where(raters.c.rater == seat.rater).values(about=text))
                 event_log.append(connection, "described", moment.now, seat.rater)
-                reserving.prolong(moment, seated)
+                leasing.prolong_reservation(moment, seated)
             return leasing.next_step(moment, seat)
 
     def asks_at_end(self, seat: Seat) -> Literal["", "asked", "told"]:
@@ -301,9 +308,9 @@ class Desk:
     @_by_rules_in_force
     def tell_at_end(self, seat: Seat, profile: ToldOfRater) -> None:
         """Keep what a rater told at the end of a sitting; the first time holds, and only who has answered is asked."""
-        with self._write() as connection:
+        with self.store.write() as connection:
             moment = self._moment(connection)
-            seated = seated_rater(moment, seat)
+            seated = read_seated_rater(moment, seat)
             is_untold = sa.and_(raters.c.rater == seat.rater, raters.c.told.is_(None))
             if seated.consent == self.rules.hit.consent_version and seated.done:
                 text = json.dumps(dataclasses.asdict(profile), ensure_ascii=False)
@@ -313,15 +320,15 @@ class Desk:
     @_by_rules_in_force
     def instructed(self, seat: Seat, number: int, chosen: str) -> Step:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
-        with self._write() as connection:
+        with self.store.write() as connection:
             moment = self._moment(connection)
-            seated = seated_rater(moment, seat)
+            seated = read_seated_rater(moment, seat)
             last = min(seated.instructed + 1, len(self.rules.hit.examples))
             if seated.consent != self.rules.hit.consent_version or not 1 <= number <= last:
                 raise Refused("this worked example is not the next one")
             if number > seated.instructed:
                 later(connection, (_INSTRUCTED, {"this": seat.rater, "number": number}))
-                reserving.prolong(moment, seated)
+                leasing.prolong_reservation(moment, seated)
                 event_log.append(connection, "instructed", moment.now, seat.rater, number=number, chosen=chosen)
             return leasing.next_step(moment, seat)
 
@@ -338,22 +345,18 @@ class Desk:
     ) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
 
-        def save(moment: Moment) -> tuple[answering.Saved, Step]:
-            saved, seen_checks = answering.save_answer(moment, seat, token, choice, seconds)
-            if self.rules.hit.page_events and noticed and saved != "again":
-                answering.keep_noticed(moment, seat, token, noticed)
-            if self.rules.hit.program_trap and trapped and saved != "again":
-                answering.keep_trapped(moment, seat, token)
-            return saved, leasing.next_step(moment, seat, seen_checks)
-
-        return self._with_rows_locked(seat, token if token.isalnum() else "", save)
+        return self._with_rows_locked(
+            seat,
+            token if token.isalnum() else "",
+            lambda moment: answering.answer(moment, seat, token, choice, seconds, noticed, trapped=trapped),
+        )
 
     @_by_rules_in_force
     def undo(self, seat: Seat, token: str) -> tuple[bool, Step]:
         """Take back the last answer, once, if it was given under this token; the pair is shown again, filled in."""
-        with self._write() as connection:
+        with self.store.write() as connection:
             moment = self._moment(connection)
-            taken = answering.take_back(moment, seated_rater(moment, seat), token)
+            taken = answering.take_back(moment, read_seated_rater(moment, seat), token)
             step = leasing.next_step(moment, seat)
             if taken and step.shown and step.shown.token == taken.token:
                 step = dataclasses.replace(step, filled=taken.fields)
@@ -362,12 +365,12 @@ class Desk:
     @_by_rules_in_force
     def hand_in(self, seat: Seat) -> Step:
         """End a sitting that has to wait; what was done in it is handed in as it is."""
-        with self._write() as connection:
+        with self.store.write() as connection:
             return leasing.end_early(self._moment(connection), seat)
 
     def settle(self, seat: Seat) -> None:
         """What a sitting holds has left this house: its last answer can no longer be taken back."""
-        with self._write() as connection:
+        with self.store.write() as connection:
             later(connection, (_NO_UNDO, {"this": seat.rater}))
 
 
@@ -378,7 +381,7 @@ def _begin_sitting(moment: Moment, rater: str, arriving: identities.Arriving) ->
     known, before = fetch(connection, (_KNOWN, who), (_BEFORE, who))
     if not known:
         first_checks = asked_of(0, moment.rules.gate, None)
-        version = version_for(connection, moment.rules.assignment.votes_per_pair)
+        version = choose_version(connection, moment.rules.assignment.votes_per_pair)
         newcomer = {"rater": rater, "source": source, "arrived": moment.now, "person": person}
         newcomer |= {"status": standing([], moment.rules.gate)}
         later(connection, (_NEWCOMER, {**newcomer, "version": version, "asked": first_checks, "instructed": 0}))
@@ -390,10 +393,10 @@ def _begin_sitting(moment: Moment, rater: str, arriving: identities.Arriving) ->
     line = {"rater": rater, "sitting": number, "key": arriving.key, "source": source, "begun": moment.now}
     length, paid_apart = length_of_sitting(moment.rules.assignment, answered), source in ASKED_LATER
     if paid_apart:
-        reserving.release_idle(moment, arriving.person)
+        leasing.release_idle(moment, arriving.person)
     pairs_now = min(length, leasing.left_for(moment, rater, length, with_held=not paid_apart))
     if not paid_apart:
-        reserving.move(moment, rater, number)
+        leasing.move_reservation(moment, rater, number)
     slots = "." * pairs_now + leasing.UNTOLD * (length - pairs_now)
     later(connection, (_NO_UNDO, {"this": rater}), (_BEGUN, {**line, "slots": slots}))
     return number

@@ -21,7 +21,7 @@ from seedvote.crowd.hit.tables import Exclusion
 from seedvote.crowd.rating import standing
 from seedvote.crowd.rating.deciding import tell
 from seedvote.crowd.rating.gate import at_least
-from seedvote.crowd.rating.rules import kept_hit, rules_in_force
+from seedvote.crowd.rating.moment import kept_hit, rules_in_force
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import FORGOTTEN, rater_hash
 from seedvote.crowd.store.store import Store, settings

@@ -1,8 +1,9 @@
-"""What a text gives away: a response that names its own model is not judged blind.
+"""What raters would see and should not: the name of a response's model, and Markdown shown to the letter.
 
-A name counts where it stands as a word or words of its own, whatever its case and whatever joins its parts: a model
-`seq2seq-attn` is named by "Seq2Seq attn". Names of one or two letters are left alone; they are words by chance. So are
-the corpus's own responses, whose "model" is a word for what they are: "your reference number" gives nothing away.
+A response that names its own model is not judged blind. A name counts where it stands as a word or words of its own,
+whatever its case and whatever joins its parts: a model `seq2seq-attn` is named by "Seq2Seq attn". Names of one or two
+letters are left alone; they are words by chance. So are the corpus's own responses, whose "model" is a word for what
+they are: "your reference number" gives nothing away.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Leak:
     excerpt: str
 
 
-def leaks(pairs: Iterable[Pair]) -> Iterator[Leak]:
+def find_leaks(pairs: Iterable[Pair]) -> Iterator[Leak]:
     """Every response whose text contains the name of the model that wrote it."""
     for pair in pairs:
         for response in (pair.a, pair.b):
@@ -36,7 +37,7 @@ def leaks(pairs: Iterable[Pair]) -> Iterator[Leak]:
                 yield Leak(pair.pair, response.model, excerpt)
 
 
-def warning(all_leaks: Sequence[Leak]) -> str:
+def leak_warning(all_leaks: Sequence[Leak]) -> str:
     """One sentence on what was found, with an example."""
     leak = all_leaks[0]
     many = "1 response names its" if len(all_leaks) == 1 else f"{len(all_leaks)} responses name their"
@@ -58,3 +59,20 @@ def _pattern(model: str) -> re.Pattern[str]:
     parts = [re.escape(part) for part in re.split(r"[\W_]+", model) if part] or [re.escape(model)]
     name = r"[\W_]*".join(parts)
     return re.compile(rf"(?<![^\W_]){name}(?![^\W_])", re.IGNORECASE)
+
+
+# Bold words, fenced or quoted code, a link, a heading; a lone star or number may be anybody's.
+MARKS = re.compile(r"\*\*\S[^*\n]*\*\*|```|`[^`\n]+`|\[[^\]\n]+\]\(https?://|^#{1,4} \S", re.MULTILINE)
+
+
+def markup_warning(pairs: Iterable[Pair]) -> str:
+    """One sentence on responses that hold Markdown; empty where none does."""
+    texts = {side.text for pair in pairs if pair.kind != "check" for side in (pair.a, pair.b)}
+    marked = sorted(text for text in texts if MARKS.search(text))
+    example = MARKS.search(marked[0]) if marked else None
+    if example is None:
+        return ""
+    return (
+        f"warning: {len(marked):,} of {len(texts):,} responses hold Markdown, e.g. {example.group()[:30]!r}, and "
+        'raters will see its marks. To show them formatted, write rendering = "markdown" into hit.toml.'
+    )

@@ -1,4 +1,12 @@
-"""Where a rater stands: what comes before the pairs, then the lease on each pair shown, held, renewed or new.
+"""Where a rater stands: what comes before the pairs, the pair that is due, the lease on it, and why there is none.
+
+A lease is held, renewed or new. A pair is reserved for whoever is let in, so that nobody reads examples or answers
+checks and then finds no pair: a reservation is a lease that is not shown yet. It takes a place among its pair's k, ends
+when its rater does nothing for as long as a lease lasts, and gives way to an ordinary lease when the first real pair of
+the sitting is due.
+
+Of an ending nothing is stored but that the sitting is over. So a page opened again says what is true by then: a study
+that was "complete" is open again when a block gave pairs back.
 
 Everything is read and written inside the caller's one transaction, so that no pair is given out above its k votes.
 """
@@ -12,20 +20,108 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam as param
 
-from seedvote.crowd.rating import reserving
-from seedvote.crowd.rating.assignment import Fewest, PairVerdict, check_is_due, later_checks, verdict
-from seedvote.crowd.rating.ending import Ending, ending, outlook
-from seedvote.crowd.rating.next_pair import NAMED, Offer, next_pair_for, pair_row
-from seedvote.crowd.rating.seating import Moment, Seat, SeatedRater, left_counts, life_of, seated_from, seated_rater
+from seedvote.crowd.rating.assignment import AssignmentRules, check_is_due, later_checks
+from seedvote.crowd.rating.moment import (
+    NAMED,
+    NEXT_PAIR,
+    Moment,
+    Offer,
+    Seat,
+    SeatedRater,
+    count_life,
+    query_next_pair,
+    read_pair_row,
+    read_seat_rows,
+    read_seated_rater,
+)
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
-from seedvote.crowd.store.store import Query, fetch, later
-from seedvote.crowd.store.tables import sittings
+from seedvote.crowd.store.store import Change, Query, fetch, later
+from seedvote.crowd.store.tables import pairs, sittings, study_settings, votes
 from seedvote.dialogue.records import Pair, Question, ResponseSet
 from seedvote.dialogue.seeds import child_seed
 
+Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "time", "none_left", "no_more"]
+
+_OPEN = sa.select(sa.exists().where(pairs.c.open == 1).label("open"))
+_ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < param("k")).label("room"))
+_STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state")
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What there is still to do in a study."""
+
+    somebody: bool
+    """Some pair is short of votes, for whomever."""
+    rater: bool
+    """This rater has not judged all of those, though others may hold them at present."""
+    now: bool
+    """One of them may be shown to this rater at once."""
+    at_cap: bool
+    """The rater has given all the answers that one person may give."""
+
+
+def read_outlook(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> Outlook:
+    """Ask the store."""
+    open_pairs, fewest = fetch(connection, (_OPEN, {}), (NEXT_PAIR, {"rater": rater}))
+    row = fewest[0] if fewest else None
+    decision = judge_offer(row, assignment.votes_per_pair)
+    capped = is_at_cap(connection, rater, assignment)
+    return Outlook(bool(open_pairs[0].open), row is not None, decision == "show" and not capped, capped)
+
+
+def over_for_all(connection: sa.Connection) -> Literal["complete", "stopped"] | None:
+    """Why a newcomer would find nothing to do: what would be true of anybody, whoever it is."""
+    if connection.scalar(_STATE) == "stopped":
+        return "stopped"
+    return None if connection.scalar(_OPEN) else "complete"
+
+
+def closed_to_newcomers(
+    connection: sa.Connection, votes_per_pair: int, now: float
+) -> Literal["complete", "stopped", "paused", "wait"] | None:
+    """Why somebody new would not be given a pair at once, if that is so."""
+    if over := over_for_all(connection):
+        return over
+    if connection.scalar(_STATE) == "paused":
+        return "paused"
+    room, due = fetch(connection, (_ROOM, {"k": votes_per_pair}), query_due(now))
+    return None if room[0].room or due else "wait"
+
+
+def is_at_cap(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> bool:
+    """Whether this rater has given as many judgements as `max_votes_per_rater` allows."""
+    if assignment.max_votes_per_rater is None:
+        return False
+    is_judgement = sa.and_(votes.c.rater == rater, votes.c.failed.is_(None))
+    number = connection.scalar(sa.select(sa.func.count()).select_from(votes).where(is_judgement)) or 0
+    return number >= assignment.max_votes_per_rater
+
+
+def name_ending(prospects: Outlook, *, is_full: bool, stopped: bool, timed: bool = False) -> Ending:
+    """The word for it; what was promised and done comes first, then what holds for everybody, then for this rater.
+
+    >>> name_ending(Outlook(somebody=True, rater=True, now=True, at_cap=False), is_full=False, stopped=False)
+    'handed_in'
+    """
+    if is_full:
+        return "done"
+    if stopped:
+        return "stopped"
+    if not prospects.somebody:
+        return "complete"
+    if prospects.at_cap:
+        return "cap"
+    if not prospects.rater:
+        return "none_left"
+    return "time" if timed else "handed_in"
+
+
+OfferState = Literal["show", "wait", "finished"]
 Stage = Literal["consent", "about", "instructions", "task", "wait", "paused"] | Ending
 
 
@@ -81,7 +177,7 @@ def _announced_length(seated: SeatedRater) -> int:
 
 
 def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: bool) -> Step | None:
-    """Where the rater stands, if nothing has to be written; `is_certain` is reserving's answer.
+    """Where the rater stands, if nothing has to be written; `is_certain` is the answer of `is_pair_certain`.
 
     Whatever ends or halts the work is said before anything is asked, and nothing is asked before a pair is certain.
     """
@@ -100,7 +196,7 @@ def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: boo
         return None
     if before := _before_pairs(moment, seated):
         return before
-    if row is None or row.state != "held" or sql.has_run_out(row, moment.now):
+    if row is None or row.state != "held" or has_run_out(row, moment.now):
         return None
     record = moment.rules.form.record_of(row.body)
     return _make_task_step(seated, ShownPair(row.token, record, row.left, row.expires - moment.now))
@@ -124,32 +220,27 @@ def left_for(moment: Moment, rater: str, most: int, *, with_held: bool) -> int:
     waiting, open_to = (sql.WAITING, {**who, "held": int(with_held)}), (sql.OPEN_TO_RATER, {**who, "most": most})
     own_life, own_version = (sql.LIFE_OF_RATER, who), (sql.VERSION_OF_RATER, who)
     life_rows, waits, reals, whose = fetch(moment.connection, own_life, waiting, open_to, own_version)
-    life, checks = life_of(moment, life_rows[0], whose[0].version), waits[0].checks
+    life, checks = count_life(moment, life_rows[0], whose[0].version), waits[0].checks
     judged = reals[0].pairs + waits[0].reals
     first = max(0, moment.rules.assignment.first_checks - life.checks - checks)
     later_ = later_checks(moment.rules.assignment, life.last_check, life.reals + judged, seed=moment.seed, rater=rater)
     return int(judged + checks + min(life.unseen, first + later_))
 
 
-def shown_checks(seat: Seat) -> Query:
-    """The hidden checks that this rater was shown, with their version, as a question."""
-    return sql.SHOWN_CHECKS, {"rater": seat.rater}
-
-
 def next_step(moment: Moment, seat: Seat, seen_checks: Sequence[Any] | None = None) -> Step:
     """Where the rater stands; a pair is leased if one is due.
 
     What waits for them comes first, before a new pair: reloading the page must not deal another one. Who has the
-    rows of `shown_checks` gives them: then a check costs no more messages to the store than a real pair does.
+    rows of SHOWN_CHECKS gives them: then a check costs no more messages to the store than a real pair does.
     """
     seated, offer = _seated_with_offer(moment, seat, seen_checks)
-    is_certain = reserving.is_certain(moment, seated)
+    is_certain = is_pair_certain(moment, seated)
     if step := step_without_writing(moment, seated, is_certain=is_certain):
         return step
     owed_elsewhere = _find_owed_elsewhere(moment, seated) if seated.waiting is None else None
     if not is_certain:
         if seated.reserved is not None:
-            reserving.give_back(moment, seated)
+            give_back_reservation(moment, seated)
             seated, offer = _after_release(moment, seated, seen_checks)
         elif offer.due:
             seated, offer = _after_release(moment, seated, seen_checks)
@@ -169,27 +260,32 @@ def _without_pair(moment: Moment, seated: SeatedRater, why: Literal["wait", "fin
     return Step("wait", seated.done, _announced_length(seated), seated.judged, may_hand_in=seated.judged > 0)
 
 
-def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, owed_elsewhere: Any) -> PairVerdict:
+def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, owed_elsewhere: Any) -> OfferState:
     """Whether a rater who has no real pair in this sitting yet will get one; what comes before it reserves one."""
     if seated.is_full or seated.timed:
         return "show"  # the sitting is over, or ends with what is in hand
     if (owed := seated.waiting or owed_elsewhere) is not None:
         moment.needs_study()
-    if owed is not None and reserving.can_be_taken_up(moment, owed):
+    if owed is not None and can_be_taken_up(moment, owed):
         return "show"
     row = offer.pair
-    decision = "finished" if _is_capped(moment, seated) else _next_verdict(moment, row)
+    decision = "finished" if _is_capped(moment, seated) else _check_offer(moment, row)
     check = check_is_due(moment.rules.assignment, seated.life, seed=moment.seed, rater=seated.seat.rater)
     if decision == "show" and (owed is not None or check or _before_pairs(moment, seated)):
-        reserving.reserve(
-            moment, seated, row, _choose_layout(moment, seated, row, moment.rules.form.record_of(row.body))
-        )
+        reserve_pair(moment, seated, row, _choose_layout(moment, seated, row, moment.rules.form.record_of(row.body)))
     return decision
 
 
-def _next_verdict(moment: Moment, row: Any) -> PairVerdict:
+def judge_offer(row: Any, votes_per_pair: int) -> OfferState:
+    """Show that pair; or wait, because every pair left is in other raters' hands; or nothing is left for this rater."""
+    if row is None:
+        return "finished"
+    return "show" if row.live < votes_per_pair else "wait"
+
+
+def _check_offer(moment: Moment, row: Any) -> OfferState:
     """Whether the row of the next pair may be shown now."""
-    decision = verdict(row and Fewest(row.pair, row.votes, row.live - row.votes), moment.rules.assignment)
+    decision = judge_offer(row, moment.rules.assignment.votes_per_pair)
     if decision != "show":
         moment.needs_study()  # the last pairs may be those that others are just taking or giving back
     return decision
@@ -203,7 +299,7 @@ def _after_release(
     Only where it matters, not in every request: releasing is a write.
     """
     moment.needs_study()
-    sql.release_expired(moment.connection, moment.rules.assignment.votes_per_pair, moment.now)
+    release_expired(moment.connection, moment.rules.assignment.votes_per_pair, moment.now)
     return _seated_with_offer(moment, seated.seat, seen_checks)
 
 
@@ -224,25 +320,26 @@ def _find_owed_elsewhere(moment: Moment, seated: SeatedRater) -> Any:
 def end_early(moment: Moment, seat: Seat) -> Step:
     """End a sitting that has to wait, because of others or of a pause; what was done in it is handed in as it is."""
     step = next_step(moment, seat)
-    return _finish_sitting(moment, seated_rater(moment, seat)) if step.may_hand_in else step
+    return _finish_sitting(moment, read_seated_rater(moment, seat)) if step.may_hand_in else step
 
 
 def _seated_with_offer(
     moment: Moment, seat: Seat, seen_checks: Sequence[Any] | None = None
 ) -> tuple[SeatedRater, Offer]:
     """Who sits there, and what they would be offered if a real pair is due, or a check."""
+    due_query = query_due(moment.now)
     check = _next_unseen_check(moment, seat.rater, seen_checks) if seen_checks is not None else None
     seat_rows, fewest, due, *named_ = fetch(
         moment.connection,
         (sql.SEAT, {"rater": seat.rater, "sitting": seat.sitting}),
-        next_pair_for(seat.rater, frontier=moment.frontier, versions=moment.rules.has_versions),
-        sql.due_by(moment.now),
+        query_next_pair(seat.rater, frontier=moment.frontier, versions=moment.rules.has_versions),
+        due_query,
         *([(NAMED, {"pair": check})] if check is not None else []),
     )
     if moment.frontier is not None and fewest and not moment.rules.has_versions:  # one order, one frontier
         moment.frontier.reached(fewest[0])
     offer = Offer(fewest[0] if fewest else None, due, named_[0][0] if named_ else None)
-    return seated_from(moment, seat_rows, seat), offer
+    return read_seat_rows(moment, seat_rows, seat), offer
 
 
 def _make_task_step(seated: SeatedRater, pair: ShownPair) -> Step:
@@ -265,7 +362,7 @@ def _renew_lease(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
     later(
         moment.connection,
         (sql.RENEW_LEASE, {"this": row.lease, "now": moment.now, "until": expires, "seat": seated.seat.sitting}),
-        sql.recount(row.pair, k, held=int(not was_held)),
+        recount_pair(row.pair, k, held=int(not was_held)),
     )
     return ShownPair(token, record, layout, moment.rules.assignment.lease_seconds)
 
@@ -274,7 +371,7 @@ def _choose_layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, b
     """How it is laid out now; `before` is how, in a lease that has run out."""
     form = moment.rules.form
     name = (seated.seat.rater, row.pair)
-    placed, lefts = left_counts(row), seated.lefts
+    placed, lefts = {"a": row.left_a, "b": row.left_b}, seated.lefts
     if form.balances_places:
         row_lists = fetch(moment.connection, (sql.PLACED, {"pair": row.pair}), (sql.LAID, {"rater": seated.seat.rater}))
         placed, lefts = (Counter(lease.left for lease in rows) for rows in row_lists)
@@ -304,7 +401,16 @@ def _lease_next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair 
         return "finished"
     if check_is_due(moment.rules.assignment, seated.life, seed=moment.seed, rater=rater):
         return _make_lease(moment, seated, offer.check or _next_check(moment, seated.seat))
-    return _lease_real_pair(moment, seated, offer)
+    if _is_capped(moment, seated):
+        return "finished"
+    if (reservation := seated.reservation) is not None and not reservation.open:
+        return _exchange_pair(moment, seated, reservation)
+    if seated.reservation is not None:
+        return _make_lease(moment, seated, seated.reservation, reserved=True)
+    if offer.due:
+        seated, offer = _after_release(moment, seated)
+    decision = _check_offer(moment, offer.pair)
+    return _make_lease(moment, seated, offer.pair) if decision == "show" else decision
 
 
 def _is_capped(moment: Moment, seated: SeatedRater) -> bool:
@@ -315,8 +421,8 @@ def _is_capped(moment: Moment, seated: SeatedRater) -> bool:
 
 def _next_check(moment: Moment, seat: Seat) -> Any:
     """The row of the next check in this rater's own order."""
-    (seen_checks,) = fetch(moment.connection, shown_checks(seat))
-    return pair_row(moment.connection, str(_next_unseen_check(moment, seat.rater, seen_checks)))
+    (seen_checks,) = fetch(moment.connection, (sql.SHOWN_CHECKS, {"rater": seat.rater}))
+    return read_pair_row(moment.connection, str(_next_unseen_check(moment, seat.rater, seen_checks)))
 
 
 def _next_unseen_check(moment: Moment, rater: str, seen_checks: Sequence[Any]) -> str | None:
@@ -331,28 +437,15 @@ def _own_order(checks: tuple[str, ...], seed: int, rater: str) -> tuple[str, ...
     return tuple(sorted(checks, key=lambda check: child_seed(seed, "check", rater, check)))
 
 
-def _lease_real_pair(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
-    if _is_capped(moment, seated):
-        return "finished"
-    if (reservation := seated.reservation) is not None and not reservation.open:
-        return _exchange_pair(moment, seated, reservation)
-    if seated.reservation is not None:
-        return _make_lease(moment, seated, seated.reservation, reserved=True)
-    if offer.due:
-        seated, offer = _after_release(moment, seated)
-    decision = _next_verdict(moment, offer.pair)
-    return _make_lease(moment, seated, offer.pair) if decision == "show" else decision
-
-
 def _exchange_pair(moment: Moment, seated: SeatedRater, reservation: Any) -> ShownPair:
     """Another pair for one that others completed while its rater answered checks; with none left, that one.
 
     Its answer is kept and does not count: who worked without a pause judges a pair and is paid.
     """
     seated, offer = _after_release(moment, seated)
-    if _next_verdict(moment, offer.pair) != "show":
+    if _check_offer(moment, offer.pair) != "show":
         return _make_lease(moment, seated, reservation, reserved=True)
-    reserving.give_back(moment, seated)
+    give_back_reservation(moment, seated)
     return _make_lease(moment, seated, offer.pair)
 
 
@@ -365,9 +458,9 @@ def _make_lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
     later(
         moment.connection,
-        sql.drop(row.lease if reserved else None),  # always, or the time would tell checks from pairs
+        (sql.DROP, {"this": row.lease if reserved else None}),  # always, or the time would tell checks from pairs
         (sql.INSERT_LEASE, lease | facts | {"issued": moment.now, "expires": moment.now + rules.lease_seconds}),
-        sql.recount(row.pair, rules.votes_per_pair, held=int(not reserved)),
+        recount_pair(row.pair, rules.votes_per_pair, held=int(not reserved)),
         event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
     )
     return ShownPair(token, record, layout, rules.lease_seconds)
@@ -375,7 +468,7 @@ def _make_lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool
 
 def _finish_sitting(moment: Moment, seated: SeatedRater) -> Step:
     """The sitting is over if a pair was judged in it; where none was to be had, it may still be used later."""
-    reserving.give_back(moment, seated)
+    give_back_reservation(moment, seated)
     if not seated.judged:
         return _make_end_step(moment, seated)
     seat = seated.seat
@@ -387,9 +480,117 @@ def _finish_sitting(moment: Moment, seated: SeatedRater) -> Step:
 
 def _make_end_step(moment: Moment, seated: SeatedRater) -> Step:
     length, running = len(seated.slots), seated.state == "running"
-    prospects = outlook(moment.connection, seated.seat.rater, moment.rules.assignment)
-    stage = ending(
+    prospects = read_outlook(moment.connection, seated.seat.rater, moment.rules.assignment)
+    stage = name_ending(
         prospects, is_full=seated.is_full and length > 0, stopped=seated.state == "stopped", timed=seated.timed
     )
     undo = seated.last_token if running else None  # a pair taken back could not be judged again
     return Step(stage, seated.done, length, seated.judged, undo=undo, more=prospects.now and running)
+
+
+CLOCKS = 60.0  # seconds by which the clocks of two servers may differ
+MOST_IDLE = 5  # pairs in hand in idle visits of one worker; a worker may have several tasks open in tabs
+
+
+def is_pair_certain(moment: Moment, seated: SeatedRater) -> bool:
+    """Whether the rater has a real pair in this sitting already: judged, in hand or reserved."""
+    waiting, reservation = seated.waiting, seated.reservation
+    if seated.has_real or (waiting is not None and _is_real(waiting) and waiting.state == "held"):
+        return True
+    if seated.status == "incomplete" and seated.life.reals:
+        return True  # their votes wait for the checks that they still owe
+    if reservation is not None and not reservation.open and not seated.done:
+        return False  # others completed it, by late answers or new rules; who has begun keeps it all the same
+    return seated.reserved is not None and (seated.reserved_until > moment.now or _is_at_work(waiting, moment.now))
+
+
+def _is_at_work(waiting: Any, now: float) -> bool:
+    """Whether the check that they have in hand keeps their reservation, see RUNS_OUT."""
+    return waiting is not None and waiting.state == "held" and not has_run_out(waiting, now)
+
+
+def can_be_taken_up(moment: Moment, waiting: Any) -> bool:
+    """Whether a real pair that ran out while the rater was away has a place for them still."""
+    return _is_real(waiting) and bool(waiting.open) and waiting.live < moment.rules.assignment.votes_per_pair
+
+
+def _is_real(row: Any) -> bool:
+    return row.kind not in ("check", "void")
+
+
+def reserve_pair(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> None:
+    """Hold this pair back for the rater; `left` is how it will be laid out."""
+    seat, now = seated.seat, moment.now
+    token = lease_token(moment.secret, seat.rater, row.pair, 0)
+    who = {"token": token, "attempt": 0, "rater": seat.rater, "sitting": seat.sitting, "slot": seated.life.reals}
+    what = {"pair": row.pair, "kind": row.kind, "left": layout, "state": "reserved"}
+    times = {"issued": now, "expires": now + moment.rules.assignment.lease_seconds}
+    later(
+        moment.connection,
+        (sql.INSERT_LEASE, who | what | times),
+        recount_pair(row.pair, moment.rules.assignment.votes_per_pair, held=1),
+        event_log.entry("reserved", now, seat.rater, row.pair, sitting=seat.sitting),
+    )
+
+
+def prolong_reservation(moment: Moment, seated: SeatedRater) -> None:
+    """The rater reads on, so their reservation lasts as long as a lease that is given now."""
+    if seated.reserved is not None:
+        until = moment.now + moment.rules.assignment.lease_seconds
+        later(moment.connection, (sql.PROLONG, {"this": seated.reserved, "until": until}))
+
+
+def move_reservation(moment: Moment, rater: str, sitting: int) -> None:
+    """What was reserved in another visit is reserved in this one."""
+    later(moment.connection, (sql.MOVE_RESERVATION, {"this": rater, "here": sitting}))
+
+
+def give_back_reservation(moment: Moment, seated: SeatedRater) -> None:
+    """The sitting ends without it."""
+    if seated.reserved is not None:
+        moment.needs_study()
+        (rows,) = fetch(moment.connection, (sql.ONE_LEASE, {"lease": seated.reserved}))
+        release_leases(moment.connection, rows, moment.rules.assignment.votes_per_pair, moment.now)
+
+
+def release_idle(moment: Moment, person: str) -> None:
+    """Give back what this person's idle visits hold, but for what was given last; one pair goes to the visit to come.
+
+    Anybody who knows a worker's id can forge visits. Each would take a pair that the worker then cannot be shown, for
+    as long as somebody keeps its page open. A visit with an answer keeps what it has.
+    """
+    (rows,) = fetch(moment.connection, (sql.IDLE_HELD, {"person": person}))
+    release_leases(moment.connection, rows[MOST_IDLE - 1 :], moment.rules.assignment.votes_per_pair, moment.now)
+
+
+def has_run_out(row: Any, now: float) -> bool:
+    """Whether a lease that is held has ended. One from the future has too: a clock was ahead and was set right."""
+    return bool(row.expires <= now or row.issued > now + CLOCKS)
+
+
+def query_due(now: float) -> Query:
+    """The leases of which `has_run_out` holds, as a question."""
+    return sql.DUE, {"now": now, "ahead": now + CLOCKS}
+
+
+def recount_pair(pair: str, k: int, *, votes: int = 0, held: int = 0) -> Change:
+    """Add to a pair's places taken and held leases, and see whether it is still short of its k votes."""
+    return sql.RECOUNT, {"this": pair, "k": k, "more": votes, "held": held}
+
+
+def release_expired(connection: sa.Connection, k: int, now: float) -> None:
+    """Return to the pool what was shown and not answered in time, and what was reserved and not taken."""
+    (due,) = fetch(connection, query_due(now))
+    release_leases(connection, due, k, now)
+
+
+def release_leases(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
+    """Return these leases, rows of `query_due`, to the pool."""
+    for row in due:
+        kind: event_log.EventKind = "unreserved" if row.state == "reserved" else "expired"
+        later(
+            connection,
+            (sql.DROP if kind == "unreserved" else sql.EXPIRE, {"this": row.lease}),
+            recount_pair(row.pair, k, held=-1),
+            event_log.entry(kind, now, row.rater, row.pair),
+        )

@@ -4,7 +4,7 @@ A "pair" is whatever the study's form shows at once (crowd/forms/): two response
 
 Of every pair the store keeps `votes` (places taken, by votes that count or wait), `live` (votes + leases held) and
 `open` (offered and short of votes).
-Which one a rater sees next is chosen from these in crowd/rating/next_pair.py.
+Which one a rater sees next is chosen from these in crowd/rating/moment.py.
 """
 
 from __future__ import annotations

@@ -13,9 +13,8 @@ from typing import Any, Literal, Protocol, cast
 
 import httpx
 
-from seedvote.crowd.simulation.filling import COMMENTS, WROTE
-from seedvote.crowd.simulation.raters import Habits, Reader
-from seedvote.crowd.simulation.set_readers import SetReader
+from seedvote.crowd.simulation.raters import COMMENTS, WROTE, Habits, Reader
+from seedvote.crowd.simulation.readers import SetReader
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Utterance
 

@@ -19,9 +19,8 @@ from tqdm import tqdm
 
 from seedvote.crowd.forms.known import FORMS, FormName
 from seedvote.crowd.simulation.browser import PageReader, SimulatedVisit, VisitEnd
-from seedvote.crowd.simulation.question_readers import QuestionReader
 from seedvote.crowd.simulation.raters import Habits, Reader
-from seedvote.crowd.simulation.set_readers import SetReader
+from seedvote.crowd.simulation.readers import QuestionReader, SetReader
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
 

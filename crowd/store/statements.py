@@ -6,14 +6,11 @@ crowd/rating/, where they are used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, get_args
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam as param
 
-from seedvote.crowd.store import event_log
-from seedvote.crowd.store.store import Change, Query, fetch, later
 from seedvote.crowd.store.tables import (
     ASKED_LATER,
     HOLDS_PLACE,
@@ -28,7 +25,6 @@ from seedvote.crowd.store.tables import (
 from seedvote.dialogue.records import Side
 
 REVISION = "revision"  # the setting that is turned whenever the rules of the study change
-CLOCKS = 60.0  # seconds by which the clocks of two servers may differ
 OWN_VERSION = sa.select(raters.c.version).where(raters.c.rater == param("rater")).scalar_subquery()
 _FOR_RATER = sa.or_(pairs.c.version == 0, pairs.c.version == OWN_VERSION)  # of a question set with versions, their own
 
@@ -165,7 +161,7 @@ _AT_WORK_ON = sa.exists().where(  # a check in hand keeps the pair that is reser
     _in_hand.c.state == "held",
     _in_hand.c.expires > param("now"),
 )
-_DUE = (
+DUE = (
     sa.select(leases.c.lease, leases.c.rater, leases.c.pair, leases.c.state)
     .where(HOLDS_PLACE, _ENDED, ~_AT_WORK_ON)
     .order_by(leases.c.lease)
@@ -192,52 +188,15 @@ MOVE_RESERVATION = (
 ONE_LEASE = sa.select(leases).where(leases.c.lease == param("lease"))
 _VOTES = pairs.c.votes + param("more")
 _SHORT = sa.case((sa.and_(pairs.c.offered == 1, param("k") > _VOTES), 1), else_=0)
-_RECOUNT = (
+RECOUNT = (
     sa.update(pairs)
     .where(pairs.c.pair == param("this"), pairs.c.kind != "check")
     .values(votes=_VOTES, live=pairs.c.live + param("more") + param("held"), open=_SHORT)
 )
-_EXPIRE = sa.update(leases).where(leases.c.lease == param("this")).values(state="expired")
-_DROP = sa.delete(leases).where(leases.c.lease == param("this"))  # of a reservation nothing was shown
+EXPIRE = sa.update(leases).where(leases.c.lease == param("this")).values(state="expired")
+DROP = sa.delete(leases).where(leases.c.lease == param("this"))  # of a reservation nothing was shown
 
-
-def has_run_out(row: Any, now: float) -> bool:
-    """Whether a lease that is held has ended. One from the future has too: a clock was ahead and was set right."""
-    return bool(row.expires <= now or row.issued > now + CLOCKS)
-
-
-def due_by(now: float) -> Query:
-    """The leases of which `has_run_out` holds, as a question."""
-    return _DUE, {"now": now, "ahead": now + CLOCKS}
-
-
-def drop(lease: int | None) -> Change:
-    """Take the reservation away, as a change; of none, nothing."""
-    return _DROP, {"this": lease}
-
-
-def recount(pair: str, k: int, *, votes: int = 0, held: int = 0) -> Change:
-    """Add to a pair's places taken and held leases, and see whether it is still short of its k votes."""
-    return _RECOUNT, {"this": pair, "k": k, "more": votes, "held": held}
-
-
-def release_expired(connection: sa.Connection, k: int, now: float) -> None:
-    """Return to the pool what was shown and not answered in time, and what was reserved and not taken."""
-    (due,) = fetch(connection, due_by(now))
-    release(connection, due, k, now)
-
-
-def release(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
-    """Return these leases, rows of `due_by`, to the pool."""
-    for row in due:
-        kind: event_log.EventKind = "unreserved" if row.state == "reserved" else "expired"
-        later(
-            connection,
-            (_DROP if kind == "unreserved" else _EXPIRE, {"this": row.lease}),
-            recount(row.pair, k, held=-1),
-            event_log.entry(kind, now, row.rater, row.pair),
-        )
-
+# What an answer claims, and what becomes of it
 
 FIRST_SOURCE = sa.select(votes.c.source).order_by(votes.c.vote).limit(sa.literal_column("1"))
 STANDING = (raters.c.status, raters.c.ruling, raters.c.broke, raters.c.asked)  # what a status is made of and changes

@@ -200,6 +200,7 @@ class Store:
         self._reading = engine.execution_options(purpose="read")
         self._glancing = engine.execution_options(purpose="glance")
         self.on_wait: Callable[[float], object] = lambda _: None  # is told how long each change waited for its turn
+        self.on_change: Callable[[], object] = lambda: None  # is told that a change of the whole study was made
         self._sharing = engine.execution_options(purpose="shared")
         self._lock = threading.Lock()  # fair enough among threads, where SQLite's own waiting would be a lottery
 
@@ -210,6 +211,7 @@ class Store:
         with self._lock, self.engine.begin() as connection:
             self.on_wait(time.perf_counter() - start)
             yield connection
+        self.on_change()
 
     @contextmanager
     def write_rows(self, rater: str, token: str = "") -> Iterator[sa.Connection]:
@@ -416,7 +418,7 @@ def _schema_statements(backend: str) -> tuple[str, ...]:
     if backend == "sqlite":
         dialect = SQLITE_DIALECT
     else:
-        from seedvote.crowd.store.postgresql import SQLITE_DIALECT as dialect
+        from seedvote.crowd.store.postgresql import DIALECT as dialect
     parts: list[ExecutableDDLElement] = []
     for table in METADATA.sorted_tables:
         parts += [CreateTable(table), *map(CreateIndex, sorted(table.indexes, key=lambda index: str(index.name)))]

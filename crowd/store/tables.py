@@ -110,7 +110,7 @@ votes = sa.Table(
     sa.Column(
         "forgiven", sa.Integer, nullable=False, server_default="0"
     ),  # 1: given before a person unblocked the rater
-    # 1: of a visit that its marketplace never listed or has taken back, see crowd/rating/verifying.py
+    # 1: of a visit that its marketplace never listed or has taken back, see crowd/rating/identities.py
     sa.Column("aside", sa.Integer, nullable=False, server_default="0"),
     # 1: the marketplace has not yet confirmed the visit; the vote has a place among its pair's k and does not count
     sa.Column("waits", sa.Integer, nullable=False, server_default="0"),

@@ -24,11 +24,16 @@ from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.store.store import clocks_that_differ, settings
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, payouts, raters, sittings, votes
 from seedvote.crowd.watching.checks import CheckLine, check_lines
-from seedvote.crowd.watching.program_trap import says, trapped_raters
 from seedvote.crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
 from seedvote.crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
-from seedvote.crowd.watching.shared_links import SharedLink, shared_links
-from seedvote.crowd.watching.signals import Signals, rater_signals
+from seedvote.crowd.watching.signals import (
+    SharedLink,
+    Signals,
+    describe_trapped,
+    find_shared_links,
+    rater_signals,
+    trapped_raters,
+)
 from seedvote.dialogue.signature import signature
 
 
@@ -217,8 +222,11 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         rounds=rounds,
         raters=(lines := _make_lines(connection, tallies, sided=form.is_sided)),
         signals=rater_signals(connection),
-        shared=shared_links(connection),
-        warnings=(*(says(rater, n) for rater, n in trapped_raters(connection).items()), *_unpaid_checks(connection)),
+        shared=find_shared_links(connection),
+        warnings=(
+            *(describe_trapped(rater, n) for rater, n in trapped_raters(connection).items()),
+            *_unpaid_checks(connection),
+        ),
         checks=check_lines(connection),
         excluded_votes=sum(line.votes for line in lines if line.status == "excluded"),
         by_rule=_group_by_rule(lines),

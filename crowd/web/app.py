@@ -11,6 +11,7 @@ import logging
 import re
 import secrets
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -29,18 +30,46 @@ from seedvote.crowd.forms.form import NoAnswer
 from seedvote.crowd.hit.about import LONGEST_COMMENT
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.desk import Desk
-from seedvote.crowd.rating.seating import Refused, WrongKind
+from seedvote.crowd.rating.moment import Refused, WrongKind
 from seedvote.crowd.store.identity import cookie_key
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.web import dashboard, page, views
 from seedvote.crowd.web.entrance import Entrance, origin
-from seedvote.crowd.web.health import Pulse
+from seedvote.crowd.web.health import Metrics, Pulse, metrics_page
 from seedvote.crowd.web.invitations import InvitationEntrance
-from seedvote.crowd.web.limits import RateLimit
-from seedvote.crowd.web.metrics import Metrics, metrics_page
 from seedvote.crowd.web.study_request import StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
+
+MOST_KEYS = 10_000  # beyond it full buckets are dropped, so that made-up ids cannot fill the memory
+
+
+class RateLimit:
+    """A token bucket for each key: `rate` requests a second, with bursts of `burst`; a rate of 0 limits nothing."""
+
+    def __init__(self, rate: float, burst: int = 40, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate, self.burst, self.clock = rate, burst, clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+
+    def allows(self, key: str) -> bool:
+        """Take one request from the key's bucket, if there is one in it."""
+        if not self.rate:
+            return True
+        now = self.clock()
+        with self._lock:
+            if len(self._buckets) > MOST_KEYS:
+                self._drop_full(now)
+            level, since = self._buckets.get(key, (float(self.burst), now))
+            level = min(self.burst, level + (now - since) * self.rate)
+            self._buckets[key] = (max(0.0, level - 1), now)
+            return level >= 1
+
+    def _drop_full(self, now: float) -> None:
+        """Forget the buckets that have filled up again: they limit nothing."""
+        full = self.burst / self.rate
+        self._buckets = {key: value for key, value in self._buckets.items() if now - value[1] < full}
+
 
 LOG = logging.getLogger("crowd")
 LARGEST_BODY = 16_384  # bytes of a form without texts
@@ -106,7 +135,7 @@ class ServerConfig:
 
 
 class SeatCookie(SecureCookieSessionInterface):
-    """A signed cookie that no clock makes invalid: the seat in it has an end of its own, see visit.py.
+    """A signed cookie that no clock makes invalid: the seat in it has an end of its own, see study_request.py.
 
     The usual one is refused where its time of signing lies in the future, which is where it lies after a clock went
     back, or for the second of two servers whose clocks differ by a second.
@@ -265,7 +294,7 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk) -> None:
     def begin() -> tuple[str, int, dict[str, str]] | None:
         g.nonce, g.begun, g.request_id = secrets.token_urlsafe(16), time.perf_counter(), _request_id(config)
         caution.look()
-        incoming = study_request()
+        incoming = study_request
         incoming.receive(desk, entrances, config.source, invited=config.invited)
         if incoming.endpoint in ("static", "hit.health"):
             return None
@@ -295,16 +324,16 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk) -> None:
 
     @app.errorhandler(WrongKind)
     def of_another_kind(_error: WrongKind) -> tuple[Any, int]:
-        return views.of_another_kind(study_request()), 403
+        return views.of_another_kind(study_request), 403
 
     @app.errorhandler(NoAnswer)
     @app.errorhandler(Refused)
     def refused(_error: Exception) -> tuple[str, int]:
-        return views.problem(study_request(), "bad_request"), 400
+        return views.problem(study_request, "bad_request"), 400
 
     @app.errorhandler(RequestEntityTooLarge)
     def too_large(_error: RequestEntityTooLarge) -> tuple[str, int]:
-        return views.problem(study_request(), "too_large"), 413
+        return views.problem(study_request, "too_large"), 413
 
     @app.errorhandler(HTTPException)
     def wrong(error: HTTPException) -> tuple[str, int]:
@@ -315,7 +344,7 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk) -> None:
             return dashboard.problem_page(
                 "Nothing was changed", "The page was out of date. Go back and try again."
             ), code
-        return (views.problem(study_request(), "bad_request") if code < 500 else _show_failure()), code
+        return (views.problem(study_request, "bad_request") if code < 500 else _show_failure()), code
 
     @app.errorhandler(SQLAlchemyError)
     def not_stored(error: SQLAlchemyError) -> tuple[str, int]:
@@ -329,8 +358,8 @@ def _show_failure() -> Any:
         words = "Something failed on the server; its log says what. No vote is lost. Load the page again in a moment."
         return dashboard.problem_page("The page failed", words)
     if request.method == "POST":
-        return views.problem(study_request(), "not_saved")
-    return views.problem(study_request(), "failed", secrets.choice(RETRIES))
+        return views.problem(study_request, "not_saved")
+    return views.problem(study_request, "failed", secrets.choice(RETRIES))
 
 
 def _invited_person(incoming: StudyRequest, invitations: InvitationEntrance) -> str | None:

@@ -24,7 +24,7 @@ from flask import Blueprint, abort, g, redirect, request, send_file, send_from_d
 from werkzeug import Response
 
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.rating.rules import kept_hit
+from seedvote.crowd.rating.moment import kept_hit
 from seedvote.crowd.store.event_log import iso
 from seedvote.crowd.store.identity import keyed
 from seedvote.crowd.store.store import Store

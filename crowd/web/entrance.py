@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, get_args
 from urllib.parse import urlsplit
 
-from seedvote.crowd.rating.ending import Ending
-from seedvote.crowd.rating.leasing import Step
+from seedvote.crowd.rating.leasing import Ending, Step
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
 

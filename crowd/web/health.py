@@ -1,13 +1,138 @@
-"""Whether votes can be stored at this moment, which only a write that is on disk can tell; and whose clock differs."""
+"""Whether a server is well: /health for load balancers, /metrics for Prometheus, and a log of what it waits for."""
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import sqlalchemy as sa
+from flask import Blueprint, Response, abort, request
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.moment import kept_hit
 from seedvote.crowd.store.store import TOLERANCE, Store, clock_sentence, note_text, own_note, put, settings, unset
+from seedvote.crowd.store.tables import pairs, votes
+from seedvote.crowd.watching.progress import progress
+from seedvote.dialogue.errors import InputError
+
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+REPLIES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # seconds
+WAITS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0)
+
+
+class Metrics:
+    """The numbers of one server."""
+
+    def __init__(self, store: Store, hit: Hit) -> None:
+        if SHARED in os.environ:
+            _make_shared_folder(Path(os.environ[SHARED]))
+        self._own, self._study = CollectorRegistry(), StudyCollector(store, hit)
+        self.seconds = Histogram(
+            "seedvote_request_seconds", "Time of replies", ["route"], registry=self._own, buckets=REPLIES
+        )
+        self.replies = Counter("seedvote_replies", "Replies by class of status", ["status"], registry=self._own)
+        self.waits = Histogram(
+            "seedvote_lock_wait_seconds", "Time until a change may begin", registry=self._own, buckets=WAITS
+        )
+        store.on_wait = self.waits.observe
+
+    def note(self, route: str | None, status: int, seconds: float) -> None:
+        """One reply; addresses that lead nowhere are one route, so that nobody makes up routes."""
+        self.seconds.labels(route or "none").observe(seconds)
+        self.replies.labels(f"{status // 100}xx").inc()
+
+    def text(self) -> bytes:
+        """All of it, as Prometheus reads it."""
+        registry = self._own
+        if SHARED in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        study = CollectorRegistry()
+        study.register(self._study)
+        return generate_latest(registry) + generate_latest(study)
+
+
+def _make_shared_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{SHARED} is {folder}, which cannot be made: {error.strerror or error}. Name a folder where the server "
+            "may write, or leave it out with one worker."
+        ) from error
+
+
+class StudyCollector(Collector):
+    """What the store says at this moment."""
+
+    def __init__(self, store: Store, hit: Hit) -> None:
+        self.store, self.hit = store, hit
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """One look at the store."""
+        with self.store.read() as connection:
+            hit = kept_hit(connection) or self.hit
+            now = progress(connection, hit.votes_per_pair)
+            open_pairs = _count_rows(connection, pairs, pairs.c.open == 1)
+            late = _count_rows(connection, votes, votes.c.late == 1)
+            waiters = _lock_waiters(connection)
+        answers = {"counted": now.counted, "waiting": now.waiting, "uncounted": now.uncounted}
+        yield _make_gauge("seedvote_judgements", "Answers stored on pairs that are no checks", answers, "state")
+        yield _make_gauge("seedvote_raters", "Raters by status", dict(now.raters), "status")
+        yield GaugeMetricFamily("seedvote_pairs_open", "Pairs short of votes", open_pairs)
+        yield GaugeMetricFamily("seedvote_late_answers", "Answers that came after their time", late)
+        yield GaugeMetricFamily("seedvote_running", "1 while the study runs", int(now.state == "running"))
+        yield GaugeMetricFamily(
+            "seedvote_clock_difference_seconds",
+            "The clock of this server less that of the database",
+            self.store.clock.difference(),
+        )
+        yield GaugeMetricFamily("seedvote_lock_waiters", "Changes that wait for a lock of PostgreSQL now", waiters)
+
+
+def _count_rows(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool]) -> int:
+    return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
+
+
+def _lock_waiters(connection: sa.Connection) -> int:
+    """How many changes wait for a lock; SQLite does not tell."""
+    if connection.dialect.name != "postgresql":
+        return 0
+    waiting = sa.text(
+        "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+        "WHERE NOT granted AND datname = current_database()"
+    )
+    return connection.scalar(waiting) or 0
+
+
+def _make_gauge(name: str, says: str, values: dict[str, int], label: str) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, says, labels=[label])
+    for value, number in sorted(values.items()):
+        family.add_metric([value], number)
+    return family
+
+
+def metrics_page(metrics: Metrics, is_admitted: Callable[[str], bool]) -> Blueprint:
+    """The route /metrics, for who sends the token of the researcher's page; for others it does not exist."""
+    pages = Blueprint("metrics", __name__)
+
+    @pages.get("/metrics")
+    def show() -> Response:
+        kind, _, token = request.headers.get("Authorization", "").partition(" ")
+        if kind != "Bearer" or not is_admitted(token):
+            abort(404)
+        return Response(metrics.text(), content_type=CONTENT_TYPE_LATEST)
+
+    return pages
+
 
 LOG = logging.getLogger("crowd")
 FRESH = 5.0  # seconds for which one answer holds: anybody may ask, and each write waits for the disk

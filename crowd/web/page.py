@@ -3,35 +3,42 @@
 The fragment that holds one pair, or what else the form shows at once (crowd/forms/), is exchanged after an answer; the
 other templates are the frame round it. Nothing here knows which response is a or b, which option is true, a model, a
 seed or the kind of a pair, so nothing of it can reach a rater.
+
+A page speaks the rater's language: what is said, in which direction, and how money and dates are written.
+`templates/languages/LANGUAGE.po` holds all that is said, by its English; a file more is a language more. English is
+what the templates say themselves. Babel knows plurals, directions, names and forms of numbers of every language; it
+is imported for who reads another language only.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache, lru_cache, partial
+from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from seedvote.crowd.forms.form import OnPage
 from seedvote.crowd.forms.known import FORMS
-from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.hit.languages import ENGLISH
+from seedvote.crowd.hit.hit import Hit, usual_hit
+from seedvote.crowd.hit.languages import CATALOGUES, ENGLISH, TextsIn, texts_by_default
 from seedvote.crowd.rating.answer_sheet import buttons_of
-from seedvote.crowd.rating.disclosing import KnownRater
-from seedvote.crowd.rating.ending import Ending
-from seedvote.crowd.web import languages
-from seedvote.crowd.web.rendering import literal, rendered
-from seedvote.crowd.web.visit import TOKEN
+from seedvote.crowd.rating.leasing import Ending
+from seedvote.crowd.rating.personal_data import KnownRater
+from seedvote.crowd.web.rendering import rendered
 
 if TYPE_CHECKING:
     from seedvote.crowd.web.entrance import WayOut
 
+TOKEN = "seat"  # the name of a visit's token in addresses and forms, see study_request.py
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 STATIC = TEMPLATES / "static"
 
@@ -79,7 +86,7 @@ class Frame:
     base: str
     """Path prefix without a slash at its end; empty at the root."""
     seat: str
-    """The token of the visit (visit.py), which every address and form carries; empty before there is one."""
+    """The token of the visit (study_request.py), which every address and form carries; empty before there is one."""
     nonce: str
     language: str = ENGLISH
     """In which the page speaks."""
@@ -152,7 +159,7 @@ def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayO
 
 def about_page(hit: Hit, frame: Frame, note: Note = "", sent: Mapping[str, str] = NOTHING_SENT) -> str:
     """What raters are asked about themselves: a form to /about with one answer a question; empty is withheld."""
-    notice = languages.in_words(NOT_ALL, frame.language) if note else ""
+    notice = in_words(NOT_ALL, frame.language) if note else ""
     return _render("hit/about.html", hit=hit, frame=frame, said=notice, sent=sent)
 
 
@@ -161,8 +168,8 @@ def stored_page(hit: Hit, frame: Frame, known: KnownRater | None, *, own: bool) 
     questions = {question.name: question.ask for question in hit.about}
     facts = known if own else None
     payouts = facts.paid if facts else ()
-    paid = [languages.pay_in(float(amount), currency, frame.language) for amount, currency in payouts]
-    speaks = languages.name_of(facts.language).name if facts and facts.language else ""
+    paid = [pay_in(float(amount), currency, frame.language) for amount, currency in payouts]
+    speaks = name_of(facts.language).name if facts and facts.language else ""
     values = {"known": facts, "theirs": own, "asked": questions, "paid": paid, "speaks": speaks}
     return _render("hit/stored.html", hit=hit, frame=frame, **values)
 
@@ -176,7 +183,7 @@ def example_page(
     filled: Mapping[str, str] = NOTHING_SENT,
 ) -> str:
     """Page `number` (from 1) of the worked examples; with `chosen`, the feedback and the way on."""
-    example = languages.hit_in(hit, frame.language).examples[number - 1]
+    example = hit_in(hit, frame.language).examples[number - 1]
     content = FORMS[hit.form].example_on_page(example, number)
     values = {"example": example, "chosen": chosen, "said": say_note(hit, frame, note, content), "filled": filled}
     return _render("hit/instructions.html", hit=hit, frame=frame, shown=content, progress=None, **values)
@@ -218,12 +225,22 @@ def say_note(hit: Hit, frame: Frame, note: Note, content: OnPage | None = None) 
     if note == "incomplete":
         is_strict = any(question.kind == "ranking" and question.tie == "none" for question in hit.questions)
         words = RANK_APART if is_strict else ANSWER_ALL if hit.questions else said_incomplete(content)
-    return languages.in_words(words, frame.language)
+    return in_words(words, frame.language)
 
 
 def said_incomplete(content: OnPage | None) -> str:
     """What is missing, of a question with several options; in English."""
     return CHOOSE_TWO if getattr(content, "ranked", True) else CHOOSE_ONE
+
+
+def literal(text: str) -> str:
+    """Text as it was written: control characters become visible signs, so that no browser drops or obeys them.
+
+    >>> literal("a\\r\\nb\\0")
+    'a\\nb␀'
+    """
+    text = text.replace("\r\n", "\n").encode("utf-8", "backslashreplace").decode("utf-8")
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda match: chr(0x2400 + min(ord(match[0]), 0x21)), text)
 
 
 def paragraphs(text: str) -> list[str]:
@@ -250,16 +267,142 @@ def jinja_environment(language: str = ENGLISH) -> Environment:
         auto_reload=False,
     )
     jinja.filters.update(literal=literal, rendered=rendered, paragraphs=paragraphs, buttons_of=buttons_of)
-    jinja.globals.update(asset=asset, said_incomplete=said_incomplete, direction=languages.direction(language))
-    jinja.globals.update(name_of=languages.name_of, moment=languages.moment)
-    jinja.install_gettext_translations(languages.catalogue(language), newstyle=True)  # type: ignore[attr-defined]
+    jinja.globals.update(asset=asset, said_incomplete=said_incomplete, direction=direction(language))
+    jinja.globals.update(name_of=name_of, moment=moment)
+    jinja.install_gettext_translations(catalogue(language), newstyle=True)  # type: ignore[attr-defined]
     return jinja
 
 
 def _render(name: str, *, hit: Hit, frame: Frame, **values: object) -> str:
     pay, hit = (
-        languages.pay_in(hit.pay_per_sitting, hit.currency, frame.language),
-        languages.hit_in(hit, frame.language),
+        pay_in(hit.pay_per_sitting, hit.currency, frame.language),
+        hit_in(hit, frame.language),
     )
-    own = partial(languages.own_word, hit, language=frame.language)
+    own = partial(own_word, hit, language=frame.language)
     return jinja_environment(frame.language).get_template(name).render(hit=hit, frame=frame, pay=pay, own=own, **values)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageName:
+    """A language as its speakers call it."""
+
+    code: str
+    name: str
+    direction: str
+
+
+@cache
+def catalogue(language: str) -> NullTranslations:
+    """What is said in this language; a text that is not there is said in English."""
+    if language == ENGLISH:
+        return NullTranslations()
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    compiled = io.BytesIO()
+    with (CATALOGUES / f"{language}.po").open("rb") as file:
+        write_mo(compiled, read_po(file, locale=language))
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+def in_words(text: str, language: str) -> str:
+    """A text of ours; parts between empty lines are said one by one."""
+    return "\n\n".join(catalogue(language).gettext(part) if part else "" for part in text.split("\n\n"))
+
+
+@lru_cache(256)
+def hit_in(hit: Hit, language: str) -> Hit:
+    """The HIT with its texts in this language: those of hit.toml where it has them, else its form's, translated."""
+    hit = _said_truly(hit)
+    if language == ENGLISH and hit.languages == (ENGLISH,):
+        return hit
+    own_texts = next((texts for texts in hit.texts if texts.language == language), TextsIn(language))
+    usual = usual_hit(hit.form)
+    usual = _said_truly(replace(usual, form=hit.form, examples=hit.examples and usual.examples))
+    first = hit if language == hit.languages[0] else usual
+
+    def text(name: str) -> str:
+        own = getattr(own_texts, name) or getattr(first, name)
+        return in_words(own, language) if own == getattr(usual, name) else own
+
+    examples = (own_texts.examples or first.examples) if hit.examples else ()
+    if examples == usual.examples:
+        say = partial(in_words, language=language)
+        examples = tuple(FORMS[hit.form].example_said(example, say) for example in examples)
+    words: dict[str, Any] = {name: text(name) for name in ("title", "question", "consent_text", "instructions")}
+    return replace(hit, **words, examples=examples)
+
+
+def _said_truly(hit: Hit) -> Hit:
+    """Without the last words of a form's own instructions, "Worked examples come first", where none do."""
+    usual = usual_hit(hit.form)
+    if hit.examples or not usual.examples or hit.instructions != usual.instructions:
+        return hit
+    return replace(hit, instructions=hit.instructions.rpartition("\n\n")[0])
+
+
+def own_word(hit: Hit, text: str, language: str) -> str:
+    """A text of the study that is no key of its own, such as a question about the rater; its form's, translated."""
+    words = next((texts.words for texts in hit.texts if texts.language == language), {})
+    if text in words:
+        return words[text]
+    return in_words(text, language) if text in texts_by_default(hit, usual_hit(hit.form)) else text
+
+
+@cache
+def name_of(language: str) -> LanguageName:
+    """How a page names the language that it offers."""
+    from babel import Locale
+
+    locale = Locale.parse(language)
+    name = locale.get_display_name() or language
+    return LanguageName(language, name[0].upper() + name[1:], locale.text_direction)
+
+
+def direction(language: str) -> str:
+    """`ltr` or `rtl`."""
+    return "ltr" if language == ENGLISH else name_of(language).direction
+
+
+def pay_in(amount: float, currency: str, language: str) -> str:
+    """What is paid.
+
+    >>> pay_in(2.5, "EUR", "en"), pay_in(2.5, "EUR", "de")
+    ('2.50 EUR', '2,50 EUR')
+    """
+    if language == ENGLISH:
+        return f"{amount:.2f} {currency}"
+    from babel.numbers import format_decimal
+
+    return f"{format_decimal(amount, '#,##0.00', locale=language)} {currency}"
+
+
+def day(seconds: float, language: str) -> str:
+    """The date of a moment, in words.
+
+    >>> day(0, "en"), day(0, "de")
+    ('January 1, 1970', '1. Januar 1970')
+    """
+    from babel.dates import format_date
+
+    return format_date(datetime.fromtimestamp(seconds, UTC), "long", locale=language)
+
+
+def moment(seconds: float) -> str:
+    """A moment, to the minute, as every language reads it.
+
+    >>> moment(0)
+    '1970-01-01 00:00 UTC'
+    """
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def preferred(accepted: Sequence[str], offered: Sequence[str]) -> str:
+    """The first language that somebody accepts and the study offers, else the study's own.
+
+    >>> preferred(["pt-BR", "de-AT", "en"], ["en", "de"]), preferred([], ["fr", "en"])
+    ('de', 'fr')
+    """
+    primary = [language.lower().replace("_", "-").partition("-")[0] for language in accepted]
+    return next((language for language in primary if language in offered), offered[0])

@@ -30,16 +30,6 @@ NUMBER = {"li": {"value"}}  # the only attribute: a list counts as it was writte
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def literal(text: str) -> str:
-    """Text as it was written: control characters become visible signs, so that no browser drops or obeys them.
-
-    >>> literal("a\\r\\nb\\0")
-    'a\\nb␀'
-    """
-    text = text.replace("\r\n", "\n").encode("utf-8", "backslashreplace").decode("utf-8")
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda match: chr(0x2400 + min(ord(match[0]), 0x21)), text)
-
-
 def rendered(text: str, rendering: Rendering) -> Markup:
     """A text as the study shows it; empty where it is shown literally.
 

@@ -1,26 +1,124 @@
 """A request to a study: the rules that hold there, whose page it is, their seat, and where they go from here.
 
-It is Flask's own request, which learns all this once, before the view. Whose page it is stands in its address and in
-its forms (visit.py). The rules are the desk's, which may read new ones while it serves this very request.
+It is Flask's own request, which learns all this once, before the view. The rules are the desk's, which may read new
+ones while it serves this very request.
+
+Whose page it is says a signed token in every address and every form of ours. It names the marketplace, the person, the
+task and the visit, and only this study's store can sign it. Once the visit is in the store, the person stands in it as
+their keyed hash, so that an address that is passed on names nobody. It has a version and an end. Each tab carries its
+own, so two tabs are two visits, and a browser that refuses cookies loses nothing. A cookie holds the last token, for
+who opens the bare address again; no form is believed for a cookie's sake, so no other site can send one.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import math
+import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
-from typing import Any, NoReturn, cast
+from dataclasses import astuple, dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, NoReturn, cast, get_args
 
 import flask
 from flask import Response, g, redirect, session
+from itsdangerous import BadData, URLSafeSerializer
 
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.leasing import Step
-from seedvote.crowd.rating.seating import Refused, Seat
-from seedvote.crowd.web import languages, page
+from seedvote.crowd.rating.moment import Refused, Seat
+from seedvote.crowd.store.identity import seat_proof
+from seedvote.crowd.web import page
 from seedvote.crowd.web.entrance import Entrance, WayOut, way_back
-from seedvote.crowd.web.visit import COOKIE_LIFE, LIFE, TOKEN, PageVisit, visit_of
+from seedvote.crowd.web.page import TOKEN
 from seedvote.dialogue.records import Source
+
+VERSION = "2"
+DAY = 86_400
+LIFE = 14 * DAY  # seconds after its page was made, to the end of the day
+COOKIE_LIFE = 365 * DAY  # of the one in a cookie, which nobody passes on: its owner is to come back as who they were
+_KINDS = (str, str, str, str, int, str, str, bool, str)
+_OLDER = (_KINDS[:8], _KINDS[:7], _KINDS[:6])  # what a token held before it had a version
+
+
+@dataclass(frozen=True, slots=True)
+class PageVisit:
+    """One person in one visit, in one tab."""
+
+    source: Source
+    worker: str  # as the marketplace names the person; empty once `rater` stands for it
+    sitting: str  # as the marketplace names the visit; empty likewise
+    task: str = ""
+    number: int = 0  # of the sitting in the store; 0: nothing is stored before they consent
+    tab: str = field(default_factory=lambda: secrets.token_hex(4))
+    language: str = ""  # that they chose; empty while they have not
+    own: bool = False  # whether it comes from where they agreed, not from an address that anyone may type
+    rater: str = ""  # the keyed hash of who sits there; empty before the visit is in the store
+
+    def seated(self, seat: Seat) -> PageVisit:
+        """The same visit, whose sitting is in the store by now."""
+        return replace(self, worker="", sitting="", number=seat.sitting, rater=seat.rater)
+
+    def facts(self) -> Mapping[str, Any]:
+        """What an entrance hears of it; `seat` once there is one."""
+        known = {"source": self.source, "worker": self.worker, "sitting": self.sitting, "task": self.task}
+        return {**known, "seat": (self.rater, self.number)} if self.number else known
+
+    def token(self, secret: str, now: float) -> str:
+        """Letters, digits, -, _ and full stops; the same one for a whole day."""
+        until = (int(now) // DAY + 1) * DAY + LIFE
+        return f"{VERSION}.{_serializer(secret).dumps([until, *astuple(self)])}"
+
+
+def visit_of(secret: str, token: object, now: float, older_until: float = math.inf) -> PageVisit | None:
+    """The visit of a token that this study has signed and that has not ended; None for anything else.
+
+    `older_until` is the end of all tokens from before they had a version.
+
+    >>> visit = PageVisit("prolific", "p1", "s1", "t1")
+    >>> token = visit.token("k", now=0)
+    >>> visit_of("k", token, now=0) == visit, visit_of("other", token, now=0), visit_of("k", token, now=16 * DAY)
+    (True, None, None)
+    """
+    if not isinstance(token, str):
+        return None
+    if token.startswith(f"{VERSION}."):
+        until, *values = _signed_values(secret, token.removeprefix(f"{VERSION}.")) or [0]
+        fits = type(until) is int and tuple(map(type, values)) == _KINDS
+    else:
+        until, values = older_until, _older_values(secret, token)
+        fits = tuple(map(type, values)) in _OLDER
+    fits = fits and now < until and values[0] in get_args(Source)
+    return PageVisit(cast(Source, values[0]), *values[1:]) if fits else None
+
+
+@lru_cache(16)
+def _serializer(secret: str) -> URLSafeSerializer:
+    return URLSafeSerializer(secret, salt=f"seat {VERSION}", signer_kwargs={"digest_method": hashlib.sha256})
+
+
+def _signed_values(secret: str, body: str) -> list[Any]:
+    try:
+        values = _serializer(secret).loads(body)
+    except BadData:
+        return []
+    return values if isinstance(values, list) else []
+
+
+def _older_values(secret: str, token: str) -> list[Any]:
+    body, _, proof = token.rpartition(".")
+    if not body or not hmac.compare_digest(proof.encode("utf-8", "replace"), seat_proof(secret, body).encode()):
+        return []
+    try:
+        values = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    except (ValueError, binascii.Error):
+        return []
+    return values if isinstance(values, list) else []
+
 
 PageReply = str | Response
 
@@ -35,11 +133,14 @@ class StudyRequest(flask.Request):
     visit: PageVisit | None = None  # whose page it is, if it is somebody's
     remembered: PageVisit | None = None  # whom the browser's cookie names
     seat: Seat | None = None  # of whose page it is; None before they consent
+    wants_json: bool = False  # whether the page's script asks, which draws pages itself
     saved_lease: str = ""  # of the answer that this request saved
 
     def receive(self, desk: Desk, entrances: Sequence[Entrance], source: Source, *, invited: bool) -> None:
         """Ask the study of this desk."""
         self.desk, self.entrances, self.source, self.invited = desk, entrances, source, invited
+        by_script = self.headers.get("X-Requested-With") == "fetch"
+        self.wants_json = by_script or self.accept_mimetypes.best == "application/json"
 
     @cached_property
     def now(self) -> float:
@@ -147,12 +248,7 @@ class StudyRequest(flask.Request):
         offered = self.desk.rules.hit.languages
         if self.visit and self.visit.language in offered:
             return self.visit.language
-        return languages.preferred(list(self.accept_languages.values()), offered) if offered[1:] else offered[0]
-
-    @property
-    def wants_json(self) -> bool:
-        """Whether the page's script asks, which draws pages itself."""
-        return self.headers.get("X-Requested-With") == "fetch" or self.accept_mimetypes.best == "application/json"
+        return page.preferred(list(self.accept_languages.values()), offered) if offered[1:] else offered[0]
 
     @cached_property
     def frame(self) -> page.Frame:
@@ -166,9 +262,8 @@ class StudyRequest(flask.Request):
         return cast(Response, redirect(self.frame.to(path, **parameters), 303))
 
 
-def study_request() -> StudyRequest:
-    """The one that is being answered."""
-    return cast(StudyRequest, flask.request)
+study_request = cast(StudyRequest, flask.request)
+"""The one that is being answered."""
 
 
 def refuse(why: str) -> NoReturn:

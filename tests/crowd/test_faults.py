@@ -21,9 +21,8 @@ from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.simulation import browser
 from seedvote.crowd.simulation.browser import PageForm, SimulatedVisit
 from seedvote.crowd.simulation.crowd import SimulatedCrowd
-from seedvote.crowd.simulation.question_readers import QuestionReader
 from seedvote.crowd.simulation.raters import Reader, habits, read_of
-from seedvote.crowd.simulation.set_readers import SetReader
+from seedvote.crowd.simulation.readers import QuestionReader, SetReader
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.store.tables import leases, votes
@@ -167,7 +166,7 @@ import sqlalchemy as sa
 from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.deciding import mend, rule_on
 from seedvote.crowd.rating.excluding import exclude_by_rule
-from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.rating.moment import rules_in_force
 from seedvote.crowd.hit.tables import Exclusion
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.store.tables import raters

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from seedvote.crowd.rating.desk import Desk
-from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.rating.moment import rules_in_force
 from seedvote.crowd.store.postgresql import COMMAND, SERVER
 from seedvote.crowd.store.store import open_store
 from tests.crowd.real_server import Browser, make_study, serving

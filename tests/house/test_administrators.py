@@ -9,7 +9,7 @@ import subprocess
 import httpx
 import pytest
 
-from seedvote.crowd.web.metrics import SHARED
+from seedvote.crowd.web.health import SHARED
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair
 from tests.crowd.real_server import free_port

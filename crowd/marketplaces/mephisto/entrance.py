@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from seedvote.crowd.marketplaces.mephisto.copies import as_stored, finished_sitting
 from seedvote.crowd.marketplaces.mturk.entrance import MTurkEntrance
 from seedvote.crowd.rating.leasing import Step
-from seedvote.crowd.rating.seating import Seat
+from seedvote.crowd.rating.moment import Seat
 from seedvote.crowd.web.entrance import Arrival, WayOut, identifier
 from seedvote.dialogue.records import Source
 

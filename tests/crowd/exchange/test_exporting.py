@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from seedvote.crowd.exchange import exporting
-from seedvote.crowd.rating.forgetting import forget
 from seedvote.crowd.rating.gate import GateRule
+from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.rating.replaying import replay
 from seedvote.crowd.store import event_log
 from seedvote.dialogue.files import read_records

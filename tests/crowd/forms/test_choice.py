@@ -21,7 +21,7 @@ from seedvote.crowd.hit.questions import questions_from
 from seedvote.crowd.rating import pool
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes
 from seedvote.crowd.rating.deciding import mend
-from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.tables import raters, votes
 from seedvote.crowd.study_folder import hit_of

@@ -14,10 +14,9 @@ from seedvote.crowd.forms.responses import ResponseForm, squares
 from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from seedvote.crowd.rating.answer_sheet import read_sheet
 from seedvote.crowd.rating.deciding import mend
-from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.moment import Refused, rules_in_force
+from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.rating.rules import rules_in_force
-from seedvote.crowd.rating.seating import Refused
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import events, raters, votes

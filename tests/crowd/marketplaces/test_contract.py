@@ -12,8 +12,8 @@ from seedvote.crowd.marketplaces.market import MARKETPLACES
 from seedvote.crowd.marketplaces.mephisto.copies import restored
 from seedvote.crowd.marketplaces.mephisto.entrance import MephistoEntrance
 from seedvote.crowd.marketplaces.mephisto.market import task_module
-from seedvote.crowd.rating import verifying
-from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.rating import identities
+from seedvote.crowd.rating.moment import rules_in_force
 from seedvote.crowd.simulation.browser import FETCH, PageForm
 from seedvote.crowd.store import tables
 from seedvote.crowd.store.migrations import ASKED_LATER as MIGRATED
@@ -80,7 +80,7 @@ def confirm_all(app):
     with app.extensions["desk"].store.write() as connection:
         rules = rules_in_force(connection)
         for visit in connection.execute(sa.select(tables.payments)).all():
-            verifying.confirm_visit(connection, rules, visit.rater, visit.sitting, 0.0)
+            identities.confirm_visit(connection, rules, visit.rater, visit.sitting, 0.0)
 
 
 def test_the_sources_that_are_asked_later_are_the_marketplaces_that_list_visits():

@@ -16,11 +16,9 @@ from seedvote.crowd.hit.about import TooLong
 from seedvote.crowd.hit.hit import hit_from
 from seedvote.crowd.rating.answer_sheet import Incomplete, buttons_of, is_failed, read_sheet, right_answers, turned_back
 from seedvote.crowd.rating.deciding import mend
-from seedvote.crowd.rating.disclosing import known_of
-from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.moment import Refused, rules_in_force
+from seedvote.crowd.rating.personal_data import forget, known_of
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.rating.rules import rules_in_force
-from seedvote.crowd.rating.seating import Refused
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import events, raters, votes
 from seedvote.dialogue.errors import InputError

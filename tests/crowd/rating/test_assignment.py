@@ -2,6 +2,7 @@
 
 import dataclasses
 from itertools import pairwise
+from types import SimpleNamespace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 from seedvote.crowd.forms.pairs import PairForm
 from seedvote.crowd.rating.assignment import (
     AssignmentRules,
-    Fewest,
     Life,
     check_is_due,
     check_places,
@@ -17,8 +17,8 @@ from seedvote.crowd.rating.assignment import (
     is_eligible,
     later_checks,
     length_of_sitting,
-    verdict,
 )
+from seedvote.crowd.rating.leasing import judge_offer
 
 RULES = st.builds(
     AssignmentRules,
@@ -90,9 +90,9 @@ def test_later_checks_stand_at_places_that_differ_from_rater_to_rater_and_from_b
 
 def test_no_pair_left_ends_a_sitting_and_pairs_in_other_hands_are_waited_for():
     rules = AssignmentRules(votes_per_pair=3)
-    assert verdict(None, rules) == "finished"
-    assert verdict(Fewest("p", votes=1, leases=2), rules) == "wait"
-    assert verdict(Fewest("p", votes=2, leases=0), rules) == "show"
+    assert judge_offer(None, rules.votes_per_pair) == "finished"
+    assert judge_offer(SimpleNamespace(pair="p", votes=1, live=1 + 2), rules.votes_per_pair) == "wait"
+    assert judge_offer(SimpleNamespace(pair="p", votes=2, live=2 + 0), rules.votes_per_pair) == "show"
 
 
 @given(st.lists(st.booleans(), max_size=9), st.integers(1, 5))

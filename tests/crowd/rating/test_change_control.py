@@ -9,15 +9,14 @@ from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_from
 from seedvote.crowd.hit.tables import Exclusion, PanelDoor
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
-from seedvote.crowd.rating.rules import kept_hit
-from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.rating.moment import Refused, kept_hit
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.simulation.crowd import SimulatedCrowd
 from seedvote.crowd.simulation.raters import Reader, habits
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import pairs, raters, votes
 from seedvote.crowd.study_folder import prepare_study
-from seedvote.crowd.web.languages import hit_in
+from seedvote.crowd.web.page import hit_in
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair

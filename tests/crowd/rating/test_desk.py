@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.deciding import rule_on
+from seedvote.crowd.rating.moment import Refused, Seat
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.rating.seating import Refused, Seat
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import leases, pairs, votes
 from seedvote.crowd.watching.progress import set_state

@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.hit.about import AboutQuestion, TooLong, told_of_rater
 from seedvote.crowd.hit.hit import hit_as_kept, hit_from, hit_from_kept
-from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import events, raters, votes
 from seedvote.crowd.web.invitations import invitation
-from seedvote.crowd.web.visit import visit_of
+from seedvote.crowd.web.study_request import visit_of
 from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.study import Person, make_study
 

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.rating.moment import Refused
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.tables import sittings, votes
 from seedvote.crowd.watching.progress import set_state

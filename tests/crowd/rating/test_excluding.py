@@ -13,7 +13,7 @@ from seedvote.crowd.rating import excluding
 from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.deciding import rule_on
 from seedvote.crowd.rating.excluding import JudgedPair, Others, broken_rule, exclude_by_rule
-from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.rating.replaying import replay
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import raters, votes

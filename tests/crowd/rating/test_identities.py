@@ -6,11 +6,11 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from seedvote.crowd.rating import verifying
+from seedvote.crowd.rating import identities
 from seedvote.crowd.rating.deciding import rule_on
-from seedvote.crowd.rating.forgetting import forget
 from seedvote.crowd.rating.identities import siblings
-from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.rating.moment import rules_in_force
+from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.store.tables import leases, payments, raters, votes
 from tests.crowd.rating.test_replaying import check_books
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, vote
@@ -56,13 +56,13 @@ def confirm(desk, *seats):
     with desk.store.write() as connection:
         rules = rules_in_force(connection)
         for seat in seats:
-            verifying.confirm_visit(connection, rules, seat.rater, seat.sitting, desk.clock())
+            identities.confirm_visit(connection, rules, seat.rater, seat.sitting, desk.clock())
 
 
 def overdue(desk, seat):
     with desk.store.write() as connection:
         rules = rules_in_force(connection)
-        verifying.withdraw_visit(connection, rules, seat.rater, seat.sitting, "not listed", desk.clock())
+        identities.withdraw_visit(connection, rules, seat.rater, seat.sitting, "not listed", desk.clock())
 
 
 def counted(desk):

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.rating.reserving import MOST_IDLE
+from seedvote.crowd.rating.leasing import MOST_IDLE
 from seedvote.crowd.store.tables import leases
 from tests.crowd.study import check_books, database, desk_of, make_pairs, vote
 

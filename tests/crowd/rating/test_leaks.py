@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seedvote.crowd.__main__ import COMMANDS
-from seedvote.crowd.rating.leaks import leaks
+from seedvote.crowd.rating.leaks import find_leaks
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance
@@ -34,7 +34,7 @@ def pair(text, model, name="p"):
     ],
 )
 def test_a_response_that_names_its_model_is_found(text, model):
-    (found,) = leaks([pair(text, model)])
+    (found,) = find_leaks([pair(text, model)])
     assert (found.pair, found.model) == ("p", model) and found.excerpt in " ".join(text.split())
 
 
@@ -43,14 +43,14 @@ def test_a_response_that_names_its_model_is_found(text, model):
     [("a shredded carrot", "hred"), ("hredder", "hred"), ("me too", "m"), ("other words", "hred"), ("", "hred")],
 )
 def test_a_name_inside_a_word_or_of_another_model_or_too_short_is_not(text, model):
-    assert list(leaks([pair(text, model)])) == []
+    assert list(find_leaks([pair(text, model)])) == []
 
 
 def test_a_corpus_may_say_reference():
     """The reply of a person to "may I have the reference number?"; its "model" is called reference."""
     words = Candidate("Your reference is VY31.", "reference", None, "reference")
     one = Pair("p", "d:1", (Utterance("user", "Booked?"),), words, Candidate("No.", "hred", 0))
-    assert list(leaks([one])) == []
+    assert list(find_leaks([one])) == []
 
 
 def test_the_command_names_each_and_serve_warns(tmp_path, capsys):

@@ -6,7 +6,7 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.rating.moment import Refused
 from seedvote.crowd.store.tables import events, leases, raters, votes
 from tests.crowd.questions import PLAIN, check_places, choose, desk_of_questions, make_questions, placed
 from tests.crowd.rating.test_replaying import check_books

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seedvote.crowd.rating.markup import markup_warning
+from seedvote.crowd.rating.leaks import markup_warning
 from seedvote.dialogue.records import Candidate, Pair
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from seedvote.crowd.rating.next_pair import Frontier, next_pair_for
+from seedvote.crowd.rating.moment import Frontier, query_next_pair
 from seedvote.crowd.store.postgresql import _compile_words
 from seedvote.crowd.store.store import open_store
 from tests.crowd.study import database
@@ -66,7 +66,7 @@ def nodes(plan):
 
 def pick(store, frontier, *, versions):
     """The plan as it was run: its nodes, and the pages that it touched."""
-    query, values = next_pair_for("r0", frontier=frontier, versions=versions)
+    query, values = query_next_pair("r0", frontier=frontier, versions=versions)
     words = _compile_words(query, None)
     with store.write_rows("r0") as connection:
         connection.exec_driver_sql("DEALLOCATE ALL")

@@ -10,13 +10,12 @@ import sqlalchemy as sa
 from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.tables import Exclusion
 from seedvote.crowd.marketplaces.settling import visits
-from seedvote.crowd.rating import pool, standing, verifying
+from seedvote.crowd.rating import identities, pool, standing
 from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.deciding import mend, rule_on
 from seedvote.crowd.rating.excluding import exclude_by_rule
+from seedvote.crowd.rating.moment import Refused, rules_in_force
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.rating.rules import rules_in_force
-from seedvote.crowd.rating.seating import Refused
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 from seedvote.dialogue.files import write_records
@@ -127,9 +126,9 @@ class Crowd:
             if found:  # the marketplace may say either of any visit, and the other one later
                 visit, now = self.draw.choice(found), self.desk.clock()
                 if self.draw.random() < 0.6:
-                    verifying.confirm_visit(connection, rules, visit.rater, visit.sitting, now)
+                    identities.confirm_visit(connection, rules, visit.rater, visit.sitting, now)
                 else:
-                    verifying.withdraw_visit(connection, rules, visit.rater, visit.sitting, "returned", now)
+                    identities.withdraw_visit(connection, rules, visit.rater, visit.sitting, "returned", now)
 
 
 def rows(desk, query):

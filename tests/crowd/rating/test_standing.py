@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.deciding import mend
 from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.moment import rules_in_force
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.rating.rules import rules_in_force
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import leases, raters, votes
 from seedvote.crowd.study_folder import prepare_study

@@ -10,7 +10,7 @@ from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.deciding import rule_on
 from seedvote.crowd.rating.desk import Desk
-from seedvote.crowd.rating.rules import rules_in_force
+from seedvote.crowd.rating.moment import rules_in_force
 from seedvote.crowd.store.tables import leases, sittings, votes
 from seedvote.crowd.watching.overview import overview
 from seedvote.crowd.watching.progress import set_state

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from seedvote.crowd.rating import pool
 from seedvote.crowd.rating.desk import Desk
-from seedvote.crowd.rating.seating import Refused
+from seedvote.crowd.rating.moment import Refused
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.store import fetch, later, open_store
 from seedvote.crowd.store.tables import events, pairs, study_settings, votes

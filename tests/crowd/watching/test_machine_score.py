@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.sim_machines import PEOPLE, PROGRAMS, WORLDS, study
-from seedvote.crowd.watching.machine_score import (
+from seedvote.crowd.watching.signals import (
     FEWEST_RATERS,
     STANDS_OUT,
     Behaviour,

@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.change_control import refuse_changes, take_up
-from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.simulation.browser import FETCH, PageForm
 from seedvote.crowd.store.tables import events, votes
-from seedvote.crowd.watching.program_trap import FOLLOWED, trapped_raters
+from seedvote.crowd.watching.signals import FOLLOWED, trapped_raters
 from seedvote.crowd.web.app import ServerConfig, create_app
 from seedvote.crowd.web.page import TEMPLATES
 from seedvote.dialogue.errors import InputError

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.watching.shared_links import shared_links
+from seedvote.crowd.watching.signals import find_shared_links
 from tests.crowd.study import database, desk_of, make_pairs, press, seated
 
 HIT = Hit(pairs_per_sitting=12, votes_per_pair=3, first_checks=0, later_checks=0, examples=())
@@ -20,7 +20,7 @@ def desk(request, tmp_path):
 
 def told(desk):
     with desk.store.read() as connection:
-        return {link.rater: (link.differing, link.dropped) for link in shared_links(connection)}
+        return {link.rater: (link.differing, link.dropped) for link in find_shared_links(connection)}
 
 
 def work_together(desk, people, generator):

@@ -11,8 +11,7 @@ import pytest
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.launches import open_door
-from seedvote.crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
-from seedvote.crowd.web.limits import RateLimit
+from seedvote.crowd.web.app import LOG, RateLimit, ServerConfig, create_app, log_to_stderr
 from seedvote.crowd.wsgi import from_environment
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records

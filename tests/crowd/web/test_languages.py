@@ -18,15 +18,14 @@ from seedvote.crowd.hit.about import AboutQuestion
 from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from seedvote.crowd.hit.languages import LANGUAGES, texts_asked
 from seedvote.crowd.rating.change_control import refuse_changes
-from seedvote.crowd.rating.disclosing import KnownRater, KnownVisit
-from seedvote.crowd.rating.forgetting import forget
+from seedvote.crowd.rating.personal_data import KnownRater, KnownVisit, forget
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import seat_proof
-from seedvote.crowd.web import languages, page
+from seedvote.crowd.web import page
 from seedvote.crowd.web.app import ServerConfig, create_app
 from seedvote.crowd.web.entrance import WayOut
-from seedvote.crowd.web.visit import PageVisit, visit_of
+from seedvote.crowd.web.study_request import PageVisit, visit_of
 from seedvote.dialogue.errors import InputError
 from tests.crowd.study import SHORT, desk_of
 from tests.crowd.web import catalogues
@@ -68,7 +67,7 @@ class Marked(NullTranslations):
 
 
 def test_nothing_that_a_page_says_is_left_in_english(monkeypatch):
-    monkeypatch.setattr(languages, "catalogue", lambda language: Marked())
+    monkeypatch.setattr(page, "catalogue", lambda language: Marked())
     page.jinja_environment.cache_clear()
     frame = page.Frame("", "seat", "", "nl")
     hit = Hit(languages=("nl",), pay_per_sitting=2.0, completion_code="0")
@@ -123,8 +122,8 @@ ON_PAGE = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_form_has_a_default_that_is_left_in_english(form, monkeypatch):
-    monkeypatch.setattr(languages, "catalogue", lambda language: Marked())
-    languages.hit_in.cache_clear()
+    monkeypatch.setattr(page, "catalogue", lambda language: Marked())
+    page.hit_in.cache_clear()
     page.jinja_environment.cache_clear()
     hit = hit_from({"languages": ["de"], "form": form}, "hit.toml")
     frame = page.Frame("", "seat", "", "de")
@@ -133,7 +132,7 @@ def test_no_form_has_a_default_that_is_left_in_english(form, monkeypatch):
         said = (None, FORMS[form].right(example), "0,1" if form == "choice" else "left")
         made += [page.example_page(hit, frame, n, one) for one in said]
     made += [page.task_page(hit, frame, ON_PAGE[form], progress(), note) for note in page.NOTES]
-    languages.hit_in.cache_clear()
+    page.hit_in.cache_clear()
     page.jinja_environment.cache_clear()
     assert set().union(*map(unmarked, made)) - {"class", "text", "task", "first", "seat", "many", "user"} == set()
 
@@ -141,14 +140,14 @@ def test_no_form_has_a_default_that_is_left_in_english(form, monkeypatch):
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_speaks_each_language_without_a_text_from_the_study(form):
     hit = hit_from({"languages": ["de", "en", "ja"], "form": form}, "hit.toml")
-    assert languages.hit_in(hit, "en") == hit and hit_from_kept(json.loads(json.dumps(hit_as_kept(hit)))) == hit
+    assert page.hit_in(hit, "en") == hit and hit_from_kept(json.loads(json.dumps(hit_as_kept(hit)))) == hit
     for language in ("de", "ja"):
-        told = languages.hit_in(hit, language)
+        told = page.hit_in(hit, language)
         assert told.title != hit.title and told.instructions.count("\n\n") == hit.instructions.count("\n\n")
         assert len(told.examples) == len(hit.examples)
         assert [FORMS[form].right(one) for one in told.examples] == [FORMS[form].right(one) for one in hit.examples]
         asked = texts_asked(hit)
-        assert not {languages.own_word(hit, text, language) for text in asked} & set(asked)
+        assert not {page.own_word(hit, text, language) for text in asked} & set(asked)
 
 
 def test_a_study_s_own_texts_win_over_those_of_its_form():
@@ -157,7 +156,7 @@ def test_a_study_s_own_texts_win_over_those_of_its_form():
     hit = hit_from(values, "hit.toml")
     text = page.task_page(hit, page.Frame("", "", "", "de"), ON_PAGE["responses"], progress(), "")
     assert "Wie höflich?" in text and "1 kaum" in text and "5 very good" in text and "Wie gut" not in text
-    told = languages.hit_in(hit, "de")
+    told = page.hit_in(hit, "de")
     assert told.title == "Höflich" and told.instructions.startswith("Sie sehen ein Gespräch und eine oder mehrere")
     with pytest.raises(InputError, match=re.escape("title is given in de and not in fr")):
         words = {"Wie höflich?": "Poli ?", "kaum": "peu", "very good": "très"}
@@ -182,8 +181,8 @@ def test_one_and_several_are_said_as_each_language_says_them():
 
     assert "Ihre Antwort ist" in said("de", 1) and "Ihre 5 Antworten sind" in said("de", 5)
     assert len({re.sub(r"\d+", "", said("ar", n)) for n in (1, 2, 5)}) == 3
-    assert languages.pay_in(1234.5, "EUR", "de") == "1.234,50 EUR" and languages.pay_in(1.5, "USD", "en") == "1.50 USD"
-    assert languages.day(0, "ja") == "1970年1月1日"
+    assert page.pay_in(1234.5, "EUR", "de") == "1.234,50 EUR" and page.pay_in(1.5, "USD", "en") == "1.50 USD"
+    assert page.day(0, "ja") == "1970年1月1日"
 
 
 def test_texts_of_the_study_are_said_as_they_were_given_and_never_as_markup():
@@ -272,7 +271,7 @@ def test_questions_about_the_rater_are_asked_in_their_language_and_answered_in_t
 
 def test_texts_that_change_ask_everybody_again(study):
     desk, app = study
-    changed = dataclasses.replace(desk.rules.hit, texts=(languages.TextsIn("en", title="Other"),))
+    changed = dataclasses.replace(desk.rules.hit, texts=(page.TextsIn("en", title="Other"),))
     with pytest.raises(InputError, match="texts was changed: raise consent_version too"):
         refuse_changes(desk.store, changed)
     refuse_changes(desk.store, dataclasses.replace(changed, consent_version="2"))
@@ -300,9 +299,9 @@ def test_no_worked_examples_are_announced_where_none_come(form):
     rules["texts"] = {language: {"words": said} for language in OTHERS}
     with_, without = (hit_from({**rules, **more}, "test") for more in ({}, {"examples": []}))
     for language in ("en", *OTHERS):
-        before, after = (languages.hit_in(hit, language).instructions for hit in (with_, without))
+        before, after = (page.hit_in(hit, language).instructions for hit in (with_, without))
         assert before.startswith(after) and len(before.split("\n\n")) == len(after.split("\n\n")) + 1
     english = hit_from({"form": form, "questions": asked, "examples": []}, "test")
-    assert "xamples" not in languages.hit_in(english, "en").instructions
+    assert "xamples" not in page.hit_in(english, "en").instructions
     own = hit_from({"form": form, "questions": asked, "examples": [], "instructions": "One.\n\nTwo."}, "test")
-    assert languages.hit_in(own, "en").instructions == "One.\n\nTwo."
+    assert page.hit_in(own, "en").instructions == "One.\n\nTwo."

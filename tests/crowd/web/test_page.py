@@ -11,7 +11,7 @@ from seedvote.crowd.commands.preview import _somebody
 from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.web import page
-from seedvote.crowd.web.rendering import literal
+from seedvote.crowd.web.page import literal
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Utterance

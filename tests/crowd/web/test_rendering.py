@@ -14,7 +14,8 @@ from seedvote.crowd.hit.hit import Hit, hit_from
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.web import page
 from seedvote.crowd.web.app import ServerConfig, create_app
-from seedvote.crowd.web.rendering import TAGS, literal, rendered
+from seedvote.crowd.web.page import literal
+from seedvote.crowd.web.rendering import TAGS, rendered
 from seedvote.dialogue.records import Utterance
 from tests.crowd.study import SHORT, database, desk_of
 

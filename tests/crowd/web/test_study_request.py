@@ -8,7 +8,7 @@ from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.simulation.browser import FETCH, PageForm
 from seedvote.crowd.store import identity
 from seedvote.crowd.web import study_request
-from seedvote.crowd.web.visit import PageVisit
+from seedvote.crowd.web.study_request import PageVisit
 from tests.crowd.study import SHORT, database, desk_of
 from tests.crowd.visitor import live
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.change_control import take_up
-from seedvote.crowd.rating.forgetting import forget
 from seedvote.crowd.rating.gate import GateRule
+from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.tables import events, raters, votes
 from seedvote.crowd.watching.progress import set_state

@@ -17,7 +17,7 @@ from seedvote.crowd.store.identity import seat_proof
 from seedvote.crowd.store.keys import keys_in
 from seedvote.crowd.store.store import settings as store_settings
 from seedvote.crowd.study_folder import prepare_study
-from seedvote.crowd.web.visit import LIFE, PageVisit, visit_of
+from seedvote.crowd.web.study_request import LIFE, PageVisit, visit_of
 from tests.crowd.marketplaces.study import Person, make_study, served
 
 SECRET, NOW = "key", 1_000_000.0
@@ -197,7 +197,7 @@ def test_a_seat_before_consent_opens_no_pair(app):
 
 
 def test_who_was_forgotten_is_not_let_in_by_an_old_seat(app):
-    from seedvote.crowd.rating.forgetting import forget
+    from seedvote.crowd.rating.personal_data import forget
 
     tab = Tab(app, **submission("p1", "s1")).begin()
     desk: Desk = app.extensions["desk"]
@@ -269,7 +269,7 @@ def test_a_seat_of_one_marketplace_or_tab_never_speaks_for_another(app):
 
 
 def test_who_was_forgotten_may_come_again_as_somebody_new(app):
-    from seedvote.crowd.rating.forgetting import forget
+    from seedvote.crowd.rating.personal_data import forget
 
     old = Tab(app, **submission("p1", "s1")).begin()
     desk: Desk = app.extensions["desk"]
