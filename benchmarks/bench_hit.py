@@ -182,9 +182,13 @@ def started(command: list[str], port: int, environment: dict[str, str] | None = 
             raise SystemExit(f"port {port} is in use: another server would be measured in place of this one")
     begun = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, *command], cwd=ROOT, env=os.environ | (environment or {}), start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=os.environ | (environment or {}),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         while True:
             with (

@@ -37,6 +37,7 @@ from seedvote.crowd.web.entrance import Entrance, WayOut, way_back
 from seedvote.crowd.web.page import TOKEN
 from seedvote.dialogue.records import Source
 
+KEPT = "kept"  # the name in which the page's script sends the token that it has kept, see hit.js
 VERSION = "2"
 DAY = 86_400
 LIFE = 14 * DAY  # seconds after its page was made, to the end of the day
@@ -214,6 +215,11 @@ class StudyRequest(flask.Request):
     def proven_raters(self) -> Collection[str]:
         """The raters whose signed visits the page or the browser's cookie names."""
         return {visit.rater for visit in (self.visit, self.remembered) if visit and visit.rater}
+
+    @property
+    def kept_visit(self) -> PageVisit | None:
+        """The visit that the page's script has kept in this browser: the seat of a page on which somebody worked."""
+        return self._visit_of(self.form.get(KEPT), longer=COOKIE_LIFE - LIFE)
 
     def named_visit(self) -> PageVisit | None:
         """The visit with its names at the marketplace, as it was before anything was stored; None where unknown."""

@@ -62,6 +62,22 @@ def consent(request: StudyRequest) -> PageReply:
     return accept_consent(request)
 
 
+@route("/known", "POST")
+def recognise(request: StudyRequest) -> PageReply:
+    """Let in who has agreed in this browser before, where it keeps no cookie in frames: by the seat that it kept.
+
+    It proves what a cookie would. Only the person's own raters are looked through, so another's seat shows nothing; and
+    whoever loses what was kept fares no worse than before, as nothing says from now on that this browser can prove it.
+    """
+    visit, kept, desk = request.sender(), request.kept_visit, request.desk
+    proven = {kept.rater} if kept and kept.rater and request.seat is None else ()
+    if kept and proven and desk.has_consented(visit.worker, visit.sitting, visit.source, proven):
+        seat = desk.arrive(visit.worker, visit.sitting, visit.source, proven)
+        own = kept.own and seat.rater == kept.rater
+        request.keep_visit(replace(visit.seated(seat), own=own, language=visit.language or kept.language))
+    return jsonify(known=request.seat is not None, next=request.frame.to("/task"))
+
+
 @route("/about", "GET", "POST")
 def about(request: StudyRequest) -> PageReply:
     """What raters are asked about themselves, once."""

@@ -200,3 +200,21 @@ if (again) {
     } catch { /* not reachable: look again later */ }
   }, 10000);
 }
+
+// In a frame of another site that gets no cookies, the seat is kept here: it shows at the next HIT who has agreed before.
+const kept = `seat ${new URL(document.currentScript.src).pathname.replace(/\/static\/.*/, "")}`; // one for each study
+async function recognise() {
+  const seat = document.querySelector("input[name=seat]")?.value;
+  const consent = document.querySelector('form[action$="/consent"]');
+  if (window.top === window || !seat) return;
+  try {
+    if (pair()) localStorage.setItem(kept, seat);
+    if (!consent || !localStorage.getItem(kept)) return;
+    const body = new URLSearchParams({ seat, kept: localStorage.getItem(kept) });
+    const headers = { "X-Requested-With": "fetch" };
+    const reply = await fetch(consent.action.replace(/consent$/, "known"), { method: "POST", headers, body });
+    const answer = await reply.json();
+    if (answer.known) location.replace(answer.next);
+  } catch { /* storage is blocked, or the server not reachable: they read the text again */ }
+}
+recognise();
