@@ -54,13 +54,13 @@ def restore_study(study: Path, database: str | None, file: Path) -> Mapping[str,
         )
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / STORE
-        texts = _unpacked(file, copy)
+        texts = _unpack_backup(file, copy)
         rows = check_copy(copy)
         with closing(open_store(f"sqlite:///{copy}")):  # an older one becomes one of this version
             pass
         study.mkdir(parents=True, exist_ok=True)
         if database is None:
-            save_sqlite(copy, _private(study / STORE))
+            save_sqlite(copy, _make_private(study / STORE))
         else:
             load_store(copy, database)
         for name, content in texts.items():
@@ -84,7 +84,7 @@ def upgrade_study(study: Path, database: str | None, backup: Path | None) -> tup
     return before, SCHEMA_VERSION
 
 
-def _unpacked(file: Path, copy: Path) -> dict[str, bytes]:
+def _unpack_backup(file: Path, copy: Path) -> dict[str, bytes]:
     """The files beside the store, which is written to `copy`."""
     try:
         with zipfile.ZipFile(file) as archive:
@@ -97,7 +97,7 @@ def _unpacked(file: Path, copy: Path) -> dict[str, bytes]:
         raise InputError(f"{file} cannot be read as a backup: {error}. It is what `crowd backup` writes.") from error
 
 
-def _private(path: Path) -> Path:
+def _make_private(path: Path) -> Path:
     """A file that only its owner may read."""
     path.touch(mode=0o600, exist_ok=False)
     return path

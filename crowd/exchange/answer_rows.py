@@ -20,10 +20,10 @@ Judged = tuple[Any, sa.Row[Any]]  # a vote as it would be without further questi
 
 def rows_by_question(judged: Sequence[Judged]) -> list[Vote]:
     """One vote a question that was answered; a vote of a study with one question stays what it is."""
-    return [row for vote, stored in judged for row in _rows(vote, stored.answers)]
+    return [row for vote, stored in judged for row in _split_by_question(vote, stored.answers)]
 
 
-def _rows(vote: Vote, answers: str | None) -> Iterator[Vote]:
+def _split_by_question(vote: Vote, answers: str | None) -> Iterator[Vote]:
     if answers is None:
         yield vote
         return

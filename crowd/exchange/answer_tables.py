@@ -55,7 +55,7 @@ def answer_table(table: RawTable, stated: Mapping[str, str], systems: Sequence[s
     """Every context with its answers; `systems` are the columns (or the names, one row an answer) to compare."""
     if unknown := [name for name in stated if name not in KNOWN]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(KNOWN)}.")
-    names = _columns(table, stated)
+    names = _find_columns(table, stated)
     if not {"id", "system"} & names.keys() and "id" not in stated:  # a row is a context
         names["id"] = ROW
     for needed in ("id", "context"):
@@ -70,7 +70,7 @@ def answer_table(table: RawTable, stated: Mapping[str, str], systems: Sequence[s
         rows = _from_long(table, names, systems)
     else:
         left = [name for name in table.names if name not in names.values() and name not in stated.values()]
-        rows = _from_wide(table, names, _systems(table, systems, left))
+        rows = _from_wide(table, names, _find_systems(table, systems, left))
     systems_found = tuple(dict.fromkeys(system for row in rows for system in row.texts))
     if len(systems_found) < 2:
         raise InputError(f"{table.path} holds answers of {len(systems_found)} system; a comparison needs two.")
@@ -78,7 +78,7 @@ def answer_table(table: RawTable, stated: Mapping[str, str], systems: Sequence[s
     return AnswerTable(rows, names, systems_found, tuple(name for name in table.names if name not in used))
 
 
-def _columns(table: RawTable, stated: Mapping[str, str]) -> dict[str, str]:
+def _find_columns(table: RawTable, stated: Mapping[str, str]) -> dict[str, str]:
     plain = {plain_name(name): name for name in table.names}
     columns = {}
     for ours, words in KNOWN.items():
@@ -91,7 +91,7 @@ def _columns(table: RawTable, stated: Mapping[str, str]) -> dict[str, str]:
     return {ours: name for ours, name in columns.items() if name != IGNORED}
 
 
-def _systems(table: RawTable, wanted: Sequence[str], left: Sequence[str]) -> Sequence[str]:
+def _find_systems(table: RawTable, wanted: Sequence[str], left: Sequence[str]) -> Sequence[str]:
     """The columns with the answers: as asked, or the two that are left; of more the user chooses."""
     if missing := [name for name in wanted if name not in table.names]:
         raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
@@ -116,7 +116,7 @@ def _from_wide(table: RawTable, names: Mapping[str, str], systems: Sequence[str]
         texts = {system: cell_text(row[system]).strip() for system in systems}
         if empty := [system for system, text in texts.items() if not text]:
             raise InputError(f"{where}: {empty[0]} is empty. Write what the system answered, or leave the row out.")
-        rows.append(_answered(where, row, names, texts))
+        rows.append(_read_context(where, row, names, texts))
     return _each_once(rows)
 
 
@@ -129,7 +129,7 @@ def _from_long(table: RawTable, names: Mapping[str, str], wanted: Sequence[str])
             continue
         if not system or not text:
             raise InputError(f"{where}: {names['text' if system else 'system']} is empty.")
-        answered = _answered(where, row, names, {system: text})
+        answered = _read_context(where, row, names, {system: text})
         first = gathered.setdefault(answered.name, answered)
         if first is not answered:
             if system in first.texts:
@@ -150,7 +150,9 @@ def _each_once(rows: Sequence[AnsweredContext]) -> list[AnsweredContext]:
     return list(rows)
 
 
-def _answered(where: str, row: Mapping[str, Any], names: Mapping[str, str], texts: dict[str, str]) -> AnsweredContext:
+def _read_context(
+    where: str, row: Mapping[str, Any], names: Mapping[str, str], texts: dict[str, str]
+) -> AnsweredContext:
     fields = {ours: cell_text(row[name]).strip() for ours, name in names.items() if ours != "context"}
     kind = fields.get("kind") or "real"
     if kind not in KINDS:
@@ -160,14 +162,15 @@ def _answered(where: str, row: Mapping[str, Any], names: Mapping[str, str], text
         )
     if not fields["id"]:
         raise InputError(f"{where}: {names['id']} is empty; every context needs a name.")
-    context = tuple(_utterances(row[names["context"]], where))
+    context = tuple(_read_utterances(row[names["context"]], where))
     if not context:
         raise InputError(f"{where}: {names['context']} is empty; a rater must see what was answered.")
-    return AnsweredContext(where, fields["id"], context, texts, cast(PairKind, kind), fields.get("answer", ""),
-                    fields.get("dialogue", ""))  # fmt: skip
+    return AnsweredContext(
+        where, fields["id"], context, texts, cast(PairKind, kind), fields.get("answer", ""), fields.get("dialogue", "")
+    )
 
 
-def _utterances(cell: Any, where: str) -> Iterator[Utterance]:
+def _read_utterances(cell: Any, where: str) -> Iterator[Utterance]:
     """A text is one utterance of the user; a list (also written as JSON in a cell) is a conversation."""
     if isinstance(cell, str) and cell.lstrip().startswith("[{"):
         try:
@@ -196,11 +199,11 @@ def pairs_of_answers(answers: AnswerTable, good: str = "") -> list[Pair]:
         contrasts = list(combinations(row.texts, 2))
         many = len(contrasts) > 1
         for first, second in contrasts if row.kind != "check" else contrasts[:1]:
-            pairs.append(_pair(row, first, second, good, many))
+            pairs.append(_make_pair(row, first, second, good, many))
     return pairs
 
 
-def _pair(row: AnsweredContext, first: str, second: str, good: str, many: bool) -> Pair:
+def _make_pair(row: AnsweredContext, first: str, second: str, good: str, many: bool) -> Pair:
     return Pair(
         pair=f"{row.name}|{first}|{second}" if many else row.name,
         item=f"{row.dialogue or row.name}:{len(row.context)}",
@@ -210,12 +213,12 @@ def _pair(row: AnsweredContext, first: str, second: str, good: str, many: bool) 
         kind=row.kind,
         identical=row.texts[first] == row.texts[second],
         dialogue=row.dialogue or row.name,
-        answer=_right(row, first, second, good) if row.kind == "check" else None,
+        answer=_find_right_side(row, first, second, good) if row.kind == "check" else None,
         contrast=f"{first}-{second}",
     )
 
 
-def _right(row: AnsweredContext, first: str, second: str, good: str) -> Choice:
+def _find_right_side(row: AnsweredContext, first: str, second: str, good: str) -> Choice:
     """Of a check: which side is right, by its `answer` or by `--good`."""
     right_system = row.answer or good
     meant = {first: "a", second: "b", "a": "a", "b": "b", "tie": "tie"}.get(right_system)
@@ -249,11 +252,11 @@ def _one_set(row: AnsweredContext, systems: list[str], good: str, name: str) -> 
         kind=row.kind,
         identical=len(set(texts)) == 1 < len(texts),
         dialogue=row.dialogue or row.name,
-        answer=_asked(row, systems, good) if row.kind == "check" else None,
+        answer=_state_claim(row, systems, good) if row.kind == "check" else None,
     )
 
 
-def _asked(row: AnsweredContext, systems: list[str], good: str) -> str:
+def _state_claim(row: AnsweredContext, systems: list[str], good: str) -> str:
     """What a check asks: the row's `answer`, a system or a claim such as best:0, else by `--good`."""
     right_system = row.answer or good
     if not right_system:

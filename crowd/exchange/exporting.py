@@ -83,12 +83,12 @@ def export(
     raters = connection.execute(sa.select(tables.raters).order_by(tables.raters.c.arrived, tables.raters.c.rater)).all()
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
-    waiting = _waiting(rows, status, votes_per_pair, hit.late_votes if hit else "keep")
+    waiting = _find_waiting(rows, status, votes_per_pair, hit.late_votes if hit else "keep")
     record_of = _choice_of if FORMS[form].answer_record is OptionChoice else _vote_of
-    votes: list[Answer] = list(_votes(rows, pairs, status, counted, confirmed, waiting, record_of))
+    votes: list[Answer] = list(_read_votes(rows, pairs, status, counted, confirmed, waiting, record_of))
     if auto_ties:
         votes += _auto_ties(connection, votes_per_pair)
-    if replayed is None and (broke := {row.rater: _rule(row.broke) for row in raters if row.broke}):
+    if replayed is None and (broke := {row.rater: _name_rule(row.broke) for row in raters if row.broke}):
         votes = list(_as_without_rules(connection, votes, rows, broke))
     comments: list[Comment] = []
     question_names: list[str] = []
@@ -113,12 +113,12 @@ def export(
         seed=int(values["seed"]),
         texts=values.get(TEXTS) or None,
     )
-    doubts = _doubts(connection)
-    people = _raters(raters, rows, status, doubts, page_events(connection))
+    doubts = _find_doubts(connection)
+    people = _read_raters(raters, rows, status, doubts, page_events(connection))
     return Export(votes, people, recipe, form, comments, pairs)
 
 
-def _votes(
+def _read_votes(
     rows: Sequence[sa.Row[Any]],
     pairs: Mapping[str, Any],
     status: Mapping[str, Any],
@@ -144,7 +144,7 @@ def _votes(
             "counted": counted[row.lease],
             "kind": pair.kind,
             "dialogue": pair.dialogue,
-            "extra": {"late": bool(row.late)} | _verified(row, confirmed, waiting),
+            "extra": {"late": bool(row.late)} | _mark_verified(row, confirmed, waiting),
         }
         yield record_of(row, pair, common)
 
@@ -158,7 +158,7 @@ def _choice_of(row: sa.Row[Any], _: Question, common: Mapping[str, Any]) -> Opti
     return OptionChoice(question=row.pair, first=first, second=second, shown=row.left, **common)
 
 
-def _rule(clause: str) -> str:
+def _name_rule(clause: str) -> str:
     """The name of the rule of [exclude], without its numbers."""
     return clause.partition(":")[0]
 
@@ -185,7 +185,7 @@ def _as_without_rules(
         yield replace(vote, extra={**vote.extra, **columns, "excluded_by": broke.get(vote.rater, "")})
 
 
-def _waiting(
+def _find_waiting(
     rows: Sequence[sa.Row[Any]], status: Mapping[str, Any], votes_per_pair: int, late_votes: LatePolicy
 ) -> set[int]:
     """The leases whose votes hold a place among their pair's k, and lack nothing but a marketplace's word."""
@@ -202,7 +202,9 @@ def _waiting(
     return waiting
 
 
-def _verified(row: sa.Row[Any], confirmed: Collection[tuple[str, int]], waiting: Collection[int]) -> dict[str, bool]:
+def _mark_verified(
+    row: sa.Row[Any], confirmed: Collection[tuple[str, int]], waiting: Collection[int]
+) -> dict[str, bool]:
     """For votes through a marketplace: whether it has listed the visit for this very worker, or is yet to be asked."""
     known = {"verified": (row.rater, row.sitting) in confirmed, "waiting": row.lease in waiting}
     return known if row.source not in HERE else {}
@@ -233,15 +235,15 @@ def _auto_ties(connection: sa.Connection, votes_per_pair: int) -> Iterable[Vote]
 def _written_at_end(raters: Sequence[sa.Row[Any]], status: Mapping[str, Any]) -> Iterable[Comment]:
     """What raters wrote at the end of a sitting: about no pair."""
     for row in raters:
-        for name, text in _told(row)["comments"].items():
+        for name, text in _read_profile(row)["comments"].items():
             yield Comment("", row.rater, name, text, status[row.rater] == "passed")
 
 
-def _told(rater: sa.Row[Any]) -> dict[str, dict[str, str]]:
+def _read_profile(rater: sa.Row[Any]) -> dict[str, dict[str, str]]:
     return dict(json.loads(rater.told)) if rater.told else {"answers": {}, "comments": {}}
 
 
-def _raters(
+def _read_raters(
     raters: Sequence[sa.Row[Any]],
     rows: Sequence[sa.Row[Any]],
     status: Mapping[str, Any],
@@ -252,12 +254,14 @@ def _raters(
     for row in rows:
         rows_of_rater[row.rater].append(row)
     return [
-        _rater(row, rows_of_rater[row.rater], status[row.rater], _signals(row.rater, doubts.get(row.rater, ()), page))
+        _make_rater(
+            row, rows_of_rater[row.rater], status[row.rater], _make_signals(row.rater, doubts.get(row.rater, ()), page)
+        )
         for row in raters
     ]
 
 
-def _doubts(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
+def _find_doubts(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
     """What stands out about raters; the line for programs may be followed by who has given few answers."""
     doubts_of = {rater: signals.doubts for rater, signals in rater_signals(connection).items() if signals.doubts}
     for rater in trapped_raters(connection):
@@ -265,13 +269,13 @@ def _doubts(connection: sa.Connection) -> dict[str, tuple[str, ...]]:
     return doubts_of
 
 
-def _signals(rater: str, doubts: Sequence[str], page: Mapping[str, PageEvents] | None) -> dict[str, Any]:
+def _make_signals(rater: str, doubts: Sequence[str], page: Mapping[str, PageEvents] | None) -> dict[str, Any]:
     """What stands out, and how many pairs the page was left, copied from and pasted into, if the study counts that."""
     signals: dict[str, Any] = {"doubts": "; ".join(doubts)} if doubts else {}
     return signals if page is None else {**signals, "page_events": asdict(page.get(rater, PageEvents()))}
 
 
-def _rater(row: sa.Row[Any], rows_of_rater: Sequence[sa.Row[Any]], status: Any, signals: dict[str, Any]) -> Rater:
+def _make_rater(row: sa.Row[Any], rows_of_rater: Sequence[sa.Row[Any]], status: Any, signals: dict[str, Any]) -> Rater:
     checks = [vote for vote in rows_of_rater if vote.failed is not None]
     seconds = [vote.seconds for vote in rows_of_rater if vote.failed is None and vote.seconds is not None]
     return Rater(
@@ -283,7 +287,7 @@ def _rater(row: sa.Row[Any], rows_of_rater: Sequence[sa.Row[Any]], status: Any, 
         votes=len(rows_of_rater) - len(checks),
         consented=f"{row.consent} {iso(row.consented)}" if row.consented is not None else None,
         median_seconds=round(statistics.median(seconds), 3) if seconds else None,
-        profile=json.loads(row.about or "{}") | _told(row)["answers"],
+        profile=json.loads(row.about or "{}") | _read_profile(row)["answers"],
         language=row.language or "",
         extra=signals,
     )
@@ -330,13 +334,13 @@ def analysis_of(path: Path, votes: Sequence[Answer]) -> list[str]:
     return ["python analyze_ties.py", str(path), *options, *(["--replace"] if few else [])]
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _find_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
 def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     with atomic(path) as handle:
-        writer = csv.DictWriter(handle, _columns(rows), lineterminator="\n")
+        writer = csv.DictWriter(handle, _find_columns(rows), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -345,6 +349,6 @@ def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]], recipe: str) -
     import pyarrow as pa
     from pyarrow import parquet
 
-    table = pa.table({name: [row.get(name) for row in rows] for name in _columns(rows)})
+    table = pa.table({name: [row.get(name) for row in rows] for name in _find_columns(rows)})
     with atomic(path, "wb") as handle:
         parquet.write_table(table.replace_schema_metadata({"signature": recipe}), handle)

@@ -24,23 +24,30 @@ def make_checks(rows: Sequence[AnsweredContext], number: int, *, seed: int) -> l
     rng = child_random(seed, "checks of answers")
     long = [row for row in rows if max(len(text.split()) for text in row.texts.values()) >= SHORTEST]
     chosen = rng.sample(long, min(number, len(long))) if len(long) > 1 else []
-    return [_check(row, _other(row, long, rng), k, rng) for k, row in enumerate(chosen)]
+    return [_make_check(row, _draw_other(row, long, rng), k, rng) for k, row in enumerate(chosen)]
 
 
-def _other(row: AnsweredContext, rows: Sequence[AnsweredContext], rng: random.Random) -> AnsweredContext:
+def _draw_other(row: AnsweredContext, rows: Sequence[AnsweredContext], rng: random.Random) -> AnsweredContext:
     return rng.choice([candidate for candidate in rows if candidate is not row])
 
 
-def _check(row: AnsweredContext, stray: AnsweredContext, k: int, rng: random.Random) -> Pair:
+def _make_check(row: AnsweredContext, stray: AnsweredContext, k: int, rng: random.Random) -> Pair:
     good = Candidate(max(row.texts.values(), key=len), "reference", None, "reference")
     words = max(stray.texts.values(), key=len).split()
     bad = Candidate(" ".join(rng.sample(words, len(words))), "scrambled", None, "reference")
     first, second = (good, bad) if k % 2 == 0 else (bad, good)
     return Pair(
-        pair=f"check {k + 1}", item=f"{row.dialogue or row.name}:{len(row.context)}", context=row.context, a=first,
-        b=second, kind="check", identical=False, dialogue=row.dialogue or row.name, answer="a" if k % 2 == 0 else "b",
+        pair=f"check {k + 1}",
+        item=f"{row.dialogue or row.name}:{len(row.context)}",
+        context=row.context,
+        a=first,
+        b=second,
+        kind="check",
+        identical=False,
+        dialogue=row.dialogue or row.name,
+        answer="a" if k % 2 == 0 else "b",
         contrast="scrambled",
-    )  # fmt: skip
+    )
 
 
 def fitted_rules(pairs: Sequence[Pair] | Sequence[ResponseSet], *, form: str = "") -> str:
@@ -50,8 +57,12 @@ def fitted_rules(pairs: Sequence[Pair] | Sequence[ResponseSet], *, form: str = "
     first = min(FIRST, checks)
     later = min(LATER, checks - first, sitting)
     failures = min(FAILURES, first + later) or FAILURES
-    rules = {"pairs_per_sitting": (sitting, SITTING), "first_checks": (first, FIRST), "later_checks": (later, LATER),
-             "max_failures": (failures, FAILURES)}  # fmt: skip
+    rules = {
+        "pairs_per_sitting": (sitting, SITTING),
+        "first_checks": (first, FIRST),
+        "later_checks": (later, LATER),
+        "max_failures": (failures, FAILURES),
+    }
     words = [f"form = {json.dumps(form)}"] if form else []
     changed = [f"{name} = {value}" for name, (value, default) in rules.items() if value != default]
     return "".join(f"{line}\n" for line in [*words, *changed])

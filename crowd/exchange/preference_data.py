@@ -81,12 +81,16 @@ def preference_data(export: Export) -> PreferenceData:
 
 def _counts(answer: Answer, omitted: Counter[str]) -> bool:
     reason = (
-        "automatic ties of identical responses" if answer.extra.get("auto")
-        else "votes that do not count" if not answer.counted
-        else "votes of simulated raters" if answer.source == "simulated"
-        else "votes on controls" if answer.kind == "control"
+        "automatic ties of identical responses"
+        if answer.extra.get("auto")
+        else "votes that do not count"
+        if not answer.counted
+        else "votes of simulated raters"
+        if answer.source == "simulated"
+        else "votes on controls"
+        if answer.kind == "control"
         else ""
-    )  # fmt: skip
+    )
     omitted[reason] += bool(reason)
     return not reason
 

@@ -69,10 +69,10 @@ def decisive(answer: str) -> str:
 def context_of(value: object, where: str) -> tuple[Utterance, ...]:
     """The conversation of a worked example."""
     lines: Sequence[object] = value if isinstance(value, list) else [value]
-    return tuple(_utterance(line, where) for line in lines)
+    return tuple(_read_utterance(line, where) for line in lines)
 
 
-def _utterance(line: object, where: str) -> Utterance:
+def _read_utterance(line: object, where: str) -> Utterance:
     if not isinstance(line, Mapping) or not all(isinstance(line.get(k), str) for k in ("speaker", "text")):
         raise InputError(f'{where} holds {value_in_short(line)}; each line is {{speaker = "user", text = "..."}}.')
     return Utterance(line["speaker"], line["text"])

@@ -132,7 +132,7 @@ class Desk:
             self.rules = make_rules(connection, kept_hit(connection) or self.rules.hit)
             self._hold_keys(keys_in(settings(connection)))
 
-    def _moment(self, connection: sa.Connection, frontier: Frontier | None = None) -> Moment:
+    def _make_moment(self, connection: sa.Connection, frontier: Frontier | None = None) -> Moment:
         return Moment(connection, self.clock(), self.rules, self.seed, self.secret, frontier)
 
     def rater_id(self, worker: str) -> str:
@@ -180,13 +180,13 @@ class Desk:
 
     def has_consented(self, worker: str, sitting: str, source: Source, proven: Collection[str] = ()) -> bool:
         """Whether the rater who would arrive so has agreed to the present version of the text."""
-        arriving = self._arriving(worker, sitting, source, proven, proves=True)  # nobody knows yet
+        arriving = self._make_arriving(worker, sitting, source, proven, proves=True)  # nobody knows yet
         with self.store.read() as connection:
-            rater = identities.find_rater(self._moment(connection), arriving, self._whole_sitting)
+            rater = identities.find_rater(self._make_moment(connection), arriving, self._whole_sitting)
             (known,) = fetch(connection, (_KNOWN, {"rater": rater}))
         return bool(known) and known[0].consent == self.rules.hit.consent_version
 
-    def _arriving(
+    def _make_arriving(
         self, worker: str, sitting: str, source: Source, proven: Collection[str], *, proves: bool
     ) -> identities.Arriving:
         key = sitting_hash(self._rater_key, sitting)
@@ -217,9 +217,9 @@ class Desk:
         `proven` are the raters that their browser proves to be; `proves`: it keeps cookies, so it can do so later.
         """
         self.check_ids(worker, sitting)
-        arriving = self._arriving(worker, sitting, source, proven, proves=proves)
+        arriving = self._make_arriving(worker, sitting, source, proven, proves=proves)
         with self.store.write() as connection:
-            moment = self._moment(connection)
+            moment = self._make_moment(connection)
             revision, first = fetch(connection, REVISION_NOW, (FIRST_SOURCE, {}))
             if read_value(revision) != moment.rules.revision:
                 raise StaleRules
@@ -249,7 +249,7 @@ class Desk:
     def next_step(self, seat: Seat) -> Step:
         """Where the rater stands; a pair is leased if one is due. Looking again at what is held takes no write lock."""
         with self.store.glance() as connection:
-            moment = self._moment(connection)
+            moment = self._make_moment(connection)
             seated = read_seated_rater(moment, seat)
             is_certain = leasing.is_pair_certain(moment, seated)
             step = leasing.step_without_writing(moment, seated, is_certain=is_certain)
@@ -261,15 +261,15 @@ class Desk:
         """Do it while other raters do the same, where the store has row locks; if it needs the whole study, alone."""
         if self.store.has_row_locks:
             with suppress(NeedsStudy), self.store.write_rows(seat.rater, token) as connection:
-                return act(self._moment(connection, self.frontier))
+                return act(self._make_moment(connection, self.frontier))
         with self.store.write() as connection:
-            return act(self._moment(connection))
+            return act(self._make_moment(connection))
 
     @_by_rules_in_force
     def consent(self, seat: Seat) -> Step:
         """Record consent to the present version of the text."""
         with self.store.write() as connection:
-            moment = self._moment(connection)
+            moment = self._make_moment(connection)
             if read_seated_rater(moment, seat).consent != self.rules.hit.consent_version:
                 version = self.rules.hit.consent_version
                 later(connection, (_CONSENTED, {"this": seat.rater, "version": version, "now": moment.now}))
@@ -288,7 +288,7 @@ class Desk:
     def tell_about(self, seat: Seat, answers: Mapping[str, str]) -> Step:
         """Keep what a rater told about themselves; the first time holds. The log says that, not what, they told."""
         with self.store.write() as connection:
-            moment = self._moment(connection)
+            moment = self._make_moment(connection)
             seated = read_seated_rater(moment, seat)
             if seated.consent == self.rules.hit.consent_version and seated.about is None:
                 text = json.dumps(dict(answers), ensure_ascii=False)
@@ -309,7 +309,7 @@ class Desk:
     def tell_at_end(self, seat: Seat, profile: ToldOfRater) -> None:
         """Keep what a rater told at the end of a sitting; the first time holds, and only who has answered is asked."""
         with self.store.write() as connection:
-            moment = self._moment(connection)
+            moment = self._make_moment(connection)
             seated = read_seated_rater(moment, seat)
             is_untold = sa.and_(raters.c.rater == seat.rater, raters.c.told.is_(None))
             if seated.consent == self.rules.hit.consent_version and seated.done:
@@ -321,7 +321,7 @@ class Desk:
     def instructed(self, seat: Seat, number: int, chosen: str) -> Step:
         """Record that worked example `number` (from 1) was answered; examples may be answered again."""
         with self.store.write() as connection:
-            moment = self._moment(connection)
+            moment = self._make_moment(connection)
             seated = read_seated_rater(moment, seat)
             last = min(seated.instructed + 1, len(self.rules.hit.examples))
             if seated.consent != self.rules.hit.consent_version or not 1 <= number <= last:
@@ -355,7 +355,7 @@ class Desk:
     def undo(self, seat: Seat, token: str) -> tuple[bool, Step]:
         """Take back the last answer, once, if it was given under this token; the pair is shown again, filled in."""
         with self.store.write() as connection:
-            moment = self._moment(connection)
+            moment = self._make_moment(connection)
             taken = answering.take_back(moment, read_seated_rater(moment, seat), token)
             step = leasing.next_step(moment, seat)
             if taken and step.shown and step.shown.token == taken.token:
@@ -366,7 +366,7 @@ class Desk:
     def hand_in(self, seat: Seat) -> Step:
         """End a sitting that has to wait; what was done in it is handed in as it is."""
         with self.store.write() as connection:
-            return leasing.end_early(self._moment(connection), seat)
+            return leasing.end_early(self._make_moment(connection), seat)
 
     def settle(self, seat: Seat) -> None:
         """What a sitting holds has left this house: its last answer can no longer be taken back."""

@@ -74,7 +74,7 @@ def judge(failed: Sequence[bool], rule: GateRule) -> RaterStatus:
     >>> judge([True, False, True, True], GateRule(max_failures=3, count="row"))
     'passed'
     """
-    if _worst(failed, rule.count) >= rule.max_failures:
+    if _count_failures(failed, rule.count) >= rule.max_failures:
         return "blocked"
     return "passed" if len(failed) >= rule.first_checks else "incomplete"
 
@@ -91,7 +91,7 @@ def that_judge(outcomes: Sequence[tuple[bool, bool]]) -> list[bool]:
     return firm or [failed for failed, _ in outcomes]
 
 
-def _worst(failed: Sequence[bool], count: Counting) -> int:
+def _count_failures(failed: Sequence[bool], count: Counting) -> int:
     """The number of failures, or the longest run of them."""
     if count == "total":
         return sum(failed)

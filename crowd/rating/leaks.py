@@ -33,7 +33,7 @@ def find_leaks(pairs: Iterable[Pair]) -> Iterator[Leak]:
     """Every response whose text contains the name of the model that wrote it."""
     for pair in pairs:
         for response in (pair.a, pair.b):
-            if response.checkpoint != CORPUS and (excerpt := _excerpt(response)):
+            if response.checkpoint != CORPUS and (excerpt := _find_excerpt(response)):
                 yield Leak(pair.pair, response.model, excerpt)
 
 
@@ -45,17 +45,17 @@ def leak_warning(all_leaks: Sequence[Leak]) -> str:
     return f"warning: {many} own model, {example} Raters would not judge blind."
 
 
-def _excerpt(response: Candidate) -> str:
+def _find_excerpt(response: Candidate) -> str:
     # names are not shown
     text = response.text if response.turns is None else "\n".join(turn.text for turn in response.turns)
-    match = _pattern(response.model).search(text) if len(response.model) >= SHORTEST else None
+    match = _compile_name(response.model).search(text) if len(response.model) >= SHORTEST else None
     if match is None:
         return ""
     return " ".join(text[max(0, match.start() - AROUND) : match.end() + AROUND].split())
 
 
 @cache
-def _pattern(model: str) -> re.Pattern[str]:
+def _compile_name(model: str) -> re.Pattern[str]:
     parts = [re.escape(part) for part in re.split(r"[\W_]+", model) if part] or [re.escape(model)]
     name = r"[\W_]*".join(parts)
     return re.compile(rf"(?<![^\W_]){name}(?![^\W_])", re.IGNORECASE)

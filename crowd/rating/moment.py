@@ -68,7 +68,7 @@ class Frontier:
         self._at = FRONT
 
 
-def _first(version: Any, *, locked: bool, bounded: bool = False) -> sa.Select[Any]:
+def _select_first(version: Any, *, locked: bool, bounded: bool = False) -> sa.Select[Any]:
     """The open pair of a version that comes next; `locked`: that nobody is changing now; `bounded`: by a frontier."""
     query = sa.select(pairs).where(pairs.c.open == 1, pairs.c.version == version, ~_SEEN)
     if bounded:
@@ -77,14 +77,17 @@ def _first(version: Any, *, locked: bool, bounded: bool = False) -> sa.Select[An
     return first.with_for_update(skip_locked=True) if locked else first
 
 
-def _of_versions(*, locked: bool) -> sa.Select[Any]:
+def _select_of_versions(*, locked: bool) -> sa.Select[Any]:
     """Of the pairs for everybody and those of the rater's own version: two searches, as one index order serves each."""
-    firsts = [_first(0, locked=locked).subquery("of_all"), _first(OWN_VERSION, locked=locked).subquery("of_own")]
+    firsts = [
+        _select_first(0, locked=locked).subquery("of_all"),
+        _select_first(OWN_VERSION, locked=locked).subquery("of_own"),
+    ]
     candidates = sa.union_all(*(sa.select(first) for first in firsts)).subquery("both")
     return sa.select(candidates).order_by(candidates.c.live, candidates.c.position).limit(_LITERAL_ONE)
 
 
-def _with_sides(query: sa.Select[Any]) -> sa.Select[Any]:
+def _add_sides(query: sa.Select[Any]) -> sa.Select[Any]:
     """The one pair, and how often each of its responses stood on the left."""
     pair = query.subquery()
     times_shown = sa.select(sa.func.count()).where(leases.c.pair == pair.c.pair, IS_LAID)
@@ -93,8 +96,8 @@ def _with_sides(query: sa.Select[Any]) -> sa.Select[Any]:
 
 # The next pair for `rater`, by whether it is locked and whether the study has versions. leasing.py asks it with its
 # other questions, because on PostgreSQL every message prolongs the time for which rows are locked.
-_NEXT = {(locked, True): _with_sides(_of_versions(locked=locked)) for locked in (False, True)}
-_NEXT |= {(locked, False): _with_sides(_first(0, locked=locked, bounded=locked)) for locked in (False, True)}
+_NEXT = {(locked, True): _add_sides(_select_of_versions(locked=locked)) for locked in (False, True)}
+_NEXT |= {(locked, False): _add_sides(_select_first(0, locked=locked, bounded=locked)) for locked in (False, True)}
 NEXT_PAIR = _NEXT[False, True]
 
 
@@ -106,7 +109,7 @@ def query_next_pair(rater: str, *, frontier: Frontier | None, versions: bool) ->
     return _NEXT[True, versions], {"rater": rater, "live": live, "position": position}
 
 
-NAMED = _with_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
+NAMED = _add_sides(sa.select(pairs).where(pairs.c.pair == param("pair")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +218,7 @@ def rules_in_force(connection: sa.Connection) -> StudyRules:
 
 def kept_hit(connection: sa.Connection) -> Hit | None:
     """The HIT that is in force; None where no server of this version has served the study."""
-    text = _setting(connection, KEPT)
+    text = _read_setting(connection, KEPT)
     return None if text is None else hit_from_kept(json.loads(text))
 
 
@@ -227,7 +230,7 @@ def keep_hit(connection: sa.Connection, hit: Hit) -> None:
 
 def turn_revision(connection: sa.Connection) -> None:
     """Let every server read the rules again before it writes anything."""
-    put(connection, REVISION, str(1 + int(_setting(connection, REVISION) or 0)))
+    put(connection, REVISION, str(1 + int(_read_setting(connection, REVISION) or 0)))
 
 
 def first_source(connection: sa.Connection) -> Source | None:
@@ -255,7 +258,7 @@ def read_value(rows: Sequence[Any]) -> str | None:
     return rows[0].value if rows else None
 
 
-def _setting(connection: sa.Connection, key: str) -> str | None:
+def _read_setting(connection: sa.Connection, key: str) -> str | None:
     (rows,) = fetch(connection, (_SETTING, {"key": key}))
     return read_value(rows)
 

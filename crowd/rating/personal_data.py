@@ -144,7 +144,7 @@ def forget(store: Store, rater: str, *, votes_per_pair: int, now: float) -> int 
         if connection.scalar(sa.select(raters.c.rater).where(raters.c.rater == rater)) is None:
             return None
         kept_votes = sum(_forget_one(connection, name, votes_per_pair, now) for name in siblings(connection, rater))
-    _wipe(store)
+    _wipe_file(store)
     return kept_votes
 
 
@@ -229,7 +229,7 @@ def _thin_events(connection: sa.Connection, rater: str, nobody: str) -> None:
         connection.execute(sa.update(events).where(this).values(values))
 
 
-def _wipe(store: Store) -> None:
+def _wipe_file(store: Store) -> None:
     """SQLite keeps erased bytes in free pages and in its log: write the file anew."""
     if store.engine.dialect.name != "sqlite":
         return

@@ -160,7 +160,7 @@ def _pairs_of(connection: sa.Connection, moved: Collection[str]) -> list[str]:
     return list(connection.scalars(sa.select(votes.c.pair).where(is_judgement))) if moved else []
 
 
-def _among(column: sa.Column[Any], only: Collection[str] | None) -> sa.ColumnElement[bool]:
+def _match_pairs(column: sa.Column[Any], only: Collection[str] | None) -> sa.ColumnElement[bool]:
     return sa.true() if only is None or len(only) > MANY else column.in_(only)
 
 
@@ -171,7 +171,7 @@ def _recount_votes(
     v = votes.c
     columns = (v.vote, v.pair, v.late, v.aside, v.waits, v.counted, raters.c.status)
     query = sa.select(*columns).join(raters, raters.c.rater == v.rater)
-    query = query.where(v.failed.is_(None), _among(v.pair, only)).order_by(v.pair, v.vote)
+    query = query.where(v.failed.is_(None), _match_pairs(v.pair, only)).order_by(v.pair, v.vote)
     changed, have = [], {}
     for pair, group in groupby(connection.execute(query), key=lambda row: row.pair):
         rows = list(group)
@@ -193,9 +193,9 @@ def _write_counters(
     holding = sa.select(leases.c.pair, sa.func.count().label("held")).where(HOLDS_PLACE)
     held_leases = {
         row.pair: row.held
-        for row in connection.execute(holding.where(_among(leases.c.pair, only)).group_by(leases.c.pair))
+        for row in connection.execute(holding.where(_match_pairs(leases.c.pair, only)).group_by(leases.c.pair))
     }
-    rows = connection.execute(sa.select(pairs).where(pairs.c.kind != "check", _among(pairs.c.pair, only))).all()
+    rows = connection.execute(sa.select(pairs).where(pairs.c.kind != "check", _match_pairs(pairs.c.pair, only))).all()
     changed = []
     for row in rows:
         number = have.get(row.pair, 0)

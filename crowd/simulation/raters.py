@@ -45,11 +45,11 @@ def fill_page(
     fields: dict[str, str] = {}
     for question, side in votes_said.items():
         groups = {group: values for group, values in radios.items() if group.split("-")[1] == question}
-        fields |= _pressed(groups, side, generator) if len(groups) == 1 else _rated(groups, side, generator)
+        fields |= _press_side(groups, side, generator) if len(groups) == 1 else _rate_sides(groups, side, generator)
     return fields | {name: WROTE for name, must in texts.items() if must or generator.random() < COMMENTS}
 
 
-def _pressed(groups: Mapping[str, Sequence[str]], side: str, generator: Random) -> dict[str, str]:
+def _press_side(groups: Mapping[str, Sequence[str]], side: str, generator: Random) -> dict[str, str]:
     ((group, values),) = groups.items()
     sides = [value for value in values if value.startswith(("left", "right"))]
     ties = [value for value in values if value not in sides]
@@ -57,7 +57,7 @@ def _pressed(groups: Mapping[str, Sequence[str]], side: str, generator: Random) 
     return {group: generator.choice(fits or sides)}
 
 
-def _rated(groups: Mapping[str, Sequence[str]], side: str, generator: Random) -> dict[str, str]:
+def _rate_sides(groups: Mapping[str, Sequence[str]], side: str, generator: Random) -> dict[str, str]:
     values = next(iter(groups.values()))
     low, high = sorted(generator.sample(range(len(values)), 2))
     worse, better = values[low], values[high]
@@ -142,7 +142,7 @@ class Reader:
             )
         pair, straight = self._known[key]
         if pair.kind == "check":
-            return _side(_asked(pair), straight), seconds
+            return _find_side(_read_key(pair), straight), seconds
         first, second = (pair.a, pair.b) if straight else (pair.b, pair.a)
         better = quality(first, pair.context, seed=self.seed) - quality(second, pair.context, seed=self.seed)
         perceived = rater.sharpness * better + rater.bias + math.log(draw / (1 - draw))
@@ -163,9 +163,13 @@ class Reader:
         return BUTTONS[int(self.whim(rater, "example", str(number)) * 3)]
 
     def fill(
-        self, rater: Habits, context: Sequence[Utterance], shown_texts: Sequence[str],
-        radios: Mapping[str, Sequence[str]], texts: Mapping[str, bool],
-    ) -> dict[str, str]:  # fmt: skip
+        self,
+        rater: Habits,
+        context: Sequence[Utterance],
+        shown_texts: Sequence[str],
+        radios: Mapping[str, Sequence[str]],
+        texts: Mapping[str, bool],
+    ) -> dict[str, str]:
         """The answers to several questions: the first as `judge` has it, further ones mostly alike."""
         key = page_key(context, shown_texts)
         choice, _ = self.judge(rater, context, *shown_texts)
@@ -175,8 +179,10 @@ class Reader:
         for name in groups_asked(radios):
             is_other = generator.random() < OTHERWISE and bool(sides)
             sides[name] = generator.choice(BUTTONS) if is_other and pair.kind != "check" else choice
-        if pair.kind == "check" and choice == _side(_asked(pair), straight):  # no blind click
-            sides |= {name: _side(right_one, straight) for name, right_one in pair.answers.items() if name in sides}
+        if pair.kind == "check" and choice == _find_side(_read_key(pair), straight):  # no blind click
+            sides |= {
+                name: _find_side(right_one, straight) for name, right_one in pair.answers.items() if name in sides
+            }
         return fill_page(radios, texts, sides, generator)
 
     def whim(self, rater: Habits, name: str, *key: str) -> float:
@@ -184,12 +190,12 @@ class Reader:
         return child_random(self.seed, name, rater.number, *key).random()
 
 
-def _asked(check: Pair) -> Choice | None:
+def _read_key(check: Pair) -> Choice | None:
     """The right answer to the first question that a check asks."""
     return check.answer or next(iter(check.answers.values()), None)
 
 
-def _side(answer: Choice | None, straight: bool) -> Button:
+def _find_side(answer: Choice | None, straight: bool) -> Button:
     if answer == "tie":
         return "tie"
     return "left" if (answer == "a") == straight else "right"

@@ -92,13 +92,13 @@ class SetReader:
     def __init__(self, sets: Iterable[ResponseSet], *, seed: int) -> None:
         self.seed = seed
         self._known = {
-            _key(response_set.context, [response.text for response in response_set.responses]): response_set
+            _set_key(response_set.context, [response.text for response in response_set.responses]): response_set
             for response_set in sets
         }
 
     def judge(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]:
         """No single button; the seconds that it takes."""
-        generator = child_random(self.seed, "judgement", rater.number, *_key(context, texts))
+        generator = child_random(self.seed, "judgement", rater.number, *_set_key(context, texts))
         return "", round(generator.lognormvariate(math.log(rater.seconds * len(texts) / 2), 0.5), 2)
 
     def fields(self, pressed: str) -> dict[str, str]:
@@ -129,7 +129,7 @@ class SetReader:
         rankings: Mapping[str, bool],
     ) -> dict[str, str]:
         """Every group and text of the page; `rankings` names the groups of ranks, true where none may be shared."""
-        key = _key(context, shown_texts)
+        key = _set_key(context, shown_texts)
         generator = child_random(self.seed, "set", rater.number, *key)
         blind = generator.random() < rater.lapse
         if not blind and key not in self._known:
@@ -145,18 +145,18 @@ class SetReader:
             felt = (
                 [generator.gauss(0, 2) for _ in shown_texts]
                 if record is None
-                else self._felt(rater, record, shown_texts)
+                else self._feel_quality(rater, record, shown_texts)
             )
-            if record is not None and (claim := _claim(record, name, groups_asked(radios)[0])):
+            if record is not None and (claim := _find_claim(record, name, groups_asked(radios)[0])):
                 felt = _as_asked(felt, claim, [r.text for r in record.responses], shown_texts)
             if group in rankings:
-                numbers = _ranks(felt, 0.0 if rankings[group] else rater.threshold / 2)
+                numbers = _make_ranks(felt, 0.0 if rankings[group] else rater.threshold / 2)
             else:
-                numbers = [_point(value, points) for value in felt]
+                numbers = [_choose_point(value, points) for value in felt]
             fields |= {f"{group}-{place}": str(number) for place, number in enumerate(numbers)}
-        return fields | _comments(texts, generator)
+        return fields | _write_comments(texts, generator)
 
-    def _felt(self, rater: Habits, record: ResponseSet, shown_texts: Sequence[str]) -> list[float]:
+    def _feel_quality(self, rater: Habits, record: ResponseSet, shown_texts: Sequence[str]) -> list[float]:
         """By place. The noise is that of the text, wherever it stands."""
         wrote = {page_key([], [response.text]): response for response in record.responses}
         felt = []
@@ -167,7 +167,7 @@ class SetReader:
         return felt
 
 
-def _claim(record: ResponseSet, name: str, lead: str) -> str:
+def _find_claim(record: ResponseSet, name: str, lead: str) -> str:
     """What a check asks of this question."""
     return record.answers.get(name) or (record.answer or "" if name == lead else "")
 
@@ -188,13 +188,13 @@ def _as_asked(felt: Sequence[float], claim: str, texts: Sequence[str], shown_tex
     ]
 
 
-def _point(felt: float, points: int) -> int:
+def _choose_point(felt: float, points: int) -> int:
     """The point of a scale; its ends are for what lies beyond the others."""
     middle, step = (points + 1) / 2, STEP * 4 / max(1, points - 1)
     return max(1, min(points, round(middle + felt / step)))
 
 
-def _ranks(felt: Sequence[float], near: float) -> list[int]:
+def _make_ranks(felt: Sequence[float], near: float) -> list[int]:
     """1 the highest; whoever is nearer than `near` to the one above shares its rank."""
     order = sorted(range(len(felt)), key=lambda place: -felt[place])
     ranks, rank = [0] * len(felt), 1
@@ -205,9 +205,9 @@ def _ranks(felt: Sequence[float], near: float) -> list[int]:
     return ranks
 
 
-def _comments(texts: Mapping[str, bool], generator: Random) -> dict[str, str]:
+def _write_comments(texts: Mapping[str, bool], generator: Random) -> dict[str, str]:
     return {name: WROTE for name, must in texts.items() if must or generator.random() < COMMENTS}
 
 
-def _key(context: Sequence[Utterance], texts: Sequence[str]) -> tuple[str, ...]:
+def _set_key(context: Sequence[Utterance], texts: Sequence[str]) -> tuple[str, ...]:
     return page_key(context, sorted(texts))

@@ -70,10 +70,10 @@ def share_interval(
     if votes < 2:
         return None
     ways = {name: counts for name, counts in clusters.items() if counts.clusters > 1}
-    parts = [_variance(ties, votes, counts) for counts in ways.values()]
-    alone = _variance(ties, votes, ClusterCounts(Counter({(1, 1): ties, (0, 1): votes - ties})))
+    parts = [_estimate_variance(ties, votes, counts) for counts in ways.values()]
+    alone = _estimate_variance(ties, votes, ClusterCounts(Counter({(1, 1): ties, (0, 1): votes - ties})))
     parts = parts or [alone]
-    crossed = sum(parts) - _variance(ties, votes, cells) if len(parts) == 2 else 0.0
+    crossed = sum(parts) - _estimate_variance(ties, votes, cells) if len(parts) == 2 else 0.0
     freedoms = [max(counts.kish - 1, 1.0) for counts in ways.values()]
     df = min(freedoms, default=max(votes - 1.0, 1.0))
     is_two_way = len(parts) == 2 and df >= FEW - 1
@@ -81,21 +81,19 @@ def share_interval(
     if is_two_way and variance:
         df = max(df, variance**2 / sum(part**2 / free for part, free in zip(parts, freedoms, strict=True)))
     se = math.sqrt(variance or alone)  # clusters that are all alike would leave no width
-    low, high = _bounds(ties, votes, se, df)
+    low, high = _find_bounds(ties, votes, se, df)
     return ShareInterval(ties / votes, se, df, low, high, "+".join(ways) or "vote")
 
 
-def _variance(ties: int, votes: int, counts: ClusterCounts) -> float:
+def _estimate_variance(ties: int, votes: int, counts: ClusterCounts) -> float:
     """The jackknife's: (G-1)/G sum_g ((T_g - share N_g) / (votes - N_g))^2, with whole numbers as far as they go."""
     moved = (
-        times * ((t * votes - ties * n) / (votes * (votes - n))) ** 2
-        for (t, n), times in counts.kinds.items()
-        if times
-    )  # fmt: skip
+        times * ((t * votes - ties * n) / (votes * (votes - n))) ** 2 for (t, n), times in counts.kinds.items() if times
+    )
     return math.fsum(moved) * (1 - 1 / counts.clusters)
 
 
-def _bounds(ties: int, votes: int, se: float, df: float) -> tuple[float, float]:
+def _find_bounds(ties: int, votes: int, se: float, df: float) -> tuple[float, float]:
     if ties in (0, votes):  # the logit has no value there: Clopper and Pearson (1934), all of df + 1 clusters alike
         edge = TAIL ** (1 / (df + 1))  # the inverse of the incomplete beta function I_x(a, 1) = x^a
         return (edge, 1.0) if ties else (0.0, 1.0 - edge)

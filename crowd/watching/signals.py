@@ -87,24 +87,25 @@ def machine_scores(raters: Mapping[str, Behaviour]) -> dict[str, MachineScore]:
         return {}
     everybody = list(raters.values())
     most_answers = max(rater.answers for rater in everybody)
-    pace = _Spread([_log(rater.pace) for rater in everybody], least=0.3)
+    pace = _Spread([_log_of(rater.pace) for rater in everybody], least=0.3)
     length = _Spread([_fisher(rater.with_length) for rater in everybody], least=1 / math.sqrt(max(1, most_answers - 3)))
-    spread = _Spread([_log(rater.spread) for rater in everybody], least=0.25)
+    spread = _Spread([_log_of(rater.spread) for rater in everybody], least=0.25)
     bits = _Spread([rater.bits for rater in everybody], least=0.15)
     page = [
-        _Spread([_angle(share) for share in shares], least=0.2) for shares in zip(*map(_shares, everybody), strict=True)
+        _Spread([_angle(share) for share in shares], least=0.2)
+        for shares in zip(*map(_measure_shares, everybody), strict=True)
     ]
 
     def score(rater: Behaviour) -> MachineScore:
         time = [
-            pace.below(_log(rater.pace)),
+            pace.below(_log_of(rater.pace)),
             length.below(_fisher(rater.with_length)),
-            spread.below(_log(rater.spread)),
+            spread.below(_log_of(rater.spread)),
         ]
         if (time[0] or 0.0) >= 0.5:
             time = []  # who takes longer than most is no program that hurries: a switch is slow and even
         answers = [bits.below(rater.bits), rater.likeness]
-        happened = [known.above(_angle(share)) for known, share in zip(page, _shares(rater), strict=True)]
+        happened = [known.above(_angle(share)) for known, share in zip(page, _measure_shares(rater), strict=True)]
         return MachineScore(_score_points(time), _score_points(answers), _score_points(happened))
 
     return {name: score(rater) for name, rater in raters.items()}
@@ -127,14 +128,14 @@ class _Spread:
 
     def below(self, value: float | None) -> float | None:
         """The probability of a value so small or smaller."""
-        return None if value is None else _student(value, self.middle, self.unit)
+        return None if value is None else _student_tail(value, self.middle, self.unit)
 
     def above(self, value: float | None) -> float | None:
         """The probability of a value so large or larger."""
-        return None if value is None else _student(-value, -self.middle, self.unit)
+        return None if value is None else _student_tail(-value, -self.middle, self.unit)
 
 
-def _student(value: float, middle: float, unit: float) -> float:
+def _student_tail(value: float, middle: float, unit: float) -> float:
     """The distribution function of t with 3 degrees of freedom, in closed form.
 
     >>> round(_student(-3.182, 0, 1), 4), _student(2, 2, 1)
@@ -144,7 +145,7 @@ def _student(value: float, middle: float, unit: float) -> float:
     return 0.5 + (t / (1 + t * t) + math.atan(t)) / math.pi
 
 
-def _log(value: float | None) -> float | None:
+def _log_of(value: float | None) -> float | None:
     return None if value is None else math.log(max(value, 1e-3))
 
 
@@ -156,7 +157,7 @@ def _angle(share: float | None) -> float | None:
     return None if share is None else math.asin(math.sqrt(min(1.0, share)))
 
 
-def _shares(rater: Behaviour) -> tuple[float | None, float | None, float | None]:
+def _measure_shares(rater: Behaviour) -> tuple[float | None, float | None, float | None]:
     return rater.left, rater.copied, rater.pasted
 
 

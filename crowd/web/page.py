@@ -154,13 +154,13 @@ def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayO
     `pairs` are those of a sitting (None: as many as planned).
     """
     number = hit.shown_per_sitting if pairs is None else pairs
-    return _render("hit/consent.html", hit=hit, frame=frame, pairs=number, decline=decline)
+    return _render_page("hit/consent.html", hit=hit, frame=frame, pairs=number, decline=decline)
 
 
 def about_page(hit: Hit, frame: Frame, note: Note = "", sent: Mapping[str, str] = NOTHING_SENT) -> str:
     """What raters are asked about themselves: a form to /about with one answer a question; empty is withheld."""
     notice = in_words(NOT_ALL, frame.language) if note else ""
-    return _render("hit/about.html", hit=hit, frame=frame, said=notice, sent=sent)
+    return _render_page("hit/about.html", hit=hit, frame=frame, said=notice, sent=sent)
 
 
 def stored_page(hit: Hit, frame: Frame, known: KnownRater | None, *, own: bool) -> str:
@@ -171,7 +171,7 @@ def stored_page(hit: Hit, frame: Frame, known: KnownRater | None, *, own: bool) 
     paid = [pay_in(float(amount), currency, frame.language) for amount, currency in payouts]
     speaks = name_of(facts.language).name if facts and facts.language else ""
     values = {"known": facts, "theirs": own, "asked": questions, "paid": paid, "speaks": speaks}
-    return _render("hit/stored.html", hit=hit, frame=frame, **values)
+    return _render_page("hit/stored.html", hit=hit, frame=frame, **values)
 
 
 def example_page(
@@ -186,7 +186,7 @@ def example_page(
     example = hit_in(hit, frame.language).examples[number - 1]
     content = FORMS[hit.form].example_on_page(example, number)
     values = {"example": example, "chosen": chosen, "said": say_note(hit, frame, note, content), "filled": filled}
-    return _render("hit/instructions.html", hit=hit, frame=frame, shown=content, progress=None, **values)
+    return _render_page("hit/instructions.html", hit=hit, frame=frame, shown=content, progress=None, **values)
 
 
 def task_page(
@@ -199,24 +199,26 @@ def task_page(
 ) -> str:
     """The page with one pair; `note` says what became of the previous answer, `filled` holds what was taken back."""
     values = {"note": note, "said": say_note(hit, frame, note, content), "filled": filled}
-    return _render("hit/task.html", hit=hit, frame=frame, shown=content, progress=progress, **values)
+    return _render_page("hit/task.html", hit=hit, frame=frame, shown=content, progress=progress, **values)
 
 
 def pair_fragment(
     hit: Hit, frame: Frame, content: OnPage, progress: SittingProgress, filled: Mapping[str, str] = NOTHING_SENT
 ) -> str:
     """What is shown at once alone, to be put in the place of the previous one."""
-    return _render(content.fragment, hit=hit, frame=frame, shown=content, progress=progress, filled=filled)
+    return _render_page(content.fragment, hit=hit, frame=frame, shown=content, progress=progress, filled=filled)
 
 
 def message_page(hit: Hit, frame: Frame, kind: MessageKind, at: SittingSoFar = NOTHING_YET) -> str:
     """A page that says one thing: why there is no pair, what is paid, and the ways on and out."""
-    return _render("hit/message.html", hit=hit, frame=frame, kind=kind, at=at)
+    return _render_page("hit/message.html", hit=hit, frame=frame, kind=kind, at=at)
 
 
 def glance_page(hit: Hit, frame: Frame, pairs: int | None = None) -> str:
     """The page for somebody who has not accepted the task yet: what it is about, nothing to work on."""
-    return _render("hit/glance.html", hit=hit, frame=frame, pairs=hit.shown_per_sitting if pairs is None else pairs)
+    return _render_page(
+        "hit/glance.html", hit=hit, frame=frame, pairs=hit.shown_per_sitting if pairs is None else pairs
+    )
 
 
 def say_note(hit: Hit, frame: Frame, note: Note, content: OnPage | None = None) -> str:
@@ -273,7 +275,7 @@ def jinja_environment(language: str = ENGLISH) -> Environment:
     return jinja
 
 
-def _render(name: str, *, hit: Hit, frame: Frame, **values: object) -> str:
+def _render_page(name: str, *, hit: Hit, frame: Frame, **values: object) -> str:
     pay, hit = (
         pay_in(hit.pay_per_sitting, hit.currency, frame.language),
         hit_in(hit, frame.language),

@@ -72,7 +72,7 @@ class PageVisit:
     def token(self, secret: str, now: float) -> str:
         """Letters, digits, -, _ and full stops; the same one for a whole day."""
         until = (int(now) // DAY + 1) * DAY + LIFE
-        return f"{VERSION}.{_serializer(secret).dumps([until, *astuple(self)])}"
+        return f"{VERSION}.{_make_serializer(secret).dumps([until, *astuple(self)])}"
 
 
 def visit_of(secret: str, token: object, now: float, older_until: float = math.inf) -> PageVisit | None:
@@ -98,13 +98,13 @@ def visit_of(secret: str, token: object, now: float, older_until: float = math.i
 
 
 @lru_cache(16)
-def _serializer(secret: str) -> URLSafeSerializer:
+def _make_serializer(secret: str) -> URLSafeSerializer:
     return URLSafeSerializer(secret, salt=f"seat {VERSION}", signer_kwargs={"digest_method": hashlib.sha256})
 
 
 def _signed_values(secret: str, body: str) -> list[Any]:
     try:
-        values = _serializer(secret).loads(body)
+        values = _make_serializer(secret).loads(body)
     except BadData:
         return []
     return values if isinstance(values, list) else []
