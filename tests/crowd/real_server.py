@@ -21,7 +21,7 @@ import sys, time
 right, wrong = time.time, float(sys.argv.pop(1))
 if wrong:
     time.time = lambda: right() + wrong
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("crowd", "dialogue")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "seedvote"]:
         del sys.modules[name]  # what has been loaded has the right clock in its defaults
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.dialogue.command_line import dispatch

@@ -160,3 +160,21 @@ def test_two_tabs_in_frames_are_handed_in_each_on_its_own_assignment(browser, ma
         votes = connection.exec_driver_sql("SELECT COUNT(*) FROM votes").scalar()
     assert set(market.handed_in) == {"A1", "A2"} and all(market.handed_in.values())
     assert sum(market.handed_in.values()) == votes
+
+
+def test_who_has_agreed_in_a_frame_is_asked_again_only_where_the_browser_keeps_nothing(browser, market):
+    name, context = browser
+    page = context.new_page()
+    page.goto(f"{market.url}/hit?assignment=A1")
+    frame = begin(page)
+    while judge(page, frame):
+        pass
+    page.goto(f"{market.url}/hit?assignment=A2")
+    frame = page.frame_locator("iframe")
+    consent, pair = frame.get_by_role("button", name="I have read this"), frame.locator("h1", has_text="Pair 1")
+    if name == "refused":
+        consent.wait_for()
+        page.wait_for_timeout(1000)
+        assert consent.count() and not pair.count()
+    else:
+        pair.wait_for()
