@@ -45,87 +45,12 @@ from seedvote.dialogue.records import Pair, Question, ResponseSet
 from seedvote.dialogue.seeds import child_seed
 
 Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "time", "none_left", "no_more"]
-
-_OPEN = sa.select(sa.exists().where(pairs.c.open == 1).label("open"))
-_ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < param("k")).label("room"))
-_STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state")
-
-
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What there is still to do in a study."""
-
-    somebody: bool
-    """Some pair is short of votes, for whomever."""
-    rater: bool
-    """This rater has not judged all of those, though others may hold them at present."""
-    now: bool
-    """One of them may be shown to this rater at once."""
-    at_cap: bool
-    """The rater has given all the answers that one person may give."""
-
-
-def read_outlook(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> Outlook:
-    """Ask the store."""
-    open_pairs, fewest = fetch(connection, (_OPEN, {}), (NEXT_PAIR, {"rater": rater}))
-    row = fewest[0] if fewest else None
-    decision = judge_offer(row, assignment.votes_per_pair)
-    capped = is_at_cap(connection, rater, assignment)
-    return Outlook(bool(open_pairs[0].open), row is not None, decision == "show" and not capped, capped)
-
-
-def over_for_all(connection: sa.Connection) -> Literal["complete", "stopped"] | None:
-    """Why a newcomer would find nothing to do: what would be true of anybody, whoever it is."""
-    if connection.scalar(_STATE) == "stopped":
-        return "stopped"
-    return None if connection.scalar(_OPEN) else "complete"
-
-
-def closed_to_newcomers(
-    connection: sa.Connection, votes_per_pair: int, now: float
-) -> Literal["complete", "stopped", "paused", "wait"] | None:
-    """Why somebody new would not be given a pair at once, if that is so."""
-    if over := over_for_all(connection):
-        return over
-    if connection.scalar(_STATE) == "paused":
-        return "paused"
-    room, due = fetch(connection, (_ROOM, {"k": votes_per_pair}), query_due(now))
-    return None if room[0].room or due else "wait"
-
-
-def is_at_cap(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> bool:
-    """Whether this rater has given as many judgements as `max_votes_per_rater` allows."""
-    if assignment.max_votes_per_rater is None:
-        return False
-    is_judgement = sa.and_(votes.c.rater == rater, votes.c.failed.is_(None))
-    number = connection.scalar(sa.select(sa.func.count()).select_from(votes).where(is_judgement)) or 0
-    return number >= assignment.max_votes_per_rater
-
-
-def name_ending(prospects: Outlook, *, is_full: bool, stopped: bool, timed: bool = False) -> Ending:
-    """The word for it; what was promised and done comes first, then what holds for everybody, then for this rater.
-
-    >>> name_ending(Outlook(somebody=True, rater=True, now=True, at_cap=False), is_full=False, stopped=False)
-    'handed_in'
-    """
-    if is_full:
-        return "done"
-    if stopped:
-        return "stopped"
-    if not prospects.somebody:
-        return "complete"
-    if prospects.at_cap:
-        return "cap"
-    if not prospects.rater:
-        return "none_left"
-    return "time" if timed else "handed_in"
-
-
 OfferState = Literal["show", "wait", "finished"]
 Stage = Literal["consent", "about", "instructions", "task", "wait", "paused"] | Ending
 
-
 LEFT_STANDING = 3  # real pairs that are judged in one visit before what stands in another one comes there
+CLOCKS = 60.0  # seconds by which the clocks of two servers may differ
+MOST_IDLE = 5  # pairs in hand in idle visits of one worker; a worker may have several tasks open in tabs
 UNTOLD = "~"  # in a sitting's slots: room for pairs that were not there when it began
 
 
@@ -488,8 +413,84 @@ def _make_end_step(moment: Moment, seated: SeatedRater) -> Step:
     return Step(stage, seated.done, length, seated.judged, undo=undo, more=prospects.now and running)
 
 
-CLOCKS = 60.0  # seconds by which the clocks of two servers may differ
-MOST_IDLE = 5  # pairs in hand in idle visits of one worker; a worker may have several tasks open in tabs
+# Why a rater gets no further pair: one true word for each case
+
+_OPEN = sa.select(sa.exists().where(pairs.c.open == 1).label("open"))
+_ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < param("k")).label("room"))
+_STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state")
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What there is still to do in a study."""
+
+    somebody: bool
+    """Some pair is short of votes, for whomever."""
+    rater: bool
+    """This rater has not judged all of those, though others may hold them at present."""
+    now: bool
+    """One of them may be shown to this rater at once."""
+    at_cap: bool
+    """The rater has given all the answers that one person may give."""
+
+
+def read_outlook(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> Outlook:
+    """Ask the store."""
+    open_pairs, fewest = fetch(connection, (_OPEN, {}), (NEXT_PAIR, {"rater": rater}))
+    row = fewest[0] if fewest else None
+    decision = judge_offer(row, assignment.votes_per_pair)
+    capped = is_at_cap(connection, rater, assignment)
+    return Outlook(bool(open_pairs[0].open), row is not None, decision == "show" and not capped, capped)
+
+
+def over_for_all(connection: sa.Connection) -> Literal["complete", "stopped"] | None:
+    """Why a newcomer would find nothing to do: what would be true of anybody, whoever it is."""
+    if connection.scalar(_STATE) == "stopped":
+        return "stopped"
+    return None if connection.scalar(_OPEN) else "complete"
+
+
+def closed_to_newcomers(
+    connection: sa.Connection, votes_per_pair: int, now: float
+) -> Literal["complete", "stopped", "paused", "wait"] | None:
+    """Why somebody new would not be given a pair at once, if that is so."""
+    if over := over_for_all(connection):
+        return over
+    if connection.scalar(_STATE) == "paused":
+        return "paused"
+    room, due = fetch(connection, (_ROOM, {"k": votes_per_pair}), query_due(now))
+    return None if room[0].room or due else "wait"
+
+
+def is_at_cap(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> bool:
+    """Whether this rater has given as many judgements as `max_votes_per_rater` allows."""
+    if assignment.max_votes_per_rater is None:
+        return False
+    is_judgement = sa.and_(votes.c.rater == rater, votes.c.failed.is_(None))
+    number = connection.scalar(sa.select(sa.func.count()).select_from(votes).where(is_judgement)) or 0
+    return number >= assignment.max_votes_per_rater
+
+
+def name_ending(prospects: Outlook, *, is_full: bool, stopped: bool, timed: bool = False) -> Ending:
+    """The word for it; what was promised and done comes first, then what holds for everybody, then for this rater.
+
+    >>> name_ending(Outlook(somebody=True, rater=True, now=True, at_cap=False), is_full=False, stopped=False)
+    'handed_in'
+    """
+    if is_full:
+        return "done"
+    if stopped:
+        return "stopped"
+    if not prospects.somebody:
+        return "complete"
+    if prospects.at_cap:
+        return "cap"
+    if not prospects.rater:
+        return "none_left"
+    return "time" if timed else "handed_in"
+
+
+# Pairs that are reserved for who is let in
 
 
 def is_pair_certain(moment: Moment, seated: SeatedRater) -> bool:
@@ -561,6 +562,9 @@ def release_idle(moment: Moment, person: str) -> None:
     """
     (rows,) = fetch(moment.connection, (sql.IDLE_HELD, {"person": person}))
     release_leases(moment.connection, rows[MOST_IDLE - 1 :], moment.rules.assignment.votes_per_pair, moment.now)
+
+
+# What becomes of leases that have run out, and of a pair's counters
 
 
 def has_run_out(row: Any, now: float) -> bool:

@@ -41,6 +41,8 @@ from seedvote.crowd.store.migrations import MIGRATIONS
 from seedvote.crowd.store.tables import METADATA, leases, pairs, raters, study_settings
 from seedvote.dialogue.errors import InputError
 
+# The way to SQLite's own driver
+
 SQLITE_DIALECT: sa.Dialect = dialects.dialect(paramstyle="qmark")
 
 Statement = sa.Select[Any] | sa.Insert | sa.Update | sa.Delete
@@ -103,6 +105,8 @@ def row_type(names: tuple[str, ...]) -> Any:
     """The class of rows with these columns as attributes."""
     return namedtuple("Row", names, rename=True)
 
+
+# The clock
 
 ASK_AGAIN = 5.0  # seconds
 TOLERANCE = 2.0  # seconds by which a server's own clock may differ before it says so
@@ -174,6 +178,8 @@ def clock_sentence(difference: float) -> str:
         "the database's clock; set this one right, or its log tells wrong times."
     )
 
+
+# Transactions, and the store itself
 
 SCHEMA_VERSION = 11
 # Of a rater's own change that shares the write lock: the rater, then the pair of the lease that is answered.

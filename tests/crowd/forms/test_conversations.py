@@ -15,7 +15,7 @@ from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from seedvote.crowd.rating import pool
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes
 from seedvote.crowd.rating.gate import GateRule
-from seedvote.crowd.rating.leaks import leaks
+from seedvote.crowd.rating.leaks import find_leaks
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.simulation.raters import Reader, habits, read_of
 from seedvote.crowd.store.store import open_store
@@ -215,7 +215,7 @@ def test_a_conversation_that_names_its_model_is_told_and_a_speaker_s_name_is_not
     talk = candidate("Hi.", "I am GPT-x.")
     own = dataclasses.replace(talk, model="gpt-x")
     names = dataclasses.replace(candidate("Hi.", "Hello."), model="system")
-    assert [leak.model for leak in leaks([Pair("p", "i", (), own, names)])] == ["gpt-x"]
+    assert [leak.model for leak in find_leaks([Pair("p", "i", (), own, names)])] == ["gpt-x"]
 
 
 @pytest.mark.parametrize(

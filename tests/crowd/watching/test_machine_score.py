@@ -12,7 +12,7 @@ from seedvote.crowd.watching.signals import (
     FEWEST_RATERS,
     STANDS_OUT,
     Behaviour,
-    _student,
+    _student_tail,
     machine_scores,
 )
 
@@ -84,8 +84,8 @@ def test_a_third_of_programs_does_not_hide_the_others():
 
 def test_the_distribution_is_students_with_three_degrees_of_freedom():
     for value in (-20, -3.2, -1, 0, 0.7, 4, 30):
-        assert _student(value, 0.0, 1.0) == pytest.approx(stats.t.cdf(value, 3), abs=1e-12)
-    assert _student(5.0, 1.0, 2.0) == pytest.approx(stats.t.cdf(2.0, 3))
+        assert _student_tail(value, 0.0, 1.0) == pytest.approx(stats.t.cdf(value, 3), abs=1e-12)
+    assert _student_tail(5.0, 1.0, 2.0) == pytest.approx(stats.t.cdf(2.0, 3))
 
 
 def rate(kind, *, page, studies=12):
