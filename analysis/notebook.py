@@ -6,8 +6,9 @@ returns a `Result`, which shows itself as tables, keeps every number in `documen
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
+
+from seedvote.analysis.questions.table import NAMES
 
 if TYPE_CHECKING:
     from seedvote.analysis.questions.agreement.showing import agreement as agreement
@@ -26,27 +27,9 @@ if TYPE_CHECKING:
     from seedvote.analysis.questions.variance.asking import variance as variance
     from seedvote.analysis.questions.worth import worth as worth
 
-HOMES = {
-    "agreement": "seedvote.analysis.questions.agreement.showing",
-    "choice": "seedvote.analysis.questions.choice.asking",
-    "compare": "seedvote.analysis.questions.comparison.asking",
-    "compare_runs": "seedvote.analysis.questions.compare_runs",
-    "erasure": "seedvote.analysis.questions.erasure",
-    "judged": "seedvote.analysis.questions.judge.asking",
-    "leaderboard": "seedvote.analysis.questions.leaderboard",
-    "plan": "seedvote.analysis.questions.planning.asking",
-    "preference": "seedvote.analysis.questions.preference.showing",
-    "ranks": "seedvote.analysis.questions.ratings.asking",
-    "ratings": "seedvote.analysis.questions.ratings.asking",
-    "robustness": "seedvote.analysis.questions.robustness",
-    "ties": "seedvote.analysis.questions.ties.showing",
-    "variance": "seedvote.analysis.questions.variance.asking",
-    "worth": "seedvote.analysis.questions.worth",
-}
-
 
 def __getattr__(name: str) -> Any:
     """A question is imported when it is first asked: none of them waits for the libraries of the others."""
-    if name not in HOMES:
+    if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(HOMES[name]), name)
+    return NAMES[name].ask

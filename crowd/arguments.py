@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from seedvote.crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of, sites_at
 from seedvote.crowd.marketplaces.options import LaunchOptions, Wording, wordings
-from seedvote.dialogue.command_line import given
+from seedvote.dialogue.command_line import repeat_options
 from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -264,5 +264,5 @@ def send_by_hand(
     for row in rows:
         word = {"confirmed": DONE[purpose], "refused": "refused"}.get(row.state, "uncertain")
         tell(f"  {word}  {row.submission}{f': {row.why}' if row.why else ''}")
-    following = ["python -m crowd verify", str(args.study), *given(args, "database")]
+    following = ["python -m crowd verify", str(args.study), *repeat_options(args, "database")]
     return 0 if all(row.state == "confirmed" for row in rows) else 1, following

@@ -32,17 +32,21 @@ class Parser(argparse.ArgumentParser):
 
 
 class CommandModule(Protocol):
-    """What a file in a package's commands/ folder offers."""
+    """What a file in a package's commands/ folder offers, and whatever else is a command; its help is `about`, or the
+    docstring of the file.
+    """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, args: argparse.Namespace) -> int | None: ...
 
 
-def dispatch(package: str, about: str, commands: Mapping[str, str], argv: Sequence[str], *, first: str = "") -> int:
+def dispatch(
+    package: str, about: str, commands: Mapping[str, str | CommandModule], argv: Sequence[str], *, first: str = ""
+) -> int:
     """Run `python -m package COMMAND ...`; `commands` maps names to one-line helps, `first` is a command to begin with.
 
-    The command `plan-checks` lives in `package/commands/plan_checks.py`.
+    The command `plan-checks` lives in `package/commands/plan_checks.py`, or is itself in the table.
     """
     if TYPED in os.environ and not argv:
         return _offer(f"{name}\t{text}" for name, text in commands.items() if name.startswith(os.environ[TYPED]))
@@ -59,8 +63,15 @@ def dispatch(package: str, about: str, commands: Mapping[str, str], argv: Sequen
         parser.print_help()
         return 2
     name = parser.parse_args(argv[:1]).command
-    module = importlib.import_module(f"seedvote.{package}.commands.{name.replace('-', '_')}")
-    return run_command(cast(CommandModule, module), f"python -m {package} {name}", argv[1:])
+    return run_command(find_command(package, name, commands), f"python -m {package} {name}", argv[1:])
+
+
+def find_command(package: str, name: str, commands: Mapping[str, str | CommandModule]) -> CommandModule:
+    """The command of this name: what the table holds, or the file that bears its name."""
+    command = commands[name]
+    if not isinstance(command, str):
+        return command
+    return cast(CommandModule, importlib.import_module(f"seedvote.{package}.commands.{name.replace('-', '_')}"))
 
 
 def run_command(module: CommandModule, prog: str, argv: Sequence[str]) -> int:
@@ -114,9 +125,8 @@ def _offer(lines: Iterable[str]) -> int:
 
 def parser_of(module: CommandModule, prog: str) -> argparse.ArgumentParser:
     """The command's parser; its file's docstring is the help."""
-    parser = Parser(
-        prog=as_typed(prog), description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    about = getattr(module, "about", module.__doc__)
+    parser = Parser(prog=as_typed(prog), description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     module.add_arguments(parser)
     return parser
 
@@ -135,10 +145,11 @@ def next_command(command: str, *words: object) -> str:
     return " ".join([as_typed(command), *(shlex.quote(str(word)) for word in words)])
 
 
-def given(args: argparse.Namespace, *names: str) -> list[str]:
+def repeat_options(args: argparse.Namespace, *names: str) -> list[str]:
     """Those of the options that were given, as they would be typed again.
 
-    >>> given(argparse.Namespace(corpus="my corpus", uncounted=True, database=None), "corpus", "uncounted", "database")
+    >>> args = argparse.Namespace(corpus="my corpus", uncounted=True, database=None)
+    >>> repeat_options(args, "corpus", "uncounted", "database")
     ['--corpus', 'my corpus', '--uncounted']
     """
     values = [(f"--{name.replace('_', '-')}", getattr(args, name)) for name in names]

@@ -7,47 +7,21 @@ an installation brings one name, and your own folder `analysis` may lie beside i
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seedvote.analysis.notebook import (
-        agreement,
-        choice,
-        compare,
-        compare_runs,
-        erasure,
-        judged,
-        leaderboard,
-        plan,
-        preference,
-        ranks,
-        ratings,
-        robustness,
-        ties,
-        variance,
-        worth,
-    )
-
-__all__ = [
-    "agreement",
-    "choice",
-    "compare",
-    "compare_runs",
-    "erasure",
-    "judged",
-    "leaderboard",
-    "plan",
-    "preference",
-    "ranks",
-    "ratings",
-    "robustness",
-    "ties",
-    "variance",
-    "worth",
-]
+    from seedvote.analysis.notebook import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:
     """A question is imported when it is first asked: `import seedvote` waits for no library."""
-    if name not in __all__:
+    if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from seedvote.analysis import notebook
+    from seedvote.analysis.notebook import NAMES
 
-    return getattr(notebook, name)
+    if name == "__all__":
+        return sorted(NAMES)
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return NAMES[name].ask
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__getattr__("__all__")]

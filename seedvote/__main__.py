@@ -76,12 +76,12 @@ def _package(name: str, argv: Sequence[str]) -> int:
     return dispatch(name, about[0].upper() + about[1:] + ".", module.COMMANDS, argv, first=module.FIRST)
 
 
-def _commands(package: str) -> Mapping[str, str]:
-    commands: Mapping[str, str] = importlib.import_module(f"seedvote.{package}.__main__").COMMANDS
+def _commands(package: str) -> Mapping[str, str | CommandModule]:
+    commands: Mapping[str, str | CommandModule] = importlib.import_module(f"seedvote.{package}.__main__").COMMANDS
     return commands
 
 
-def _offer(questions: Mapping[str, str]) -> int:
+def _offer(questions: Mapping[str, str | CommandModule]) -> int:
     words = {**{name: text for name, (_, text) in VERBS.items()}, **questions, **ABOUT}
     print("\n".join(f"{name}\t{text}" for name, text in words.items() if name.startswith(os.environ[TYPED])))
     return 0
@@ -107,7 +107,7 @@ def _help() -> str:
     )
 
 
-def _everything(questions: Mapping[str, str]) -> str:
+def _everything(questions: Mapping[str, str | CommandModule]) -> str:
     return as_typed(
         "\n".join(
             [
@@ -123,7 +123,7 @@ def _everything(questions: Mapping[str, str]) -> str:
     )
 
 
-def _rows(words: Mapping[str, str]) -> Iterator[str]:
+def _rows(words: Mapping[str, object]) -> Iterator[str]:
     return (f"  {name:<13} {text}" for name, text in words.items())
 
 

@@ -37,7 +37,7 @@ FLAGS = [
 
 # Files of more than eight seconds of processor time, after those of LONG.
 MEDIUM = (
-    "tests/analysis/planning/",
+    "tests/analysis/questions/planning/",
     "tests/analysis/stats/test_power.py",
     "tests/analysis/test_one_answer.py",
     "tests/analysis/test_notebook.py",

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seedvote.analysis.arguments import add_json_argument, add_naming_arguments, deliver, reading
+from seedvote.analysis.arguments import JSON, READING, add_options, deliver, reading
 from seedvote.dialogue.command_line import next_command
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ SHOWN = 5  # rows
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, and what is stated of it."""
     parser.add_argument("file", type=Path, metavar="FILE", help="judgements: CSV, JSON, Excel, Parquet, ...")
-    add_naming_arguments(parser)
-    add_json_argument(parser)
+    add_options(parser, *READING, JSON)
 
 
 def run(args: argparse.Namespace) -> None:

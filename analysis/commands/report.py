@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.analysis.arguments import (
+    CLUSTERS,
     READING,
-    SAID_OF_VOTES,
-    add_clusters_argument,
-    add_naming_arguments,
+    STATED,
+    STATED_OF_STUDY,
+    add_options,
     reading,
+    split_names,
     study_beside,
 )
 from seedvote.analysis.votes.options import check_margin
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,8 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="net preference, 0 to 1, below which systems count as equivalent (e.g. 0.1 for 10 points)",
     )
     parser.add_argument("--systems", default="", metavar="S1,S2,...", help="ratings, one column a system: their names")
-    add_clusters_argument(parser)
-    add_naming_arguments(parser)
+    add_options(parser, CLUSTERS, *READING)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -116,12 +117,11 @@ def _study(args: argparse.Namespace) -> Study:
     from seedvote.analysis.votes.study import read_study
 
     stated = {"with_judges": args.with_judges, "unverified": args.unverified or "", "question": args.question or ""}
-    systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     if not args.study.is_file():
         return read_study(args.study, **stated, ratings_too=True)
-    plainly = not given(args, "systems", *(name for name in READING if name not in SAID_OF_VOTES))
+    plainly = not repeat_options(args, "systems", *(name for name in STATED if name not in STATED_OF_STUDY))
     if plainly and (folder := study_beside(args.study)):
         return read_study(folder, **stated)
     if plainly and args.study.name == "ratings.jsonl" and (args.study.parent / "hit.toml").exists():
         return read_study(args.study.parent, **stated, ratings_too=True)
-    return study_of_table(args.study, systems=systems, **reading(args))
+    return study_of_table(args.study, systems=split_names(args.systems), **reading(args))

@@ -12,18 +12,18 @@ import argparse
 import time
 from pathlib import Path
 
-from seedvote.analysis.arguments import READING, add_clusters_argument, add_vote_arguments, clusters_given
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.analysis.arguments import CLUSTERS, READING, STATED, VOTES, add_options, repeat_clusters
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 LASTING = True  # runs until it is stopped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The study, and how often to look."""
-    add_vote_arguments(parser)
+    add_options(parser, VOTES, *READING)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside the votes)")
     parser.add_argument("--size", type=int, default=200, help="votes in a set (default 200)")
-    add_clusters_argument(parser)
+    add_options(parser, CLUSTERS)
     parser.add_argument(
         "--every", type=float, default=5.0, metavar="SECONDS", help="time between two checks (default 5)"
     )
@@ -54,14 +54,15 @@ def run(args: argparse.Namespace) -> int | None:
                 print(f"waiting: {error}", flush=True)
             last_stamp = stamp
         if args.once:
-            tell_next("python -m analysis agreement", args.votes, *given(args, *READING), *clusters_given(args))
+            options = [*repeat_options(args, *STATED), *repeat_clusters(args)]
+            tell_next("python -m analysis agreement", args.votes, *options)
             return 0
         time.sleep(args.every)
 
 
 def draw(args: argparse.Namespace, path: Path) -> str:
     """Write the files; the sentence tells what they show."""
-    from seedvote.analysis.arguments import reading, votes_from
+    from seedvote.analysis.arguments import read_votes_of, reading
     from seedvote.analysis.questions.ties.answer import answer, smallest_experiment
     from seedvote.analysis.questions.ties.picture import laws_figure
     from seedvote.analysis.questions.ties.showing import document
@@ -72,7 +73,7 @@ def draw(args: argparse.Namespace, path: Path) -> str:
     from seedvote.analysis.votes.voters import not_people
     from seedvote.dialogue.files import write_json
 
-    votes = votes_from(args)
+    votes = read_votes_of(args)
     replace = smallest_experiment(votes) <= args.size
     answer_found = answer(votes, size=args.size, replace=replace, clusters=args.clusters)
     out = args.out or path.parent

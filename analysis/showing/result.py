@@ -9,7 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.tables import Table, latex
+from seedvote.dialogue.files import atomic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +26,7 @@ class Result:
     parts: Sequence[Table | str]
     draw: Callable[[], Mapping[str, Figure] | Sequence[RowFigure]]
     read: Sequence[str] = ()  # how the table was read, and what was left out
+    written: str = ""  # the files that it wrote, where it was asked to
 
     def __repr__(self) -> str:
         parts = ["\n".join(self.read)] if self.read else []
@@ -35,6 +37,11 @@ class Result:
         recipe = self.parts[-1]
         body = "\n".join(part.html() if isinstance(part, Table) else f"<p>{escape(part)}</p>" for part in parts)
         return f"<section>\n{body}\n<p><small><code>{escape(str(recipe))}</code></small></p>\n</section>"
+
+    def write_latex(self, path: Path) -> None:
+        """Write the tables for a paper."""
+        with atomic(path) as handle:
+            handle.write(latex([part for part in self.parts if isinstance(part, Table)], recipe=str(self.parts[-1])))
 
     def plot(self) -> Drawing:
         """The figures that the command draws; of figures in rows the first takes the plain name."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,4 +37,4 @@ def run(args: argparse.Namespace) -> None:
             print("Nobody has come by it.")
     if not args.invitation or came:
         print(decided_by_hand(args, "block", args.why))
-    tell_next("python -m crowd status", args.study, *given(args, "database"))
+    tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))

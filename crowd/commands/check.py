@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,4 +44,4 @@ def run(args: argparse.Namespace) -> None:
             done = mend(store, args.check, args.answer or "void", store.now())
             print(f"Check {args.check} was {done.before}, is {done.now}. {done.checks} checks are left.")
             print(done.effect.says())
-    tell_next("python -m crowd status", args.study, *given(args, "database"))
+    tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))

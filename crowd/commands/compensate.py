@@ -12,7 +12,7 @@ import time
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"  {SAID.get(row.state, 'uncertain')}  {row.submission}  {row.amount:.2f}{_why(row)}")
         for row, word in collect(market, store, [visit.key for visit in due]):
             print(f"  {row.submission}  {row.amount:.2f}  {word}")
-    tell_next("python -m crowd compensate", args.study, *given(args, "database"), "--yes")
+    tell_next("python -m crowd compensate", args.study, *repeat_options(args, "database"), "--yes")
     return 0 if all(row.state == "confirmed" for row in rows) else 1
 
 

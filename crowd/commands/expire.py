@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> None:
     with launched_market(args) as (_, market):
         if args.yes:
             print(market.close())
-            tell_next("python -m crowd pay", args.study, *given(args, "database"))
+            tell_next("python -m crowd pay", args.study, *repeat_options(args, "database"))
         else:
             print(f"{market.title} would send no new raters. Add --yes to do it.")
             tell_next("python -m crowd expire", *again(args), "--yes")

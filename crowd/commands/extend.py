@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,14 +37,14 @@ def run(args: argparse.Namespace) -> None:
         if args.yes and (finished := market.finish_extension(store)):
             print(f"{market.title}: {finished} places of an earlier command, which had stopped, are there now.")
             if args.sittings:  # those were asked for before, by the same words
-                tell_next("python -m crowd status", args.study, *given(args, "database"))
+                tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))
                 return
         open_ = market.open_places()
         sittings = args.sittings or max(0, study.sittings - open_)
         print(f"{market.title}: {study.sittings} sittings are needed, {open_} places are open")
         if not sittings:
             print("There is nothing to add. Places that are closed are opened by `crowd resume`.")
-            tell_next("python -m crowd pay", args.study, *given(args, "database"))
+            tell_next("python -m crowd pay", args.study, *repeat_options(args, "database"))
             return
         price = market.more(sittings)
         allow_spending(args, store, price.currency, price.total)
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
             for problem in shut_out(market, store)[1]:  # the blocked first: they would accept the new work in vain
                 print(f"skipped: {problem}")
             print(market.extend(store, sittings))
-            tell_next("python -m crowd status", args.study, *given(args, "database"))
+            tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))
         else:
             print("Nothing was added. Add --yes to do it.")
             tell_next("python -m crowd extend", *again(args, sittings=None), "--yes")

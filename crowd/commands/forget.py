@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
             votes_kept = forget(store, rater, votes_per_pair=hit.votes_per_pair, now=store.now())
             if votes_kept is not None:
                 print(f"Forgotten. {votes_kept} answers are kept, and nothing links them to the person.")
-                tell_next("python -m crowd export", args.study, *given(args, "database"))
+                tell_next("python -m crowd export", args.study, *repeat_options(args, "database"))
                 return
     raise InputError(
         "No rater of this study has that id. Give the id that the marketplace uses, or the hash in votes.jsonl."

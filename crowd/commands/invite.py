@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 DEFAULT_URL = "http://127.0.0.1:8765"
 PROOF = "." + 32 * "0"  # as long as what is added to a name
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     else:
         for name, link in links:
             print(f"{name}  {link}")
-    tell_next("python -m crowd status", args.study, *given(args, "database"))
+    tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))
 
 
 def _number(args: argparse.Namespace) -> int:

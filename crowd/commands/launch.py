@@ -12,7 +12,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from seedvote.dialogue.command_line import dispatch, given, next_command, tell_next
+from seedvote.dialogue.command_line import dispatch, next_command, repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.marketplaces.checklist import Planned
@@ -86,7 +86,7 @@ def _run(args: argparse.Namespace, row: Marketplace) -> None:
         sys.stdout.flush()  # Mephisto serves from here on: who waits for the address must not wait for a full buffer
         if args.yes and (row.trial or options.live):
             _create(store, row.source, market, study, options)
-            tell_next("python -m crowd status", args.study, *given(args, "database"))
+            tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))
             return
     print("Nothing was created. Read the list, then add --yes." if row.trial else NO_TRIAL.format(row.title))
     tell_next("python -m crowd launch", *again(args), *([] if row.trial or options.live else ["--live"]), "--yes")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,5 +30,5 @@ def run(args: argparse.Namespace) -> int:
     for leak in leaks_found:
         print(f"{leak.pair}: a response names its model {leak.model}: {leak.excerpt}")
     print(f"{len(leaks_found)} of the {2 * len(pairs)} responses in {path} name the model that wrote them.")
-    tell_next("python -m crowd serve", args.study, *given(args, "pairs"))
+    tell_next("python -m crowd serve", args.study, *repeat_options(args, "pairs"))
     return 1 if leaks_found else 0

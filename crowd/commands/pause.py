@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,4 +22,4 @@ def run(args: argparse.Namespace) -> None:
     with opened(args.study, args.database) as store:
         set_state(store, "paused")
     print("Paused: raters are told to come back later.")
-    tell_next("python -m crowd resume", args.study, *given(args, "database"))
+    tell_next("python -m crowd resume", args.study, *repeat_options(args, "database"))

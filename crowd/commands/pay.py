@@ -14,7 +14,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.marketplaces.market import Market
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.flush()
         print(f"Not all was paid: {undone}.", file=sys.stderr)
         return PARTLY
-    tell_next("python -m crowd export", args.study, *given(args, "database"))
+    tell_next("python -m crowd export", args.study, *repeat_options(args, "database"))
     return 0
 
 
@@ -106,4 +106,4 @@ def _say(args: argparse.Namespace, market: Market, store: Store) -> None:
         print(release_visit(store, market.source, args.release))
     else:
         print("\n".join(settle_by_hand(market, store, args.confirm or args.not_paid, paid=bool(args.confirm))))
-    tell_next("python -m crowd pay", args.study, *given(args, "database"))
+    tell_next("python -m crowd pay", args.study, *repeat_options(args, "database"))

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,4 +48,4 @@ def run(args: argparse.Namespace) -> None:
         Path(args.csv).chmod(0o600)
         print(f"{args.csv}: {len(entries)} payments.")
     print("\n".join(month_lines(months_of(entries))) if entries else "Nothing was paid yet.")
-    tell_next("python -m crowd pay", args.studies[0], *given(args, "database"))
+    tell_next("python -m crowd pay", args.studies[0], *repeat_options(args, "database"))

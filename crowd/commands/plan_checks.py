@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,14 @@ def run(args: argparse.Namespace) -> None:
     if args.study:
         tell_next("python -m crowd serve", args.study)
     else:
-        tell_next("python -m crowd serve", "runs/hit", "--pairs", "examples/pairs.jsonl", *given(args, "hit"), "--open")
+        tell_next(
+            "python -m crowd serve",
+            "runs/hit",
+            "--pairs",
+            "examples/pairs.jsonl",
+            *repeat_options(args, "hit"),
+            "--open",
+        )
 
 
 def _checks_of(study: Path) -> tuple[int, float]:

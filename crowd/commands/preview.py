@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
     if hit.form == "conversations" and not args.pairs:
         tell_next("python -m crowd conversations-from", *sorted(TALKS.glob("*.jsonl")), "--out", "runs/talks")
     else:
-        tell_next("python -m crowd serve", "runs/hit", *given(args, "pairs", "questions", "hit"), "--open")
+        tell_next("python -m crowd serve", "runs/hit", *repeat_options(args, "pairs", "questions", "hit"), "--open")
 
 
 def _read(args: argparse.Namespace, form: HitForm) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,4 +60,4 @@ def run(args: argparse.Namespace) -> None:
         print(f"Written to {args.out}")
         tell_next(*exporting.analysis_of(answers, after.votes))
     else:
-        tell_next("python -m crowd export", args.study, *given(args, "database"))
+        tell_next("python -m crowd export", args.study, *repeat_options(args, "database"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,4 +25,4 @@ def run(args: argparse.Namespace) -> None:
 
     restored = restore_study(args.study, args.database, args.file)
     print(f"{args.study}: {restored['votes']} answers of {restored['raters']} raters, {restored['events']} events.")
-    tell_next("python -m crowd status", args.study, *given(args, "database"))
+    tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,4 +35,4 @@ def run(args: argparse.Namespace) -> None:
         print(f"Add --yes to let {market.title} send raters again.")
         tell_next("python -m crowd resume", *again(args), "--yes")
     else:
-        tell_next("python -m crowd status", args.study, *given(args, "database"))
+        tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.store.keys import Rotated
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     chosen = list(ROTATED) if args.what == "all" else [what for what in ROTATED if what == args.what]
     if not args.yes:
         print(f"Would be replaced: {', '.join(chosen) or 'nothing'}. Add --yes to do it.")
-        tell_next("python -m crowd rotate", args.study, args.what, *given(args, "database"), "--yes")
+        tell_next("python -m crowd rotate", args.study, args.what, *repeat_options(args, "database"), "--yes")
         return
     with opened(args.study, args.database) as store, store.write() as connection:
         for what in chosen:
@@ -54,6 +54,6 @@ def run(args: argparse.Namespace) -> None:
         turn_revision(connection)
     print("\n".join(ROTATED[what] for what in chosen) or MOVED)
     if "links" in chosen:
-        tell_next("python -m crowd invite", args.study, "20", *given(args, "database"))
+        tell_next("python -m crowd invite", args.study, "20", *repeat_options(args, "database"))
     else:
-        tell_next("python -m crowd status", args.study, *given(args, "database"), "--token")
+        tell_next("python -m crowd status", args.study, *repeat_options(args, "database"), "--token")

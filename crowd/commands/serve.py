@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import given, next_command, tell_next
+from seedvote.dialogue.command_line import next_command, repeat_options, tell_next
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> None:
         app, args.host, args.port, lambda port: _announce(args, port, app), stop_with_stdin=args.stop_with_stdin
     )
     if not args.stop_with_stdin:
-        tell_next("python -m crowd export", args.study, *given(args, "database"))
+        tell_next("python -m crowd export", args.study, *repeat_options(args, "database"))
     if stopped:
         raise KeyboardInterrupt
 
@@ -120,7 +120,7 @@ def _warn_of_texts(args: argparse.Namespace, rendering: str) -> None:
     if rendering == "literal" and (marked := markup_warning(pairs)):
         print(marked, file=sys.stderr, flush=True)
     if leaks_found := list(find_leaks(pairs)):
-        lint = next_command("python -m crowd lint", args.study, *given(args, "pairs"))
+        lint = next_command("python -m crowd lint", args.study, *repeat_options(args, "pairs"))
         print(f"{leak_warning(leaks_found)} See all: {lint}", file=sys.stderr, flush=True)
 
 
@@ -139,7 +139,7 @@ def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
     if walk_in:
         print("Walk-in: whoever has the address may take part, under any name and more than once.", flush=True)
     else:
-        invite = next_command("python -m crowd invite", args.study, "20", *given(args, "database"))
+        invite = next_command("python -m crowd invite", args.study, "20", *repeat_options(args, "database"))
         doors = " or ".join(row.title for row in chosen(args))
         print(f"They come from {doors}, or by" if doors else "Each needs", f"a link of their own: {invite}", flush=True)
     for name, link in _links(args, app, address):

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     pass
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
         f"{result.answered} judgements (checks included) by {args.raters} simulated raters in {result.seconds:.1f} s."
     )
     print("Their last sittings ended: " + ", ".join(f"{n} {how}" for how, n in sorted(result.endings.items())) + ".")
-    tell_next("python -m crowd export", args.study, *given(args, "database"))
+    tell_next("python -m crowd export", args.study, *repeat_options(args, "database"))
 
 
 def _serving(args: argparse.Namespace) -> list[str]:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import given, next_command, tell_next
+from seedvote.dialogue.command_line import next_command, repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.forms.form import HitForm
@@ -56,12 +56,12 @@ def run(args: argparse.Namespace) -> None:
     if args.token:
         print(f"Watch:   /study?token={desk.study_token()} on the server; whoever has this address can pause the study")
         print(f"Read:    /study?token={desk.reading_token()} for co-authors: the same page without switch and export")
-    tell_next(_next(now), args.study, *given(args, "database"))
+    tell_next(_next(now), args.study, *repeat_options(args, "database"))
 
 
 def _mend(line: CheckLine, args: argparse.Namespace) -> str:
     """What looks wrong, and the two commands of which one mends it."""
-    options = given(args, "database")
+    options = repeat_options(args, "database")
     void = next_command("python -m crowd check void", args.study, line.check, *options)
     fix = next_command("python -m crowd check fix", args.study, line.check, "--answer", line.usual, *options)
     return f"{line.says()}\n  Take it out:    {void}\n  Or correct it:  {fix}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,4 +29,4 @@ def run(args: argparse.Namespace) -> None:
     print("Stopped: raters are told that the study has ended. `resume` takes it up again.")
     # Where a marketplace still sends people, closing the launch comes first: they would come in vain.
     following = "expire" if launched else "export"
-    tell_next(f"python -m crowd {following}", args.study, *given(args, "database"))
+    tell_next(f"python -m crowd {following}", args.study, *repeat_options(args, "database"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,4 +33,4 @@ def run(args: argparse.Namespace) -> None:
         print("The invitation by this name lets its person in again.")
     if came or not restored:
         print(decided_by_hand(args, None, None))
-    tell_next("python -m crowd status", args.study, *given(args, "database"))
+    tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,4 +31,4 @@ def run(args: argparse.Namespace) -> None:
         print(f"The store has schema version {now} already: nothing to do.")
     else:
         print(f"Schema version {before} became {now}." + (f" As it was: {args.backup}" if args.backup else ""))
-    tell_next("python -m crowd serve", args.study, *given(args, "database"))
+    tell_next("python -m crowd serve", args.study, *repeat_options(args, "database"))

@@ -12,7 +12,7 @@ import argparse
 import json
 from pathlib import Path
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
 
 OWN = "the corpus's own replies, delexicalised by its acts: not comparable with a leaderboard that has other references"
@@ -51,7 +51,13 @@ def run(args: argparse.Namespace) -> None:
 
     if not args.condition:
         out = _evaluate(args, args.predictions, args.corpus, args.out)
-        again = ["python -m evaluators task", *args.predictions, *given(args, "corpus", "db"), "--out", "runs/task"]
+        again = [
+            "python -m evaluators task",
+            *args.predictions,
+            *repeat_options(args, "corpus", "db"),
+            "--out",
+            "runs/task",
+        ]
         tell_next(*(["python -m analysis compare", out] if out else again), aside=args.json)
         return
     study = args.predictions[0]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.command_line import refuse_below, repeat_options, tell_next
 from seedvote.dialogue.engines import running
 from seedvote.dialogue.errors import InputError
 
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
         _check_elsewhere(args)
         for folder in folders:
             _encode_elsewhere(args, folder)
-        tell_next("python -m probes run", args.study, *given(args, "corpus"))
+        tell_next("python -m probes run", args.study, *repeat_options(args, "corpus"))
         return
     if args.layers not in ("top", "all") or args.pooling in ("last", "first"):
         raise InputError(
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
     for folder in folders:
         _encode_corpus(args, models, folder)
     then = "evaluators choose" if args.questions else THEN.get(args.pooling, "generation pair")
-    tell_next(f"python -m {then}", args.study, *([] if args.questions else given(args, "corpus")))
+    tell_next(f"python -m {then}", args.study, *([] if args.questions else repeat_options(args, "corpus")))
 
 
 def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder: Path) -> None:

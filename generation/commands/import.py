@@ -18,7 +18,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.command_line import refuse_below, repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
     if empty := sum(not response.text.strip() for response in new):
         print(f"{empty} of them have no text: raters will see an empty box")
     print(recipe)
-    tell_next("python -m generation score", args.study, *given(args, "corpus"))
+    tell_next("python -m generation score", args.study, *repeat_options(args, "corpus"))
 
 
 def _answer_prompts(args: argparse.Namespace) -> None:

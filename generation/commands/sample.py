@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.command_line import refuse_below, repeat_options, tell_next
 from seedvote.dialogue.engines import running
 from seedvote.dialogue.errors import InputError
 
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
     for folder in conditions_named(args.study, args.condition) if args.condition else [args.study]:
         _sample_folder(args, models, kind, folder)
     then = "generation score" if kind == "reply" else "evaluators task"
-    tell_next(f"python -m {then}", args.study, *given(args, "corpus", "condition"))
+    tell_next(f"python -m {then}", args.study, *repeat_options(args, "corpus", "condition"))
 
 
 def _refuse_unfit(args: argparse.Namespace, kind: str) -> None:

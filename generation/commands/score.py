@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> None:
         print(f"{len(responses) - number} responses have no context in this corpus and get no score")
     print(recipe)
     trained = (args.study / "models").is_dir()
-    tell_next(f"python -m generation {'encode' if trained else 'pair'}", args.study, *given(args, "corpus"))
+    tell_next(f"python -m generation {'encode' if trained else 'pair'}", args.study, *repeat_options(args, "corpus"))
 
 
 def _choose_yardstick(args: argparse.Namespace) -> tuple[Yardstick | None, str]:

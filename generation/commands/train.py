@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.command_line import refuse_below, repeat_options, tell_next
 from seedvote.dialogue.engines import running
 from seedvote.dialogue.errors import InputError
 
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
 
     if picture := draw_curves(args.study):
         print(f"{picture}: loss and BLEU-2 by epoch")
-    tell_next("python -m generation sample", args.study, *given(args, "corpus", "db"))
+    tell_next("python -m generation sample", args.study, *repeat_options(args, "corpus", "db"))
 
 
 def _settings(args: argparse.Namespace) -> list[Settings]:

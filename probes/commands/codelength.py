@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.engines import running
 from seedvote.probes import inputs
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
             f"{len(again)} of {len(parts)} code lengths are of states that another checkpoint has too: not coded again."
         )
     print(f"{done} of {len(parts)} code lengths were already there.")
-    tell_next("python -m probes plot", args.study, *given(args, "corpus"))
+    tell_next("python -m probes plot", args.study, *repeat_options(args, "corpus"))
 
 
 def _report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import given, refuse_below, tell_next
+from seedvote.dialogue.command_line import refuse_below, repeat_options, tell_next
 from seedvote.dialogue.engines import running
 
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
     print(
         f"{len(folders) - len(todo)} of {len(folders)} checkpoints were already done. Erasers: {args.study / 'erasers'}"
     )
-    tell_next("python -m generation erased", args.study, *given(args, "corpus"))
+    tell_next("python -m generation erased", args.study, *repeat_options(args, "corpus"))
 
 
 def _print_table(every: list[dict[str, Any]]) -> None:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> None:
         f"{folder / 'index.md'}: {sum(not table.missing for table in tables)} of {len(tables)} tables, "
         f"{sum(not reason for reason in figures.values())} of {len(figures)} figures\n{recipe}"
     )
-    tell_next("python -m probes plot", args.study, *given(args, "corpus"))
+    tell_next("python -m probes plot", args.study, *repeat_options(args, "corpus"))
 
 
 def _draw_figures(args: argparse.Namespace, scores: Path | None, recipe: str) -> dict[str, Figure | str]:

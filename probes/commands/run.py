@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import given, tell_next
+from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.engines import running
 from seedvote.probes import inputs
 from seedvote.probes.classifiers.catalogue import CLASSIFIERS, FitSettings
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> None:
     if again:
         print(f"{len(again)} of {len(parts)} probes are on states that another checkpoint has too: not fitted again.")
     print(f"{done} of {len(parts)} probes were already done.")
-    tell_next("python -m probes plot", args.study, *given(args, "corpus"))
+    tell_next("python -m probes plot", args.study, *repeat_options(args, "corpus"))
 
 
 def _methods(args: argparse.Namespace) -> list[Options]:

@@ -15,7 +15,7 @@ import importlib
 import io
 from pathlib import Path
 
-from seedvote.dialogue.command_line import dispatch, given
+from seedvote.dialogue.command_line import dispatch, repeat_options
 from seedvote.dialogue.errors import InputError
 
 STORE = "crowd.sqlite"
@@ -30,8 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", help="heading of the page (default: the question that the votes answer)")
     parser.add_argument("--margin", metavar="M", help="net preference, 0 to 1, below which systems count as equivalent")
     parser.add_argument("--systems", metavar="S1,S2,...", help="ratings, one column a system: their names")
-    arguments.add_clusters_argument(parser)
-    arguments.add_naming_arguments(parser)
+    arguments.add_options(parser, arguments.CLUSTERS, *arguments.READING)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,9 +46,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"Exported the votes of {first}.")
     if (first / "choices.jsonl").exists() and not (first / "votes.jsonl").exists():
         return _ask("choose", first)
-    reading = importlib.import_module("seedvote.analysis.arguments").READING
+    reading = importlib.import_module("seedvote.analysis.arguments").STATED
     names = [name for name in ("out", "title", "margin", "systems", "clusters", *reading) if getattr(args, name)]
-    return _ask("report", first, *given(args, *names))
+    return _ask("report", first, *repeat_options(args, *names))
 
 
 def _ask(command: str, *words: object) -> int:

@@ -1,5 +1,6 @@
 """The analysis from a notebook: any form of votes gives the command's numbers, shown as tables and figures."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 
 import seedvote
-from seedvote.analysis.notebook import HOMES, agreement, compare, plan, preference, ties, variance
+from seedvote.analysis.notebook import agreement, compare, plan, preference, ties, variance
+from seedvote.analysis.questions.table import NAMES
 from seedvote.analysis.votes.inputs import votes_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
@@ -23,8 +25,19 @@ VOTES = "examples/votes.csv"
 
 
 def test_the_face_of_the_house_hands_on_every_question():
-    assert seedvote.__all__ == sorted(HOMES)
-    assert all(callable(getattr(seedvote, name)) for name in HOMES)
+    assert seedvote.__all__ == sorted(NAMES)
+    assert all(callable(getattr(seedvote, name)) for name in NAMES)
+    assert set(NAMES) <= set(dir(seedvote)) and not hasattr(seedvote, "no_question")
+
+
+def test_a_type_checker_sees_the_functions_of_the_table(pytestconfig):
+    """It does not run `__getattr__`, so the file imports them for it by name."""
+    tree = ast.parse((pytestconfig.rootpath / "analysis" / "notebook.py").read_text(encoding="utf-8"))
+    imports = [
+        node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and "questions." in (node.module or "")
+    ]
+    seen = {alias.name: node.module for node in imports for alias in node.names if alias.name != "NAMES"}
+    assert seen == {name: f"seedvote.analysis.questions.{question.home}" for name, question in NAMES.items()}
 
 
 @pytest.fixture

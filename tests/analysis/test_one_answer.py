@@ -15,17 +15,13 @@ import pytest
 
 from seedvote.analysis import notebook
 from seedvote.analysis.__main__ import COMMANDS
-from seedvote.analysis.commands import agreement as agreement_command
-from seedvote.analysis.commands import compare as compare_command
-from seedvote.analysis.commands import plan as plan_command
-from seedvote.analysis.commands import preference as preference_command
-from seedvote.analysis.commands import ties as ties_command
-from seedvote.analysis.commands import variance as variance_command
+from seedvote.analysis.arguments import DELIVERED, READING
 from seedvote.analysis.questions.agreement import answer as agreement
 from seedvote.analysis.questions.agreement.answer import NONE_TWICE
 from seedvote.analysis.questions.comparison import answer as comparison
 from seedvote.analysis.questions.planning import answer as planning
 from seedvote.analysis.questions.preference import answer as preference
+from seedvote.analysis.questions.table import COMMANDS as QUESTIONS
 from seedvote.analysis.questions.ties import answer as ties
 from seedvote.analysis.questions.variance import answer as variance
 from seedvote.analysis.showing.words import p_value
@@ -280,12 +276,12 @@ def test_the_commands_refuse_a_margin_in_points(study):
 @pytest.mark.parametrize(
     ("room", "function", "command"),
     [
-        (ties, notebook.ties, ties_command),
-        (agreement, notebook.agreement, agreement_command),
-        (preference, notebook.preference, preference_command),
-        (planning, notebook.plan, plan_command),
-        (variance, notebook.variance, variance_command),
-        (comparison, notebook.compare, compare_command),
+        (ties, notebook.ties, QUESTIONS["ties"]),
+        (agreement, notebook.agreement, QUESTIONS["agreement"]),
+        (preference, notebook.preference, QUESTIONS["preference"]),
+        (planning, notebook.plan, QUESTIONS["plan"]),
+        (variance, notebook.variance, QUESTIONS["variance"]),
+        (comparison, notebook.compare, QUESTIONS["compare"]),
     ],
 )
 def test_room_notebook_and_command_have_the_same_defaults(room, function, command):
@@ -306,6 +302,17 @@ def test_room_notebook_and_command_have_the_same_defaults(room, function, comman
     assert ours and {name: defaults(function)[name] for name in ours} == ours
     typed = {name: parser.get_default(name) for name in ours}
     assert {name: tuple(value) if isinstance(value, list) else value for name, value in typed.items()} == ours
+
+
+@pytest.mark.parametrize("question", QUESTIONS.values(), ids=str)
+def test_an_option_of_the_table_has_the_default_of_the_function_that_takes_it(question):
+    taken = inspect.signature(question.ask).parameters
+    reading = {option.typed for option in READING} if "reading" in taken else set()
+    for option in question.options:
+        if option.is_place or option.typed in (*DELIVERED, *reading) or option.help == argparse.SUPPRESS:
+            continue
+        default = taken[option.keyword or option.typed].default
+        assert (option.default or None, option.typed) == (default or None, option.typed)
 
 
 def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, asked):

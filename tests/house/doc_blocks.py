@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from seedvote.__main__ import WHERE
-from seedvote.analysis.commands import ties
-from seedvote.dialogue.command_line import parser_of
+from seedvote.analysis.questions.table import COMMANDS as QUESTIONS
+from seedvote.dialogue.command_line import find_command, parser_of
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm, warm_python
 
@@ -83,14 +83,14 @@ def run(script, folder):
 def parser_for(words):
     """The parser of `python -m PACKAGE COMMAND` or `python analyze_ties.py`, and the words it is to read."""
     if words[1].endswith("analyze_ties.py"):
-        return parser_of(ties, "python analyze_ties.py"), words[2:]
+        return parser_of(QUESTIONS["ties"], "python analyze_ties.py"), words[2:]
     package, name = words[2:4]
     if package == "seedvote":
         return parser_of(importlib.import_module(WHERE[name]), f"python -m seedvote {name}"), words[4:]
-    assert package in PACKAGES and name in importlib.import_module(f"seedvote.{package}.__main__").COMMANDS, " ".join(
-        words
-    )
-    module = importlib.import_module(f"seedvote.{package}.commands.{name.replace('-', '_')}")
+    assert package in PACKAGES, " ".join(words)
+    commands = importlib.import_module(f"seedvote.{package}.__main__").COMMANDS
+    assert name in commands, " ".join(words)
+    module = find_command(package, name, commands)
     return parser_of(module, f"python -m {package} {name}"), words[4:]
 
 

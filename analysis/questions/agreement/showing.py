@@ -6,11 +6,12 @@ pseudonym to a person.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from seedvote.analysis.questions.agreement.answer import (
     Spamming,
     answer,
     answer_groups,
+    hidden_truth,
+    spam_model,
 )
 from seedvote.analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
@@ -36,6 +39,8 @@ from seedvote.analysis.votes.inputs import votes_of, with_items
 from seedvote.analysis.votes.strata import Strata, strata_of
 from seedvote.analysis.votes.study import Study
 from seedvote.analysis.votes.voters import marked_parts, not_people
+from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.files import atomic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -393,11 +398,14 @@ def agreement(
     seed: int = 0,
     raters: str | Path | None = None,
     by: str = "",
+    posteriors: Path | None = None,
+    model: Literal["dawid-skene", "mace"] = "dawid-skene",
     **reading: Any,
 ) -> Result:
     """How far raters agree, with intervals, and every rater's habits (`python -m analysis agreement`).
 
     `raters` is a table of people and `by` its column: agreement within each group is then given after that of all.
+    `posteriors` is a file for the probability that each label is a pair's true one, by `model`.
     """
     table = with_items(votes_of(votes, labels="tie" if labels == "tie" else "any", **reading), clusters, votes)
     agreed = answer(table, labels=labels, clusters=clusters, seed=seed)
@@ -409,7 +417,18 @@ def agreement(
         numbers["strata"] = plain(
             {"by": by, "groups": [asdict(group) for group in groups], "warnings": list(strata.notes)}
         )
+    if posteriors is not None:
+        write_posteriors(posteriors, table.given(), model)
     return Result(numbers, blocks, lambda: draw(agreed), told_of_reading(table))
+
+
+def write_posteriors(path: Path, votes: Votes, model: str) -> None:
+    """One line a pair: the chance of each label being its hidden truth, by Dawid and Skene's model or by MACE's."""
+    fitted = spam_model(votes) if model == "mace" else hidden_truth(votes)
+    with atomic(path) as handle:
+        table = csv.writer(handle, lineterminator="\n")
+        table.writerow(["pair", *votes.labels])
+        table.writerows([name, *row] for name, row in zip(votes.pairs, fitted.posterior.round(6), strict=True))
 
 
 def answer_study(study: Study, clusters: str) -> AgreementAnswer | None:

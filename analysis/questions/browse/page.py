@@ -15,18 +15,73 @@ from urllib.parse import urlencode
 
 import jinja2
 
-from seedvote.analysis.questions.browse.answer import BrowseAnswer, CastVote, JudgedPair, SliceNet
-from seedvote.analysis.questions.browse.options import AnsweredQuestion, QuestionsAnswer
-from seedvote.analysis.questions.browse.sets import RatedSet, SetsAnswer
-from seedvote.analysis.questions.browse.showing import AGREEMENT, net_words, slice_words
+from seedvote.analysis.questions.browse.answer import BrowseAnswer, CastVote, JudgedPair, SliceNet, answer
+from seedvote.analysis.questions.browse.options import (
+    AnsweredQuestion,
+    QuestionsAnswer,
+    answer_questions,
+    has_choices,
+)
+from seedvote.analysis.questions.browse.sets import RatedSet, SetsAnswer, answer_sets, has_ratings
+from seedvote.analysis.questions.browse.showing import (
+    AGREEMENT,
+    document,
+    net_words,
+    parts,
+    questions_document,
+    questions_parts,
+    sets_document,
+    sets_parts,
+    slice_words,
+)
 from seedvote.analysis.showing.page import hash_source
+from seedvote.analysis.showing.result import Result
+from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import percent
+from seedvote.analysis.votes.cautions import told_of_reading, with_reading
+from seedvote.analysis.votes.inputs import pairs_known, votes_of
 from seedvote.analysis.votes.voters import not_people
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import atomic
 from seedvote.dialogue.signature import VERSION
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 PAGE = "browse.html"
 FIXED = 5  # keys of a pair before its slices: both systems, winner, agreement, kind
+
+
+def browse(
+    votes: Path, *, pairs: Path | None = None, out: Path | None = None, title: str = "", clusters: str = "auto",
+    question: str = "", uncounted: bool = False, **reading: Any,
+) -> Result:  # fmt: skip
+    """Write the page of every pair, or of every question or set of responses, and say what the votes show."""
+    whole = title or votes.resolve().name
+    if has_ratings(votes):
+        sets = answer_sets(votes, sets=pairs, question=question, uncounted=uncounted)
+        return _write_page(sets_page(sets, whole), out or votes / PAGE, sets_document(sets), sets_parts(sets))
+    if has_choices(votes):
+        picked = answer_questions(votes, uncounted=uncounted)
+        numbers, pieces = questions_document(picked), questions_parts(picked)
+        return _write_page(questions_page(picked, whole), out or votes / PAGE, numbers, pieces)
+    reading |= {"uncounted": uncounted} | ({"question": question} if question else {})
+    table = votes_of(votes, also=("comment",), **reading)
+    try:
+        controls = votes_of(votes, also=("comment",), kinds=("control",), **reading)
+    except InputError:  # no control pairs
+        controls = None
+    judged = answer(table, tuple(pairs_known(votes, pairs)[1].values()), controls, clusters=clusters)
+    folder, name = (votes, votes.name) if votes.is_dir() else (votes.parent, votes.stem)
+    page = browse_page(judged, title or name)
+    place = out or folder / (f"browse-{question}.html" if question else PAGE)
+    return _write_page(page, place, with_reading(document(judged), table), parts(judged), told_of_reading(table))
+
+
+def _write_page(
+    page: str, path: Path, numbers: dict[str, Any], pieces: Sequence[Table | str], lines: Sequence[str] = ()
+) -> Result:
+    with atomic(path) as handle:
+        handle.write(page)
+    return Result(numbers, pieces, dict, lines, written=str(path))
 
 
 def browse_page(answer: BrowseAnswer, title: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from seedvote.analysis.votes.cautions import told_of_reading, with_reading
 from seedvote.analysis.votes.inputs import votes_of, with_items
 from seedvote.analysis.votes.study import Study
 from seedvote.analysis.votes.voters import marked_parts, not_people
+from seedvote.dialogue.files import write_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -390,11 +392,13 @@ def ties(
     clusters: str = "auto",
     mixed: bool = False,
     seed: int = 0,
+    out: Path | None = None,
     **reading: Any,
 ) -> Result:
     """The share of ties of each HumanExp, in sets of `size` votes, and by every unit (`analyze_ties.py`).
 
-    The size is 200, as in the papers, or half of the smallest HumanExp where that has fewer votes.
+    The size is 200, as in the papers, or half of the smallest HumanExp where that has fewer votes. `out` is the folder
+    for ties.json, ties.png and ties.pdf.
     """
     table = with_items(votes_of(votes, **reading), clusters, votes)
     shares = answer(
@@ -414,7 +418,12 @@ def ties(
 
         return {"": laws_figure(shares)}
 
-    return Result(with_reading(document(shares), table), parts(shares), draw, told_of_reading(table))
+    result = Result(with_reading(document(shares), table), parts(shares), draw, told_of_reading(table))
+    if out is None:
+        return result
+    write_json(out / "ties.json", result.document)
+    result.plot().save(out / "ties")
+    return dataclasses.replace(result, written=f"{out / 'ties'}.json, .png and .pdf")
 
 
 def answer_study(study: Study, clusters: str) -> TiesAnswer | None:

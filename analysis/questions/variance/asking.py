@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from seedvote.analysis.arguments import SAID_OF_VOTES
+from seedvote.analysis.arguments import STATED_OF_STUDY
 from seedvote.analysis.questions.variance.answer import VarianceAnswer, answer
 from seedvote.analysis.questions.variance.cubes import compared_models
 from seedvote.analysis.questions.variance.showing import document, parts, row_figures
@@ -91,7 +91,7 @@ def _source_tables(
         raise InputError(f"--score names a column of a file, and {source} is a folder; name the file itself.")
     if factors:
         raise InputError(f"--factors names the columns of a file, and {source} is a folder; name the file itself.")
-    study = study_from(source, None, None, **{name: reading[name] for name in SAID_OF_VOTES if name in reading})
+    study = study_from(source, None, None, **{name: reading[name] for name in STATED_OF_STUDY if name in reading})
     panels, unused = compared_panels(study)
     tables = study_tables(study, panels)
     omissions = not_used(study, panels, unused, tables)

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from seedvote.analysis.commands import leaderboard as command
 from seedvote.analysis.notebook import leaderboard
+from seedvote.analysis.questions.table import COMMANDS
 from seedvote.dialogue.cards import Card, TaskCard
 from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.errors import InputError
 from tests.analysis.conditions_study import lowered, make_study, scored, write_table
+
+command = COMMANDS["leaderboard"]
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +127,11 @@ def test_weights_that_are_none_get_a_sentence(study, words):
 
 @pytest.mark.usefixtures("drawn")
 def test_the_command_prints_and_draws(study, tmp_path, capsys):
-    command.run(parser_of(command, "x").parse_args([str(study), "--figure", str(tmp_path / "f"), "--weights", "jga"]))
+    COMMANDS["leaderboard"].run(
+        parser_of(COMMANDS["leaderboard"], "x").parse_args(
+            [str(study), "--figure", str(tmp_path / "f"), "--weights", "jga"]
+        )
+    )
     assert "ranks:simultaneous" in capsys.readouterr().out and (tmp_path / "f.png").stat().st_size > 5_000
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seedvote.analysis.commands import robustness as command
 from seedvote.analysis.notebook import robustness
+from seedvote.analysis.questions.table import COMMANDS
 from seedvote.analysis.stats.intervals import mean_interval
 from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.errors import InputError
@@ -135,7 +135,7 @@ def test_a_dialogue_that_one_side_lacks_is_left_out_of_both_and_counted(study, t
 @pytest.mark.usefixtures("drawn")
 def test_the_command_prints_draws_and_writes_json(study, tmp_path, capsys):
     args = [str(study), "--tasks", "jga,bleu", "--figure", str(tmp_path / "f"), "--json", str(tmp_path / "n.json")]
-    command.run(parser_of(command, "x").parse_args(args))
+    COMMANDS["robustness"].run(parser_of(COMMANDS["robustness"], "x").parse_args(args))
     said = capsys.readouterr().out
     assert "0.8 beyond 0.1" in said and "Next: python -m analysis leaderboard" in said
     assert (tmp_path / "f.png").stat().st_size > 10_000 and (tmp_path / "f-bleu.pdf").exists()

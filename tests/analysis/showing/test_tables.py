@@ -3,10 +3,11 @@
 import argparse
 import doctest
 import json
+from dataclasses import replace
 
 import pytest
 
-from seedvote.analysis.arguments import add_json_argument, deliver
+from seedvote.analysis.arguments import JSON, add_options, deliver
 from seedvote.analysis.showing import tables, words
 from seedvote.analysis.showing.result import Result
 
@@ -19,7 +20,7 @@ def test_the_examples_in_the_docstrings_are_true(module):
 
 def given(*words):
     parser = argparse.ArgumentParser()
-    add_json_argument(parser)
+    add_options(parser, JSON)
     return parser.parse_args(words)
 
 
@@ -40,5 +41,5 @@ def test_a_dash_gives_the_document_alone(capsys):
 
 
 def test_without_json_only_the_text_is_printed(capsys):
-    deliver(given(), result({}), more="!")
-    assert capsys.readouterr().out == "Read as: a table.\n\ntext!\n"
+    deliver(given(), replace(result({}), written="a file"))
+    assert capsys.readouterr().out == "Read as: a table.\n\ntext\n\nWritten: a file\n"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seedvote.analysis.arguments import add_vote_arguments, votes_from
+from seedvote.analysis.arguments import READING, VOTES, add_options, read_votes_of
 from seedvote.analysis.votes.votes import read_votes, votes_from_columns
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
@@ -205,20 +205,20 @@ def test_a_missing_column_is_asked_for_only_where_it_is_needed():
 
 def test_the_command_line_names_columns_and_values(tmp_path):
     parser = argparse.ArgumentParser()
-    add_vote_arguments(parser)
+    add_options(parser, VOTES, *READING)
     pd.DataFrame(THEIRS).to_csv(tmp_path / "theirs.csv", index=False)
     names = ["--columns", "pair=item,choice=label,rater=worker", "--values", "a=left, b=right,tie=same"]
-    votes = votes_from(parser.parse_args([str(tmp_path / "theirs.csv"), *names]))
+    votes = read_votes_of(parser.parse_args([str(tmp_path / "theirs.csv"), *names]))
     assert votes.choice.tolist() == [0, 2, 1, 0]
     with pytest.raises(InputError, match=r"--columns has 'item'; write OURS=THEIRS"):
-        votes_from(parser.parse_args([str(tmp_path / "theirs.csv"), "--columns", "item"]))
+        read_votes_of(parser.parse_args([str(tmp_path / "theirs.csv"), "--columns", "item"]))
 
 
 def test_a_study_folder_stands_for_its_votes(tmp_path):
     parser = argparse.ArgumentParser()
-    add_vote_arguments(parser)
+    add_options(parser, VOTES, *READING)
     write_records(tmp_path / "votes.jsonl", OURS, signature="test", kind=Vote)
-    assert len(votes_from(parser.parse_args([str(tmp_path)]))) == 3
+    assert len(read_votes_of(parser.parse_args([str(tmp_path)]))) == 3
 
 
 def test_a_parquet_row_is_named_by_its_number(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from seedvote.analysis.questions.browse.options import answer_questions
 from seedvote.analysis.questions.browse.page import questions_page
+from seedvote.analysis.questions.table import COMMANDS
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
@@ -64,7 +65,7 @@ def test_the_page_holds_texts_as_texts_and_nobody(study):
 
 
 def test_the_command_finds_the_form_by_itself(study, capsys):
-    dispatch("analysis", "", {"browse": ""}, ["browse", str(study)])
+    dispatch("analysis", "", COMMANDS, ["browse", str(study)])
     said = capsys.readouterr().out
     assert "3 questions with 6 answers: all raters alike 1" in said and "browse.html" in said
     assert "every question" in (study / "browse.html").read_text("utf-8")
@@ -75,7 +76,7 @@ def test_the_command_finds_the_form_by_itself(study, capsys):
 
 @pytest.mark.browser
 def test_the_filters_say_how_many_questions_they_keep(study, chromium):
-    dispatch("analysis", "", {"browse": ""}, ["browse", str(study)])
+    dispatch("analysis", "", COMMANDS, ["browse", str(study)])
     page = chromium.new_page()
     page.goto((study / "browse.html").as_uri())
     page.get_by_label("with comments").check()
