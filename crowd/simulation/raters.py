@@ -7,16 +7,18 @@ three. Everything follows from the seed, the rater's number and the texts shown,
 simulated study can be stopped and repeated to the letter.
 
 Quality is a rule over the text, because nothing here can read: response words that occur in the context, minus the
-share of unknown and of repeated words, plus a little for length up to 12 words; a response known to be the reference
-gains 2, one known to be random loses 2; plus what no feature sees, a number drawn from N(0, 0.7) by the text itself.
-Equal texts have equal quality.
+share of unknown and of repeated words, plus a little for length up to 12 words, plus `FLUENCY` times the share of
+neighbouring words that stand next to each other somewhere in the conversations of the study, as a reader knows how
+people talk there; a response known to be the reference gains 2, one known to be random loses 2; plus what no feature
+sees, a number drawn from N(0, 0.7) by the text itself. No system is known by its name. Equal texts have equal quality.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from random import Random
 
 from seedvote.crowd.forms.pairs import Button
@@ -24,6 +26,7 @@ from seedvote.crowd.web.page import literal
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Candidate, Choice, Pair, Utterance
 from seedvote.dialogue.seeds import child_random
+from seedvote.dialogue.tokens import tokenize
 
 COMMENTS = 0.2  # of the texts that need not be written
 WROTE = "This one fits what was just said."
@@ -68,6 +71,7 @@ def _rate_sides(groups: Mapping[str, Sequence[str]], side: str, generator: Rando
 
 BUTTONS: tuple[Button, ...] = ("left", "right", "tie")
 OTHERWISE = 0.2  # of the further questions about a pair that are answered by chance
+FLUENCY = 3.0  # between word salad and what people say, in units of the noise
 KNOWN_QUALITY = {"reference": 2.0, "random": -2.0}
 
 
@@ -104,8 +108,16 @@ def habits(number: int, *, seed: int, clickers: float = 0.1, leave: float = 0.0)
     )
 
 
-def quality(candidate: Candidate, context: Sequence[Utterance], *, seed: int) -> float:
-    """How relevant the response is, in units of the raters' noise."""
+def known_neighbours(contexts: Iterable[Sequence[Utterance]]) -> frozenset[tuple[str, str]]:
+    """Every two words that follow each other in these conversations; marks count as words."""
+    turns = {line.text for context in contexts for line in context}
+    return frozenset(pair for text in turns for pair in pairwise(tokenize(text)))
+
+
+def quality(
+    candidate: Candidate, context: Sequence[Utterance], *, seed: int, neighbours: Container[tuple[str, str]] = ()
+) -> float:
+    """How fluent and relevant the response is, in units of the raters' noise."""
     words = candidate.text.split()
     context_words = {word for line in context for word in line.text.split() if len(word) > 3}
     overlap = len(context_words & set(words)) / (1 + len(set(words)))
@@ -113,7 +125,9 @@ def quality(candidate: Candidate, context: Sequence[Utterance], *, seed: int) ->
     repeated = 1 - len(set(words)) / max(1, len(words))
     unseen = child_random(seed, "quality", candidate.text).gauss(0.0, 0.7)
     known = KNOWN_QUALITY.get(candidate.model, 0.0)
-    return 2 * overlap - 2 * unknown - repeated + 0.5 * min(len(words), 12) / 12 + known + unseen
+    side_by_side = list(pairwise(tokenize(candidate.text)))
+    fluent = sum(pair in neighbours for pair in side_by_side) / max(1, len(side_by_side))
+    return FLUENCY * fluent + 2 * overlap - 2 * unknown - repeated + 0.5 * min(len(words), 12) / 12 + known + unseen
 
 
 class Reader:
@@ -122,6 +136,8 @@ class Reader:
     def __init__(self, pairs: Iterable[Pair], *, seed: int) -> None:
         self.seed = seed
         self._known: dict[tuple[str, ...], tuple[Pair, bool]] = {}
+        pairs = list(pairs)
+        self._neighbours = known_neighbours(pair.context for pair in pairs)
         for pair in pairs:
             a, b = read_of(pair.a), read_of(pair.b)
             self._known.setdefault(page_key(pair.context, (a, b)), (pair, True))
@@ -144,11 +160,15 @@ class Reader:
         if pair.kind == "check":
             return _find_side(_read_key(pair), straight), seconds
         first, second = (pair.a, pair.b) if straight else (pair.b, pair.a)
-        better = quality(first, pair.context, seed=self.seed) - quality(second, pair.context, seed=self.seed)
+        better = self.quality(first, pair.context) - self.quality(second, pair.context)
         perceived = rater.sharpness * better + rater.bias + math.log(draw / (1 - draw))
         if abs(perceived) <= rater.threshold:
             return "tie", seconds
         return ("left" if perceived > 0 else "right"), seconds
+
+    def quality(self, side: Candidate, context: Sequence[Utterance]) -> float:
+        """What raters of this study make of a response."""
+        return quality(side, context, seed=self.seed, neighbours=self._neighbours)
 
     def tells(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
         """What the rater answers about themselves, of the page's answers."""

@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
-from seedvote.crowd.simulation.raters import COMMENTS, WROTE, Habits, groups_asked, page_key, quality
+from seedvote.crowd.simulation.raters import COMMENTS, WROTE, Habits, groups_asked, known_neighbours, page_key, quality
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Question, ResponseSet, Utterance
 from seedvote.dialogue.seeds import child_random
@@ -91,6 +91,8 @@ class SetReader:
 
     def __init__(self, sets: Iterable[ResponseSet], *, seed: int) -> None:
         self.seed = seed
+        sets = list(sets)
+        self._neighbours = known_neighbours(response_set.context for response_set in sets)
         self._known = {
             _set_key(response_set.context, [response.text for response in response_set.responses]): response_set
             for response_set in sets
@@ -162,7 +164,7 @@ class SetReader:
         felt = []
         for place, text in enumerate(shown_texts):
             noise = child_random(self.seed, "noise", rater.number, record.set, text).random()
-            worth = quality(wrote[page_key([], [text])], record.context, seed=self.seed)
+            worth = quality(wrote[page_key([], [text])], record.context, seed=self.seed, neighbours=self._neighbours)
             felt.append(rater.sharpness * worth - math.log(-math.log(noise)) + (rater.bias if place == 0 else 0.0))
         return felt
 

@@ -1,7 +1,8 @@
 """Make pairs for raters: pairs.jsonl, with controls and sanity checks.
 
 By default the architecture whose BLEU-2 varies least over seeds is paired (the papers' rule). --model names another;
---models A,B pairs two systems. The checks are also written to checks.jsonl: change or remove lines, and run pair again.
+--models A,B pairs two systems, and --against B lets every seed meet another system as well. The checks are also written
+to checks.jsonl: change or remove lines, and run pair again.
 
   python -m generation pair runs/demo --pairs 120 --controls 20 --checks 12
 """
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     add("--model", default="auto", help="architecture, or auto: the smallest spread of BLEU (default)")
     add("--models", metavar="A,B", help="pair two systems instead, under the seeds that both have")
+    add("--against", metavar="NAME", help="another system, such as a baseline, that every seed meets as well")
     add("--checkpoint", default="last", help="checkpoint whose responses are paired (default last)")
     add("--decoding", default="auto", help="decoding that is paired (default: the sampled one, else greedy)")
     add("--pairs", type=int, default=2000, help="real pairs (default 2000, as in the papers)")
@@ -58,6 +60,8 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.generation.same_corpus import check_utterances
 
     refuse_below(args, pairs=1, controls=0, checks=0)
+    if args.against and args.models:
+        raise InputError("--against is about the seeds of one architecture; --models pairs two systems. Give one.")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     check_utterances(args.study / "responses.jsonl", corpus)
     known = {e.item: e for e in examples(corpus.dialogues)}
@@ -65,10 +69,14 @@ def run(args: argparse.Namespace) -> None:
     names = _pair_two_systems(args.models, responses) if args.models else [_choose_model(args.model, responses, known)]
     decodings = [chosen_decoding(args.decoding, responses, name) for name in names]
     answers = [answers_of(responses, name, how) for name, how in zip(names, decodings, strict=True)]
+    against = None
+    if args.against:
+        _choose_model(args.against, responses, known)
+        against = answers_of(responses, args.against, chosen_decoding("auto", responses, args.against))
     if args.models:
         pairs = system_pairs(answers[0], answers[1], known, args.pairs, seed=args.seed)
     else:
-        pairs = real_pairs(answers[0], known, args.pairs, seed=args.seed)
+        pairs = real_pairs(answers[0], known, args.pairs, seed=args.seed, against=against)
     controls = args.controls if args.controls is not None else max(1, args.pairs // 10)
     for place, (name, own) in enumerate(zip(names, answers, strict=True)):
         share = (controls + place) // len(names)
@@ -87,6 +95,7 @@ def run(args: argparse.Namespace) -> None:
         controls=controls,
         checks=args.checks,
         seed=args.seed,
+        **({"against": args.against} if args.against else {}),
     )
     write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
     _print_pairs(args.study / "pairs.jsonl", pairs, recipe)

@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "nucleus:0.9, top_k:40+temperature:0.7 (default greedy,nucleus:0.9; agents: greedy)",
     )
     add("--draws", type=int, default=2, help="responses per context for sampled decodings (default 2)")
+    add("--unigram", action="store_true", help="let a baseline answer too that draws its words by their frequency")
     add("--seed", type=int, default=0, help="seed of the draws (default 0)")
     add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
     running.add_job_arguments(parser)
@@ -72,6 +73,8 @@ def _refuse_unfit(args: argparse.Namespace, kind: str) -> None:
         raise InputError("--limit counts contexts, --whole dialogues: give one.")
     if kind != "reply" and args.limit:
         raise InputError(f"These models speak {kind}: they run whole dialogues. Say --whole N instead of --limit N.")
+    if kind != "reply" and args.unigram:
+        raise InputError(f"These models speak {kind}, and the unigram baseline knows replies only: leave it out.")
     if kind != "reply" and args.decoding and ("," in args.decoding or "beam" in args.decoding):
         raise InputError("An agent answers a dialogue once: give one --decoding, such as greedy or nucleus:0.9.")
 
@@ -79,6 +82,7 @@ def _refuse_unfit(args: argparse.Namespace, kind: str) -> None:
 def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: str, folder: Path) -> None:
     from tqdm import tqdm
 
+    from seedvote.dialogue.corpora.examples import examples
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.dialogue.files import read_records, write_records
     from seedvote.dialogue.records import Response
@@ -86,6 +90,7 @@ def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: s
     from seedvote.generation.same_corpus import refuse_another, response_key
     from seedvote.generation.sampling import plan_rounds
     from seedvote.generation.speaking.speech import with_databases
+    from seedvote.generation.unigram import unigram_responses
     from seedvote.generation.vocabulary import read_vocabulary
 
     vocabulary, path = read_vocabulary(args.study / "vocabulary.json"), folder / "responses.jsonl"
@@ -103,6 +108,10 @@ def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: s
             bar.update()
     earlier = read_records(path, Response) if path.exists() else []
     new_responses = [response for part in every for response in read_records(part.path, Response)]
+    if args.unigram:
+        items = [numbered.item for numbered in sampling.contexts]
+        how = {"draws": sampling.draws, "checkpoint": args.checkpoint, "seed": args.seed}
+        new_responses += unigram_responses(list(examples(corpus.split("train"))), items, **how)
     responses = list({response_key(part): part for part in [*earlier, *new_responses]}.values())
     of_agents = {"speak": kind, "dialogues": len(sampling.dialogues)} if sampling.speech.is_agent else {}
     recipe = signature(
@@ -116,6 +125,7 @@ def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: s
         corpus=corpus.digest,
         threads=jobs.JOB_THREADS,
         **of_agents,
+        **({"baseline": "unigram"} if args.unigram else {}),
     )
     if responses != earlier:
         write_records(path, responses, signature=recipe, kind=Response)

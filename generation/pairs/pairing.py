@@ -111,10 +111,15 @@ def choose_contexts(items: Sequence[str], n: int, *, seed: int) -> list[str]:
     return [item for _, item in sorted(ranked)[:n]]
 
 
-def real_pairs(answers: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
-    """`n` pairs over all pairs of seeds of one architecture in turn."""
+def real_pairs(
+    answers: Answers, examples: Mapping[str, Example], n: int, *, seed: int, against: Answers | None = None
+) -> list[Pair]:
+    """`n` pairs over all pairs of seeds of one architecture in turn; `against` is a system that each seed meets too."""
     seeds = sorted({s for s, draw in answers if draw == 0 and s != NO_SEED})
     sides = [(answers[first, 0], answers[second, 0], f"{first}-{second}") for first, second in combinations(seeds, 2)]
+    if against:
+        others = sorted(s for s, draw in against if draw == 0)
+        sides += [(answers[own, 0], against[other, 0], str(own)) for own in seeds for other in others]
     if not sides:
         raise InputError("No context was answered by two seeds of this architecture. Run sample again for all seeds.")
     return _alternate_sides(sides, examples, n, seed=seed)

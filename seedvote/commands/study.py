@@ -2,7 +2,8 @@
 
 Each stage is a command that a person could type; it reads and writes files of the study folder. A stage is skipped
 if its command, code, inputs and outputs are unchanged: a second run ends in seconds, and a stopped run goes on. Without
---corpus the dialogues are invented ones.
+--corpus the dialogues are invented ones. Raters compare three seeds of one architecture with each other and with a
+baseline that draws words by their frequency: a difference that nobody would miss.
 
   python -m seedvote study runs/mine --corpus path/to/corpus
 """
@@ -105,8 +106,9 @@ def stages(study: str, size: Size, *, invented: bool = True) -> list[Stage]:
             *("corpus", "models vocabulary.json", "generation"),
         ),
         stage(
-            "Sample responses to the same held-out contexts",
-            f"-m generation sample {study} --limit {size.contexts} --checkpoint last --decoding nucleus:0.8 {limit}",
+            "Sample responses to the same held-out contexts, and let a baseline answer that draws words by frequency",
+            f"-m generation sample {study} --limit {size.contexts} --checkpoint last --decoding nucleus:0.8 --unigram "
+            f"{limit}",
             *("corpus models", "responses.jsonl", "generation"),
         ),
         stage(
@@ -120,8 +122,8 @@ def stages(study: str, size: Size, *, invented: bool = True) -> list[Stage]:
             *("corpus models", "states", "generation"),
         ),
         stage(
-            "Make pairs between seeds, controls and hidden checks",
-            f"-m generation pair {study} --model bilstm_attn --pairs {size.pairs} --seed 0",
+            "Make pairs between seeds and with the baseline, controls and hidden checks",
+            f"-m generation pair {study} --model bilstm_attn --against unigram --pairs {size.pairs} --seed 0",
             *("corpus models responses.jsonl", "pairs.jsonl", "generation"),
         ),
         stage(

@@ -1,6 +1,7 @@
 """Simulated raters: each one different, the same whenever asked, and told by their votes."""
 
 import math
+import random
 import signal
 import sqlite3
 import statistics
@@ -18,7 +19,7 @@ from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.simulation.crowd import MOST_IDLE, SimulatedCrowd
-from seedvote.crowd.simulation.raters import Habits, Reader, habits, quality
+from seedvote.crowd.simulation.raters import FLUENCY, Habits, Reader, habits, known_neighbours, quality
 from seedvote.crowd.web.page import Frame, SittingProgress, pair_fragment
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
@@ -97,6 +98,21 @@ def test_quality_follows_what_is_known_of_a_response():
     assert quality(same[0], context, seed=0) == quality(same[1], context, seed=0)
 
 
+def test_what_nobody_would_say_is_worse_than_what_people_say_whoever_wrote_it():
+    """The words are the same, so only their order tells them apart; the names of the systems say nothing."""
+    turns = ["there is a cheap hotel with parking", "i want to book it for two nights please"]
+    context = [Utterance("user", turn) for turn in turns]
+    known, generator = known_neighbours([context]), random.Random(0)
+    worse = []
+    for turn in turns:
+        for seed in range(50):
+            salad = " ".join(generator.sample(turn.split(), len(turn.split())))
+            sides = Candidate(turn, "m", 0), Candidate(salad, "n", 0)
+            fluent, broken = (quality(side, context, seed=seed, neighbours=known) for side in sides)
+            worse.append(fluent - broken)
+    assert statistics.fmean(worse) == pytest.approx(FLUENCY * 0.85, abs=0.35)
+
+
 def test_a_browser_reads_a_page_to_the_letter():
     lines = [Utterance("user", "<b>a</b> & ${b}\nnext"), Utterance("system", ""), Utterance("user", "“q” 💥")]
     html = pair_fragment(
@@ -117,7 +133,7 @@ def test_position_bias_and_tie_threshold_are_recovered_from_the_votes():
     better, answers = [], []
     for n, pair in enumerate(pairs):
         sides = (pair.a, pair.b) if n % 2 else (pair.b, pair.a)
-        better.append(quality(sides[0], pair.context, seed=seed) - quality(sides[1], pair.context, seed=seed))
+        better.append(reader.quality(sides[0], pair.context) - reader.quality(sides[1], pair.context))
         answers.append(reader.judge(person, pair.context, sides[0].text, sides[1].text)[0])
     d, left, right = np.array(better), np.array(answers) == "left", np.array(answers) == "right"
 

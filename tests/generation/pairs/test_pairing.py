@@ -57,6 +57,16 @@ def test_more_pairs_than_contexts_take_other_seeds_for_the_same_context():
     assert len({pair.pair for pair in pairs}) == 60 * 3
 
 
+def test_every_seed_also_meets_the_system_that_is_named_as_often_as_another_seed():
+    baseline = answers_of([response(i, None, model="unigram") for i in EXAMPLES], "unigram", "nucleus:0.9")
+    pairs = real_pairs(ANSWERS, EXAMPLES, 60, seed=0, against=baseline)
+    names = ("m:0-1", "m:0-2", "m:1-2", "m-unigram:0", "m-unigram:1", "m-unigram:2")
+    assert Counter(pair.contrast for pair in pairs) == dict.fromkeys(names, 10)
+    met = [{(side.model, side.seed) for side in (pair.a, pair.b)} for pair in pairs if "unigram" in pair.contrast]
+    assert {seed for sides in met for model, seed in sides if model == "m"} == {0, 1, 2}
+    assert all(("unigram", None) in sides for sides in met)
+
+
 def other(seeds):
     return answers_of([response(i, s, model="other") for i in EXAMPLES for s in seeds], "other", "nucleus:0.9")
 
