@@ -1,12 +1,9 @@
 """Planning in words, verdicts and the checklist: simulations with a known truth, and what is not to be claimed."""
 
-import doctest
-
 import numpy as np
 import pytest
 from scipy.stats import f
 
-from seedvote.analysis.questions.comparison import verdicts as verdicts_module
 from seedvote.analysis.questions.comparison.answer import (
     ComparedMethod,
     ComparisonAnswer,
@@ -26,10 +23,6 @@ from tests.analysis.report_study import add_scores, add_votes
 from tests.analysis.stats.test_seed_power import panel
 
 NONE = VotesAnswers(None, None, None, ())
-
-
-def test_examples_in_the_docstrings():
-    assert doctest.testmod(verdicts_module).failed == 0
 
 
 def test_the_ratio_of_two_sds_covers_the_truth():

@@ -1,6 +1,5 @@
 """What stands beside the page: Markdown, LaTeX and print."""
 
-import doctest
 import re
 import shutil
 import subprocess
@@ -9,8 +8,6 @@ import pytest
 from markdown_it import MarkdownIt
 
 from seedvote.analysis.report.assembly import as_latex, as_markdown, page, report
-from seedvote.analysis.showing import page as parts_of_pages
-from seedvote.analysis.showing import tables, words
 from seedvote.analysis.showing.page import Axis, round_steps
 from seedvote.analysis.showing.tables import Table, latex, latex_text, markdown
 from seedvote.analysis.votes.study import read_study
@@ -22,11 +19,6 @@ ODD = r"a_b & 50 % of {x} ~ ^ # $ <b> | \end *c* `d` [e]"
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     return report(read_study(add_scores(add_votes(tmp_path_factory.mktemp("study")), models=("bilstm_attn", "hred"))))
-
-
-@pytest.mark.parametrize("module", [tables, parts_of_pages, words])
-def test_examples_in_the_docstrings(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def rendered(text):

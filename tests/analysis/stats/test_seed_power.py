@@ -1,7 +1,5 @@
 """Seeds and items that a statement about architectures needs: simulated ones, and what more seeds cannot do."""
 
-import doctest
-
 import numpy as np
 import pytest
 from scipy.stats import ttest_ind
@@ -48,11 +46,6 @@ def test_more_votes_or_more_seeds_bring_the_power_there():
     assert votes_or_seeds(1.0, 1.0, found.seeds).power >= 0.8
     assert votes_or_seeds(1.0, 1.0, found.seeds - 1).power < 0.8
     assert votes_or_seeds(1e-6, 1.0, 3).votes is None
-
-
-def test_examples_in_the_docstrings():
-    found = doctest.testmod(seed_power)
-    assert found.attempted >= 2 and found.failed == 0
 
 
 SEEDS_ONLY = DifferenceError(seeds=2.0, own=0.0, shared=0.0, freedom=99)

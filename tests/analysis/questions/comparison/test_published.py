@@ -1,7 +1,6 @@
 """The papers' numbers, read as they must be."""
 
 import csv
-import doctest
 
 import pytest
 
@@ -9,10 +8,6 @@ from seedvote.analysis.questions.comparison import published
 from seedvote.analysis.questions.comparison.published import difficulty_groups
 
 SCORES = published.read_published()
-
-
-def test_examples_in_the_docstrings():
-    assert doctest.testmod(published).failed == 0
 
 
 def test_hreds_plus_minus_is_an_sd_of_32_points():
