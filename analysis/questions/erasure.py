@@ -23,7 +23,7 @@ from scipy.special import stdtr, stdtrit
 from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, number, p_value, percent, plain, signed, told_of_few_seeds
+from seedvote.analysis.showing.words import count, number, p_value, percent, plain, signed, warn_of_few_seeds
 from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from seedvote.analysis.stats.reruns import both_levels
 from seedvote.analysis.stats.sign_tests import holm
@@ -417,7 +417,7 @@ def erasure_notes(answer: ErasureAnswer) -> Iterator[str]:
         yield f"The context is worth next to nothing to {', '.join(idle)}: there nothing can be found to be used."
     if answer.lone:
         yield f"One seed alone: {', '.join(answer.lone)}. Their intervals know nothing of other seeds."
-    yield from told_of_few_seeds(effect.beyond.spread for row in answer.rows for effect in row.effects.values())
+    yield from warn_of_few_seeds(effect.beyond.spread for row in answer.rows for effect in row.effects.values())
     if answer.left_out:
         yield "Left out: " + "; ".join(answer.left_out) + "."
 

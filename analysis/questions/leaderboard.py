@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, number, p_value, plain, told_of_few_seeds
+from seedvote.analysis.showing.words import count, number, p_value, plain, warn_of_few_seeds
 from seedvote.analysis.stats.paired.rank_sets import rank_sets
 from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
 from seedvote.analysis.stats.seed_range import SeedRange, seed_range
@@ -389,7 +389,7 @@ def leaderboard_notes(answer: LeaderboardAnswer) -> Iterator[str]:
         yield "New seeds: other trainings on other dialogues, from each system's own seeds."
         if answer.lone:
             yield f"One seed: {', '.join(answer.lone)}. So nothing is known of other trainings of them."
-        yield from told_of_few_seeds(standing.over_seeds for standing in answer.standings)
+        yield from warn_of_few_seeds(standing.over_seeds for standing in answer.standings)
     if answer.unequal:
         yield f"Not all dialogues were answered by {', '.join(answer.unequal)}; compare with care."
     yield from answer.out

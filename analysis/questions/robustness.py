@@ -19,7 +19,7 @@ import numpy as np
 from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, heading, number, plain, signed, told_of_few_seeds
+from seedvote.analysis.showing.words import count, heading, number, plain, signed, warn_of_few_seeds
 from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from seedvote.analysis.stats.sign_tests import holm
 from seedvote.analysis.votes.scores.conditions import PairedScale, paired_scales
@@ -282,7 +282,7 @@ def robustness_notes(answer: RobustnessAnswer) -> Iterator[str]:
         yield f"Up to {left_out} of a comparison are left out, because only one side has scores of all their turns."
     if answer.lone:
         yield f"One seed alone: {', '.join(answer.lone)}. Their intervals know nothing of other seeds."
-    yield from told_of_few_seeds(drop.mean.spread for drop in answer.drops)
+    yield from warn_of_few_seeds(drop.mean.spread for drop in answer.drops)
     if notices := answer.notices:
         compared = count(notices.compared, "comparison")
         if notices.shown:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, number, order_said, plain
+from seedvote.analysis.showing.words import count, describe_order, number, plain
 from seedvote.analysis.stats.gain import Gain, ceiling, gain_of, pair_correlation, rater_part
 from seedvote.analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
 from seedvote.analysis.stats.powered import Sample
@@ -400,7 +400,7 @@ def list_worths(answer: WorthAnswer) -> Iterator[str]:
             f"By these {count(net.votes, 'vote')} {who} worth {percent_worth(net)} of the votes on preference and "
             f"{percent_worth(tie)} of those on ties."
         )
-    yield from (order_said(row.order, row.name) for row in answer.rows if row.order is not None)
+    yield from (describe_order(row.order, row.name) for row in answer.rows if row.order is not None)
     if answer.together:
         yield "Together means a fit that predicts each pair from other clusters."
 

@@ -69,14 +69,15 @@ def picture(rows: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Fig
     across = _across(rows, size)
     title = break_text(rows.title, 0.96 * wide, size.title, "bold")
     unit = break_text(rows.unit, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * wide, label_size)
-    above = 0.48 + measure_height(title, size.title) + 0.022 * small * across
+    key = 0.06 + 0.022 * small * across if across else 0.0
+    heads = max(measure_height(head, small) + 0.05 if head else 0.0, 0.17 if rows.across else 0.0, 0.05)
+    above = 0.16 + measure_height(title, size.title) + key + heads
     caption = break_text(rows.caption, 0.96 * wide, small) if rows.caption else ""
     foot = measure_note(recipe) + 0.06 if recipe else 0.0
     below = 0.34 + measure_height(unit, label_size) + measure_height(caption, small) + foot
     height = above + tops[-1] + below
     figure = Figure(figsize=(wide, height))
     figure.set_label(rows.title)  # what a notebook reads out
-    figure.set_label(rows.title)
     axes = figure.add_axes((left, below / height, right - left, tops[-1] / height))
     figure.text(0.02, 1 - 0.1 / height, title, fontsize=size.title, fontweight="bold", va="top")
     _frame(axes, rows, head, tops[-1], size)

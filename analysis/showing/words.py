@@ -77,7 +77,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{value:z.{digits}f}"
 
 
-def order_said(agreement: OrderAgreement, who: str) -> str:
+def describe_order(agreement: OrderAgreement, who: str) -> str:
     """How far a judge or metric and people put systems in the same order."""
     return (
         f"Of {agreement.systems} systems {who} puts {agreement.alike:,} of {agreement.compared:,} pairs of systems in "
@@ -133,7 +133,7 @@ def p_value(value: float | None) -> str:
     return "<.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def told_of_few_seeds(spreads: Iterable[SeedRange | None]) -> Iterator[str]:
+def warn_of_few_seeds(spreads: Iterable[SeedRange | None]) -> Iterator[str]:
     """What no t interval over the fewest of these seeds knows, and what holds under any law; from 30 on nothing."""
     known = [spread for spread in spreads if spread is not None]
     fewest = min(known, key=lambda spread: spread.seeds, default=None)

@@ -77,11 +77,11 @@ class OptionPool:
     """Every utterance of the split that may be an option, and what followed which context."""
 
     examples: Sequence[Example]
-    said: Sequence[OptionText]
+    options: Sequence[OptionText]
     place: Mapping[str, int]
     rules: DrawingRules
     corpus: str
-    told: DrawingCount = field(default_factory=DrawingCount)
+    counts: DrawingCount = field(default_factory=DrawingCount)
     followed: dict[int, dict[tuple[str, ...], set[str]]] = field(default_factory=dict)
 
     def answers_after(self, context: tuple[str, ...]) -> set[str]:
@@ -168,18 +168,18 @@ def _question(
     pool: OptionPool, example: Example, draw: int, version: int, nearest: Callable[[int], Iterator[int]] | None
 ) -> Question:
     rules = pool.rules
-    true = pool.said[pool.place[example.item]]
+    true = pool.options[pool.place[example.item]]
     turns = turns_shown(example, rules)
     taken = {true.plain, *pool.answers_after(shown_key(example, turns))}
     random = child_random(rules.seed, "false options", draw, example.item)
     order = nearest(pool.place[example.item]) if nearest else _order(pool, true, random)
     options = [true]
     for place in order:
-        option = pool.said[place]
+        option = pool.options[place]
         if option.dialogue == true.dialogue:
             continue
         if option.plain in taken:
-            pool.told.alike += 1
+            pool.counts.alike += 1
             continue
         taken.add(option.plain)
         options.append(option)
@@ -190,7 +190,7 @@ def _question(
             f"{example.item}: only {len(options) - 1} false options could be found in other dialogues, and "
             f"{rules.options - 1} are asked for. Ask for fewer (--options {max(len(options), 2)}) or give more text."
         )
-    pool.told.kept += rules.options - 1
+    pool.counts.kept += rules.options - 1
     return _asked(pool, example, options, turns, version, draw, random)
 
 
@@ -229,14 +229,14 @@ def _asked(
 def _order(pool: OptionPool, true: OptionText, random: Random) -> Iterator[int]:
     """The utterances in random order, every one as likely as every other; of the same turn first, where asked."""
     if pool.rules.false == "uniform":
-        yield from shuffled(len(pool.said), random)
+        yield from shuffled(len(pool.options), random)
         return
     by_distance: dict[int, list[int]] = defaultdict(list)
-    for place, option in enumerate(pool.said):
+    for place, option in enumerate(pool.options):
         by_distance[abs(option.turn - true.turn)].append(place)
     for distance in sorted(by_distance):
         if distance == 1:
-            pool.told.elsewhere += 1
+            pool.counts.elsewhere += 1
         places = by_distance[distance]
         yield from (places[k] for k in shuffled(len(places), random))
 
@@ -252,7 +252,7 @@ def shuffled(n: int, random: Random) -> Iterator[int]:
 
 def _nearness(pool: OptionPool) -> Callable[[int], Iterator[int]]:
     """For a place in the pool, the others from the most alike by TF-IDF to the least."""
-    rows = tfidf_rows([option.text for option in pool.said])
+    rows = tfidf_rows([option.text for option in pool.options])
 
     def nearest(place: int) -> Iterator[int]:
         like = np.asarray((rows @ rows[place].T).todense()).ravel()
@@ -264,10 +264,10 @@ def _nearness(pool: OptionPool) -> Callable[[int], Iterator[int]]:
 def _checks(pool: OptionPool, contexts: Sequence[Example]) -> Iterator[Question]:
     """Hidden checks: the truth against other utterances whose words are scrambled."""
     rules = pool.rules
-    long = [option for option in pool.said if len(words_of(option.text)) >= SCRAMBLED_FROM]
+    long = [option for option in pool.options if len(words_of(option.text)) >= SCRAMBLED_FROM]
     for number in range(rules.checks * rules.versions):
         example = contexts[number % len(contexts)]
-        true = pool.said[pool.place[example.item]]
+        true = pool.options[pool.place[example.item]]
         random = child_random(rules.seed, "checks", number)
         options, taken = [true], {true.plain}
         for place in shuffled(len(long), random):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from seedvote.analysis.questions.comparison.answer import WAYS, ComparisonAnswer, Order, SpreadRanking
-from seedvote.analysis.showing.words import chance, count, told_of_few_seeds
+from seedvote.analysis.showing.words import chance, count, warn_of_few_seeds
 from seedvote.analysis.stats.seed_range import seed_range
 from seedvote.analysis.stats.spread import seed_spread
 from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
@@ -29,7 +29,7 @@ def verdicts(answer: ComparisonAnswer) -> list[str]:
         *order_verdicts(orders, trained),
     ]
     if orders:
-        return [*sentences, *told_of_few_seeds(seed_range(method.values) for method in trained)]
+        return [*sentences, *warn_of_few_seeds(seed_range(method.values) for method in trained)]
     if trained:
         name = min(method.model for method in trained)
         sentences.append(f"Only one architecture ({name}) was judged, so architectures cannot be compared.")

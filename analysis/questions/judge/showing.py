@@ -12,7 +12,7 @@ from seedvote.analysis.questions.judge.habits import JudgeHabits, Share
 from seedvote.analysis.questions.judge.labelling import DOUBTED
 from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.tables import Table, in_short
-from seedvote.analysis.showing.words import count, number, order_said, p_equals, percent, plain
+from seedvote.analysis.showing.words import count, describe_order, number, p_equals, percent, plain
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.votes.verdicts import NET
 from seedvote.analysis.votes.voters import marked_parts, not_people
@@ -68,7 +68,7 @@ def _describe_length_taste(habits: JudgeHabits) -> Iterator[str]:
 
 def _describe_agreement(people: PeopleAgreement) -> Iterator[str]:
     if people.order:
-        yield order_said(people.order, "the judge")
+        yield describe_order(people.order, "the judge")
     if people.longer:
         of_judge, of_people = (percent(share, 0) for share in people.longer)
         yield (
