@@ -111,6 +111,7 @@ def blueprint(
     """The routes below /study for who has a token; `folder` is where the figures lie, `database` what is exported."""
     researcher_pages = Blueprint("study", __name__, url_prefix="/study")
     watch = Watch(store, hit, clock or store.now)
+    study = "" if folder is None else folder.resolve().name
 
     @researcher_pages.before_request
     def admit() -> Response | None:
@@ -130,7 +131,7 @@ def blueprint(
     def show() -> str:
         sort, order = request.args.get("sort", "votes"), request.args.get("order", "down")
         csrf = _csrf_token(g.proof) if g.may_change else ""
-        return render(watch.now(), watch.hit, csrf, sort, order, _find_files(folder), read_so_far(folder))
+        return render(watch.now(), watch.hit, csrf, sort, order, _find_files(folder), read_so_far(folder), study)
 
     @researcher_pages.post("/state")
     def switch() -> Response:
@@ -195,15 +196,16 @@ def render(
     order: str,
     files: Mapping[str, float],
     so_far: SoFar | None = None,
+    study: str = "",
 ) -> str:
-    """The page as HTML; `sort` and `order` arrange the raters' table, `files` are those there, with their times.
+    """The page of `study` as HTML; `sort` and `order` arrange the raters' table, `files` are there, with their times.
 
     An empty `csrf` is for who may only read: no switch and no export.
     """
     key = SORTS.get(sort, SORTS["votes"])
     known = [line for line in summary.raters if key(line) is not None]
     lines = sorted(known, key=key, reverse=order != "up") + [line for line in summary.raters if key(line) is None]
-    values = {"csrf": csrf, "hit": hit, "s": summary, "lines": lines, "sort": sort, "order": order}
+    values = {"csrf": csrf, "study": study, "hit": hit, "s": summary, "lines": lines, "sort": sort, "order": order}
     values |= {"figures": [name for name in FILES if name in files], "so_far": so_far, "forms": FORMS}
     values |= {"exports": [(name, iso(files[name])) for name in EXPORTS if name in files]}
     values |= {"slips": SLIPS, "doubtful": DOUBTFUL}

@@ -510,7 +510,9 @@ def test_ties_recorded_for_identical_responses_count_as_in_the_analysis(tmp_path
     assert found.rounds == tuple((one["votes"], one["ties"]) for one in pooled["experiments"])
     ours, theirs = found.interval, pooled["pooled"]["interval"]
     assert (ours.low, ours.high) == pytest.approx((theirs["low"], theirs["high"]), abs=1e-9)
-    assert "counted in the share of ties" in page_of(found, hit, tmp_path)
+    page = page_of(found, hit, tmp_path)
+    assert "counted in the share of ties" in page
+    assert "<title>rooms &amp; seeds</title>" in page and f'Raters read: <q dir="auto">{hit.title}</q>' in page
     assert f"{found.real} votes (6 of them recorded for identical responses)" in share_text(found, FORMS["pairs"])
 
 
@@ -519,7 +521,7 @@ def page_of(found, hit, folder):
     app = create_app(ServerConfig(f"sqlite:///{folder / 'crowd.sqlite'}", hit, rate=0))
     with app.test_request_context("/study"):
         g.nonce = "n"
-        written = render(found, hit, "", "votes", "down", {})
+        written = render(found, hit, "", "votes", "down", {}, study="rooms & seeds")
     app.extensions["desk"].store.close()
     return written
 
@@ -527,7 +529,7 @@ def page_of(found, hit, folder):
 @pytest.mark.parametrize(
     ("form", "made", "tile", "columns"),
     [("pairs", make_pairs, "<dt>Ties</dt>", 8), ("conversations", make_talks, "<dt>Ties</dt>", 8),
-     ("choice", make_questions, "<dt>Right (R@1)</dt>", 7), ("responses", make_sets, "", 6)],
+     ("choice", make_questions, "<dt>Right answers</dt>", 7), ("responses", make_sets, "", 6)],
 )  # fmt: skip
 def test_the_page_and_status_speak_of_ties_where_an_answer_can_be_one(tmp_path, capsys, form, made, tile, columns):
     records = made(3)
@@ -540,7 +542,7 @@ def test_the_page_and_status_speak_of_ties_where_an_answer_can_be_one(tmp_path, 
     client.get(f"/study?token={study_token(app)}")
     seen = client.get("/study").get_data(as_text=True)
     app.extensions["desk"].store.close()
-    assert tile in seen and seen.count("<dt>Ties</dt>") + seen.count("R@1)</dt>") == (tile != "")
+    assert tile in seen and seen.count("<dt>Ties</dt>") + seen.count("Right answers</dt>") == (tile != "")
     assert f'colspan="{columns}"' in seen and ("Ties" in seen) == (form in ("pairs", "conversations"))
     assert ("<h2>Preference, agreement and when to stop</h2>" in seen) == (form in ("pairs", "conversations"))
     assert ("3 sets short of 3" in seen) == (form == "responses") != ("3 pairs short of 3" in seen)
