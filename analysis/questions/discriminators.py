@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seedvote.analysis.showing.page import Axis, Mark, Picture, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Mark, Picture, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.tables import Table, in_short
 from seedvote.analysis.showing.words import MINUS, percent
+from seedvote.analysis.votes.study import ReportRequest
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, from_json, read_json
 
@@ -116,6 +117,12 @@ class DiscriminatorsAnswer:
     notes: Sequence[str]
     stale: bool  # responses.jsonl is another one by now
     picture: Path | None
+
+
+def in_report(request: ReportRequest) -> Reported:
+    """What `evaluators discriminate` left in the study folder; nothing where it was not run."""
+    answer = answer_study(request.study.folder)
+    return Reported(section(answer), answer and dict(answer.document), answer)
 
 
 def answer_study(folder: Path) -> DiscriminatorsAnswer | None:

@@ -20,13 +20,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, percent, plain, signed, warn_of_few_seeds
 from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from seedvote.analysis.stats.reruns import both_levels
 from seedvote.analysis.stats.sign_tests import holm
+from seedvote.analysis.votes.study import ReportRequest
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, read_json
 from seedvote.dialogue.signature import signature
@@ -524,11 +525,14 @@ def erasure(study: Any, *, margin: float = MARGIN) -> Result:
     return Result(document(effects), parts(effects), lambda: row_figures(effects))
 
 
-def answer_study(folder: Path) -> tuple[ErasureAnswer | None, str]:
-    """The answer of `analysis erasure STUDY`, or None with the reason, which is empty where nothing was erased."""
+def in_report(request: ReportRequest) -> Reported:
+    """As of `analysis erasure STUDY`, or the reason why there is no answer; nothing where nothing was erased."""
+    folder = request.study.folder
     if not (folder / ERASERS).is_dir():
-        return None, ""
+        return Reported()
     try:
-        return answer(folder), ""
+        effects = answer(folder)
     except InputError as error:
-        return None, f"What the decoders use is unknown. {str(error).replace(f'{folder}/', '')}"
+        reason = str(error).replace(f"{folder}/", "")
+        return Reported(section(None, f"What the decoders use is unknown. {reason}"))
+    return Reported(section(effects), document(effects), effects)

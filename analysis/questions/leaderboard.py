@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section
+from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, plain, warn_of_few_seeds
@@ -30,7 +30,7 @@ from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, se
 from seedvote.analysis.stats.seed_range import SeedRange, seed_range
 from seedvote.analysis.stats.sign_tests import holm_where
 from seedvote.analysis.votes.scores.conditions import clean_values
-from seedvote.analysis.votes.study import Study, read_study
+from seedvote.analysis.votes.study import ReportRequest, Study, read_study
 from seedvote.dialogue.cards import LATE, TaskCard
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed
@@ -443,11 +443,13 @@ def leaderboard(
     return Result(document(order), parts(order), lambda: row_figures(order))
 
 
-def answer_study(study: Study) -> LeaderboardAnswer | None:
-    """The answer of `analysis leaderboard STUDY`; None where task success was not scored."""
-    if study.scores is None or not any(key.evaluator == TASK_SUCCESS for key in study.scores.values):
-        return None
+def in_report(request: ReportRequest) -> Reported:
+    """As of `analysis leaderboard STUDY`; nothing where task success was not scored."""
+    scores = request.study.scores
+    if scores is None or not any(key.evaluator == TASK_SUCCESS for key in scores.values):
+        return Reported()
     try:
-        return answer([study])
+        order = answer([request.study])
     except InputError:
-        return None
+        return Reported()
+    return Reported(section(order), document(order), order)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, heading, number, plain, signed, warn_of_few_seeds
@@ -24,7 +24,7 @@ from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, r
 from seedvote.analysis.stats.sign_tests import holm
 from seedvote.analysis.votes.scores.conditions import PairedScale, paired_scales
 from seedvote.analysis.votes.scores.files import Unused
-from seedvote.analysis.votes.study import Study, read_study
+from seedvote.analysis.votes.study import ReportRequest, Study, read_study
 from seedvote.dialogue.cards import BY
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.signature import signature
@@ -435,9 +435,10 @@ def robustness(
     return Result(document(drops), parts(drops), lambda: draw_doses(drops))
 
 
-def answer_study(study: Study) -> RobustnessAnswer | None:
-    """The answer of `analysis robustness STUDY`; None where nothing was scored under a condition."""
+def in_report(request: ReportRequest) -> Reported:
+    """As of `analysis robustness STUDY`; nothing where nothing was scored under a condition."""
     try:
-        return answer(study)
+        drops = answer(request.study)
     except InputError:
-        return None
+        return Reported()
+    return Reported(section(drops), document(drops), drops)

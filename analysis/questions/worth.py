@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, describe_order, number, plain
@@ -26,7 +26,7 @@ from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.forms import read_elsewhere
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.scores.paired import Differences, side_differences, signed_ranks
-from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.study import ReportRequest
 from seedvote.analysis.votes.systems import Matches, key_of, pairs_of, system_names
 from seedvote.analysis.votes.verdicts import (
     NET,
@@ -511,17 +511,19 @@ def worth(
     return Result(document(worths), parts(worths), lambda: row_figures(worths), told_of_reading(matches.votes))
 
 
-def answer_study(study: Study, clusters: str) -> WorthAnswer | None:
-    """The answer of `analysis worth STUDY`; None where no evaluator scored both sides of enough pairs with votes."""
-    folder = study.folder
+def in_report(request: ReportRequest) -> Reported:
+    """As of `analysis worth STUDY`; nothing where no evaluator scored both sides of enough pairs with votes."""
+    study, folder = request.study, request.study.folder
     if study.table is not None or not study.pairs or study.votes is None or not (folder / "votes.jsonl").exists():
-        return None
+        return Reported()
     pairs = {pair.pair: pair for pair in study.pairs}
     try:
         matches = matches_of(folder / "votes.jsonl", folder / "pairs.jsonl", **study.how)[0]
-        return answer(matches, pairs, side_differences(folder, pairs), _read_benches(folder), clusters=clusters)
+        scores, benches = side_differences(folder, pairs), _read_benches(folder)
+        worths = answer(matches, pairs, scores, benches, clusters=request.clusters)
     except InputError:
-        return None
+        return Reported()
+    return Reported(section(worths), document(worths), worths)
 
 
 def _read_benches(folder: Path) -> list[Bench]:

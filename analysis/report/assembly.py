@@ -7,8 +7,8 @@ text is escaped. report.json holds the same facts, and each room's numbers under
 The first screen holds the verdict, the figure that answers the study's question, the findings, what would make them
 more certain (`LEADING`) and what they cannot tell; every other section is folded under its question.
 
-To add a section: a function that returns a `Section` or None (of a question in its room's section.py, else in a file
-here), and its place in the list of `report`. A question to the votes is asked in answers.py.
+To add a section: a question with `in_report`, its row in `ASKED`, and the section's place in `ORDER`. A question to the
+votes is asked in answers.py.
 """
 
 from __future__ import annotations
@@ -17,25 +17,22 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jinja2
 
 from seedvote.analysis.questions import discriminators, erasure, leaderboard, robustness, worth
 from seedvote.analysis.questions.agreement import showing as agreement
-from seedvote.analysis.questions.choice import asking as choice_question
-from seedvote.analysis.questions.choice import showing as choice
+from seedvote.analysis.questions.choice import asking as choice
 from seedvote.analysis.questions.comparison import asking as comparison_question
 from seedvote.analysis.questions.comparison import probes
 from seedvote.analysis.questions.comparison import showing as comparison
 from seedvote.analysis.questions.comparison.verdicts import order_verdicts
-from seedvote.analysis.questions.judge import asking as judge_question
-from seedvote.analysis.questions.judge import showing as judge
+from seedvote.analysis.questions.judge import asking as judge
 from seedvote.analysis.questions.preference import showing as preference
 from seedvote.analysis.questions.ratings import showing as ratings
 from seedvote.analysis.questions.ties import showing as ties
-from seedvote.analysis.questions.variance import asking as variances
-from seedvote.analysis.questions.variance import showing as variance
+from seedvote.analysis.questions.variance import asking as variance
 from seedvote.analysis.report import exclusion, findings
 from seedvote.analysis.report.advice import advice
 from seedvote.analysis.report.answers import (
@@ -46,14 +43,36 @@ from seedvote.analysis.report.behind import with_pairs_behind
 from seedvote.analysis.report.checklist import asked_of_judges, checklist
 from seedvote.analysis.report.design import dictionary_section, done_section, facts, reviewers_section
 from seedvote.analysis.report.paper.kit import KitSource, paper_section
-from seedvote.analysis.showing.page import RowFigure, Section, hash_source
+from seedvote.analysis.showing.page import Reported, RowFigure, Section, hash_source
 from seedvote.analysis.showing.tables import Table, latex, markdown, markdown_text
 from seedvote.analysis.showing.words import plain
-from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.study import ReportRequest, Study
 from seedvote.analysis.votes.voters import judges_caption, marked_table, not_people
 from seedvote.dialogue.signature import VERSION
 from seedvote.dialogue.wording import as_typed
 
+
+class Asked(Protocol):
+    """A question that the report asks as its command does."""
+
+    def in_report(self, request: ReportRequest) -> Reported: ...
+
+
+ASKED: Mapping[str, Asked] = {
+    "variance": variance,
+    "discriminators": discriminators,
+    "judge": judge,
+    "worth": worth,
+    "choice": choice,
+    "leaderboard": leaderboard,
+    "robustness": robustness,
+    "erasure": erasure,
+}
+ORDER = (
+    *("advice", "limits", "preferred", "rated", "ranked", "ties", "excluded", "compare", "leaderboard", "robustness"),
+    *("probes", "erasure", "discriminators", "choice", "variance", "raters", "judge", "worth", "done", "reviewers"),
+    "dictionary",
+)  # of the sections
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 1
 FINDINGS = 6  # the verdict and five more
@@ -147,18 +166,14 @@ def report(
     sentences = findings.found(votes, methods, above)
     if study.votes is None and study.ratings is None:
         sentences += order_verdicts([order for _, order in pairs], compared.trained if compared else ())
-    discriminated = discriminators.answer_study(study.folder)
-    sentences += discriminators.findings(discriminated)
+    request = ReportRequest(study, clusters, panels, compared.left_out if compared else ())
+    answers = {name: question.in_report(request) for name, question in ASKED.items()}
+    sentences += discriminators.findings(answers["discriminators"].answer)
     sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
     limits = [*findings.limitations(study, methods), *votes.refusals]
     planned, questions = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
-    components = variances.answer_study(study, panels, compared.left_out if compared else ())
-    chosen = choice_question.answer_study(study.folder, clusters)
-    led, cost = leaderboard.answer_study(study), robustness.answer_study(study)
-    erased, not_erased = erasure.answer_study(study.folder)
     excluded = exclusion.without_rules(study, margin, clusters)
-    (ruled, why_not), worths = judge_question.answer_study(study, clusters), worth.answer_study(study, clusters)
-    questions += asked_of_judges(ruled)
+    questions += asked_of_judges(answers["judge"].answer)
     parts = [
         Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
         Section("limits", "What this study cannot tell", items=tuple(limits)) if limits else None,
@@ -167,20 +182,14 @@ def report(
         ties.section(votes.ties, study) if votes.ties else None,
         exclusion.section(excluded, votes),
         comparison.section(compared),
-        leaderboard.section(led) if led else None,
-        robustness.section(cost) if cost else None,
         probes.section(study.scores.values, panels, above) if study.scores else None,
-        erasure.section(erased, not_erased),
-        discriminators.section(discriminated),
-        choice.section(chosen) if chosen else None,
-        variance.section(components, study) if components else None,
         agreement.section(votes.agreement, study),
-        judge.section(ruled, why_not),
-        worth.section(worths) if worths else None,
+        *(reported.section for reported in answers.values()),
         done_section(study, panels),
         reviewers_section(questions),
         dictionary_section(study),
     ]
+    shown = sorted((part for part in parts if part is not None), key=lambda part: ORDER.index(part.key))
     document = {
         "title": title or title_of(study, votes),
         "findings": sentences,
@@ -189,25 +198,14 @@ def report(
         **votes.documents(),
         "excluded": exclusion.document(excluded, votes),
         "comparison": numbers,
-        "variance": components and variance.document(components),
-        "discriminators": discriminated and dict(discriminated.document),
-        "judge": ruled and judge.document(ruled),
-        "worth": worths and worth.document(worths),
-        "choice": chosen and choice.document(chosen),
-        "leaderboard": led and leaderboard.document(led),
-        "robustness": cost and robustness.document(cost),
-        "erasure": erased and erasure.document(erased),
+        **{name: reported.document for name, reported in answers.items()},
         "methods": numbers["methods"] if numbers else [],
         "recipes": dict(study.recipes),
         "version": VERSION,
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(entry) for entry in questions],
     }
-    sections = _typed(
-        _marked(
-            without_repeats([entry for entry in parts if entry is not None], cautions_shown_elsewhere(study)), study
-        )
-    )
+    sections = _typed(_marked(without_repeats(shown, cautions_shown_elsewhere(study)), study))
     full_report = Report(
         title=document["title"],
         study=study,

@@ -10,8 +10,9 @@ import hashlib
 import math
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +121,15 @@ class Section:
     links: tuple[tuple[str, str], ...] = ()  # files beside the page: address, what it is
     pictures: tuple[Picture, ...] = ()
     behind: tuple[tuple[str, str], ...] = ()  # the pairs that the numbers are made of: address, which they are
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a question adds to the report, and its whole answer; nothing where the study has nothing to answer it by."""
+
+    section: Section | None = None
+    document: Mapping[str, Any] | None = None  # the keys of `--json`
+    answer: Any = None
 
 
 @dataclass(frozen=True, slots=True)

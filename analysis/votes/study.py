@@ -16,7 +16,8 @@ from seedvote.analysis.votes.choices import Choices, read_answers
 from seedvote.analysis.votes.forms import read_elsewhere
 from seedvote.analysis.votes.keeping import Unverified
 from seedvote.analysis.votes.ratings import RatingsTable, read_asked
-from seedvote.analysis.votes.scores.files import Scores, find_score_files, read_study_scores, scores_of
+from seedvote.analysis.votes.scores.files import Scores, Unused, find_score_files, read_study_scores, scores_of
+from seedvote.analysis.votes.scores.panel import Panel
 from seedvote.analysis.votes.voters import Voters, voters
 from seedvote.analysis.votes.votes import Votes, read_votes
 from seedvote.dialogue.errors import InputError
@@ -26,6 +27,16 @@ from seedvote.dialogue.questions import read_questions
 from seedvote.dialogue.records import Pair, Rater, Response
 
 NOWHERE = Path(os.devnull)
+
+
+@dataclass(frozen=True, eq=False)
+class ReportRequest:
+    """What the report asks every question: about this study, with these votes together; the panels are compared."""
+
+    study: Study
+    clusters: str
+    panels: Sequence[Panel] = ()
+    left_out: Sequence[Unused] = ()  # scores that are compared nowhere, with the reason
 
 
 @dataclass(frozen=True, eq=False)

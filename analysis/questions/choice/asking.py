@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from seedvote.analysis.questions.choice.answer import ChoiceAnswer, answer
-from seedvote.analysis.questions.choice.showing import document, parts, row_figures
+from seedvote.analysis.questions.choice.showing import document, parts, row_figures, section
+from seedvote.analysis.showing.page import Reported
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.votes.choices import Choices, profiles_beside, read_answers, read_models
 from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.study import ReportRequest
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.naming import Names
 from seedvote.dialogue.importing.people import NOT_GIVEN, groups_of_people
@@ -48,10 +50,14 @@ def choice(
     return Result(document(shares), pieces, lambda: row_figures(shares))
 
 
-def answer_study(folder: Path, clusters: str) -> ChoiceAnswer | None:
-    """The answer of `analysis choose STUDY`; None where the study has no questions, or nobody has answered them."""
+def in_report(request: ReportRequest) -> Reported:
+    """As of `analysis choose STUDY`; nothing where the study has no questions, or nobody has answered them."""
+    folder = request.study.folder
     has_answers = any((folder / name).exists() for name in ("choices.jsonl", "nuc.parquet"))
-    return answer_folder(folder, clusters=clusters) if has_answers and (folder / "questions.jsonl").exists() else None
+    if not has_answers or not (folder / "questions.jsonl").exists():
+        return Reported()
+    shares = answer_folder(folder, clusters=request.clusters)
+    return Reported(section(shares), document(shares), shares)
 
 
 def answer_folder(

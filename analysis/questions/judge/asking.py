@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from seedvote.analysis.questions.judge.answer import JudgeAnswer, answer
-from seedvote.analysis.questions.judge.showing import document, parts, row_figures
+from seedvote.analysis.questions.judge.answer import answer
+from seedvote.analysis.questions.judge.showing import document, parts, row_figures, section
+from seedvote.analysis.showing.page import Reported
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.votes.cautions import told_of_reading
 from seedvote.analysis.votes.inputs import matches_of
-from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.study import ReportRequest
 from seedvote.analysis.votes.verdicts import benches_beside, from_elsewhere
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.judges import VERDICTS
@@ -56,16 +57,18 @@ def _read_names(path: Path) -> tuple[str, ...]:
         raise InputError(f"{path} cannot be read ({error}). Write one pair's id a line.") from error
 
 
-def answer_study(study: Study, clusters: str) -> tuple[JudgeAnswer | None, str]:
-    """The answer of `analysis judge STUDY`, or None with the reason, which is empty where there are no verdicts."""
-    folder = study.folder
+def in_report(request: ReportRequest) -> Reported:
+    """As of `analysis judge STUDY`, or the reason why there is no answer; nothing where there are no verdicts."""
+    study, folder = request.study, request.study.folder
     if study.table is not None or not (folder / VERDICTS).exists():
-        return None, ""
+        return Reported()
     try:
         matches = None
         if (folder / "votes.jsonl").exists():
             matches = matches_of(folder / "votes.jsonl", folder / "pairs.jsonl", **study.how)[0]
         imported = matches is not None and from_elsewhere(matches.votes)
-        return answer(benches_beside(folder, None), matches, imported=imported, clusters=clusters), ""
+        judges = answer(benches_beside(folder, None), matches, imported=imported, clusters=request.clusters)
     except InputError as error:
-        return None, f"What the judges are worth is unknown. {str(error).replace(f'{folder}/', '')}"
+        reason = str(error).replace(f"{folder}/", "")
+        return Reported(section(None, f"What the judges are worth is unknown. {reason}"))
+    return Reported(section(judges), document(judges), judges)

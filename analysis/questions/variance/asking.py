@@ -14,9 +14,10 @@ import numpy as np
 from tqdm import tqdm
 
 from seedvote.analysis.arguments import STATED_OF_STUDY
-from seedvote.analysis.questions.variance.answer import VarianceAnswer, answer
+from seedvote.analysis.questions.variance.answer import answer
 from seedvote.analysis.questions.variance.cubes import compared_models
-from seedvote.analysis.questions.variance.showing import document, parts, row_figures
+from seedvote.analysis.questions.variance.showing import document, parts, row_figures, section
+from seedvote.analysis.showing.page import Reported
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.votes.inputs import long_tables, ratings_file, sources_of, study_from
 from seedvote.analysis.votes.long_tables import LongTable, long_from_choices, long_from_votes
@@ -24,7 +25,7 @@ from seedvote.analysis.votes.options import check_ranges
 from seedvote.analysis.votes.scores.files import Unused, by_reason
 from seedvote.analysis.votes.scores.panel import OPTION_DRAWS, PEOPLE, UNSEEN, Floats, Panel
 from seedvote.analysis.votes.scores.study_panels import compared_panels
-from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.study import ReportRequest, Study
 from seedvote.analysis.votes.systems import fixed_sides, match
 from seedvote.dialogue.errors import InputError
 
@@ -71,13 +72,17 @@ def variance(
     return Result(document(components), parts(components), lambda: row_figures(components), lines)
 
 
-def answer_study(study: Study, panels: Sequence[Panel], unused: Sequence[Unused] = ()) -> VarianceAnswer | None:
-    """The answer of `analysis variance STUDY`; None where the study holds nothing that varies, or too little of it."""
+def in_report(request: ReportRequest) -> Reported:
+    """As of `analysis variance STUDY`; nothing where the study holds nothing that varies, or too little of it."""
+    study, panels = request.study, request.panels
     tables = study_tables(study, panels)
+    if not tables:
+        return Reported()
     try:
-        return answer(tables, not_used=not_used(study, panels, unused, tables)) if tables else None
+        components = answer(tables, not_used=not_used(study, panels, request.left_out, tables))
     except InputError:
-        return None
+        return Reported()
+    return Reported(section(components, study), document(components), components)
 
 
 def _source_tables(
