@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seedvote.__main__ import ABOUT, VERBS, WHERE
-from seedvote.dialogue.command_line import parser_of
+from seedvote.dialogue.command_line import find_command, parser_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "commands.md"
@@ -31,9 +31,9 @@ def write_page() -> Iterator[str]:
         yield from write_command(importlib.import_module(WHERE[name]), f"python -m seedvote {name}")
     for package, about in PACKAGES.items():
         yield f"## {package}\n\nThe package `{package}`: {about}.\n"
-        for name in importlib.import_module(f"seedvote.{package}.__main__").COMMANDS:
-            module = importlib.import_module(f"seedvote.{package}.commands.{name.replace('-', '_')}")
-            yield from write_command(module, f"python -m {package} {name}")
+        commands = importlib.import_module(f"seedvote.{package}.__main__").COMMANDS
+        for name in commands:
+            yield from write_command(find_command(package, name, commands), f"python -m {package} {name}")
     yield "**Next:** [all pages](../README.md).\n"
 
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import seedvote
-from seedvote.analysis.notebook import HOMES
+from seedvote.analysis.questions.table import NAMES
 from tests.house import reference
 from tests.house.doc_blocks import ROOT
 
@@ -60,4 +60,4 @@ def test_the_page_of_commands_is_what_the_parsers_say():
 
 def test_the_page_of_the_api_names_what_users_import():
     named = re.findall(r"^::: (\S+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.M)
-    assert named == [f"{HOMES[name]}.{name}" for name in seedvote.__all__]
+    assert named == [f"seedvote.analysis.questions.{NAMES[name].home}.{name}" for name in seedvote.__all__]
