@@ -12,19 +12,19 @@ from seedvote.analysis.questions.table import NAMES
 
 if TYPE_CHECKING:
     from seedvote.analysis.questions.agreement.showing import agreement as agreement
-    from seedvote.analysis.questions.choice.asking import choice as choice
+    from seedvote.analysis.questions.choice.showing import choice as choice
     from seedvote.analysis.questions.compare_runs import compare_runs as compare_runs
-    from seedvote.analysis.questions.comparison.asking import compare as compare
+    from seedvote.analysis.questions.comparison.showing import compare as compare
     from seedvote.analysis.questions.erasure import erasure as erasure
-    from seedvote.analysis.questions.judge.asking import judged as judged
+    from seedvote.analysis.questions.judge.showing import judged as judged
     from seedvote.analysis.questions.leaderboard import leaderboard as leaderboard
-    from seedvote.analysis.questions.planning.asking import plan as plan
+    from seedvote.analysis.questions.planning.showing import plan as plan
     from seedvote.analysis.questions.preference.showing import preference as preference
-    from seedvote.analysis.questions.ratings.asking import ranks as ranks
-    from seedvote.analysis.questions.ratings.asking import ratings as ratings
+    from seedvote.analysis.questions.ratings.showing import ranks as ranks
+    from seedvote.analysis.questions.ratings.showing import ratings as ratings
     from seedvote.analysis.questions.robustness import robustness as robustness
     from seedvote.analysis.questions.ties.showing import ties as ties
-    from seedvote.analysis.questions.variance.asking import variance as variance
+    from seedvote.analysis.questions.variance.showing import variance as variance
     from seedvote.analysis.questions.worth import worth as worth
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from seedvote.analysis.questions.judge.asking import judged  # noqa: E402
+from seedvote.analysis.questions.judge.showing import judged  # noqa: E402
 from seedvote.analysis.questions.worth import worth  # noqa: E402
 from seedvote.dialogue.files import write_records  # noqa: E402
 from seedvote.dialogue.judges import read_verdicts  # noqa: E402

@@ -237,7 +237,7 @@ the components with intervals, generalisability, the error of studies of other s
 chance that new seeds, items or raters reverse two systems. --compare A,B adds the difference of two models in a corpus
 metric, with seeds and items resampled together.
 """,
-        home="variance.asking",
+        home="variance.showing",
         options=(
             Option("scores", "a STUDY folder, or Parquet, CSV or JSON Lines", metavar="SCORES", kind=Path, nargs="+"),
             Option("--score", "score column; tie or net for votes (default score)", "score", "COLUMN|tie|net"),
@@ -274,7 +274,7 @@ they show, and each comparison gets an interval that stays valid no matter how o
 needed to show a difference, or to show that two systems are equivalent within a margin: for independent votes, for
 votes of a crowd, and for a study that may stop early.
 """,
-        home="planning.asking",
+        home="planning.showing",
         options=(
             replace(VOTES, nargs="?"),
             *READING,
@@ -376,7 +376,7 @@ how often each system was rated higher, and the net preference that follows. Whe
 system, a linear mixed model compares all ratings (rater, item and seed random). Several questions are analysed one by
 one (--question).
 """,
-        home="ratings.asking",
+        home="ratings.showing",
         options=(
             Option("table", "ratings: CSV, JSON, Excel, Parquet, ...; or a STUDY", metavar="FILE", kind=Path),
             Option("--systems", "one column a system: their names", "", "S1,S2,...", convert=split_names),
@@ -407,7 +407,7 @@ rater). Rank 1 is the best; equals share the mean of their ranks. The comparison
 answer of one rater, so the intervals allow for items and raters and never take them as independent votes. Several
 questions are analysed one by one (--question).
 """,
-        home="ratings.asking",
+        home="ratings.showing",
         options=(
             Option("table", "ranks: CSV, JSON, Excel, Parquet, ...; or a STUDY", metavar="FILE", kind=Path),
             Option("--columns", "rank, system, item, rater, dialogue", "", "OURS=THEIRS,...", convert=read_columns),
@@ -428,7 +428,7 @@ family, circles); its agreement with votes, next to what one more person would r
 rate and ties with its help on the pairs that nobody voted on, with intervals that allow for pairs and raters. The gain
 says how many votes the judge is worth. Verdicts stand in STUDY/verdicts.jsonl: `python -m evaluators judge` makes them.
 """,
-        home="judge.asking",
+        home="judge.showing",
         options=(
             study("study folder with pairs.jsonl"),
             votes_of_study(),
@@ -482,7 +482,7 @@ Reads votes.jsonl, pairs.jsonl and every score table of STUDY, as their cards sa
 methods, the chance that a re-run reverses the order of two architectures, and the cost of knowing a mean; draws one
 figure. --published adds the papers' numbers, with each printed "+-" converted to a standard deviation.
 """,
-        home="comparison.asking",
+        home="comparison.showing",
         options=(
             study("study folder, e.g. runs/demo", metavar="STUDY"),
             Option("--published", "add the papers' own numbers", action=FLAG),
@@ -543,7 +543,7 @@ same questions.
 
 Example: python -m analysis choose runs/demo --by knowledge
 """,
-        home="choice.asking",
+        home="choice.showing",
         options=(
             study("study folder with questions.jsonl", metavar="STUDY"),
             Option(

@@ -10,7 +10,7 @@ from seedvote.analysis.questions.agreement import showing as agreement_question
 from seedvote.analysis.questions.agreement.answer import AgreementAnswer
 from seedvote.analysis.questions.preference import showing as preference_question
 from seedvote.analysis.questions.preference.answer import PreferenceAnswer
-from seedvote.analysis.questions.ratings import asking as ratings
+from seedvote.analysis.questions.ratings import showing as ratings
 from seedvote.analysis.questions.ratings.showing import Answer as RatedAnswer
 from seedvote.analysis.questions.ties import showing as tie_question
 from seedvote.analysis.questions.ties.answer import TiesAnswer

@@ -23,16 +23,15 @@ import jinja2
 
 from seedvote.analysis.questions import discriminators, erasure, leaderboard, robustness, worth
 from seedvote.analysis.questions.agreement import showing as agreement
-from seedvote.analysis.questions.choice import asking as choice
-from seedvote.analysis.questions.comparison import asking as comparison_question
+from seedvote.analysis.questions.choice import showing as choice
 from seedvote.analysis.questions.comparison import probes
 from seedvote.analysis.questions.comparison import showing as comparison
 from seedvote.analysis.questions.comparison.verdicts import order_verdicts
-from seedvote.analysis.questions.judge import asking as judge
+from seedvote.analysis.questions.judge import showing as judge
 from seedvote.analysis.questions.preference import showing as preference
 from seedvote.analysis.questions.ratings import showing as ratings
 from seedvote.analysis.questions.ties import showing as ties
-from seedvote.analysis.questions.variance import asking as variance
+from seedvote.analysis.questions.variance import showing as variance
 from seedvote.analysis.report import exclusion, findings
 from seedvote.analysis.report.advice import advice
 from seedvote.analysis.report.answers import (
@@ -157,7 +156,7 @@ def report(
     `clusters` says which votes hang together, as in the commands; `paper` names the folder of the paper kit, if there
     is one, as the page is to link it, and `browse` the page of all pairs.
     """
-    compared, numbers = comparison_question.answer_study(study, clusters)
+    compared, numbers = comparison.answer_study(study, clusters)
     panels = [row.panel for row in compared.panels] if compared else []
     methods = [row.method for row in compared.methods] if compared else []
     pairs = [(row.panel, row.order) for row in compared.trained_orders] if compared else []

@@ -12,9 +12,8 @@ import pytest
 from seedvote.analysis import notebook
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.variance.answer import answer
-from seedvote.analysis.questions.variance.asking import study_tables
 from seedvote.analysis.questions.variance.cubes import compared_models
-from seedvote.analysis.questions.variance.showing import LEAST, section
+from seedvote.analysis.questions.variance.showing import LEAST, section, study_tables
 from seedvote.analysis.report.assembly import report
 from seedvote.analysis.stats.components import RESIDUAL
 from seedvote.analysis.votes.long_tables import LongTable, long_from_votes

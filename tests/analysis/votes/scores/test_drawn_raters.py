@@ -10,7 +10,7 @@ from seedvote.analysis.questions.comparison.answer import answer
 from seedvote.analysis.questions.comparison.showing import parts
 from seedvote.analysis.questions.comparison.verdicts import verdicts
 from seedvote.analysis.questions.variance.answer import answer as variance
-from seedvote.analysis.questions.variance.asking import study_tables
+from seedvote.analysis.questions.variance.showing import study_tables
 from seedvote.analysis.stats.components import components
 from seedvote.analysis.votes.scores.panel import methods
 from seedvote.analysis.votes.study import read_study

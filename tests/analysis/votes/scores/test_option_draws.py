@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seedvote.analysis.questions.variance.answer import answer
-from seedvote.analysis.questions.variance.asking import not_used, study_tables
+from seedvote.analysis.questions.variance.showing import not_used, study_tables
 from seedvote.analysis.stats.components import components, terms_of
 from seedvote.analysis.votes.long_tables import NESTED, LongTable
 from seedvote.analysis.votes.scores.study_panels import compared_panels, panels_of
