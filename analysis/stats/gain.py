@@ -59,10 +59,11 @@ def rater_part(sample: Sample) -> float:
 
 
 def ceiling(correlation: float, raters: float) -> float:
-    """The gain with pairs without end: 1 / (r + (1 - r)(1 - correlation^2)), r the part that raters make.
+    """The gain with pairs without end: 1 / (r + (1 - r)(1 - correlation^2)), r the part that raters make; a correlation
+    counts as `MOST` at most.
 
     >>> round(ceiling(0.34, 0.28), 2), round(ceiling(1.0, 0.28), 2)
-    (1.09, 3.57)
+    (1.09, 3.55)
     """
     left = raters + (1 - raters) * (1 - min(abs(correlation), MOST) ** 2)
     return 1 / left

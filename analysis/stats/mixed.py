@@ -89,7 +89,7 @@ def average_share(level: float, scatter: float) -> float:
     """Share over everybody whose log odds are normal around `level` with this SD.
 
     >>> round(average_share(1.0, 0.0), 3), round(average_share(1.0, 2.0), 3)
-    (0.731, 0.647)
+    (0.731, 0.648)
     """
     return float((expit(level + scatter * NODES) @ WEIGHTS) / WEIGHTS.sum())
 

@@ -173,7 +173,7 @@ class ChoiceForm(HitForm):
     def pressed(self, sent: Mapping[str, str]) -> str:
         """The places from the top, from 0, of the best and of the second best.
 
-        >>> pressed({"first": "4", "second": "0"})
+        >>> ChoiceForm().pressed({"first": "4", "second": "0"})
         '4,0'
         """
         first, second = sent.get("first", ""), sent.get("second", "")
@@ -186,7 +186,7 @@ class ChoiceForm(HitForm):
     def answer_of(self, pressed: str, layout: str) -> str:
         """The indices of what was chosen, whatever the places.
 
-        >>> answer_of("4,0", layout="20413")
+        >>> ChoiceForm().answer_of("4,0", layout="20413")
         '3,2'
         """
         order, places = option_order(layout), [int(place) for place in pressed.split(",")]
@@ -199,7 +199,7 @@ class ChoiceForm(HitForm):
     def fields_of(self, answer: str, layout: str) -> Mapping[str, str]:
         """The places of the best and of the second best.
 
-        >>> fields_of("3,2", layout="20413")
+        >>> ChoiceForm().fields_of("3,2", layout="20413")
         {'first': '4', 'second': '0'}
         """
         order = option_order(layout)

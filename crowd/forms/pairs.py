@@ -104,7 +104,7 @@ class SidedForm(HitForm):
     def answer_of(self, pressed: str, layout: str) -> str:
         """The response that was chosen, whatever side it was shown on.
 
-        >>> answer_of("right", layout="b")
+        >>> SidedForm().answer_of("right", layout="b")
         'a'
         """
         if pressed == "tie":

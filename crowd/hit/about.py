@@ -123,7 +123,7 @@ def told_of_rater(
 
 
 def as_comment(text: str) -> str:
-    """What somebody wrote, as it is kept; it is kept whole or not at all.
+    r"""What somebody wrote, as it is kept; it is kept whole or not at all.
 
     >>> as_comment(" first\r\nsecond ")
     'first\nsecond'

@@ -45,7 +45,7 @@ class Unused(NamedTuple):
 
 
 def by_reason(unused: Iterable[Unused]) -> list[Unused]:
-    """What was not used, one line a reason.
+    r"""What was not used, one line a reason.
 
     >>> print(*by_reason([Unused("a", "ranks"), Unused("b", "no seeds"), Unused("c", "ranks")]), sep="\n")
     not compared: a; c (ranks)
