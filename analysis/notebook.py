@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seedvote.analysis.questions.table import NAMES
+from seedvote.analysis.questions.table import NAMES as NAMES
 
 if TYPE_CHECKING:
     from seedvote.analysis.questions.agreement.showing import agreement as agreement

@@ -122,7 +122,7 @@ class DiscriminatorsAnswer:
 def in_report(request: ReportRequest) -> Reported:
     """What `evaluators discriminate` left in the study folder; nothing where it was not run."""
     answer = answer_study(request.study.folder)
-    return Reported(section(answer), answer and dict(answer.document), answer)
+    return Reported(section(answer), dict(answer.document) if answer else None, answer)
 
 
 def answer_study(folder: Path) -> DiscriminatorsAnswer | None:

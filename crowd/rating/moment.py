@@ -133,7 +133,7 @@ def read_source(rows: Sequence[Any]) -> Source | None:
 def is_same_kind(first: Source | None, source: Source) -> bool:
     """Whether votes of this source may join a study that began with the other.
 
-    >>> is_same_kind("local", "mturk"), is_same_kind("local", "simulated"), fits(None, "simulated")
+    >>> is_same_kind("local", "mturk"), is_same_kind("local", "simulated"), is_same_kind(None, "simulated")
     (True, False, True)
     """
     return first is None or (first == "simulated") == (source == "simulated")

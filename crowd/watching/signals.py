@@ -138,7 +138,7 @@ class _Spread:
 def _student_tail(value: float, middle: float, unit: float) -> float:
     """The distribution function of t with 3 degrees of freedom, in closed form.
 
-    >>> round(_student(-3.182, 0, 1), 4), _student(2, 2, 1)
+    >>> round(_student_tail(-3.182, 0, 1), 4), _student_tail(2, 2, 1)
     (0.025, 0.5)
     """
     t = (value - middle) / unit / math.sqrt(3)

@@ -102,7 +102,12 @@ def _drawn(args: argparse.Namespace) -> Made:
     rules = _rules(args)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     pool = pool_of(list(examples(corpus.split(args.split))), rules, corpus.name)
-    return draw_questions(pool), pool.told, {}, {"corpus": corpus.digest, "split": args.split, **drawing_recipe(rules)}
+    return (
+        draw_questions(pool),
+        pool.counts,
+        {},
+        {"corpus": corpus.digest, "split": args.split, **drawing_recipe(rules)},
+    )
 
 
 def _rules(args: argparse.Namespace) -> DrawingRules:

@@ -24,7 +24,7 @@ def test_no_false_option_shares_words_or_dialogue_with_the_truth(false):
     number = 0
     for seed in range(25 if false == "uniform" else 2):
         found, pool = drawn(false=false, seed=seed, law="all")
-        dialogue = {one.item: one.dialogue for one in pool.said}
+        dialogue = {one.item: one.dialogue for one in pool.options}
         for one in (each for each in found if each.kind == "real"):
             plain = [normalize(option.text) for option in one.options]
             assert len(set(plain)) == 5
@@ -63,7 +63,7 @@ def test_what_was_said_elsewhere_after_the_same_context_is_no_false_option():
     for one in found:
         if one.item.endswith(":1"):
             assert not [o for k, o in enumerate(one.options) if k != one.answer and o.text.startswith("reply")]
-    assert pool.told.alike > 0
+    assert pool.counts.alike > 0
 
 
 def test_versions_are_even_and_nobody_meets_a_context_twice():
@@ -83,7 +83,7 @@ def test_the_truth_stands_in_every_place_and_checks_are_scrambled():
     places = Counter(one.answer for one in found if one.kind == "real")
     assert len(places) == 5
     assert chisquare(list(places.values())).pvalue > 0.001
-    said = {one.plain for one in pool.said}
+    said = {one.plain for one in pool.options}
     checks = [one for one in found if one.kind == "check"]
     assert len(checks) == 32
     asked_about = {one.item for one in found if one.kind == "real"}
@@ -108,7 +108,7 @@ def test_mentions_and_words_of_a_list():
     assert not [text for text in texts if "@ann" in text or "@bob" in text]
     assert [text for text in texts if "@user said" in text]
     found, pool = drawn(examples, checks=0, pruned=frozenset({"darn"}))
-    assert pool.told.pruned == 1
+    assert pool.counts.pruned == 1
     assert not [o for one in found for o in one.options if "darn" in o.text]
 
 
