@@ -6,12 +6,31 @@ So a picture looks the same on every machine, whatever fonts it has, and no name
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 # Without hinting, letters are drawn as wide as they are measured, at any resolution.
 FONT = {"font.family": "DejaVu Sans", "text.hinting": "none"}
 LEADING = 1.25  # from one line of text to the next, in sizes of the type
 PIECES = re.compile(r"(\s+|(?<=\w-)(?=\w))")  # with what stands between them
+SHAPING = ("GSUB", "GPOS", "GDEF", "kern")  # tables of a font by which other programs place its glyphs
+
+
+@contextmanager
+def light_fonts() -> Iterator[None]:
+    """Put fonts into a PDF without their tables for shaping words: matplotlib has placed every glyph itself.
+
+    To cut these tables down to the glyphs of a picture takes longer than all the rest of a PDF.
+    """
+    from fontTools.subset import Options
+
+    usual = Options._drop_tables_default
+    Options._drop_tables_default = [*usual, *SHAPING]
+    try:
+        yield
+    finally:
+        Options._drop_tables_default = usual
 
 
 def measure_line(text: str, size: float, weight: str = "normal") -> float:

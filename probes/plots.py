@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
-from seedvote.dialogue.lettering import FONT, break_recipe, break_text, measure_height, measure_line
+from seedvote.dialogue.lettering import FONT, break_recipe, break_text, light_fonts, measure_height, measure_line
 from seedvote.probes.comparisons import DIFFICULTIES, Axes, Course, DifficultyGroup, LayerCurve, MetricComparison
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def with_look(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 def save_figure(figure: Figure, stem: Path) -> None:
     """Write `stem`.png and `stem`.pdf, the same bytes for the same figure."""
     for suffix, metadata in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
-        with mpl.rc_context(LOOK), atomic(f"{stem}{suffix}", "wb") as handle:
+        with mpl.rc_context(LOOK), light_fonts(), atomic(f"{stem}{suffix}", "wb") as handle:
             figure.savefig(handle, format=suffix[1:], dpi=200, metadata=metadata)
 
 

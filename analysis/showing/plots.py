@@ -22,7 +22,15 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from seedvote.dialogue.files import atomic
-from seedvote.dialogue.lettering import LEADING, break_recipe, break_text, measure_block, measure_height, measure_line
+from seedvote.dialogue.lettering import (
+    LEADING,
+    break_recipe,
+    break_text,
+    light_fonts,
+    measure_block,
+    measure_height,
+    measure_line,
+)
 
 STYLE = Path(__file__).with_name("seedvote.mplstyle")
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
@@ -49,7 +57,7 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 
 def save(figure: Figure, stem: str | Path) -> None:
     """Write `stem`.png and `stem`.pdf, the same bytes for the same figure."""
-    with mpl.rc_context(fname=STYLE):
+    with mpl.rc_context(fname=STYLE), light_fonts():
         for suffix, metadata in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
             with atomic(f"{stem}{suffix}", "wb") as handle:
                 figure.savefig(handle, format=suffix[1:], metadata=metadata)

@@ -27,7 +27,7 @@ from seedvote.analysis.showing.plots import (
     name_beside,
     styled,
 )
-from seedvote.dialogue.lettering import break_text, measure_block, measure_height, measure_line
+from seedvote.dialogue.lettering import break_text, light_fonts, measure_block, measure_height, measure_line
 
 COLOURS: Mapping[str, str] = {
     "c0": "#0b6aa8", "c1": "#0b7a5b", "c2": "#97588a", "c3": "#96700a", "c4": "#4a4fb5", "c5": "#5f6672",
@@ -104,7 +104,7 @@ def svg(figure: Figure) -> bytes:
 def pdf(figure: Figure) -> bytes:
     """The same as PDF, with its fonts in it."""
     file = io.BytesIO()
-    with mpl.rc_context(fname=STYLE), mpl.rc_context({"pdf.fonttype": 42}):
+    with mpl.rc_context(fname=STYLE), mpl.rc_context({"pdf.fonttype": 42}), light_fonts():
         figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Producer": None})
     return file.getvalue()
 

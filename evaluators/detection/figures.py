@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from seedvote.dialogue.files import atomic
-from seedvote.dialogue.lettering import FONT, break_recipe, break_text
+from seedvote.dialogue.lettering import FONT, break_recipe, break_text, light_fonts
 from seedvote.evaluators.detection.answer import Detected, Detection, raters
 from seedvote.evaluators.detection.rates import DetectionCurve
 from seedvote.evaluators.detection.text import short, with_interval
@@ -59,7 +59,7 @@ def write_detection_figure(folder: Path, detection: Detection) -> Path:
         figure.supxlabel(note, fontsize=5.5, color=GREY, x=0.01, ha="left")
         path = folder / "discriminator.png"
         for suffix, metadata in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
-            with atomic(path.with_suffix(suffix), "wb") as handle:
+            with light_fonts(), atomic(path.with_suffix(suffix), "wb") as handle:
                 figure.savefig(handle, format=suffix[1:], dpi=150, metadata=metadata)
     return path
 

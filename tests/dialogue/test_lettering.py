@@ -1,13 +1,18 @@
 """Words are measured in the font that draws them, and pictures are drawn in one that every machine has."""
 
+import io
+import re
+import zlib
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from fontTools.ttLib import TTFont
+from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
 
-from seedvote.analysis.showing.plots import STYLE
-from seedvote.dialogue.lettering import break_recipe, break_text, measure_block, measure_line
+from seedvote.analysis.showing.plots import STYLE, save
+from seedvote.dialogue.lettering import SHAPING, break_recipe, break_text, measure_block, measure_line
 from seedvote.evaluators.detection.figures import LOOK
 from seedvote.generation.curves import CURVE_LOOK
 from seedvote.probes.plots import LOOK as PROBES_LOOK
@@ -21,6 +26,28 @@ def test_the_font_of_every_picture_ships_with_matplotlib(look):
         path = findfont(mpl.font_manager.FontProperties(), fallback_to_default=False)
     shipped = Path(mpl.get_data_path(), "fonts/ttf/DejaVuSans.ttf")
     assert shipped.is_file() and Path(path).name == shipped.name
+
+
+def fonts_of(path):
+    """The TrueType fonts in a PDF."""
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", path.read_bytes(), re.DOTALL):
+        try:
+            content = zlib.decompress(stream)
+        except zlib.error:
+            continue
+        if content.startswith(b"\0\1\0\0"):
+            yield TTFont(io.BytesIO(content))
+
+
+def test_pdf_fonts_have_outlines_and_no_shaping_tables(tmp_path):
+    figure = Figure()
+    figure.text(0.1, 0.5, "Ties")
+    save(figure, tmp_path / "words")
+    fonts = list(fonts_of(tmp_path / "words.pdf"))
+    assert fonts
+    for font in fonts:
+        assert {"T", "i", "e", "s"} <= set(font.getGlyphOrder()) and "glyf" in font
+        assert not set(SHAPING) & set(font.keys())
 
 
 def test_text_width_follows_the_font():

@@ -175,7 +175,7 @@ def test_a_package_imports_itself_and_the_leaf_only(package):
 ON_DEMAND = {
     "engines": {"on_ray.py": {"ray"}, "on_slurm.py": {"submitit"}, "chat.py": {"httpx"}},
     "tables": {"frames.py": {"pandas", "pyarrow"}},
-    "dialogue": {"adam.py": {"torch"}, "lettering.py": {"matplotlib"}},
+    "dialogue": {"adam.py": {"torch"}, "lettering.py": {"matplotlib", "fontTools"}},
 }
 
 
@@ -256,6 +256,7 @@ def requirements(without=()):
 
 # Where a package is imported by another name than it is installed by.
 IMPORT_NAMES = {
+    "fonttools": "fontTools",
     "markdown-it-py": "markdown_it",
     "prometheus-client": "prometheus_client",
     "scikit-learn": "sklearn",
