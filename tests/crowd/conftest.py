@@ -7,6 +7,7 @@ import shutil
 import httpx._transports.default as transports
 import pytest
 import sqlalchemy as sa
+from botocore.hooks import EventAliaser
 from botocore.loaders import JSONFileLoader, Loader, create_loader
 from werkzeug.routing.rules import Rule
 
@@ -43,10 +44,18 @@ def files_of_libraries_are_read_once():
     read = JSONFileLoader().load_file
     kept, services = functools.cache(lambda path: read(path)), Loader.list_available_services
     listed = functools.cache(lambda kind: services(create_loader(), kind))
+    alias, aliases = EventAliaser._alias_event_name, {}
+
+    def alias_once(self, name):
+        if name not in aliases:
+            aliases[name] = alias(self, name)
+        return aliases[name]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transports, "create_ssl_context", functools.cache(transports.create_ssl_context))
         patch.setattr(JSONFileLoader, "load_file", lambda self, path: kept(path))
         patch.setattr(Loader, "list_available_services", lambda self, kind: listed(kind))
+        patch.setattr(EventAliaser, "_alias_event_name", alias_once)  # its hundred names are the same for each client
         yield
 
 

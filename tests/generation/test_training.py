@@ -201,7 +201,7 @@ def test_what_was_begun_on_one_kind_of_device_is_not_continued_on_another(tmp_pa
     trained(tmp_path / "a", epochs=2)  # of an older folder nobody knows
 
 
-@pytest.mark.parametrize("model", SIZES)
+@pytest.mark.parametrize("model", ASKED)
 def test_bf16_learns_like_float32_and_keeps_its_weights_in_float32(tmp_path, model):
     assert trained(tmp_path / "a", model=model, precision="bf16", epochs=3) != trained(
         tmp_path / "b", model=model, epochs=3

@@ -14,6 +14,7 @@ import traceback
 from multiprocessing.connection import Pipe, wait
 
 import pytest
+from hypothesis import strategies
 
 from tests.house.sweeping import note_fork
 from tests.house.warm import home
@@ -65,6 +66,7 @@ def share_out(session, files):
     config, workers = session.config, []
     names = itertools.count()
     home()  # one for all
+    strategies.text().validate()  # its table of all characters takes seconds to make, where no run has left it before
     try:
         while True:
             while files and len(workers) < config.option.forks:

@@ -8,7 +8,8 @@ from matplotlib.backends import _backend_pdf_ps as fonts
 from matplotlib.text import Annotation
 
 # Ours, a wide and a narrow one: they ship with matplotlib, so every machine has them.
-FAMILIES = ("DejaVu Sans", "DejaVu Sans Mono", "STIXGeneral")
+WIDE = "DejaVu Sans Mono"
+FAMILIES = ("DejaVu Sans", WIDE, "STIXGeneral")
 
 USUAL = frozenset(range(250))  # the glyphs of a font that come first: letters, digits, signs
 

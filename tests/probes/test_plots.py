@@ -7,7 +7,7 @@ import pytest
 from seedvote.probes import plots
 from seedvote.probes.comparisons import Course, DifficultyGroup, MetricComparison
 from seedvote.probes.plots import draw_difficulty_bars
-from tests.house.pictures import FAMILIES, cut_texts
+from tests.house.pictures import FAMILIES, WIDE, cut_texts
 
 
 def test_a_bar_is_as_high_as_its_group_and_stands_with_its_model():
@@ -64,7 +64,9 @@ FIGURES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [pytest.param(one, marks=[] if one == WIDE else pytest.mark.slow) for one in FAMILIES]
+)
 @pytest.mark.parametrize("name", FIGURES)
 def test_no_text_leaves_the_page_in_any_font(name, family, monkeypatch):
     monkeypatch.setitem(plots.LOOK, "font.family", family)

@@ -20,7 +20,7 @@ from seedvote.analysis.showing.plots import PlottedLine
 from seedvote.analysis.stats import laws
 from seedvote.analysis.stats.power import Assumptions
 from seedvote.analysis.votes.votes import votes_from_columns
-from tests.house.pictures import FAMILIES, cut_texts
+from tests.house.pictures import FAMILIES, WIDE, cut_texts
 
 pytestmark = pytest.mark.usefixtures("drawn")
 TEXT = {"title": "Title", "xlabel": "x axis", "recipe": "votes:6|v:0.1.0"}
@@ -139,7 +139,6 @@ def laid_out(name, family="DejaVu Sans"):
 
 
 # A few kinds, and the names that are hardest to draw; all others under make test-slow.
-WIDE = "DejaVu Sans Mono"
 WRITTEN = ("ties", "one row", "curves", "names with signs of mathematics")
 
 

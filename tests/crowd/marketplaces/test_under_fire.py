@@ -261,12 +261,15 @@ def check_places(market, researcher, seed):
     assert market.places_bought() == booked == market.places_planned(), f"places not in the books, seed {seed}"
 
 
+QUICK = (0, 3)  # the first has a kill at either marketplace; make test-slow has hundreds
+
+
 def test_runs_under_fire_at_prolific(prolific):
-    assert sum(check_run(prolific, seed, in_here) for seed in range(4)) > 0, "no run had a kill"
+    assert sum(check_run(prolific, seed, in_here) for seed in QUICK) > 0, "no run had a kill"
 
 
 def test_runs_under_fire_at_mechanical_turk(mturk):
-    assert sum(check_run(mturk, seed, in_here) for seed in range(4)) > 0, "no run had a kill"
+    assert sum(check_run(mturk, seed, in_here) for seed in QUICK) > 0, "no run had a kill"
 
 
 @pytest.fixture(scope="module", params=["prolific", "mturk"])

@@ -15,6 +15,7 @@ from seedvote.dialogue.judges import read_verdicts
 from seedvote.dialogue.records import Candidate, Pair, Utterance
 from seedvote.evaluators.commands import judge
 from tests.dialogue.engines.chat_server import ChatServer
+from tests.house.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = "sk-a-secret-that-is-written-nowhere"
@@ -148,7 +149,7 @@ def test_whether_an_instruction_moves_the_judge_is_asked_without_its_words(study
     assert found == {("x", "ab"): "a", ("x", "ba"): "a"}
 
 
-@pytest.mark.parametrize("after", [1, 4, 8])
+@pytest.mark.parametrize("after", [pytest.param(1, marks=pytest.mark.slow), 4, pytest.param(8, marks=pytest.mark.slow)])
 def test_kill_minus_nine_after_a_call_asks_for_no_kept_reply_twice(study, after):
     running = []
 
@@ -162,7 +163,7 @@ def test_kill_minus_nine_after_a_call_asks_for_no_kept_reply_twice(study, after)
         server.lock.acquire()
         running.append(subprocess.Popen([sys.executable, *words], cwd=ROOT, stdout=subprocess.DEVNULL))
         server.lock.release()
-        running[0].wait(120)
+        running[0].wait(PATIENCE)
         lines = (study / "judges" / "gpt-x.jsonl").read_text().splitlines()
         kept = sum(line.startswith('{"sent"') for line in lines)
         before, server.answered = len(server.asked), lambda number: None

@@ -1,4 +1,7 @@
-"""Published numbers: Inform and Success of three systems to the dialogue, and joint goal accuracy of a tracker."""
+"""Published numbers: Inform and Success of three systems to the dialogue, and joint goal accuracy of a tracker.
+
+To evaluate 3,000 dialogues takes seconds, so that is in make test-slow; test_task.py holds each rule on a few turns.
+"""
 
 import gc
 import json
@@ -61,6 +64,7 @@ def test_inform_and_success_are_those_of_the_leaderboard(name, found, golden):
     assert each == golden["per_dialogue"][name]
 
 
+@pytest.mark.slow
 def test_dialogues_that_were_left_out_may_count_as_failed(found, golden):
     system = found["labes"]
     assert len(system.missing) == 56
@@ -68,6 +72,7 @@ def test_dialogues_that_were_left_out_may_count_as_failed(found, golden):
     assert found["soloist"].if_missing_fail is None
 
 
+@pytest.mark.slow
 def test_the_rule_of_active_domains_moves_success_by_five_points(given, found, world):
     soloist = given[2]
     assert possible_rules(soloist) == ("slots", "state")
@@ -79,6 +84,7 @@ def test_the_rule_of_active_domains_moves_success_by_five_points(given, found, w
     assert round(100 * sum(one.success for one in met) / len(met), 1) == 67.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["labes", "damd", "soloist"])
 def test_intervals_are_those_of_an_independent_bootstrap(name, found, golden):
     for rate in ("inform", "success"):
@@ -86,6 +92,7 @@ def test_intervals_are_those_of_an_independent_bootstrap(name, found, golden):
         assert abs(ours.low - theirs[0]) < 0.6 and abs(ours.high - theirs[1]) < 0.6
 
 
+@pytest.mark.slow
 def test_bleu_by_the_corpus_own_acts_is_near_the_published_one(found, golden):
     for name, system in found.items():
         assert abs(system.rates["bleu"].value - golden["systems"][name]["published_bleu"]) < 0.3

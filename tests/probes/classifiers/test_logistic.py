@@ -1,5 +1,7 @@
 """The batched solver against scikit-learn, planted truths and properties."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -194,9 +196,15 @@ def attained(weights, x, y, c, many):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::scipy.linalg.LinAlgWarning")
-@pytest.mark.parametrize("many", [True, False])
-@pytest.mark.parametrize("separable", [True, False])
-@pytest.mark.parametrize("c", [1.0, 1e4])
+@pytest.mark.parametrize(
+    ("c", "separable", "many"),
+    [
+        *itertools.product([1.0], [True, False], [True, False]),
+        (1e4, True, True),
+        pytest.param(1e4, True, False, marks=pytest.mark.slow),
+        *itertools.product([1e4], [False], [True, False]),
+    ],
+)
 def test_the_gap_is_a_bound_for_any_c_and_for_labels_that_can_be_separated(c, separable, many):
     """The lowest value that another solver found is no lower than the gap allows; "converged" means within 1e-5."""
     x, y = planted(separable, many)
@@ -309,8 +317,15 @@ def test_labels_that_are_separable_and_nearly_alone_converge(many):
     assert ours.converged.all()
 
 
-@pytest.mark.parametrize("largest", [logistic.LARGEST, 500])
-@pytest.mark.parametrize("many", [True, False])
+@pytest.mark.parametrize(
+    ("many", "largest"),
+    [
+        (True, logistic.LARGEST),
+        pytest.param(True, 500, marks=pytest.mark.slow),
+        pytest.param(False, logistic.LARGEST, marks=pytest.mark.slow),
+        (False, 500),
+    ],
+)
 def test_solving_together_ends_where_each_does_alone(monkeypatch, many, largest):
     """To the bit, whatever goes together: two widths, unlike lengths of data, a label that one of them never sees."""
     monkeypatch.setattr(logistic, "LARGEST", largest)

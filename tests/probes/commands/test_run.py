@@ -120,11 +120,12 @@ def test_a_second_run_does_nothing_and_gives_the_same_table(study, corpus, capsy
     assert (study / "scores.parquet").read_bytes() == before
 
 
-def test_a_part_that_was_cut_off_is_made_again_and_several_processes_agree(study, corpus, capsys):
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])  # each process loads torch
+def test_a_part_that_was_cut_off_is_made_again_and_several_processes_agree(study, corpus, capsys, jobs):
     before = (study / "scores.parquet").read_bytes()
     for victim in sorted((study / "probes").glob("probe-*-last/*.parquet"))[:3]:
         victim.write_bytes(victim.read_bytes()[:50])
-    probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
+    probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", jobs)
     assert "41 of 44 probes were already done" in capsys.readouterr().out
     assert (study / "scores.parquet").read_bytes() == before
 
