@@ -75,7 +75,7 @@ def numbers(document):
     return {**document, "reading": formless}
 
 
-def test_a_frame_a_mapping_records_and_the_file_give_the_numbers_of_the_command(pytestconfig, frame):
+def test_frames_records_and_files_give_equal_numbers(pytestconfig, frame):
     told = command("agreement", VOTES)
     forms = [frame, dict(frame), frame.to_dict("records"), pytestconfig.rootpath / VOTES]
     assert [numbers(agreement(form).document) == numbers(told) for form in forms] == [True] * 4

@@ -177,7 +177,7 @@ def test_a_study_without_votes_or_systems_has_null_and_not_nothing(tmp_path):
     assert [found[room] for room in ROOMS] == [None, None, None]
 
 
-def test_two_systems_without_an_interval_have_a_dash_and_the_reason_everywhere(study, asked):
+def test_missing_interval_is_a_dash_with_a_reason(study, asked):
     votes = list(read_records(study / "votes.jsonl", Vote))
     lone = [v for v in votes if v.kind == "real" and int(v.pair[1:]) % 3 == 0]  # bilstm_attn-0 against -1
     kept = [v for v in votes if v not in lone[1:]]
@@ -196,7 +196,7 @@ def test_two_systems_without_an_interval_have_a_dash_and_the_reason_everywhere(s
     assert row.split()[-4:] == ["-"] * 4
 
 
-def test_one_vote_in_all_is_an_error_of_the_command_and_a_reason_in_the_report(tmp_path):
+def test_single_vote_is_an_error_or_a_reason(tmp_path):
     (tmp_path / "votes.jsonl").write_text('{"pair": "p", "rater": "r", "choice": "a"}\n')
     with pytest.raises(InputError, match="One vote has no interval"):
         say("preference", tmp_path)
@@ -305,7 +305,7 @@ def test_room_notebook_and_command_have_the_same_defaults(room, function, comman
 
 
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=str)
-def test_an_option_of_the_table_has_the_default_of_the_function_that_takes_it(question):
+def test_table_options_have_the_defaults_of_their_function(question):
     taken = inspect.signature(question.ask).parameters
     reading = {option.typed for option in READING} if "reading" in taken else set()
     for option in question.options:
@@ -335,7 +335,7 @@ def test_the_report_tells_ties_from_clicking_by_the_verdict_of_ties(tmp_path, as
     assert not any("lies inside" in finding for finding in found["findings"])
 
 
-def test_the_table_of_preferences_has_the_p_of_the_finding_beside_that_of_papers(unchanged):
+def test_preference_table_has_the_p_of_the_finding(unchanged):
     found, told, (page, written) = unchanged()
     assert "p as if votes were independent" in page and "p as if votes were independent" in written
     for one in told["preference"]["contrasts"]:
@@ -344,7 +344,7 @@ def test_the_table_of_preferences_has_the_p_of_the_finding_beside_that_of_papers
     assert shown != any("No preference" in finding for finding in found["findings"])
 
 
-def test_votes_not_counted_are_told_by_kind_so_that_two_counts_do_not_contradict(study, asked):
+def test_uncounted_votes_are_told_by_kind(study, asked):
     votes = list(read_records(study / "votes.jsonl", Vote))
     made = [replace(v, counted=not (v.kind == "control" or (v.round == 1 and v.pair == "p1"))) for v in votes]
     write_records(study / "votes.jsonl", made, signature="uncounted|v:0", kind=Vote)

@@ -75,7 +75,7 @@ def test_the_ranks_of_two_systems_are_those_of_their_net_preference():
         assert found.document["davidson"]["wrong_order"][0]["p"] == net["p"] / 2
 
 
-def test_items_that_only_pairs_jsonl_names_are_joined_where_they_are_asked_for(tmp_path):
+def test_items_of_pairs_jsonl_are_joined_on_request(tmp_path):
     sides = [Candidate(text=name, model=name, seed=None, checkpoint="last") for name in "xy"]
     pairs = [
         Pair(pair=f"p{k}", item=f"i{k // 4}", context=[], a=sides[0], b=sides[1], identical=False) for k in range(20)

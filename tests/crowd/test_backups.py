@@ -99,7 +99,7 @@ def test_a_backup_becomes_the_same_study_in_either_database(study, target, tmp_p
             assert judge(visitor) == 10
 
 
-def test_a_backup_under_a_live_server_holds_every_vote_that_was_said_to_be_saved(tmp_path):
+def test_backup_under_load_holds_every_saved_vote(tmp_path):
     """A plain copy of the file holds less, because the newest votes are in the write-ahead log."""
     rules = "pairs_per_sitting = 1000\nfirst_checks = 0\nlater_checks = 0\nexamples = []\n"
     rules += 'questions = [{ name = "better", ask = "?" }]\n'
@@ -147,7 +147,7 @@ def test_a_backup_is_its_owners_alone_and_so_is_a_store(study, tmp_path):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
-def test_an_older_store_that_everybody_could_read_is_closed_to_strangers_and_open_to_its_group(tmp_path):
+def test_backup_closes_an_open_store_to_strangers(tmp_path):
     path = tmp_path / "crowd.sqlite"
     open_store(sqlite_url(tmp_path), seed=0).close()
     path.chmod(0o664)

@@ -231,14 +231,14 @@ def bombard_with_decisions(folder, url, monkeypatch, kills, raters, **options):
     return len(killed)
 
 
-def test_decisions_that_are_killed_half_way_while_raters_answer_leave_what_the_event_log_gives(tmp_path, monkeypatch):
+def test_killed_decisions_leave_what_the_log_gives(tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
     bombard_with_decisions(tmp_path, url, monkeypatch, kills=1, raters=4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_many_decisions_that_are_killed_half_way_leave_what_the_event_log_gives(tmp_path, monkeypatch, kind):
+def test_many_killed_decisions_leave_what_the_log_gives(tmp_path, monkeypatch, kind):
     with database(kind, tmp_path) as url:
         bombard_with_decisions(tmp_path, url, monkeypatch, kills=20, raters=40, gunicorn=kind == "postgresql")
 
@@ -283,9 +283,7 @@ def between_two_servers(folder, url, monkeypatch, kills, raters):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_two_servers_with_different_clocks_under_kills_and_decisions_leave_what_the_log_gives(
-    tmp_path, monkeypatch, kind
-):
+def test_two_killed_servers_leave_what_the_log_gives(tmp_path, monkeypatch, kind):
     with database(kind, tmp_path) as url:
         between_two_servers(tmp_path, url, monkeypatch, kills=10, raters=40)
 
@@ -298,7 +296,7 @@ def test_a_server_killed_in_mid_load_loses_no_acknowledged_vote(tmp_path, monkey
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_twenty_kills_under_16_raters_of_whom_a_third_walk_away_lose_nothing(tmp_path, monkeypatch, kind):
+def test_twenty_kills_under_16_raters_lose_nothing(tmp_path, monkeypatch, kind):
     with database(kind, tmp_path) as url, served(tmp_path, url, 400, gunicorn=kind == "postgresql") as (server, made):
         assert bombard(server, made, monkeypatch, url, kills=20, raters=64, concurrency=16) == 20
 
@@ -446,7 +444,7 @@ def bombard_with_sets(folder, url, monkeypatch, kills, raters, concurrency, real
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_twenty_kills_under_64_raters_of_questions_lose_nothing_and_balance_places(tmp_path, monkeypatch, kind):
+def test_twenty_kills_under_64_raters_keep_questions(tmp_path, monkeypatch, kind):
     with database(kind, tmp_path) as url:
         kills = bombard_with_questions(tmp_path, url, monkeypatch, kills=20, raters=64, concurrency=16, real=300)
         assert kills == 20
@@ -454,7 +452,7 @@ def test_twenty_kills_under_64_raters_of_questions_lose_nothing_and_balance_plac
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_twenty_kills_under_64_raters_of_sets_lose_nothing_and_balance_places(tmp_path, monkeypatch, kind):
+def test_twenty_kills_under_64_raters_keep_sets(tmp_path, monkeypatch, kind):
     with database(kind, tmp_path) as url:
         kills = bombard_with_sets(tmp_path, url, monkeypatch, kills=20, raters=64, concurrency=16, real=200)
         assert kills == 20
@@ -477,12 +475,12 @@ def test_gunicorn_serves_a_study_on_postgresql_with_two_workers(tmp_path, monkey
         assert acknowledged.items() <= found.items() and set(counted.values()) == {3}
 
 
-def test_two_workers_that_start_on_an_empty_database_answer_every_first_request(tmp_path):
+def test_two_workers_on_an_empty_database_answer(tmp_path):
     ask_at_once(tmp_path, times=2)
 
 
 @pytest.mark.slow
-def test_two_workers_that_start_on_ten_empty_databases_answer_every_first_request(tmp_path):
+def test_two_workers_on_ten_empty_databases_answer(tmp_path):
     ask_at_once(tmp_path, times=10)
 
 
@@ -538,7 +536,7 @@ def rating(tmp_path):
     "fault", ["PRAGMA query_only=ON", "PRAGMA max_page_count=1"], ids=["read-only database", "disk full"]
 )
 @pytest.mark.parametrize("script", [True, False], ids=["with the script", "without it"])
-def test_a_database_that_cannot_write_is_told_to_the_rater_and_nothing_is_acknowledged(rating, fault, script):
+def test_unwritable_database_acknowledges_nothing(rating, fault, script):
     app, client, fields = rating
     store = app.extensions["desk"].store
 

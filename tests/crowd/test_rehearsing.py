@@ -21,7 +21,7 @@ def launch(folder, *words):
     return dispatch("crowd", "", COMMANDS, ["launch", str(folder), *words])
 
 
-def test_a_newcomer_sees_arrivals_screen_outs_returns_and_pay_without_an_account(folder, capsys):
+def test_rehearsal_shows_arrivals_returns_and_pay(folder, capsys):
     before = {name for name in os.environ if name.startswith("PROLIFIC")}
     launch(folder, "--prolific", "--rehearse", "--minutes", "6", "--screen-out-pay", "0.20")
     said = capsys.readouterr().out

@@ -82,7 +82,7 @@ def test_five_categories_run_through_the_command(tmp_path, agreement):
     assert found["raters"][0]["tie_rate"] is None
 
 
-def test_words_without_an_order_have_no_ordinal_alpha_and_every_pair_gets_a_posterior(tmp_path, agreement):
+def test_unordered_words_have_no_ordinal_alpha(tmp_path, agreement):
     rows = [["p", "r1", "good"], ["p", "r2", "good"], ["q", "r1", "bad"], ["q", "r2", "good"], ["s", "r1", "bad"]]
     votes = write(tmp_path / "votes.csv", ["pair", "rater", "choice"], rows)
     found = json.loads(agreement(votes, "--labels", "any", "--posteriors", tmp_path / "posterior.csv", "--json", "-"))
@@ -196,7 +196,7 @@ def test_a_coefficient_that_joins_the_list_is_shown_everywhere(monkeypatch):
         assert row.note == "0.250 (0.125 to 0.375)"
 
 
-def test_raters_who_were_excluded_are_counted_apart_from_those_whom_the_checks_blocked(tmp_path):
+def test_excluded_raters_are_counted_apart_from_blocked(tmp_path):
     study = read_study(add_votes(tmp_path))
     assert "Excluded" not in gate_sentence(study)
     out = [dataclasses.replace(rater, status="excluded") for rater in study.raters[1:3]]

@@ -81,13 +81,13 @@ def test_items_that_one_system_lacks_are_left_out_and_counted(tmp_path):
     assert document["metrics"][0]["omitted"] == 2 and document["metrics"][0]["items"] == 58
 
 
-def test_where_one_system_is_right_everywhere_and_the_other_nowhere_there_is_an_interval(tmp_path):
+def test_all_right_against_all_wrong_has_an_interval(tmp_path):
     right, wrong = ({f"s{n}": [score] for n in range(20)} for score in (1.0, 0.0))
     one = contrast(compared(tmp_path, {"a": right, "b": wrong}, cluster="none"))
     assert one["difference"] == 1 and 0.6 < one["low"] < 1 and one["p"] == pytest.approx(2 * 0.5**20)
 
 
-def test_equal_scores_are_not_shown_to_differ_and_equivalence_asks_for_enough_items(tmp_path):
+def test_equal_scores_need_items_for_equivalence(tmp_path):
     few = compared(tmp_path, {"a": A, "b": A}, cluster="none", margin=0.02)
     assert contrast(few)["alike"] is False and contrast(few)["p"] == 1
     assert contrast(compared(tmp_path, {"a": A, "b": A}, cluster="none", margin=0.2))["alike"] is True
@@ -100,7 +100,7 @@ def test_holm_covers_all_contrasts_of_a_metric_and_the_leaders_are_named(tmp_pat
     assert max(one["p_holm"] for one in metric["contrasts"]) >= max(values) and metric["level"] == ["a", "c"]
 
 
-def test_tasks_of_one_metric_have_a_mean_whose_error_is_that_of_their_parts(tmp_path):
+def test_mean_of_tasks_has_the_error_of_its_parts(tmp_path):
     for name, scores in {"a": A, "b": B}.items():
         for task in ("first", "second"):
             logs.lm_eval_log(tmp_path, name, scores, task=task)

@@ -89,7 +89,7 @@ def test_the_page_has_figures_the_curves_and_a_finding(study, report):
     assert "marker" in report["html"]
 
 
-def test_compare_and_variance_have_the_rows_of_every_model_and_the_report_the_same(study, report):
+def test_compare_variance_and_report_have_every_model(study, report):
     told_rows = json.loads(say("compare", study, "--json", "-"))["methods"]
     assert {row["name"] for row in told_rows} == {"fooled", "human_like", "fooled_shared", "human_like_shared"}
     by_hand = [one["fooled"]["value"] for one in json.loads((study / "adversarial.json").read_text())["generators"]
@@ -113,7 +113,7 @@ def test_responses_that_have_changed_since_are_pointed_out(study, tmp_path):
     assert shown_section.pictures == ()
 
 
-def test_nothing_of_discriminators_without_the_command_and_an_old_file_is_refused(tmp_path):
+def test_absent_discriminators_are_silent(tmp_path):
     assert answer_study(tmp_path) is None
     assert section(None) is None
     assert findings(None) == []

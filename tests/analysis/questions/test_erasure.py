@@ -150,7 +150,7 @@ def test_the_report_has_the_numbers_of_the_command(changed, tmp_path):
         assert note in page
 
 
-def test_a_report_says_nothing_of_erasers_that_are_not_there_and_why_where_they_cannot_be_read(changed, tmp_path):
+def test_absent_erasers_are_silent_and_unreadable_ones_named(changed, tmp_path):
     shutil.rmtree(changed / "erased")
     say(f"analysis report {add_scores(changed)} --out {tmp_path}/report.html")
     page = (tmp_path / "report.html").read_text()
@@ -371,7 +371,7 @@ def test_directions_that_hardly_vary_are_counted_where_there_are_any():
     assert erasure_document(answer)["rows"][0]["flat"] == {"state": [3, 8], "memory": [0, 0]}
 
 
-def test_a_decoder_that_does_without_its_context_is_not_said_to_do_without_a_part_of_it():
+def test_decoder_without_context_is_judged_on_no_part():
     """Nothing of it could have been found: an effect of nothing is then no evidence."""
     quiet = {"effect": 0.0, "random": 0.0, "seed_sd": 0.0, "luck": 0.0}
     found = world(np.random.default_rng(0), 3, 5, **quiet)

@@ -145,7 +145,7 @@ def test_votes_from_elsewhere_need_a_word_on_how_pairs_were_drawn(tmp_path):
         judged(folder, labels=["at", "random"])
 
 
-def test_people_who_voted_only_where_the_judge_was_unsure_are_no_random_sample(folder, tmp_path):
+def test_votes_where_the_judge_was_unsure_are_no_sample(folder, tmp_path):
     def sure(records):
         voted = {f"p{n}" for n in range(80)}
         return [replace(one, choice="tie" if one.pair in voted else one.choice) for one in records]

@@ -51,7 +51,7 @@ def test_neighbours_with_seeds_are_held_against_each_other(tmp_path):
     assert (high["anew"]["worst"], low["anew"]["best"]) == (1, 2)
 
 
-def test_without_weights_only_measures_of_one_unit_are_averaged_and_the_others_are_named(tmp_path):
+def test_averages_without_weights_need_one_unit(tmp_path):
     generator = np.random.default_rng(0)
     rows = [
         row for model in "ab" for task, level in (("jga", 0.5), ("inform", 0.8), ("success", 0.7), ("bleu", 20.0))

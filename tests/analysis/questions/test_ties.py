@@ -102,7 +102,7 @@ def test_the_same_seed_draws_the_same_sets_and_seed_zero_is_one_of_many():
     assert laws_[0].probability.tolist() != laws_[2].probability.tolist()
 
 
-def test_sets_near_the_size_of_the_round_say_so_and_stand_beside_those_with_replacement():
+def test_large_sets_stand_beside_those_with_replacement():
     found = answer(paper_votes(ties=(84, 84, 84), pairs=240))
     one = found.experiments[0]
     assert found.crowded and one.part == 200 / 240
@@ -136,7 +136,7 @@ def test_the_papers_own_sets_are_a_tenth_and_stand_alone(pairs, replace, crowded
     assert found.units[0].law.method == ("binomial" if replace or crowded else "hypergeometric")
 
 
-def test_the_report_draws_and_tables_both_laws_where_a_set_is_near_the_round(tmp_path):
+def test_report_shows_both_laws_for_large_sets(tmp_path):
     (tmp_path / "votes.jsonl").write_text('{"pair": "p", "choice": "tie"}\n')
     crowded, plain = answer(paper_votes(ties=(84, 84, 84), pairs=240)), answer(paper_votes())
     for found in (crowded, plain):
@@ -197,7 +197,7 @@ def test_automatic_ties_stand_apart_from_those_of_people():
     assert any("30 of them ties; among the other votes 33.3 %" in sentence for sentence in said)
 
 
-def test_votes_of_one_rater_widen_the_interval_and_independent_votes_do_not():
+def test_votes_of_one_rater_widen_the_interval():
     stubborn = np.where(study().rater % 2 == 0, "tie", "a")
     rows = {curve.name: curve for curve in answer(study(choice=stubborn), size=24).units}
     assert rows["rater"].interval.design_effect > 8
@@ -220,7 +220,7 @@ def test_what_cannot_be_told_is_said(changes, said):
     assert any(said in warning for warning in answer(study(**changes), size=24).warnings)
 
 
-def test_dialogues_that_matter_beyond_their_pairs_widen_the_interval_and_unnamed_ones_are_said():
+def test_influential_dialogues_widen_the_interval():
     by_dialogue = np.where(study().dialogue % 2 == 0, "tie", "a")
     found = answer(study(choice=by_dialogue), size=24)
     pairs = answer(study(choice=by_dialogue), size=24, clusters="pair+rater").pooled.interval
@@ -261,7 +261,7 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(changes, recipe, message
         answer(study(**changes), **recipe)
 
 
-def test_pairs_with_uneven_votes_are_drawn_where_no_law_can_be_written_down():
+def test_uneven_votes_are_drawn_without_a_law():
     uneven = study().select(np.arange(120) != 5)
     law = answer(uneven, size=24, unit="pair", sets=20_000).pooled.law
     assert law.method == "sampled"
@@ -341,7 +341,7 @@ def test_bad_input_ends_with_one_sentence_and_code_2(tmp_path):
     assert done.stderr.startswith("error: HumanExp-1 has ") and done.stderr.count("\n") == 1
 
 
-def test_sets_are_drawn_on_demand_and_whole_studies_resampled_by_every_unit(tmp_path):
+def test_drawn_sets_and_resampled_studies_by_every_unit(tmp_path):
     done = run_program(
         "examples/votes.csv", "--size", "200", "--out", str(tmp_path), "--method", "sample", "--sets", "500"
     )
@@ -371,7 +371,7 @@ def plain_sets(names, tie, size, sets):
     return shares
 
 
-def test_a_choice_with_two_meanings_and_a_folder_that_cannot_be_made_are_refused(tmp_path):
+def test_ambiguous_choice_and_unwritable_folder_are_refused(tmp_path):
     done = run_program("examples/votes.csv", "--values", "a=a,b=a", "--out", str(tmp_path))
     assert (done.returncode, done.stderr) == (2, "error: --values gives 'a' two meanings, a and b. Keep one.\n")
     (tmp_path / "file").write_text("")
@@ -380,7 +380,7 @@ def test_a_choice_with_two_meanings_and_a_folder_that_cannot_be_made_are_refused
 
 
 @pytest.mark.skipif(not MARCO.exists(), reason="the real evaluation is not here (shared/data/marco_human_eval)")
-def test_a_real_evaluation_is_reproduced_from_its_raw_file_through_the_command_line(tmp_path):
+def test_real_evaluation_is_reproduced_by_the_command(tmp_path):
     lines = ["cell,file,position,verdict"]
     for talk in json.loads(gzip.decompress(MARCO.read_bytes())):
         for turn in talk["info"]:
@@ -413,7 +413,7 @@ def excluded(interval, share=CHANCE):
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(2, 40), st.integers(1, 7), st.integers(1, 7), st.floats(0, 1), st.integers(0, 10**6))
-def test_p_is_below_five_percent_exactly_where_the_interval_leaves_out_a_third(votes, pairs, raters, share, seed):
+def test_p_below_5_percent_agrees_with_the_tie_interval(votes, pairs, raters, share, seed):
     generator = np.random.default_rng(seed)
     ties = generator.random(votes) < share
     by = {"pair": generator.integers(0, pairs, votes), "rater": generator.integers(0, raters, votes)}
@@ -434,7 +434,7 @@ def test_where_all_votes_are_alike_p_is_the_chance_that_all_clusters_agree(choic
     assert pooled.interval.effective_n == pytest.approx(raters)  # not the number of votes
 
 
-def test_clusters_that_are_all_alike_leave_an_interval_with_a_width_and_no_certainty():
+def test_equal_clusters_leave_an_interval_with_a_width():
     """Sixteen votes, four raters, half of each one's votes ties: no spread between them, and hardly any knowledge."""
     table = {"pair": np.repeat(np.arange(4), 4), "rater": np.tile(np.arange(4), 4)}
     votes = votes_from_columns({**table, "choice": np.where((table["pair"] + table["rater"]) % 2, "tie", "a")})
@@ -491,7 +491,7 @@ def rejected(crowd, studies, seed=3):
 
 
 @pytest.mark.slow
-def test_a_true_third_is_seldom_rejected_though_dialogues_and_raters_differ():
+def test_true_third_is_seldom_rejected_in_crowds():
     by_logit, _, by_vote = rejected(Crowd(30, 5, work="pareto", raters=40, sd_dialogue=1.0, sd_habit=1.0), 300)
     assert by_logit < 0.09 and by_vote > 0.3
 

@@ -83,7 +83,7 @@ def test_the_command_takes_votes_and_prints_for_people(tmp_path, capsys):
     assert variance(path, "--score", "net", "--sets", 20) == 0
 
 
-def test_votes_of_another_tool_are_named_and_systems_are_looked_up_beside_them(tmp_path, capsys):
+def test_variance_names_foreign_votes_and_their_systems(tmp_path, capsys):
     path = tmp_path / "votes.csv"
     rows = "".join(f"p{k},w{k % 7},{'XY'[k % 2]}\np{k},v{k % 5},Z\n" for k in range(20))
     path.write_text("item,worker,label\n" + rows)
@@ -152,7 +152,7 @@ def test_the_error_of_a_mean_of_votes_knows_their_dialogues():
     assert np.sqrt(np.mean(unknown)) / true < 0.75
 
 
-def test_the_error_of_a_mean_of_votes_knows_that_few_raters_did_most_of_the_work():
+def test_mean_of_votes_allows_for_uneven_raters():
     crowd = Crowd(dialogues=100, votes_each=3, raters=30, work="pareto")
     means, errors = [], []
     for number in range(40):
@@ -251,7 +251,7 @@ def test_new_seeds_are_unknown_where_a_model_has_one(tmp_path, capsys):
     assert [line[-1] for line in lines if line[-2] == "-"] == ["-", "-"]
 
 
-def test_a_target_that_is_crossed_with_nested_seeds_keeps_seeds_of_two_models_apart(tmp_path, capsys):
+def test_crossed_target_keeps_nested_seeds_apart(tmp_path, capsys):
     path = tmp_path / "long.csv"
     path.write_text("model,seed,item,score\n" + "".join(
         f"{m},{s},{i},{(7 * i + 3 * s + k + i * s * k) % 5}\n"
@@ -286,7 +286,7 @@ def test_a_folder_takes_two_models_from_its_score_tables_and_no_factors(study, c
         variance(study, "--factors", "model")
 
 
-def test_a_table_that_cannot_be_taken_apart_is_named_and_refused_where_it_is_alone():
+def test_inseparable_table_is_named_or_refused():
     codes = {name: np.repeat(np.arange(10), 4) for name in ("one", "two")}
     good = LongTable("good", np.random.default_rng(0).normal(size=40), {"one": codes["one"]}, {})
     odd = LongTable("odd", np.ones(1), {"one": np.zeros(1, np.int64)}, {})
@@ -297,7 +297,7 @@ def test_a_table_that_cannot_be_taken_apart_is_named_and_refused_where_it_is_alo
         answer([odd], sets=5)
 
 
-def test_a_score_that_could_not_be_made_leaves_its_item_out_of_a_comparison(tmp_path):
+def test_missing_score_leaves_its_item_out(tmp_path):
     rows = [
         {"evaluator": "mine", "task": "t", "model": model, "seed": seed, "checkpoint": "last", "item": f"d{n}:1",
          "rater": "r", "score": float(n % 3 + (model == "b")), "cluster": f"d{n}", "condition": ""}

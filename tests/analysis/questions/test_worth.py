@@ -87,14 +87,14 @@ def test_a_coin_and_the_length_are_not_shown_to_be_worth_a_vote(folder):
     assert "Shown to be worth votes on preference: none." in said
 
 
-def test_the_command_prints_what_the_notebook_holds_and_the_same_numbers_each_time(folder, capsys):
+def test_worth_command_agrees_with_the_notebook(folder, capsys):
     assert dispatch("analysis", "", COMMANDS, ["worth", str(folder), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["evaluators"] == worth(folder).document["evaluators"]
     assert dispatch("analysis", "", COMMANDS, ["worth", str(folder)]) == 0
     assert capsys.readouterr().out.endswith(f"Next: python -m analysis report {folder}\n")
 
 
-def test_the_truth_is_worth_more_than_the_copy_of_one_vote_and_that_more_than_a_constant(folder, tmp_path):
+def test_truth_is_worth_more_than_a_copy_or_constant(folder, tmp_path):
     mean, single = opinions(folder), opinions(folder, rank=1)
     all_people = row(with_score(folder, tmp_path / "all", lambda pair: mean.get(pair.pair, 0.0)), "mine")
     one_person = row(with_score(folder, tmp_path / "one", lambda pair: single.get(pair.pair, 0.0)), "mine")
@@ -107,7 +107,7 @@ def test_the_truth_is_worth_more_than_the_copy_of_one_vote_and_that_more_than_a_
     assert all_people["signs"][0] == all_people["signs"][1] > 50
 
 
-def test_a_score_whose_low_end_is_better_leans_to_the_side_that_it_calls_better(folder, tmp_path):
+def test_score_with_better_low_end_leans_the_right_way(folder, tmp_path):
     mean = opinions(folder)
     card = {**CARD, "tasks": {"mine": {"title": "mine", "unit": "none", "better": "lower"}}}
     found = row(with_score(folder, tmp_path / "s", lambda pair: -mean.get(pair.pair, 0.0), card), "mine")
@@ -156,7 +156,7 @@ def test_an_evaluator_that_scored_few_pairs_is_named_and_left_out(folder, tmp_pa
     assert "few" not in {one["name"] for one in found.document["evaluators"]}
 
 
-def test_one_evaluator_alone_has_no_together_and_a_study_without_pairs_is_refused(folder, tmp_path):
+def test_single_evaluator_has_no_joint_worth(folder, tmp_path):
     for name, kind in (("pairs", Pair), ("votes", Vote)):
         write_records(
             tmp_path / f"{name}.jsonl", read_records(folder / f"{name}.jsonl", kind), signature="s", kind=kind
@@ -217,7 +217,7 @@ def completion(pytestconfig, tmp_path_factory):
     return worth(folder, clusters="dialogue")
 
 
-def test_on_real_votes_bleu_is_worth_nothing_and_the_number_of_placeholders_a_little(completion):
+def test_real_bleu_is_worth_nothing(completion):
     bleu, slots = row(completion, "BLEU-2"), row(completion, "number of placeholders")
     assert bleu["votes"] == 2226
     assert bleu["endless"]["value"] == pytest.approx(1.0, abs=0.006)

@@ -70,7 +70,7 @@ def test_seeds_are_told_apart_where_their_reliability_is_surely_above_zero():
     )
 
 
-def test_spreads_are_ranked_only_where_the_interval_of_their_ratio_leaves_out_one():
+def test_spreads_are_ranked_if_their_ratio_excludes_one():
     person, near = method("people", "net preference", (0.0, 3.0, 6.0)), method("probe", "A", (0.0, 1.0, 2.0))
     said = verdicts(answered(person, near))
     assert said[0].startswith("Over 3 seeds of hred, people's SD is 3 times the SD of 1 other method (95 % interval")
@@ -105,12 +105,12 @@ def test_advice_names_the_pay_where_hit_toml_does(tmp_path):
     )[0]  # fmt: skip
 
 
-def test_a_study_of_scores_with_one_seed_gets_no_advice_that_it_cannot_bear(tmp_path):
+def test_single_seed_gets_no_advice_on_seeds(tmp_path):
     study = read_study(add_scores(tmp_path, seeds=1))
     assert advice(study, None, panels_of(study), ordered(panels_of(study))) == []
 
 
-def test_the_checklist_tells_what_the_files_answer_from_what_the_author_must(tmp_path):
+def test_checklist_separates_files_from_the_author(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path)))
     asked = checklist(study, votes_answers(study, None, "auto"), panels_of(study))
     answers = {one.what: one for one in asked}

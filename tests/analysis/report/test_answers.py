@@ -64,7 +64,7 @@ def test_without_verdicts_and_with_few_pairs_neither_is_there(folder, tmp_path):
     assert not {"judge", "worth"} & {one.key for one in found.sections}
 
 
-def test_votes_from_elsewhere_are_not_taken_for_a_random_part_without_being_told_so(folder, tmp_path):
+def test_foreign_votes_are_no_random_part_unless_said(folder, tmp_path):
     other = study_folder(tmp_path / "other", pairs=20, voted=12, door="imported")
     found = report(read_study(other))
     (section,) = [one for one in found.sections if one.key == "judge"]

@@ -63,7 +63,7 @@ def test_they_stay_in_the_share_of_ties_and_are_no_raters(studies):
     assert votes.voters == 9 and votes.source == {"local": 90}
 
 
-def test_the_report_names_as_many_raters_and_judgements_as_there_were_and_the_recorded_ties_apart(studies):
+def test_design_counts_raters_judgements_and_recorded_ties(studies):
     text = as_markdown(report(read_study(studies["with"])))
     assert "30 pairs of responses were each judged 3 times, by 9 raters with 9 to 12 votes each." in text
     assert "90 votes, 24 recorded ties, 30 pairs, 9 raters" in text
@@ -78,7 +78,7 @@ def test_votes_that_nobody_gave_have_no_agreement_and_are_told_so(tmp_path):
         answer(read_votes(tmp_path / "votes.jsonl"))
 
 
-def test_what_happened_to_the_page_is_told_in_numbers_and_leaves_nobody_out(tmp_path):
+def test_page_events_are_counted_for_everybody(tmp_path):
     folder = add_votes(tmp_path, source="local")
     assert "left the page" not in as_markdown(report(read_study(folder)))
     counts = [{"left": 3, "copied": 0, "pasted": 0}, {"left": 1, "copied": 2, "pasted": 0}, {}]

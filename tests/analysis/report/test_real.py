@@ -36,7 +36,7 @@ def pairs(shared):
             yield Pair(name, name, context, *sides, dialogue=dialogue["file"])
 
 
-def test_the_page_states_the_published_shares_and_that_nothing_was_simulated(shared, tmp_path):
+def test_page_states_the_published_shares(shared, tmp_path):
     write_records(tmp_path / "votes.jsonl", votes(shared), signature="marco", kind=Vote)
     found = report(read_study(tmp_path), title="MarCo against HDSA, completion")
     written = page(found)

@@ -73,7 +73,7 @@ def test_the_page_holds_every_part_and_shows_model_text_literally(folder):
     json.dumps(facts, allow_nan=False)
 
 
-def test_the_findings_say_that_a_baseline_wins_and_that_three_seeds_are_few(folder):
+def test_findings_mention_baselines_and_few_seeds(folder):
     facts = made(add_scores(folder))[1]
     preferred, ties, _, seeds, probes = facts["findings"]
     assert preferred.startswith("No preference was shown in any of 3 comparisons")
@@ -253,7 +253,7 @@ def add_choices(folder, pairs):
     return folder
 
 
-def test_several_votes_on_one_pair_make_a_report_without_intervals_of_agreement(tmp_path):
+def test_votes_on_one_pair_have_no_agreement_interval(tmp_path):
     written, facts = made(add_choices(tmp_path, [["a", "b", "tie", "a"]]))
     assert facts["agreement"]["fleiss_kappa"]["low"] is None
     assert "(no interval)" in written
@@ -277,7 +277,7 @@ def test_nobody_leads_where_every_comparison_is_even(tmp_path):
     )
 
 
-def test_what_one_architecture_and_one_simulated_vote_cannot_tell_is_said_in_english(folder):
+def test_report_says_what_one_architecture_cannot_tell(folder):
     assert (
         "One architecture (bilstm_attn): these results say nothing about other architectures."
         in made(folder)[1]["limitations"]
@@ -288,7 +288,7 @@ def test_what_one_architecture_and_one_simulated_vote_cannot_tell_is_said_in_eng
     assert "1 of 1 vote was cast by a program and says nothing about the models." in facts["limitations"]
 
 
-def test_probes_of_another_architecture_are_not_said_of_the_one_that_people_judged(folder):
+def test_probes_of_other_architectures_are_kept_apart(folder):
     finding = next(s for s in made(add_scores(folder, models=("hred",)))[1]["findings"] if "probe tasks" in s)
     assert finding.startswith("Over 3 seeds of bilstm_attn, the SD of people's preference is")
     assert "The median SD over training seeds is" in finding and "The median SD is" not in finding

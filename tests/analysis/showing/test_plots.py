@@ -172,7 +172,7 @@ def test_every_figure_carries_its_recipe_and_no_text_leaves_the_page(name, famil
         assert cut_texts(figure) == []
 
 
-def test_sixty_rows_stand_apart_and_leave_the_axis_and_the_footnote_their_places():
+def test_sixty_rows_leave_room_for_axis_and_footnote():
     figure = laid_out("ranks of sixty")
     with mpl.rc_context(fname=plots.STYLE):
         (axes,) = figure.axes

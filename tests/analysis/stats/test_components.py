@@ -176,7 +176,7 @@ def test_the_interval_of_the_seed_component_covers(models, seeds):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("pairs", "raters"), [(0.0, 0.03), (0.005, 0.03), (0.02, 0.02), (0.04, 0.0)])
-def test_the_intervals_of_votes_cover_and_hold_zero_where_pairs_are_all_alike(pairs, raters):
+def test_component_intervals_cover_and_hold_zero(pairs, raters):
     covered, width = np.zeros(2), []
     for run in range(400):
         generator = np.random.default_rng(run)

@@ -65,7 +65,7 @@ def test_crossed_effects_are_those_of_statsmodels():
     assert found.deviance == pytest.approx(-2 * theirs.llf, abs=1e-3)
 
 
-def test_the_deviance_is_least_there_by_a_slow_twin_with_the_whole_covariance():
+def test_crossed_deviance_is_least_by_a_slow_twin():
     y, x, factors = crossed_study(np.random.default_rng(6), 90, 8, 5)
     factors["rater by system"] = factors["rater"] * 3 + x.argmax(1)
     found = crossed_linear(y, x, factors)
@@ -112,7 +112,7 @@ def test_an_exact_fit_and_factors_of_none_are_told():
     assert plain.contrast(np.array([1.0, -1.0])).p == pytest.approx(theirs.pvalue)
 
 
-def test_where_a_variance_is_below_zero_the_wider_of_two_intervals_is_given():
+def test_negative_variance_gives_the_wider_interval():
     for seed in range(20):
         y, x, factors = crossed_study(np.random.default_rng(seed), 90, 8, 5)
         factors["rater by system"] = factors["rater"] * 3 + x.argmax(1)

@@ -23,14 +23,14 @@ def test_with_many_votes_and_few_ties_the_p_value_is_that_of_statsmodels():
 
 @pytest.mark.parametrize("counts", [(40, 60, 100), (50, 50, 100), (55, 45, 100), (3, 0, 300), (0, 9, 80)])
 @pytest.mark.parametrize("margin", [0.02, 0.15, 0.3])
-def test_equivalent_means_that_the_ninety_percent_interval_lies_within_the_margin(counts, margin):
+def test_equivalence_is_a_90_percent_interval_within_margin(counts, margin):
     net = net_of(*counts)
     answer = tost(net, margin)
     assert answer.equivalent == (answer.low > -margin and answer.high < margin)
     assert (answer.low, answer.high) == net.limits(0.05)
 
 
-def test_beyond_the_margin_nothing_is_equivalent_and_a_margin_of_nothing_is_refused():
+def test_equivalence_refuses_an_empty_margin():
     assert 0.5 < tost(net_of(60, 40, 20), 0.1).p < 1
     assert tost(net_of(100, 0, 0), 0.1).p == 1.0
     with pytest.raises(InputError, match="margin must be above 0"):
@@ -39,7 +39,7 @@ def test_beyond_the_margin_nothing_is_equivalent_and_a_margin_of_nothing_is_refu
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decisive", [0.95, 0.4, 0.06])
-def test_at_the_margin_itself_the_claim_is_made_in_at_most_five_percent_of_studies(decisive):
+def test_equivalence_errs_in_5_percent_at_the_margin(decisive):
     generator = np.random.default_rng(1)
     first = 0.75 * decisive
     drawn = generator.multinomial(500, [first, decisive - first, 1 - decisive], size=2_000)
@@ -49,7 +49,7 @@ def test_at_the_margin_itself_the_claim_is_made_in_at_most_five_percent_of_studi
 
 @pytest.mark.parametrize("choice", [-1.0, 0.0, 1.0])
 @pytest.mark.parametrize("clusters", [2, 28, 29, 300])
-def test_votes_that_all_say_the_same_claim_no_more_than_their_clusters_allow(choice, clusters):
+def test_unanimous_votes_claim_what_clusters_allow(choice, clusters):
     net = net_estimate(np.full(2 * clusters, choice), by={"rater": np.arange(2 * clusters) % clusters})
     answer = tost(net, 0.1)
     assert -1 <= answer.low <= choice <= answer.high <= 1

@@ -67,7 +67,7 @@ def test_pairs_without_end_are_worth_more_than_those_there_are(sample):
     assert gain_of(sample, generator, endless=True).value > gain_of(sample, generator).value
 
 
-def test_the_correlation_is_with_an_error_that_dialogues_and_raters_make_together(sample):
+def test_gain_uses_the_error_of_dialogues_and_raters(sample):
     """The votes' variance by both ways (Cameron, Gelbach and Miller 2011), from sums over the crossings one by one."""
 
     def squares(values, *ways):

@@ -107,7 +107,7 @@ def test_one_way_and_none_have_the_same_error_as_a_share_and_as_a_mean():
         assert error_of_mean(values, by=by, share=True) == error_of_mean(values, by=by)
 
 
-def test_raters_who_do_not_differ_leave_the_degrees_of_freedom_to_the_pairs():
+def test_equal_raters_leave_degrees_of_freedom_to_pairs():
     """Ten raters of equal habits tell as much as the pairs; ten who differ tell as much as ten raters."""
     generator = np.random.default_rng(4)
     pair, rater = np.repeat(np.arange(200), 3), np.tile(np.arange(10), 60)
@@ -117,7 +117,7 @@ def test_raters_who_do_not_differ_leave_the_degrees_of_freedom_to_the_pairs():
     assert 9 <= apart < 11 < 40 < alike
 
 
-def test_the_simulation_of_the_docs_makes_the_errors_that_the_analysis_makes():
+def test_docs_simulation_errs_like_the_analysis():
     generator = np.random.default_rng(2)
     score, dialogue, rater = drawn(generator, 4, 20, 12)
     ties = (score == 0).astype(float)
@@ -137,7 +137,7 @@ def test_a_share_by_fewer_than_five_raters_is_no_less_careful_than_a_mean():
 
 
 @pytest.mark.parametrize("clusters", [2, 7.3, 20, 400])
-def test_the_edge_of_a_unanimous_share_is_clopper_and_pearsons_of_statsmodels(clusters):
+def test_unanimous_share_has_the_clopper_pearson_edge(clusters):
     """Our own two lines, because statsmodels takes longer to import than `ties` to run: so held equal."""
     values, codes = np.ones(800), np.arange(800) % int(clusters)
     if clusters == int(clusters):

@@ -32,7 +32,7 @@ def test_on_balanced_easy_votes_it_agrees_with_the_default():
     assert crossed_logit(yes, by) == found, "no random start"
 
 
-def test_its_error_is_that_of_the_full_posterior_where_the_mean_field_is_far_too_narrow():
+def test_mixed_error_is_that_of_the_full_posterior():
     """The same model with the same spreads, drawn by the sampler: only there do level and raters trade off."""
     yes, by = crossed_ties(60, 8, pair_sd=0.6, rater_sd=1.0, seed=1)
     found = crossed_logit(yes, by)
@@ -73,7 +73,7 @@ def test_coverage_of_the_share_over_everybody(pairs, raters, pareto):
     assert held[:, 0].mean() > 0.92 and held[:, 4].mean() < 0.75
 
 
-def test_the_typical_share_is_further_from_a_half_than_the_share_over_everybody():
+def test_typical_share_is_further_from_a_half():
     yes, by = crossed_ties(60, 12, pair_sd=0.6, rater_sd=1.5, level=-1.5, seed=2)
     found = crossed_logit(yes, by)
     assert found.typical.value < found.average.value < 0.5
@@ -87,7 +87,7 @@ def test_votes_without_anything_to_take_apart_are_refused():
         crossed_logit(np.ones(6), {"pair": np.arange(6) // 2})
 
 
-def test_ties_print_it_only_where_it_is_asked_for_and_the_share_over_everybody_first():
+def test_ties_print_the_mixed_share_only_when_asked():
     yes, by = crossed_ties(30, 10, pair_sd=0.5, rater_sd=0.5, seed=3)
     votes = {
         "pair": [f"p{k}" for k in by["pair"]],

@@ -92,7 +92,7 @@ def test_bleu_is_that_of_the_token_metrics():
     assert METRICS["bleu2"](list(rows[0]))(sums) == pytest.approx(bleu2(add_counts(rows), smooth="none"))
 
 
-def test_items_that_both_systems_share_cancel_and_seeds_only_where_they_are_paired():
+def test_shared_items_cancel_and_seeds_only_when_paired():
     one, other = cube(1, items_of=9), cube(2, items_of=9, shift=0.3)
     options = {"sets": 4000, "generator": np.random.default_rng(0)}
     shared = difference(one, other, "mean", paired=False, **options)
@@ -166,7 +166,7 @@ def compare_command(capsys, *words):
     return json.loads(capsys.readouterr().out)
 
 
-def test_missing_scores_are_counted_with_their_reason_and_their_items_left_out(tmp_path, capsys):
+def test_multibootstrap_counts_missing_scores(tmp_path, capsys):
     """As `analysis compare` does: a score that could not be made is never averaged, and never just gone."""
     hard, refused = ("d0:0", "d1:1"), ("good", 2)
     table = without(rows("x"), lambda row: row["model"] == "poor" and row["item"] in hard, "too long")
@@ -193,7 +193,7 @@ def test_conditions_in_folders_are_scales_of_their_own_for_compare(tmp_path, cap
     assert found[0]["value"] > 0.5 > found[3]["value"]
 
 
-def test_a_scale_without_the_counts_of_the_metric_is_named_and_the_others_are_compared(tmp_path, capsys):
+def test_scale_without_counts_is_named_and_left_out(tmp_path, capsys):
     counted = [row | {"stats": {"tp": 3.0, "fp": 1.0, "fn": 2.0}} for row in rows("f")]
     write(tmp_path / "f.parquet", counted, {"f": card("counted judge")})
     write(tmp_path / "x.parquet", rows("x"), {"x": card()})

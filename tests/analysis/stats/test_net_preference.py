@@ -22,7 +22,7 @@ def test_with_few_ties_and_many_votes_it_is_the_t_interval_of_the_mean():
     assert (net.value, net.se, net.n, net.unit) == (mean.value, mean.se, mean.n, mean.unit)
 
 
-def test_the_limits_are_put_together_by_the_squares_of_the_distances_and_their_correlation():
+def test_limits_combine_squared_distances_with_correlation():
     """Zou and Donner 2008, written out for one study, with the variance half way to a limit."""
     values, by = study(3)
     first, second = (values > 0).astype(float), (values < 0).astype(float)
@@ -43,7 +43,7 @@ def test_the_limits_are_put_together_by_the_squares_of_the_distances_and_their_c
     assert net.limits(0.025)[1] - values.mean() == pytest.approx(gap_of(distance, -net.size_slope))
 
 
-def test_the_variance_grows_as_that_about_half_the_gap_less_what_equal_clusters_would_add():
+def test_net_variance_grows_as_the_formula_says():
     values, by = study(3, work="pareto")
     rater = by["rater"]
     net = net_estimate(values, by={"rater": rater})
@@ -70,7 +70,7 @@ def test_a_distance_by_the_variance_about_the_limit_has_its_inverse(slope):
         assert gap**2 == pytest.approx(distance**2 * (1 + slope * gap))
 
 
-def test_the_degrees_of_freedom_are_satterthwaites_with_the_clusters_of_decisive_votes():
+def test_net_degrees_of_freedom_are_satterthwaites():
     values, by = study(5)
     decisive = values != 0
     freedom = np.array([min(kish(codes[decisive]), kish(codes)) - 1 for codes in by.values()])
@@ -98,7 +98,7 @@ def test_the_other_system_first_is_the_same_estimate_from_the_other_side():
     assert other.limits(0.025) == pytest.approx((-high, -low))
 
 
-def test_a_system_that_nobody_chose_has_a_limit_by_the_votes_and_not_by_the_raters():
+def test_unchosen_system_has_a_limit_by_votes():
     """Eight raters who gave thirty votes to one system and none to the other, the rest ties, do prefer it."""
     values, rater = np.zeros(600), np.arange(600) % 8
     values[:30] = 1
@@ -116,7 +116,7 @@ def test_weights_count_votes_as_copies_would_count_but_for_what_is_known():
     )
 
 
-def test_every_rater_the_same_is_the_mean_of_the_raters_means_with_its_own_jackknife():
+def test_equal_raters_give_the_mean_of_rater_means():
     values, by = study(4, work="pareto", raters=20)
     rater = by["rater"]
     weights = 1 / np.bincount(rater)[rater]

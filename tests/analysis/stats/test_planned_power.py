@@ -181,7 +181,7 @@ def test_a_crowd_of_the_planned_size_has_the_planned_power():
 @pytest.mark.slow
 @pytest.mark.parametrize("net", [0.16, 0.25])
 @pytest.mark.parametrize("crowd", CROWDS)
-def test_crowds_of_the_planned_size_show_a_difference_with_the_planned_power(crowd, net):
+def test_planned_crowds_show_differences_with_power(crowd, net):
     made, assumed = planned(crowd, net, lambda one: planning.votes_for_difference(net, one))
     power = power_in_studies(made, difference_shown, 0.025, STUDIES)
     meant = planning.power_for_difference(net, made.votes, assumed)
@@ -192,7 +192,7 @@ def test_crowds_of_the_planned_size_show_a_difference_with_the_planned_power(cro
 @pytest.mark.slow
 @pytest.mark.parametrize("margin", [0.167, 0.25])
 @pytest.mark.parametrize("crowd", CROWDS)
-def test_crowds_of_the_planned_size_show_equivalence_with_the_planned_power(crowd, margin):
+def test_planned_crowds_show_equivalence_with_power(crowd, margin):
     made, assumed = planned(crowd, 0.0, lambda one: planning.votes_for_margin(margin, one))
 
     def equivalence_shown(low, high):
@@ -206,7 +206,7 @@ def test_crowds_of_the_planned_size_show_equivalence_with_the_planned_power(crow
 
 @pytest.mark.slow
 @pytest.mark.parametrize("crowd", CROWDS[:8])
-def test_crowds_that_may_run_to_the_planned_end_stop_with_the_planned_power(crowd):
+def test_planned_crowds_stop_with_power(crowd):
     net, ends = 0.2, []
 
     def most(assumed):

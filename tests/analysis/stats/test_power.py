@@ -62,7 +62,7 @@ def test_power_equals_statsmodels():
 
 
 @pytest.mark.parametrize("net", [0.02, 0.1, 0.25])
-def test_independent_votes_have_the_power_of_the_t_test_whose_error_falls_with_what_is_seen(net):
+def test_independent_votes_have_the_power_of_the_t_test(net):
     """Where the difference is small that is statsmodels'; beyond, a plain simulation."""
     power, votes = planning.power_for_difference(net, 150, PAPER), 150
     theirs = ttest_power(net / np.sqrt(PAPER.variance(net)), votes, 0.05)
@@ -169,7 +169,7 @@ def test_votes_without_any_spread_are_no_plan(capsys, tmp_path):
 
 
 @pytest.mark.usefixtures("hasty")
-def test_a_single_rater_is_said_where_the_votes_cannot_show_how_alike_raters_are(capsys, tmp_path):
+def test_plan_says_when_rater_spread_is_unknown(capsys, tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("pair,rater,choice\n" + "".join(f"p{k},r,{'ab'[k % 2]}\n" for k in range(60)))
     assert "all from one rater" in plan(capsys, path)
@@ -225,7 +225,7 @@ def test_the_votes_asked_for_show_the_difference_they_promise():
 
 
 @pytest.mark.usefixtures("hasty")
-def test_a_difference_that_ties_leave_no_room_for_is_said_and_the_rest_of_the_plan_stays(capsys, tmp_path):
+def test_impossible_difference_is_said_beside_the_plan(capsys, tmp_path):
     shown = plan(capsys, "--ties", 0.95, "--figure", tmp_path / "power")
     assert "No net preference reaches 0.16 with 95.0 % ties: the most is 0.050. Ask for a smaller" in shown
     assert "Votes needed to show a difference" not in shown

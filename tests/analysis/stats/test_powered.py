@@ -145,7 +145,7 @@ def test_equal_chances_are_the_estimate_over_all_pairs(sample):
     assert found.interval.value == pytest.approx(np.mean(sample.y - 0.4 * sample.f) + 0.4 * every.mean())
 
 
-def test_pairs_chosen_where_the_judge_was_unsure_are_put_right_by_their_chances():
+def test_chosen_pairs_are_weighted_by_their_chances():
     """Votes on ties of the judge above all: alone they are wrong, by chances they are right."""
     generator, plain, put_right = np.random.default_rng(5), [], []
     want = truth().tie

@@ -53,7 +53,7 @@ def test_the_flip_probability_orders_studies_rightly():
     assert real_far.mean() < real_near.mean()
 
 
-def test_a_difference_beyond_all_doubt_never_flips_and_equal_seeds_tell_nothing():
+def test_certain_difference_never_flips():
     one = by_seeds([[1.0, 1.0 + 1e-9, 1.0 + 2e-9], [0.0, 1e-9, 2e-9]])[SEEDS]
     assert one.p < 1e-9
     assert one.low <= one.high < 1e-9
@@ -79,7 +79,7 @@ def test_the_bounds_of_a_flip_are_those_of_the_noncentral_t_law():
 
 
 @pytest.mark.parametrize("freedom", [1.0, 1.7, 4.0, 30.0, 1e5, np.inf])
-def test_the_chance_of_a_reversal_lies_in_its_interval_and_falls_with_the_difference(freedom):
+def test_chance_of_reversal_lies_in_its_interval(freedom):
     ratios = (0.0, 0.1, 0.7, 2.0, 5.0, 20.0, 99.0, 101.0, 1e4)
     found = [predicted(("a", ratio), ("b", 0.0), 1.0, freedom) for ratio in ratios]
     assert found[0].p == pytest.approx(0.5)
@@ -178,7 +178,7 @@ def replicates(scores):
     ("seeds", "studies"),
     [(3, 150), *(pytest.param(seeds, 2000, marks=pytest.mark.slow) for seeds in (2, 3, 5))],
 )
-def test_everything_new_flips_as_often_as_predicted_whichever_architecture_is_unstable(case, seeds, studies):
+def test_new_everything_flips_as_often_as_predicted(case, seeds, studies):
     """The table of docs/results/simulations.md; seeds are few, and the truth is known."""
     random, sds = np.random.default_rng(seeds), CASES[case]
     error = np.sqrt((sds[0] ** 2 + sds[1] ** 2) / seeds + 2 * (MODEL_ITEM**2 + REST**2 / seeds) / ITEMS)
@@ -195,7 +195,7 @@ def test_everything_new_flips_as_often_as_predicted_whichever_architecture_is_un
     assert np.mean(told) > np.mean(chances) - 0.02  # never surer than it should be
 
 
-def test_two_levels_at_once_are_as_wide_as_the_root_of_their_squared_half_widths():
+def test_two_levels_widen_by_the_root_of_squares():
     variance, freedom = both_levels((2.0, 39.0), (3.0, 2.0))
     halves = t.ppf(0.975, 39) ** 2 * 2 + t.ppf(0.975, 2) ** 2 * 3
     assert variance == 5 and t.ppf(0.975, freedom) ** 2 * variance == pytest.approx(halves)
@@ -275,7 +275,7 @@ def test_what_is_printed_of_seeds_covers_what_it_says(rings, seeds, studies):
 
 
 @pytest.mark.slow
-def test_components_pooled_over_architectures_are_too_sure_of_an_unstable_one():
+def test_pooled_components_are_too_sure_of_an_unstable_one():
     """Why no spread is pooled: the twin by variance components against the same studies, five architectures."""
     random, seeds, sds = np.random.default_rng(0), 3, np.array([6.0, 1.0, 1.0, 1.0, 1.0])
     error = np.sqrt((sds[0] ** 2 + sds[1] ** 2) / seeds + 2 * (MODEL_ITEM**2 + REST**2 / seeds) / ITEMS)

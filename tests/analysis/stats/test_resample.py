@@ -51,7 +51,7 @@ def test_sets_without_replacement_never_hold_a_cluster_twice():
     assert np.bincount(sums)[[7, 56, 21, 42]].min() > 5_000 / 20 * 0.7  # every subset as likely: 20 of them
 
 
-def test_a_set_of_all_votes_holds_every_cluster_and_one_vote_less_all_but_one():
+def test_full_set_holds_every_cluster():
     clusters = Clusters(np.array([1, 2, 4, 8]), np.array([1.0, 0, 3, 5]))
     whole = set_shares(clusters, size=15, sets=50, replace=False, generator=np.random.default_rng(0))
     assert set(np.rint(whole * 15).tolist()) == {9}
@@ -69,7 +69,7 @@ def test_many_clusters_are_shuffled_in_batches_with_the_same_law(monkeypatch):
     assert abs(whole.std() / parts.std() - 1) < 0.04
 
 
-def test_shares_are_narrowed_to_the_error_of_the_interval_and_never_widened():
+def test_shares_are_narrowed_and_never_widened():
     drawn = np.random.default_rng(1).beta(4, 6, 2_000)
     narrow = narrowed(drawn, around=0.4, sd=0.05)
     assert abs(narrow.std() - 0.05) < 1e-12
@@ -104,7 +104,7 @@ def test_the_crossed_bootstrap_counts_single_votes_three_times_as_stated():
     assert abs(drawn.var() / (values.var() / 6_000) - 3) < 0.35
 
 
-def test_the_crossed_bootstrap_sees_the_variance_of_drawing_clusters_with_replacement():
+def test_crossed_bootstrap_sees_cluster_variance():
     values, pair, rater = votes(pairs=300, raters=80)
     ours = crossed_bootstrap(values, pair, rater, sets=10_000, generator=np.random.default_rng(1))
     generator = np.random.default_rng(2)
@@ -123,7 +123,7 @@ def test_sets_without_any_vote_are_drawn_again():
     assert set(drawn.tolist()) == {0.0, 0.5, 1.0}
 
 
-def test_the_same_generator_gives_the_same_sets_and_odd_numbers_of_sets_are_kept():
+def test_same_generator_gives_the_same_sets():
     values, pair, rater = votes()
     draw = [
         crossed_bootstrap(values, pair, rater, sets=131, generator=np.random.default_rng(seed)) for seed in (0, 0, 1)

@@ -69,7 +69,7 @@ def test_as_trained_it_is_t_over_dialogues_times_the_cells():
 
 
 @pytest.mark.parametrize("claim", [surest_anew, surest_as_trained])
-def test_p_is_below_the_level_where_the_simultaneous_interval_is_above_zero(claim):
+def test_rival_p_agrees_with_the_simultaneous_interval(claim):
     generator = np.random.default_rng(3)
     found = [claim(*Rivalry(2, 1, 10, gain=gain).study(generator)) for gain in (0, 3, 5, 8) for _ in range(10)]
     assert {margin.p < 0.05 for margin in found} == {True, False}
@@ -77,7 +77,7 @@ def test_p_is_below_the_level_where_the_simultaneous_interval_is_above_zero(clai
 
 
 @pytest.mark.parametrize("claim", [surest_anew, surest_as_trained])
-def test_one_rival_that_is_better_forbids_the_claim_whatever_the_others_are(claim):
+def test_one_better_rival_forbids_the_claim(claim):
     cells, rivals = Rivalry(seeds=10, gain=20.0).study(np.random.default_rng(4))
     assert claim(cells, rivals).p < 0.05
     better = replace(rivals[0], name="better", values=np.array([90.0]))
@@ -91,7 +91,7 @@ def test_every_cell_more_makes_the_claim_harder():
     assert nine.cell == one.cell and nine.p == pytest.approx(9 * one.p) and nine.low < one.low
 
 
-def test_the_untrained_encoder_is_compared_seed_by_seed_and_another_architectures_is_not():
+def test_untrained_encoder_is_compared_by_seed():
     """Each seed gains 2 points over its own start; across architectures the seeds overlap."""
     parts, starts = np.zeros((6, 4)), np.array([50, 60, 70, 80, 55, 65.0])
     trained, start = measured("m last", starts + 2, parts), measured("m untrained", starts, parts)
@@ -101,7 +101,7 @@ def test_the_untrained_encoder_is_compared_seed_by_seed_and_another_architecture
     assert surest_anew([trained], [apart]).p == pytest.approx(2 * 0.5**6)
 
 
-def test_a_baseline_beats_more_than_half_of_all_trainings_or_these_very_encoders():
+def test_baseline_beats_trainings_or_these_encoders():
     cell, rival = alone(np.random.default_rng(6), seeds=6, above=-30.0)
     assert surest_anew([rival], [cell]).p == pytest.approx(0.5**6, abs=1e-4)
     assert surest_as_trained([rival], [cell]).p < 1e-6

@@ -60,7 +60,7 @@ def test_raters_who_never_answer_differently_did_not_change():
         assert (found.statistic, found.p) == (0.0, 1.0)
 
 
-def test_a_drift_of_the_same_raters_is_found_and_a_change_of_the_crowd_is_not():
+def test_drift_of_raters_is_found_and_crowd_change_not():
     generator = np.random.default_rng(2)
     drifting = [of(Arrivals(drift=1.0).study(generator)).p for _ in range(40)]
     replaced = [of(Arrivals(work="window", sd_habit=0.8).study(generator)).p for _ in range(100)]

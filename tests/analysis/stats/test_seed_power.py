@@ -91,7 +91,7 @@ def panel(scores):
 SD = {"seed": 0.5, "item": 6.0, "rest": 3.0}
 
 
-def test_the_error_of_an_order_is_taken_apart_into_what_seeds_and_items_shrink():
+def test_order_error_splits_into_seeds_and_items():
     random = np.random.default_rng(4)
     found = [
         error_of_order(made, *orders(made)) for made in (panel(drawn(random, 3.0, SD, 8, 100)) for _ in range(300))

@@ -18,7 +18,7 @@ def ternary(generator, count, net=0.0, ties=0.35):
     return generator.choice([1.0, -1.0, 0.0], count, p=[(1 - ties + net) / 2, (1 - ties - net) / 2, ties])
 
 
-def test_the_mixture_is_the_likelihood_ratio_of_t_averaged_over_a_normal_prior():
+def test_mixture_is_the_averaged_likelihood_ratio_of_t():
     estimate, se, scale, clusters = 0.11, 0.05, 0.16, 30
     held = np.hypot(se, 1 / clusters)  # one more rater of another mind is in it
     seen, freedom, spread = estimate / held, clusters - 1, scale / held
@@ -51,7 +51,7 @@ def test_the_error_holds_one_more_rater_of_another_mind():
     assert mixture(1.0, 0.0, clusters=4, scale=0.16).e < 20
 
 
-def test_a_look_tells_the_estimate_that_it_was_given_and_the_error_that_it_trusts():
+def test_look_keeps_its_estimate_and_error():
     now = mixture(-0.3, 0.05, clusters=40, scale=0.16)
     assert (now.estimate, now.se) == (-0.3, pytest.approx(np.hypot(0.05, 1 / 40)))
     assert now.low < now.estimate < now.high < 0 and now.e > 20
@@ -66,7 +66,7 @@ def test_capital_is_a_martingale_under_a_fair_game():
         assert 0.3 * after[0] + 0.3 * after[1] + 0.4 * after[2] == pytest.approx(before)
 
 
-def test_the_capital_is_that_of_the_published_bet_observation_by_observation():
+def test_capital_is_that_of_the_published_bet():
     """Waudby-Smith and Ramdas (2024), equations 13 to 15 and the hedged capital, in a plain loop."""
     values = ternary(np.random.default_rng(6), 60, net=0.3)
     up = down = 1.0
@@ -82,7 +82,7 @@ def test_the_capital_is_that_of_the_published_bet_observation_by_observation():
     assert betting(values).e == pytest.approx(e)
 
 
-def test_the_votes_that_are_bet_on_share_nothing_and_later_votes_do_not_change_them():
+def test_bet_votes_share_nothing_and_stay_fixed():
     generator = np.random.default_rng(5)
     rater, dialogue = generator.integers(0, 40, 500), generator.integers(0, 60, 500)
     taken = unshared([rater, dialogue])
@@ -94,7 +94,7 @@ def test_the_votes_that_are_bet_on_share_nothing_and_later_votes_do_not_change_t
     assert np.array_equal(early, taken[: len(early)])
 
 
-def test_peeking_after_every_observation_errs_in_at_most_five_percent_of_studies():
+def test_peeking_every_time_errs_in_5_percent():
     generator = np.random.default_rng(0)
     paths = [betting(ternary(generator, 400), grid=41) for _ in range(300)]
     assert np.mean([path.stop is not None for path in paths]) <= 0.05
@@ -165,18 +165,18 @@ def false_stops(crowd, studies, scales=(0.16,), seed=0):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("crowd", [Crowd(20, 600, work="lognormal"), Crowd(40, 480, per_dialogue=4, dialogue_sd=0.7)])
-def test_a_look_after_every_vote_of_a_crowd_stops_few_studies_without_a_preference(crowd):
+def test_looks_after_every_vote_stop_few_null_studies(crowd):
     assert false_stops(crowd, 250) <= 0.05
 
 
-def test_raters_who_agree_only_until_one_of_another_mind_comes_stop_few_studies():
+def test_agreeing_raters_stop_few_studies():
     """Without one more rater of another mind in the error .10 of these studies stop."""
     assert false_stops(Crowd(30, 1200, devoted=0.1, arrival="sittings"), 150) <= 0.05
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("crowd", [Crowd(40, 800, work="lognormal"), Crowd(30, 600, arrival="sittings")])
-def test_the_exact_bet_errs_in_at_most_five_percent_of_crowds_that_share_dialogues_and_raters(crowd):
+def test_exact_bet_errs_in_5_percent_of_crowds(crowd):
     generator = np.random.default_rng(7)
     stops = 0
     for _ in range(200):

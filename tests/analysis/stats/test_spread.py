@@ -29,7 +29,7 @@ def test_the_pooled_sd_is_the_root_of_the_mean_variance():
 
 
 @pytest.mark.parametrize("seeds", [(4, 9), (9, 4)])
-def test_the_interval_of_a_ratio_of_two_sds_misses_on_either_side_as_often_as_it_says(seeds):
+def test_ratio_of_sds_misses_equally_on_both_sides(seeds):
     random = np.random.default_rng(1)
     found = [
         sd_ratio(seed_spread(random.normal(0, 3.0, seeds[0])), seed_spread(random.normal(0, 1.0, seeds[1])), level=0.6)

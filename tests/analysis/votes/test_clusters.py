@@ -102,13 +102,13 @@ def held(crowd, studies, *, clusters="auto", seed=7):
 
 
 @pytest.mark.slow
-def test_the_default_covers_where_dialogues_hang_together_and_pairs_do_not_suffice():
+def test_default_clusters_cover_dependent_dialogues():
     crowd = Crowd(10, 20, sd_dialogue=1.0, work="pareto", raters=50)
     assert (held(crowd, 150) > 0.9).all()
     assert (held(crowd, 150, clusters="pair+rater") < [0.85, 0.7]).all()
 
 
-def test_p_is_below_five_percent_exactly_where_the_interval_leaves_out_zero():
+def test_p_below_5_percent_agrees_with_interval_at_zero():
     generator = np.random.default_rng(2)
     for size in range(60):
         study = Crowd(3 + size % 9, 1 + size % 3, raters=4 + size % 7, centre=0.5).study(generator)

@@ -16,7 +16,7 @@ def study(tmp_path_factory):
 @pytest.mark.parametrize(
     "command", ["preference", "agreement", "plan", "ties", "worth", "compare", "leaderboard", "choose"]
 )
-def test_what_reads_votes_refuses_sets_and_names_the_commands_that_read_them(study, command):
+def test_votes_readers_refuse_sets_and_name_commands(study, command):
     for given in (study, study / "ratings.jsonl"):
         if given.is_file() and command in ("leaderboard", "choose"):
             continue

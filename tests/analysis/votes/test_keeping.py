@@ -53,7 +53,7 @@ def test_without_a_word_only_verified_votes_are_read_and_both_are_told(path):
     assert "not counted (late" not in said  # the reason is the marketplace, not the rater
 
 
-def test_a_wish_takes_the_others_alone_or_with_them_and_never_what_was_taken_back(path):
+def test_only_and_with_select_votes_never_undone(path):
     alone, both = read_votes(path, unverified="only"), read_votes(path, unverified="with")
     assert len(alone) == 12 and alone.tie.all() and set(alone.round) == {1} and alone.in_round.all()
     assert len(both) == 48 and both.tie.sum() == 12
@@ -99,7 +99,7 @@ def test_the_commands_print_both_and_take_the_wish(tmp_path, path, capsys, comma
     assert "which are used too" in " ".join(capsys.readouterr().out.split())
 
 
-def test_preference_shows_unverified_votes_alone_by_system_as_only_would_find_them(tmp_path):
+def test_preference_shows_unverified_votes_by_system(tmp_path):
     """Sides are drawn by chance, so that shares of a and b say nothing of the systems."""
     ours, theirs = Candidate("x", "ours"), Candidate("y", "theirs")
     pairs = [

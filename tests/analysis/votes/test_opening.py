@@ -73,7 +73,7 @@ def test_every_form_of_one_truth_gives_the_truth(tmp_path, name, rows, form):
 
 
 @pytest.mark.parametrize("words", [("A", "B", "Tie"), ("Response A", "Response B", "About the same")])
-def test_letters_of_a_batch_are_asked_about_as_its_page_may_have_changed_the_sides(tmp_path, words):
+def test_letters_of_a_batch_are_asked_about(tmp_path, words):
     file = worlds.write(tmp_path / "batch.csv", worlds.mturk(words=words))
     as_columns, _ = ways(file)
     assert counted(reading(file, "--values", as_columns["--values"])) == TRUE
@@ -164,9 +164,7 @@ def test_usual_names_are_taken_and_said(tmp_path):
         ({"round": "first half"}, "round is 'first half'", "round=-"),
     ],
 )
-def test_a_column_of_our_name_that_means_something_else_is_a_doubt_and_can_be_left_out(
-    tmp_path, more, sentence, option
-):
+def test_misused_column_name_is_a_doubt(tmp_path, more, sentence, option):
     file = worlds.write(tmp_path / "odd.csv", worlds.plain(**more))
     with pytest.raises(InputError, match=sentence):
         reading(file)
@@ -175,7 +173,7 @@ def test_a_column_of_our_name_that_means_something_else_is_a_doubt_and_can_be_le
     assert option in told_of_reading(matches.votes)[0]
 
 
-def test_labels_with_commas_and_spaces_can_be_mapped_in_quotes_or_by_a_file(tmp_path):
+def test_labels_with_commas_are_mapped_in_quotes(tmp_path):
     words = {"a": "Yes, the first", "b": "No ", "tie": "Same; really"}
     rows = [{**row, "choice": words[row["choice"]]} for row in worlds.plain()]
     file = worlds.write(tmp_path / "words.csv", rows)

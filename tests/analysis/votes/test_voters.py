@@ -79,7 +79,7 @@ COMMANDS_ON_VOTES = {
 
 
 @pytest.mark.parametrize("words", COMMANDS_ON_VOTES.values(), ids=list(COMMANDS_ON_VOTES))
-def test_every_command_that_reads_votes_refuses_a_judges_vote_with_its_line(mixed, words, monkeypatch):
+def test_votes_readers_refuse_a_judges_vote(mixed, words, monkeypatch):
     monkeypatch.chdir(mixed)
     with pytest.raises(InputError) as refused:
         run(*words)
@@ -117,7 +117,7 @@ def test_a_column_of_any_file_that_says_judge_is_enough(tmp_path, word, form):
 
 
 @pytest.mark.parametrize("name", ["GPT-4 Turbo", "gpt-4 turbo", "  GPT-4   turbo ", "ｇｐｔ-4 Turbo"])
-def test_a_rater_who_bears_a_judges_name_is_refused_whatever_the_case_and_spaces(tmp_path, name):
+def test_rater_with_a_judges_name_is_refused(tmp_path, name):
     folder = with_verdicts(tmp_path, "other", "GPT-4 Turbo")
     (folder / "votes.csv").write_text(f"pair,worker,choice\np,ann,a\np,{name},b\n", encoding="utf-8")
     with pytest.raises(InputError) as refused:
@@ -129,7 +129,7 @@ def test_a_rater_who_bears_a_judges_name_is_refused_whatever_the_case_and_spaces
     }
 
 
-def test_the_studys_verdicts_count_for_votes_in_a_folder_of_it_and_beside_the_pairs(people, tmp_path):
+def test_verdicts_count_for_votes_in_the_study_folder(people, tmp_path):
     study = with_verdicts(shutil.copytree(people, tmp_path / "study"), "r3")
     (study / "export").mkdir()
     shutil.move(study / "votes.jsonl", study / "export" / "votes.jsonl")
@@ -208,13 +208,13 @@ def test_asking_for_judges_where_there_are_none_is_said(people):
     assert NO_JUDGES in found.document["warnings"] and found.document["voters"]["judges"] == 0
 
 
-def test_people_alone_give_the_same_numbers_with_and_without_verdicts_beside(people, tmp_path):
+def test_people_give_the_same_numbers_beside_verdicts(people, tmp_path):
     study = with_verdicts(shutil.copytree(people, tmp_path / "study"), "gpt-x", "gpt-y")
     for ask in (notebook.agreement, notebook.preference):
         assert ask(study).document == ask(people).document
 
 
-def test_the_report_with_judges_says_so_on_top_in_every_table_and_in_its_recipes(mixed, tmp_path, capsys):
+def test_report_names_judges_everywhere(mixed, tmp_path, capsys):
     run("report", mixed, "--with-judges", "--out", tmp_path / "report.html")
     page, markdown = ((tmp_path / f"report.{end}").read_text() for end in ("html", "md"))
     said = f"{CAPTION} and counted as raters' (--with-judges), so the numbers are not about people alone."
@@ -245,7 +245,7 @@ def programs(tmp_path_factory):
 
 @pytest.mark.parametrize("words", [["ties", "--size", "10"], ["agreement"], ["preference"], ["plan"],
                                    ["variance", "--score", "net"]], ids=lambda words: words[0])  # fmt: skip
-def test_simulated_votes_are_named_once_by_every_command_and_counted_in_its_json(programs, words, capsys, tmp_path):
+def test_simulated_votes_are_named_once_by_every_command(programs, words, capsys, tmp_path):
     name, *more = words
     out = ["--out", tmp_path] if name == "ties" else []
     run(name, programs / "votes.jsonl", *more, *out, "--json", tmp_path / "found.json")
@@ -256,7 +256,7 @@ def test_simulated_votes_are_named_once_by_every_command_and_counted_in_its_json
     assert "judge" not in document["signature"]
 
 
-def test_the_report_names_simulated_votes_on_top_and_in_the_draft_and_in_none_of_the_notes(programs, tmp_path):
+def test_report_names_simulated_votes_on_top(programs, tmp_path):
     run("report", programs, "--out", tmp_path / "report.html")
     for end in ("html", "md"):
         assert (tmp_path / f"report.{end}").read_text().count("are simulated: programs cast") == 2
@@ -264,7 +264,7 @@ def test_the_report_names_simulated_votes_on_top_and_in_the_draft_and_in_none_of
     assert {found[room]["voters"]["simulated"] for room in ("ties", "agreement", "preference")} == {90}
 
 
-def test_a_mixed_study_counts_its_programs_alone_and_one_vote_in_the_singular(people):
+def test_mixed_study_counts_its_programs_alone(people):
     rows = read_records(people / "votes.jsonl", Vote)
     mine = [replace(row, source="simulated") if n < 4 else row for n, row in enumerate(rows)]
     assert not_people(voters(votes_of(mine))) == ["4 of 90 votes are simulated: programs cast them, not people."]

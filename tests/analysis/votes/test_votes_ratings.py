@@ -46,7 +46,7 @@ def test_a_rating_that_a_judge_gave_stops_the_reading_with_its_row(tmp_path, sou
         scored_sides(sets(tmp_path, ("ann", "local"), ("gpt-x", source)))
 
 
-def test_a_rater_with_the_name_of_a_judge_beside_is_that_judge_whatever_the_source(tmp_path):
+def test_rater_beside_with_a_judges_name_is_that_judge(tmp_path):
     verdict = {"pair": "p", "judge": "gpt-x", "prompt": "1", "order": "ab", "draw": 0, "choice": "a"}
     (tmp_path / "verdicts.jsonl").write_text(json.dumps(verdict) + "\n")
     with pytest.raises(InputError, match=r"this rating is a judge's \(its rater is 'gpt-x', a judge in"):

@@ -134,7 +134,7 @@ def chosen(page):
 
 
 @pytest.mark.parametrize("way", ["mouse", "no JavaScript"])
-def test_what_was_taken_back_stands_there_filled_in_and_is_changed_or_saved_again(arrive, server, way):
+def test_undone_answers_come_back_filled_in(arrive, server, way):
     page = arrive(server, f"filled-{way[:2]}", **WAYS[way])
     fill(page, way)
     page.get_by_role("heading", name="Pair 2 of 2").wait_for()
@@ -166,7 +166,7 @@ def test_number_keys_go_through_what_was_taken_back(arrive, server):
     assert [by_place(vote) for vote in rows(server)[0]] == [(True, 2, None), (4, 2)]
 
 
-def test_a_page_that_lacks_an_answer_is_not_sent_and_letters_of_a_comment_are_no_keys(arrive, server):
+def test_page_without_an_answer_is_not_sent(arrive, server):
     page = arrive(server, "lacks")
     page.locator("textarea").fill("")
     page.locator("textarea").press_sequentially("u1 a2")

@@ -223,7 +223,7 @@ def test_a_screen_reader_hears_the_pair_in_the_order_in_which_it_is_judged(chrom
     page.close()
 
 
-def test_right_to_left_text_is_set_from_the_right_and_motion_is_left_out_on_request(chromium, pages):
+def test_right_to_left_text_and_reduced_motion(chromium, pages):
     page = chromium.new_context(reduced_motion="reduce").new_page()
     page.goto((pages / "pair-2.html").as_uri())
     style = "(element, name) => getComputedStyle(element)[name]"

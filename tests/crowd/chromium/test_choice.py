@@ -75,7 +75,7 @@ def look(page):
 
 
 @pytest.mark.parametrize("way", TWO_WAYS)
-def test_what_is_stored_are_the_options_that_were_picked_whatever_their_places(chromium, served, way):
+def test_stored_options_do_not_depend_on_places(chromium, served, way):
     url, folder = served
     context = chromium.new_context(**{**WAYS[way], "viewport": {"width": 1280, "height": 900}} if way != "phone"
                                    else WAYS[way])  # fmt: skip

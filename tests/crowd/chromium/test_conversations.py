@@ -86,7 +86,7 @@ def test_answers_unlock_when_the_ends_of_both_were_on_the_screen(at, screen):
     assert page.locator(".answers").bounding_box()["y"] < SCREENS[screen][1]
 
 
-def test_what_fits_unlocks_by_itself_and_a_short_one_beside_a_long_one_waits_for_the_long_one(at):
+def test_short_conversation_waits_for_the_long_one(at):
     page = at("desktop", "one/conversation-3")
     wait_for(lambda: locked(page) == 0)
     page = at("desktop", "one/conversation-2")

@@ -253,7 +253,7 @@ def look(page):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_stored_is_the_response_that_was_chosen_and_the_last_answer_goes_back(arrive, server, way):
+def test_stored_choice_is_the_chosen_response(arrive, server, way):
     page = arrive(server, f"{way.replace(' ', '-')}-5", **WAYS[way])  # to whom both sides come
     begun = time.monotonic()
     learn(page, way)
@@ -320,7 +320,7 @@ def test_the_last_answer_can_be_taken_back_once_and_is_then_given_anew(arrive, s
     assert [text for _, text, _ in chosen] == ["tie"]
 
 
-def test_without_javascript_an_answer_is_said_to_be_saved_and_can_be_taken_back(arrive, server):
+def test_without_script_an_answer_is_saved_and_undone(arrive, server):
     page = arrive(server, "plain-undo", java_script_enabled=False)
     begin(page)
     before = texts(page)
@@ -398,7 +398,7 @@ def test_single_keys_can_be_switched_off_and_stay_off(arrive, server):
     page.get_by_role("heading", name="Pair 2 of").wait_for()
 
 
-def test_a_server_out_of_reach_is_said_tried_again_and_the_vote_is_stored_once(arrive, server):
+def test_unreachable_server_gets_the_vote_once(arrive, server):
     page = arrive(server, "offline")
     begin(page)
     failures = iter(["abort", "503", "lost reply"])
@@ -426,7 +426,7 @@ def test_a_server_out_of_reach_is_said_tried_again_and_the_vote_is_stored_once(a
     arrive.complaints[:] = [text for text in arrive.complaints if not text.startswith(expected)]
 
 
-def test_when_nothing_helps_the_rater_is_told_that_the_answer_was_not_saved(arrive, server):
+def test_unsaved_answer_is_told_to_the_rater(arrive, server):
     page = arrive(server, "gone")
     begin(page)
     look(page)
@@ -481,7 +481,7 @@ def test_a_page_with_all_it_loads_weighs_less_than_50_kb(arrive, server):
     assert all(len(loaded) >= 3 and 5_000 < sum(loaded) < 50_000 for loaded in weights), weights
 
 
-def test_the_waiting_page_looks_again_by_itself_and_moves_only_for_something_new(arrive, server, tmp_path):
+def test_waiting_page_reloads_for_something_new_only(arrive, server, tmp_path):
     from seedvote.crowd.hit.hit import Hit
     from seedvote.crowd.web import page as pages
 
@@ -498,7 +498,7 @@ def test_the_waiting_page_looks_again_by_itself_and_moves_only_for_something_new
     page.get_by_role("heading", name="Pair 1 of").wait_for()
 
 
-def test_the_researchers_page_switches_the_study_sorts_its_raters_and_follows_what_happens(arrive, server):
+def test_dashboard_switches_sorts_and_follows(arrive, server):
     page = arrive(server, "looks-only")
     page.clock.install()
     page.goto(server.study)
@@ -524,7 +524,7 @@ def counting_server(tmp_path_factory):
     yield from serve(tmp_path_factory.mktemp("counting"), SAMPLE, RULES + "page_events = true\n")
 
 
-def test_leaving_copying_and_pasting_are_counted_for_each_pair_anew_and_nothing_else_is_sent(arrive, counting_server):
+def test_page_signals_are_counted_anew_for_each_pair(arrive, counting_server):
     page = arrive(counting_server, "copies")
     begin(page)
     sent = []

@@ -44,7 +44,7 @@ def last_page(tmp_path, chromium):
     desk.store.close()
 
 
-def test_a_reload_and_back_leave_what_was_filled_in_and_the_way_out_takes_it_along(last_page):
+def test_reload_and_back_keep_the_last_answers(last_page):
     page, stored = last_page
     note, remark = page.get_by_text(SENT_TOO), page.get_by_label("Anything else?")
     assert page.get_by_role("heading", name="Thank you").count() and note.is_hidden()

@@ -81,7 +81,7 @@ def test_a_worker_accepts_works_in_the_frame_and_hands_in(hit, chromium):
 
 
 @pytest.mark.parametrize("hit", [{**FEW, "about": [REMARKS], "pairs_per_sitting": 1}], indirect=True)
-def test_what_a_worker_wrote_at_the_end_is_stored_where_they_hand_in_at_once(hit, chromium):
+def test_mturk_stores_the_last_answers_on_handing_in(hit, chromium):
     """In the frame of another site: the page's script tells us, the form tells the marketplace nothing of it."""
     page = chromium.new_page()
     page.goto(f"{hit.site}/worker?hit={hit.hit}&worker=AWORKER")

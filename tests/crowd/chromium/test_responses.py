@@ -107,7 +107,7 @@ def answer(page, way, ranks, scores):
 
 
 @pytest.mark.parametrize("way", TWO_WAYS)
-def test_what_is_stored_are_the_responses_that_were_ranked_whatever_their_places(chromium, served, way):
+def test_stored_ranks_do_not_depend_on_places(chromium, served, way):
     url, folder = served
     tall = {"viewport": {"width": 1280, "height": 1600}}
     context = chromium.new_context(**{**WAYS[way], **({} if way == "phone" else tall)})

@@ -66,7 +66,7 @@ def in_view(page, selector):
     )
 
 
-def test_on_a_phone_both_responses_of_every_sample_pair_are_in_view_on_opening(at):
+def test_phone_shows_both_responses_on_opening(at):
     page = at("phone", "pair-3")
     for number in range(3, 27):
         page.goto(page.url.rpartition("/")[0] + f"/pair-{number}.html")
@@ -82,7 +82,7 @@ EARLY = f"""if (location.hash === "#early") document.addEventListener("DOMConten
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_where_both_fit_the_answers_unlock_by_themselves_and_else_when_both_were_seen_to_their_ends(at, screen):
+def test_answers_unlock_once_both_responses_were_seen(at, screen):
     page = at(screen, "pair-2")
     page.add_init_script(EARLY)
     page.goto(f"{page.url}#early")
@@ -95,13 +95,13 @@ def test_where_both_fit_the_answers_unlock_by_themselves_and_else_when_both_were
     assert page.evaluate("busy")
 
 
-def test_on_a_desktop_half_a_second_is_all_that_a_pair_asks_of_who_knows_the_answer(at):
+def test_desktop_unlocks_answers_within_half_a_second(at):
     page = at("desktop", "pair-5")
     page.locator(".answers button:not([aria-disabled])").first.wait_for()
     assert page.evaluate("performance.now() - shownAt") > 490 and page.evaluate("SEEN") == 500
 
 
-def test_page_down_reads_both_responses_without_a_focus_and_page_up_goes_back(at):
+def test_page_down_reads_both_responses_without_focus(at):
     page = at("desktop", "pair-2")
     tops = "[...document.querySelectorAll('.response')].map((box) => Math.round(box.scrollTop))"
     most = page.evaluate(
@@ -127,7 +127,7 @@ def test_page_down_reads_both_responses_without_a_focus_and_page_up_goes_back(at
 
 
 @pytest.mark.parametrize("screen", [name for name in SCREENS if name != "desktop"])
-def test_a_long_conversation_shows_its_last_turns_and_all_of_them_on_request(at, screen):
+def test_long_conversation_shows_all_turns_on_request(at, screen):
     page = at(screen, "pair-1")
     height = "document.documentElement.scrollHeight"
     folded, turns = page.evaluate(height), page.locator(".chat li:visible")
@@ -139,7 +139,7 @@ def test_a_long_conversation_shows_its_last_turns_and_all_of_them_on_request(at,
     assert box["y"] + box["height"] <= SCREENS[screen][1]
 
 
-def test_without_script_the_conversation_unfolds_too_and_the_answers_stand_below_both_responses(at):
+def test_without_script_conversations_unfold_too(at):
     page = at("desktop", "pair-2", script=False)
     for screen, (width, height) in SCREENS.items():
         page.set_viewport_size({"width": width, "height": height})

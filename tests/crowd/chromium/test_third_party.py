@@ -162,7 +162,7 @@ def test_two_tabs_in_frames_are_handed_in_each_on_its_own_assignment(browser, ma
     assert sum(market.handed_in.values()) == votes
 
 
-def test_who_has_agreed_in_a_frame_is_asked_again_only_where_the_browser_keeps_nothing(browser, market):
+def test_frame_asks_consent_again_only_without_storage(browser, market):
     name, context = browser
     page = context.new_page()
     page.goto(f"{market.url}/hit?assignment=A1")

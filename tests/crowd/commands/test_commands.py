@@ -45,7 +45,7 @@ def simulated(tmp_path_factory):
     return study
 
 
-def test_simulated_raters_bring_every_pair_its_votes_and_each_says_that_it_is_simulated(simulated):
+def test_simulated_raters_complete_every_pair(simulated):
     votes = read_records(simulated / "votes.jsonl", Vote)
     counted = [vote for vote in votes if vote.counted]
     offered = {pair.pair for pair in read_records(PAIRS, Pair) if pair.kind != "check"}
@@ -161,7 +161,7 @@ def test_a_hit_given_once_is_the_study_s_own_from_then_on(tmp_path):
         hit_of(study, given)
 
 
-def test_page_and_status_show_the_interval_of_ties_that_the_analysis_computes(simulated):
+def test_dashboard_and_status_show_the_tie_interval(simulated):
     from seedvote.analysis.notebook import ties
     from seedvote.crowd.study_folder import hit_of
     from seedvote.crowd.web.app import create_app, study_token

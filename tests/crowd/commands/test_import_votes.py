@@ -88,7 +88,7 @@ PLACES = ("--values", "left=A,right=B")  # what the letters of this batch are
 NOON, LATER = "Mon Nov 16 12:00:00 PST 2020", "Mon Nov 16 12:05:00 PST 2020"
 
 
-def test_a_side_becomes_the_response_that_stood_there_and_rounds_follow_time(tmp_path, imported):
+def test_import_turns_sides_into_responses_and_rounds(tmp_path, imported):
     file = mturk_file(
         tmp_path / "batch.csv",
         mturk_row(1, "WORKER1", LATER, "p1", "b", "A"),
@@ -108,7 +108,7 @@ def test_a_side_becomes_the_response_that_stood_there_and_rounds_follow_time(tmp
     assert "Next: python analyze_ties.py" in said
 
 
-def test_no_worker_id_is_written_and_one_worker_stays_one_rater_in_the_next_import(tmp_path, imported):
+def test_import_hashes_workers_the_same_each_time(tmp_path, imported):
     rows = [mturk_row(n, f"WORKER{n}", NOON, "p1", "a", "A") for n in (1, 2)]
     votes, _ = imported(tmp_path, mturk_file(tmp_path / "batch.csv", *rows), "--from", "mturk")
     out = tmp_path / "study" / "votes.jsonl"
@@ -215,7 +215,7 @@ def chosen(word):
     return [{"id": "y", "from_name": "pw", "to_name": "one", "type": "choices", "value": {"choices": [word]}}]
 
 
-def test_label_studios_json_is_read_with_its_ties_and_without_skipped_tasks(tmp_path, imported):
+def test_label_studio_is_read_with_ties_without_skips(tmp_path, imported):
     task = {
         "id": 1,
         "data": {"pair": "p1", "one": "fast 1", "two": "slow 1"},
@@ -248,7 +248,7 @@ def test_label_studios_table_is_read_in_both_of_its_spellings(tmp_path, imported
 CHATEVAL = "model_1,model_2,evaluationdataset_id,prompt_id,worker_id,HIT,submit_datetime,results_path,value\n"
 
 
-def test_chatevals_values_stand_for_models_whichever_comes_first_in_the_pairs(tmp_path, imported):
+def test_chateval_values_stand_for_models(tmp_path, imported):
     rows = "hare,tortoise,1,d1:1,W1,H1,2019-01-01 10:00:00,x,0\ntortoise,hare,1,d1:1,W2,H1,2019-01-01 10:01:00,x,-1\n"
     file = written(tmp_path / "chateval.csv", CHATEVAL + rows)
     votes, _ = imported(tmp_path, file, "--from", "chateval", "--pairs", pairs_file(tmp_path))
@@ -309,7 +309,7 @@ def test_files_that_are_not_what_they_should_be_are_refused(tmp_path, name, text
     assert sentence in refused(tmp_path, file, "--from", "potato", *options)
 
 
-def test_same_texts_tell_no_side_and_a_file_that_is_there_is_not_overwritten(tmp_path, imported):
+def test_import_refuses_equal_texts_and_overwriting(tmp_path, imported):
     row = mturk_row(1, "W1", NOON, "p1", "slow 1", "A")
     file = mturk_file(tmp_path / "batch.csv", row)
     columns = ("--columns", "left=Reject,left_text=Input.left")  # Reject is an empty column
@@ -328,7 +328,7 @@ def test_a_column_that_is_named_for_one_purpose_is_not_used_for_another(tmp_path
     assert [vote.choice for vote in imported(tmp_path, file, *stated)[0]] == ["b"]
 
 
-def test_a_preference_survives_random_sides_that_would_hide_it_from_a_reader_of_letters(tmp_path, imported):
+def test_preference_survives_random_sides(tmp_path, imported):
     rng = child_random(0, "sides")
     truth, rows = {}, []
     for n in range(400):

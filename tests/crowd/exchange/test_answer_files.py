@@ -58,7 +58,7 @@ def test_every_form_gives_the_same_contexts_and_answers(tmp_path, form):
     assert remarks == ()
 
 
-def test_a_batch_takes_its_prompts_from_its_requests_and_leaves_out_what_failed(tmp_path):
+def test_batch_takes_prompts_from_its_requests(tmp_path):
     rows, remarks = joined(
         tmp_path, lambda k, ask, text: batch(f"q{k}", text, 500 if text == "ours 0" else 200),
         requests=[request(f"q{k}", ask) for k, ask in enumerate(ASKED)],

@@ -40,7 +40,7 @@ def rated(desk, worker, wrong=0):
         vote(desk, seat, "b" if fail else "a")
 
 
-def test_rounds_number_the_counted_votes_of_a_pair_in_the_order_in_which_they_came(url, tmp_path):
+def test_export_numbers_rounds_by_time(url, tmp_path):
     with desk_of(url, tmp_path, made=make_pairs(2)) as desk:
         for n in range(3):
             work(desk, seated(desk, f"r{n}"), choice="ab"[n % 2])
@@ -58,7 +58,7 @@ def test_checks_are_in_no_vote_file(url, tmp_path):
         assert (found.raters[0].checks_seen, found.raters[0].checks_failed) == (3, 0)
 
 
-def test_the_study_s_own_gate_replayed_changes_nothing_and_a_stricter_one_blocks_more(url, tmp_path):
+def test_replayed_gate_blocks_more_only_if_stricter(url, tmp_path):
     with desk_of(url, tmp_path, GATED, make_pairs(8, checks=6)) as desk:
         for n, wrong in enumerate((0, 1, 2, 3)):
             rated(desk, f"r{n}", wrong)
@@ -138,7 +138,7 @@ def crowd(*arguments):
     return typed("crowd", *arguments)
 
 
-def test_the_command_regate_says_what_another_gate_would_have_done_and_writes_it_elsewhere(study, tmp_path):
+def test_regate_writes_its_result_elsewhere(study, tmp_path):
     done = crowd("regate", study, "--max-failures", 1, "--out", tmp_path)
     assert "3 raters blocked, 4 votes counted" in done.stdout, done.stdout + done.stderr
     votes = read_records(tmp_path / "votes.jsonl", Vote)
@@ -147,7 +147,7 @@ def test_the_command_regate_says_what_another_gate_would_have_done_and_writes_it
     assert crowd("regate", study, "--out", study).returncode == 2
 
 
-def test_the_command_forget_knows_a_person_by_id_or_hash_and_says_when_there_is_none(study):
+def test_forget_finds_a_person_by_id_or_hash(study):
     assert "Forgotten. " in crowd("forget", study, "r3").stdout
     missing = crowd("forget", study, "r3")
     assert missing.returncode == 2 and "No rater of this study has that id" in missing.stderr

@@ -18,7 +18,7 @@ def contexts(number, words=6):
     ]  # fmt: skip
 
 
-def test_the_right_side_is_an_answer_to_its_context_and_the_wrong_one_another_in_another_order():
+def test_made_checks_exchange_answers_between_contexts():
     rows = contexts(20)
     checks = make_checks(rows, CHECKS, seed=0)
     assert Counter(check.answer for check in checks) == {"a": 4, "b": 4}

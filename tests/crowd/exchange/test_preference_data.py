@@ -39,7 +39,7 @@ def votes(choices, pair="p", **more):
         (("tie", "tie"), "ties", 0.5, "The 9:05."),
     ],
 )
-def test_the_label_is_the_share_of_votes_and_ties_stand_in_a_table_of_their_own(choices, split, label, chosen):
+def test_preference_label_is_the_share_of_votes(choices, split, label, chosen):
     data = preference_data(exported(votes(choices), [PAIR]))
     (row,) = data.rows(split)
     assert row["soft_label"] == pytest.approx(label)

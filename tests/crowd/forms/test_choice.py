@@ -51,7 +51,7 @@ def test_the_rows_of_a_square_put_each_option_in_each_place_once(options, seed):
 
 
 @given(st.integers(2, 6), st.integers(1, 13), st.integers(0, 1000))
-def test_every_option_stands_in_every_place_equally_often_also_where_raters_drop_out(options, raters, seed):
+def test_options_are_balanced_over_places_despite_dropouts(options, raters, seed):
     asked, draw, placed = question(options), random.Random(seed), Counter()
     for number in range(6):
         while sum(placed.values()) < raters:
@@ -137,7 +137,7 @@ def arrive(app, rater):
     return client, seen
 
 
-def test_no_page_reply_or_cookie_tells_which_option_is_true_who_speaks_or_where_it_is_from(app):
+def test_choice_page_hides_which_option_is_true(app):
     shapes = set()
     for number in range(4):
         client, seen = arrive(app, f"r{number}")
@@ -160,7 +160,7 @@ def test_no_page_reply_or_cookie_tells_which_option_is_true_who_speaks_or_where_
     assert len(shapes) == 2  # one for every question but the last of a sitting, and that one
 
 
-def test_without_a_script_equal_or_missing_picks_are_met_with_a_sentence_and_a_full_answer_is_saved_once(app):
+def test_without_script_picks_must_differ_and_save_once(app):
     client, _ = arrive(app, "ann")
     fields = PageForm(client.get("/task").text).fields
     for sent in ({}, {"first": "2"}, {"second": "2"}, {"first": "2", "second": "2"}):
@@ -175,7 +175,7 @@ def test_without_a_script_equal_or_missing_picks_are_met_with_a_sentence_and_a_f
     assert answer == f"{layout[2]},{layout[0]}"
 
 
-def test_a_comment_stands_beside_the_picks_comes_back_with_them_and_goes_to_a_file_of_its_own(tmp_path):
+def test_comment_is_exported_to_a_file_of_its_own(tmp_path):
     why = {"name": "why", "ask": "Why?", "kind": "comment"}
     hit = dataclasses.replace(HIT, about=(), examples=(), questions=questions_from([why], "x"))
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
@@ -223,7 +223,7 @@ def test_beside_several_options_only_comments_are_asked():
             hit_from({"form": "choice", "questions": [{"name": "x", "ask": "?", "kind": kind}]}, "hit.toml")
 
 
-def test_nobody_passes_the_page_about_them_without_an_answer_and_it_may_be_withheld(app):
+def test_about_page_must_be_answered_or_withheld(app):
     client = app.test_client()
     client.post("/consent", data=PageForm(client.get("/?rater=bob").text).fields)
     fields = PageForm(client.get("/about").text).fields
@@ -235,7 +235,7 @@ def test_nobody_passes_the_page_about_them_without_an_answer_and_it_may_be_withh
         assert connection.scalars(sa.select(raters.c.about)).all() == ["{}"]
 
 
-def test_what_is_exported_is_what_the_analysis_reads_and_forgetting_erases_what_was_told(app, tmp_path):
+def test_exported_choices_are_analysed_and_forgotten(app, tmp_path):
     desk = app.extensions["desk"]
     for number in range(8):
         arrive(app, f"r{number}")
@@ -281,7 +281,7 @@ def test_a_check_is_mended_by_the_index_of_an_option(tmp_path):
         assert desk.next_step(seat).stage == "task"
 
 
-def test_a_study_keeps_its_form_and_questions_that_were_shown_keep_their_texts(tmp_path):
+def test_study_keeps_form_and_texts_of_shown_questions(tmp_path):
     with desk_of_questions(f"sqlite:///{tmp_path}/s", tmp_path) as desk:
         assert desk.next_step(seated(desk, "r")).stage == "task"
         with pytest.raises(InputError, match="form was changed"):
@@ -291,7 +291,7 @@ def test_a_study_keeps_its_form_and_questions_that_were_shown_keep_their_texts(t
             pool.load(desk.store, tmp_path / "questions.jsonl", PLAIN, 0.0)
 
 
-def test_questions_that_are_served_make_the_study_s_hit_and_another_form_is_refused(tmp_path):
+def test_served_questions_make_the_hit_of_the_study(tmp_path):
     questions = tmp_path / "questions.jsonl"
     assert hit_of(tmp_path, None, questions) == hit_from({"form": "choice"}, "")
     assert hit_of(tmp_path, None).form == "choice"

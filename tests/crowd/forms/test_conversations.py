@@ -40,12 +40,12 @@ OF_DESKS = [
     desks.test_every_pair_gets_exactly_its_votes_from_different_raters,
     desks.test_a_page_loaded_again_shows_the_same_pair_on_the_same_side,
     desks.test_an_answer_sent_twice_is_one_vote_and_the_first_one_stands,
-    desks.test_when_all_that_is_left_is_in_other_hands_a_rater_waits_and_gets_it_when_the_lease_runs_out,
-    desks.test_a_late_answer_to_a_full_pair_is_kept_but_never_makes_one_vote_too_many,
-    desks.test_a_rater_who_comes_back_after_the_time_goes_on_at_the_same_pair_if_it_has_room,
+    desks.test_rater_waits_for_pairs_in_other_hands,
+    desks.test_late_answer_to_a_full_pair_does_not_count,
+    desks.test_late_rater_goes_on_at_the_same_pair,
     desks.test_undo_takes_back_the_last_answer_once_and_a_stale_click_is_refused,
-    desks.test_three_failed_checks_block_for_good_and_the_pairs_are_offered_again,
-    desks.test_what_is_held_in_a_sitting_that_was_left_is_shown_again_in_the_next_one_and_held_once,
+    desks.test_three_failed_checks_block_for_good,
+    desks.test_left_lease_is_shown_again_in_the_next_sitting,
     desks.test_pause_and_stop_give_nothing_new_and_still_save_what_was_in_hand,
     desks.test_forged_foreign_and_impossible_requests_are_refused,
 ]
@@ -58,7 +58,7 @@ OF_SHEETS = [
 ON_SQLITE = [
     (desks.test_identical_responses_are_shown_or_left_out_by_option, ("show", 3)),
     (desks.test_identical_responses_are_shown_or_left_out_by_option, ("skip", 2)),
-    (desks.test_after_any_history_the_books_are_right_and_the_event_log_alone_tells_the_same_votes, (1,)),
+    (desks.test_event_log_alone_gives_the_same_votes, (1,)),
     (desks.test_sides_are_balanced_in_each_pair_over_a_whole_study, ()),
     (desks.test_leaving_a_sitting_before_its_checks_does_not_get_round_them, ()),
 ]
@@ -98,9 +98,9 @@ def app(tmp_path):
     app.extensions["desk"].store.close()
 
 
-def test_checks_look_like_real_pairs_and_no_name_of_file_system_or_speaker_leaves_the_server(app, monkeypatch):
+def test_checks_of_conversations_hide_every_name(app, monkeypatch):
     monkeypatch.setattr(hostile, "SECRETS", (*hostile.SECRETS, "secretspeaker", "secretpartner"))
-    hostile.test_checks_look_and_answer_like_real_pairs_and_nothing_hidden_leaves_the_server(app)
+    hostile.test_checks_answer_like_real_pairs(app)
 
 
 @pytest.mark.slow
@@ -211,7 +211,7 @@ def test_what_is_exported_are_votes_and_the_researcher_s_page_knows_them(tmp_pat
     assert now.chance == 1 / 3 and len(now.disputed) == 4 and "text a" in now.disputed[0].texts[0]
 
 
-def test_a_conversation_that_names_its_model_is_told_and_a_speaker_s_name_is_not():
+def test_conversation_that_names_its_model_is_reported():
     talk = candidate("Hi.", "I am GPT-x.")
     own = dataclasses.replace(talk, model="gpt-x")
     names = dataclasses.replace(candidate("Hi.", "Hello."), model="system")

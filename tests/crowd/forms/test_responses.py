@@ -41,7 +41,7 @@ def url(request, tmp_path):
 
 
 @given(st.integers(1, 10), st.integers(0, 2**62))
-def test_each_response_stands_in_each_place_once_and_follows_each_other_one_equally_often(size, seed):
+def test_response_orders_form_a_balanced_latin_square(size, seed):
     both = squares(size, seed=seed)
     for square in both:
         for place in range(size):
@@ -53,7 +53,7 @@ def test_each_response_stands_in_each_place_once_and_follows_each_other_one_equa
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_places_are_even_in_each_set_and_over_the_study_and_each_set_gets_exactly_its_answers(url, tmp_path, size):
+def test_places_are_balanced_in_each_set_and_overall(url, tmp_path, size):
     asked = dataclasses.replace(SETS, votes_per_pair=3)
     with desk_of_sets(url, tmp_path, asked, make_sets(6, size=size)) as desk:
         for n in range(5):
@@ -66,7 +66,7 @@ def test_places_are_even_in_each_set_and_over_the_study_and_each_set_gets_exactl
     assert spread(found, None, size) <= 4  # of 18 answers; a coin for every set would give more than 6 now and then
 
 
-def test_who_let_their_time_run_out_stands_in_nobody_s_way_and_places_stay_even(tmp_path):
+def test_expired_leases_keep_places_balanced(tmp_path):
     with desk_of_sets(f"sqlite:///{tmp_path}/s", tmp_path, made=make_sets(1)) as desk:
         gone = seated(desk, "gone")
         left = desk.next_step(gone).shown.token
@@ -120,7 +120,7 @@ def agree(desk, status):
     assert again.status == status
 
 
-def test_the_file_has_a_row_for_each_question_and_response_and_is_read_back(url, tmp_path):
+def test_responses_file_has_a_row_a_response(url, tmp_path):
     with desk_of_sets(url, tmp_path, made=make_sets(2)) as desk:
         for n in range(3):
             seat = seated(desk, f"r{n}")
@@ -178,7 +178,7 @@ def sent_by(form, start=0):
     return {name: values[(start + place) % len(values)] for place, (name, values) in enumerate(form.radios.items())}
 
 
-def test_no_page_reply_or_cookie_tells_whose_a_response_is_or_which_is_a_check(app):
+def test_responses_page_hides_systems_and_checks(app):
     shapes = set()
     for number in range(3):
         client, seen = arrive(app, f"r{number}")
@@ -203,7 +203,7 @@ def test_no_page_reply_or_cookie_tells_whose_a_response_is_or_which_is_a_check(a
     assert len(shapes) == 2  # one for every set but the last of a sitting, and that one
 
 
-def test_without_a_script_half_an_answer_is_met_with_a_sentence_and_a_whole_one_is_saved_once(app):
+def test_without_script_half_an_answer_is_refused(app):
     client, _ = arrive(app, "ann")
     form = PageForm(client.get("/task").text)
     whole = sent_by(form)
@@ -300,7 +300,7 @@ def test_mistakes_in_hit_toml_are_told_in_a_sentence(values, says):
         hit_from(values, "hit.toml")
 
 
-def test_the_hit_of_sets_is_kept_as_it_is_and_that_of_pairs_says_nothing_new():
+def test_hit_of_sets_stays_as_it_is():
     for hit in (SETS, ALONE):
         assert hit_from_kept(json.loads(json.dumps(hit_as_kept(hit)))) == hit
     assert [one.kind for one in ALONE.questions] == ["likert"] and Hit().questions == ()

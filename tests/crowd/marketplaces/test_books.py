@@ -213,7 +213,7 @@ def test_a_rejection_has_prolifics_reasons_and_goes_out_once(study, capsys):
 # Money that moved without these commands
 
 
-def test_places_bought_on_prolifics_page_are_booked_and_count_against_the_cap(study, capsys):
+def test_books_count_places_bought_on_prolific(study, capsys):
     worked(study)
     with opened(study.folder, None) as store:
         set_caps(store, total=Decimal("7.00"))

@@ -83,7 +83,7 @@ def confirm_all(app):
             identities.confirm_visit(connection, rules, visit.rater, visit.sitting, 0.0)
 
 
-def test_the_sources_that_are_asked_later_are_the_marketplaces_that_list_visits():
+def test_later_sources_are_marketplaces_that_list_visits():
     assert {row.source for row in MARKETPLACES if row.kept} == set(ASKED_LATER)
     assert set(MIGRATED) < set(ASKED_LATER), "a panel's votes are younger than that migration"
 
@@ -172,7 +172,7 @@ def test_one_person_through_two_entrances_never_sees_a_pair_twice(app, source):
     assert len(raters(app)) == 1
 
 
-def test_the_same_browser_is_the_same_rater_and_another_one_is_not_until_the_marketplace_confirms_it(app):
+def test_same_browser_is_the_same_rater_until_confirmed(app):
     first = Person(app, "prolific", "AW1")
     first.work()
     address = {"PROLIFIC_PID": "AW1", "STUDY_ID": "H1", "SESSION_ID": "s2"}

@@ -39,7 +39,7 @@ def test_forms_go_to_the_marketplace_of_the_study_and_nowhere_else(target):
         MTurkEntrance(LIVE).arrive(query(turkSubmitTo=target))
 
 
-def test_a_server_that_no_marketplace_was_chosen_for_takes_no_mturk_workers():
+def test_server_without_marketplace_refuses_mturk_workers():
     for target in ("", "://", LIVE):
         with pytest.raises(InputError, match="turkSubmitTo"):
             MTurkEntrance("").arrive(query(turkSubmitTo=target))
@@ -70,7 +70,7 @@ def test_a_hit_in_which_nothing_was_done_is_returned_not_submitted():
 
 @pytest.mark.parametrize("stage", OVER)
 @pytest.mark.parametrize("done", [0, 3])
-def test_no_marketplace_takes_a_visit_of_checks_alone_for_work_unless_they_ended_it(stage, done):
+def test_visit_of_checks_alone_is_no_work(stage, done):
     visit, step = {"source": "prolific", "sitting": "x1", "worker": "p1"}, Step(stage, done=done)
     panel = PanelEntrance(hit_from({"panel": {"complete": "DONE 7", "full": "FULL 8"}}, "hit.toml").panel)
     paid = stage == "no_more" and done > 0

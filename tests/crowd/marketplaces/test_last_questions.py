@@ -35,9 +35,7 @@ def told(folder):
     return [one.profile for one in found.raters if one.profile], [one.text for one in found.comments]
 
 
-def test_on_prolific_they_stand_before_the_way_back_and_are_still_asked_when_a_person_comes_again(
-    tmp_path, monkeypatch, capsys
-):
+def test_prolific_asks_last_questions_before_the_way_back(tmp_path, monkeypatch, capsys):
     with prolific_study(tmp_path, monkeypatch, **AFTER) as study:
         study.open()
         person = study.come("p0")
@@ -55,7 +53,7 @@ def test_on_prolific_they_stand_before_the_way_back_and_are_still_asked_when_a_p
     capsys.readouterr()
 
 
-def test_who_leaves_prolific_s_page_without_sending_has_told_what_was_filled_in(tmp_path, monkeypatch, capsys):
+def test_leaving_prolific_unsent_keeps_the_last_answers(tmp_path, monkeypatch, capsys):
     """As templates/static/last.js does: what is lacking is not said, and nothing is said where nothing was."""
     with prolific_study(tmp_path, monkeypatch, **AFTER) as study:
         study.open()
@@ -86,7 +84,7 @@ def test_who_closes_the_tab_after_the_last_pair_is_done_and_can_be_paid(tmp_path
     capsys.readouterr()
 
 
-def test_on_mechanical_turk_the_form_that_hands_in_is_on_the_page_that_asks(tmp_path, monkeypatch, capsys):
+def test_mturk_asks_on_the_page_that_hands_in(tmp_path, monkeypatch, capsys):
     with mturk_study(tmp_path, monkeypatch, **AFTER) as study:
         study.launch("--yes")
         assignment = study.turk.accept(study.hits()[0], "AWORKER")
@@ -104,7 +102,7 @@ def test_on_mechanical_turk_the_form_that_hands_in_is_on_the_page_that_asks(tmp_
     capsys.readouterr()
 
 
-def test_a_panel_gets_its_people_back_and_its_list_of_who_worked_whatever_they_told(tmp_path, capsys):
+def test_panel_lists_who_worked_whatever_they_told(tmp_path, capsys):
     app = make_study(tmp_path, launched=False, invited=True, sites=(), panel=PANEL, **AFTER)
     with served(app) as url:
         study = PanelStudy(tmp_path, app, url)
@@ -123,7 +121,7 @@ def test_a_panel_gets_its_people_back_and_its_list_of_who_worked_whatever_they_t
     capsys.readouterr()
 
 
-def test_mephisto_has_the_sitting_before_anything_is_asked_and_never_what_was_told(tmp_path):
+def test_mephisto_gets_the_sitting_and_no_answers(tmp_path):
     make_study(tmp_path, pairs_per_sitting=2, **AFTER).extensions["desk"].store.close()
     with launched(tmp_path) as url:
         gone, person = (Person(url, "mephisto", name, sitting=name) for name in ("w1", "w2"))

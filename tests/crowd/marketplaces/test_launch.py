@@ -56,7 +56,7 @@ def test_a_launch_record_comes_back(store):
     assert read_launch(store, "mturk", type(launch())).public_url == "https://x.org"
 
 
-def test_a_change_of_one_field_leaves_what_another_host_has_changed_meanwhile(store):
+def test_launch_change_keeps_changes_of_another_host(store):
     """`verify` has read the record, and before it writes what it has learnt, another command extends the study."""
     write_launch(store, "mturk", known := launch())
     update_launch(store, "mturk", known, minutes=90)
@@ -80,7 +80,7 @@ def test_a_launch_that_was_a_file_moves_into_the_store_once(store, tmp_path):
     assert not (tmp_path / "mturk.json").exists() and read_json(tmp_path / "mturk.json.old") == record
 
 
-def test_a_second_host_reads_the_same_launch_and_one_with_another_file_must_say_which_is_right(store, tmp_path):
+def test_second_host_must_say_which_launch_file_is_right(store, tmp_path):
     """Two folders on one store, as on two hosts: the second one's file is older than the launch."""
     url, elsewhere = sqlite_url(tmp_path), tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -223,14 +223,14 @@ class AskedMeanwhile(Act):
 
 
 @pytest.mark.parametrize("answer", [False, None])
-def test_an_answer_that_is_older_than_what_another_command_knows_changes_nothing(ledger, answer):
+def test_older_answer_changes_nothing_in_the_ledger(ledger, answer):
     ledger.carry_out(due(), Act(Unsure("?")))
     late = AskedMeanwhile(lambda: ledger.carry_out(due(), Act(ask=True)), answer)
     assert ledger.carry_out(due(), late).state == "confirmed" == ledger.rows()[0].state
     assert not late.sent
 
 
-def test_a_preparation_that_fails_does_not_hide_that_another_command_has_sent_it(ledger):
+def test_failed_preparation_does_not_hide_a_sent_row(ledger):
     class Late(Act):
         def prepare(self, row):
             ledger.carry_out(due(), Act(False))
@@ -252,7 +252,7 @@ def test_what_is_confirmed_is_never_moved_back(ledger):
     assert ledger.carry_out(due(), Refused()).state == "confirmed" == ledger.rows()[0].state
 
 
-def test_a_bonus_that_shows_up_after_it_was_uncertain_or_looked_up_is_confirmed_and_not_sent_again(ledger):
+def test_late_bonus_is_confirmed_and_not_sent_again(ledger):
     for settled in (lambda: ledger.carry_out(due(), Act(ask=True)), lambda: ledger.decide("s2", paid=True)[0]):
         name = f"s{len(ledger.rows()) + 1}"
         assert ledger.carry_out(due(submission=name), Act(Unsure("lost"))).state == "uncertain"
@@ -265,7 +265,7 @@ def test_a_bonus_that_shows_up_after_it_was_uncertain_or_looked_up_is_confirmed_
         ledger.decide("s2", paid=False)
 
 
-def test_what_was_done_by_hand_is_noted_over_what_was_only_intended_or_refused(ledger):
+def test_manual_payment_overrides_intended_or_refused(ledger):
     with pytest.raises(Killed):
         ledger.carry_out(due("reward", "0"), Act(prepare=Killed()))
     ledger.carry_out(due("reward", "0", "s2"), Act(NotDone("no")))

@@ -44,7 +44,7 @@ def test_without_the_shim_it_cannot_be_imported(tmp_path):
 
 
 @pytest.mark.parametrize("before", ["", "sys.modules['distutils'] = None"], ids=["as it is", "as Python 3.12"])
-def test_with_it_everything_we_use_can_be_and_nothing_is_written_outside_the_folder(tmp_path, before):
+def test_shim_writes_nothing_outside_its_folder(tmp_path, before):
     code = f"""
 import os, sys
 {before}

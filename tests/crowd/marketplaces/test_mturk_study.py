@@ -50,7 +50,7 @@ def test_a_launch_typed_twice_is_one_launch(study, capsys):
     assert "0 sittings" in capsys.readouterr().out
 
 
-def test_a_worker_that_the_marketplace_does_not_know_is_not_counted_in_the_end(study, monkeypatch, capsys):
+def test_unknown_worker_is_not_counted_in_the_end(study, monkeypatch, capsys):
     study.launch("--yes")
     study.work("AW1")
     Person(study.app, "mturk", "AFORGED", sitting="A" * 30, site=study.site).work()
@@ -235,7 +235,7 @@ def test_places_in_work_are_open_and_those_of_a_deleted_hit_are_not(study, capsy
     capsys.readouterr()
 
 
-def test_an_extension_that_was_stopped_is_finished_before_another_is_planned(study, capsys):
+def test_stopped_extension_is_finished_first(study, capsys):
     study.launch("--yes")
     study.turk.available = Decimal("0.00")
     with pytest.raises(InputError, match=r"holds 0\.00 USD"):
@@ -249,7 +249,7 @@ def test_an_extension_that_was_stopped_is_finished_before_another_is_planned(stu
     assert "2 places of an earlier command" in capsys.readouterr().out
 
 
-def test_a_stranger_who_fails_the_checks_stops_neither_pay_nor_extend_nor_resume(study, capsys):
+def test_failing_stranger_stops_no_command(study, capsys):
     study.launch("--yes")
     name = study.work("AW1")
     Person(study.app, "mturk", "not-a-worker", "b", sitting="made-up", site=study.site).work()

@@ -99,7 +99,7 @@ def test_a_list_makes_votes_count_and_whoever_made_an_id_up_never_does(study, ca
     assert study.progress().counted == 6, "what was confirmed once is not un-counted by silence"
 
 
-def test_a_list_for_another_visit_of_the_same_person_vouches_for_that_one_alone(study):
+def test_panel_list_vouches_for_one_visit_alone(study):
     study.open()
     study.person("ann", "v1").work(5)
     study.person("ann", "v2").work(3)
@@ -109,7 +109,7 @@ def test_a_list_for_another_visit_of_the_same_person_vouches_for_that_one_alone(
     assert study.listed() == {"v1": True, "v2": True}
 
 
-def test_whom_the_panel_may_pay_is_a_table_of_its_own_ids_and_pay_says_that_it_is_not_for_this(study, capsys):
+def test_panel_pay_table_has_its_own_ids(study, capsys):
     study.open()
     study.person("ann").work()
     study.person("bob").begin()
@@ -126,7 +126,7 @@ def test_whom_the_panel_may_pay_is_a_table_of_its_own_ids_and_pay_says_that_it_i
     capsys.readouterr()
 
 
-def test_who_comes_when_nothing_is_left_is_sent_away_before_anything_is_asked(study):
+def test_late_arrival_is_sent_away_before_questions(study):
     study.open()
     for name in ("a", "b", "c"):
         study.person(name).work()
@@ -138,7 +138,7 @@ def test_who_comes_when_nothing_is_left_is_sent_away_before_anything_is_asked(st
     assert link(study.person("later").arrive().text) == f"{BACK}&full=later"
 
 
-def test_who_fails_the_checks_and_who_does_not_agree_have_addresses_of_their_own(study):
+def test_failed_and_refused_people_have_own_addresses(study):
     study.open()
     careless = study.person("careless", prefers="b")
     careless.work()
@@ -146,7 +146,7 @@ def test_who_fails_the_checks_and_who_does_not_agree_have_addresses_of_their_own
     assert f"{BACK}&full=shy".replace("&", "&amp;") in study.person("shy").arrive().text
 
 
-def test_a_code_is_shown_where_there_is_no_address_and_nothing_where_there_is_none_of_both():
+def test_code_is_shown_where_there_is_no_address():
     panel = hit_from({"panel": {"complete": "DONE 7", "name": "the list"}}, "hit.toml").panel
     visit = {"source": "panel", "worker": "w", "sitting": "1"}
     done, none_left = (
@@ -182,7 +182,7 @@ def test_connect_is_a_panel_whose_parameters_are_known():
     assert panel.name == "CloudResearch Connect"
 
 
-def test_people_of_connect_are_not_taken_for_mechanical_turk_s_although_both_say_assignment(tmp_path, capsys):
+def test_connect_people_are_not_taken_for_mturk(tmp_path, capsys):
     panel = {"market": "connect", "complete": "https://connect.example/complete"}
     app = make_study(tmp_path, launched=False, invited=True, sites=(), panel=panel)
     with served(app) as url:

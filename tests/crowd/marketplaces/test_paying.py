@@ -23,7 +23,7 @@ def mturk(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("upset", ["false success", "another answer"])
-def test_an_error_that_comes_as_a_success_stops_nobody_and_pays_nobody_twice(study, upset, capsys, an_hour_later):
+def test_error_sent_as_success_pays_nobody_twice(study, upset, capsys, an_hour_later):
     """The first comes instead of the work, the second after it."""
     study.open("--pass-rate", "1")
     names = [study.work(f"p{n}") for n in range(2)]
@@ -52,7 +52,7 @@ def test_an_error_that_comes_as_a_success_stops_nobody_and_pays_nobody_twice(stu
     capsys.readouterr()
 
 
-def test_what_was_paid_is_not_on_the_next_bill_and_what_was_handed_in_elsewhere_is_named(study, capsys):
+def test_next_bill_omits_what_was_paid(study, capsys):
     study.open()
     study.work("p0")
     stranger = study.prolific.join(study.study, "pother")
@@ -65,7 +65,7 @@ def test_what_was_paid_is_not_on_the_next_bill_and_what_was_handed_in_elsewhere_
     assert f"check them yourself\n    {stranger}\n" in said and len(study.prolific.paid) == 1
 
 
-def test_who_was_approved_on_prolifics_own_page_is_settled_and_nobody_is_paid_anew(study, capsys):
+def test_approval_on_prolific_is_settled_once(study, capsys):
     study.open()
     names = [study.work(f"p{n}") for n in range(2)]
     study.prolific.upset = lambda method, path: "busy" if path == "/submissions/bulk-approve/" else None
@@ -133,7 +133,7 @@ def test_the_same_at_mechanical_turk_where_nobody_can_be_closed_out_either(mturk
     assert "skipped    MTurk" in capsys.readouterr().out
 
 
-def test_a_visit_of_checks_alone_is_paid_where_it_is_named_and_for_its_answers_where_it_was_returned(study, capsys):
+def test_visit_of_checks_alone_is_paid_when_named(study, capsys):
     """They have the code of a finished sitting from somebody else, or go back by the way that the page shows them."""
     study.open()
     judged = study.work("p0")

@@ -26,7 +26,7 @@ def test_without_live_and_yes_no_draft_is_made(study, capsys):
     assert not study.prolific.studies
 
 
-def test_the_whole_cost_counts_those_who_fail_and_the_pay_is_said_by_the_hour(study, capsys):
+def test_cost_counts_failures_and_hourly_pay(study, capsys):
     study.launch()
     said = capsys.readouterr().out
     assert "about 11.86 GBP until every pair has its votes: 51% of raters pass (508 of 1,004" in said.replace(
@@ -55,7 +55,7 @@ def test_a_study_from_draft_to_verified_votes(study, capsys):
     assert len(study.votes()) == 18 and all(vote.counted and vote.extra["verified"] for vote in study.votes())
 
 
-def test_votes_count_once_the_marketplace_is_asked_and_nothing_is_paid_for_it(study, capsys):
+def test_votes_count_once_verified_without_payment(study, capsys):
     study.open()
     study.come("p0")
     capsys.readouterr()
@@ -65,7 +65,7 @@ def test_votes_count_once_the_marketplace_is_asked_and_nothing_is_paid_for_it(st
     assert not study.ledger("sent") and {row.purpose for row in study.ledger()} == {"places"}
 
 
-def test_asking_again_and_again_survives_a_marketplace_that_is_busy_or_away(study, capsys, monkeypatch):
+def test_verifying_survives_a_busy_marketplace(study, capsys, monkeypatch):
     study.open()
     study.come("p0")
     slept = []
@@ -113,7 +113,7 @@ def test_who_is_screened_out_is_approved_for_what_was_done(study, capsys):
     capsys.readouterr()
 
 
-def test_a_fixed_pay_of_who_is_screened_out_is_prolifics_own_and_in_the_ledger(study, capsys):
+def test_fixed_screen_out_pay_is_in_the_ledger(study, capsys):
     with pytest.raises(InputError, match=r"takes 0\.10 or more, and less than 1\.50"):
         study.launch("--screen-out-pay", "1.50")
     study.open("--screen-out-pay", "0.40")
@@ -125,7 +125,7 @@ def test_a_fixed_pay_of_who_is_screened_out_is_prolifics_own_and_in_the_ledger(s
     assert [row.purpose for row in study.ledger("confirmed")] == ["places", "screen-out"]
 
 
-def test_who_does_not_consent_and_who_finds_nothing_left_are_sent_back_by_a_code_that_pays_nobody(study, capsys):
+def test_refusing_or_late_people_leave_by_a_code(study, capsys):
     study.open()
     codes = {one["code"]: one for one in study.prolific.studies[study.study]["completion_codes"]}
     refuses = Person(study.app, "prolific", "p8", sitting=study.prolific.join(study.study, "p8"), task=study.study)
@@ -156,7 +156,7 @@ def test_filters_groups_and_quotas_are_said_in_prolifics_own_words(study, capsys
     capsys.readouterr()
 
 
-def test_people_of_a_study_with_quotas_come_by_the_names_of_its_parts_and_are_verified_and_paid(study, capsys):
+def test_quota_parts_are_verified_and_paid(study, capsys):
     """Prolific runs such a study as one a group; the list of the study itself names nobody."""
     study.open("--filters", "sex=Male:1,Female:2", "--pass-rate", "1")
     names = [study.work(f"p{n}") for n in range(3)]
@@ -255,7 +255,7 @@ def test_a_filter_that_prolific_does_not_have_is_one_sentence(study, text, said)
         study.launch("--filters", text)
 
 
-def test_work_with_too_few_answers_is_left_to_the_researcher_and_the_list_is_there_before_paying(study, capsys):
+def test_short_work_is_left_to_the_researcher(study, capsys):
     study.open()
     person = study.come("p0", most=4)
     study.prolific.complete(person.sitting, "CDONE")
@@ -389,7 +389,7 @@ def change_hit(study, **values):
 
 
 @pytest.mark.parametrize(("key", "value"), [("pay_per_sitting", 2.5), ("currency", "USD"), ("completion_code", "CNEW")])
-def test_what_prolific_was_told_cannot_be_changed_in_hit_toml_after_the_launch(study, key, value, capsys):
+def test_hit_keys_told_to_prolific_are_fixed_after_launch(study, key, value, capsys):
     before = {"pay_per_sitting": 1.5, "currency": "GBP", "completion_code": "CDONE"}
     change_hit(study, **{key: value})
     prepare_study(study.folder, None, read_hit(study.folder / "hit.toml"), None, seed=0, simulated=False)
@@ -405,7 +405,7 @@ def test_what_prolific_was_told_cannot_be_changed_in_hit_toml_after_the_launch(s
     capsys.readouterr()
 
 
-def test_an_interrupted_launch_opens_no_door_and_goes_on_only_as_it_was_begun(study, capsys):
+def test_interrupted_launch_opens_no_door(study, capsys):
     study.prolific.upset = lambda method, path: "busy" if (method, path) == ("POST", "/studies/") else None
     with pytest.raises(InputError, match="busy"):
         study.launch("--live", "--yes")

@@ -71,7 +71,7 @@ def test_half_a_sheet_or_a_forged_answer_is_refused_whole(change):
         read_sheet(QUESTIONS, {**FORM, **change})
 
 
-def test_a_comment_may_be_left_out_unless_it_is_required_and_is_kept_whole_or_not_at_all():
+def test_optional_comment_is_kept_whole_or_not_at_all():
     assert "why" not in read_sheet(QUESTIONS, {**FORM, "q-why": " \n"})
     must = hit_from({"questions": [ASKED[0], {**ASKED[2], "required": True}]}, "x").questions
     with pytest.raises(Incomplete, match="why needs a text"):
@@ -173,7 +173,7 @@ def agree(desk, status):
     assert again.status == status and {k: int(v) for k, v in again.counted.items()} == counted
 
 
-def test_a_check_of_answer_and_answers_wants_both_and_a_mended_answer_holds_for_the_first_question():
+def test_answer_sheet_check_wants_both_answers():
     pair = dataclasses.replace(make_pairs(0, checks=1)[0], answers={"fluency": "b"})
     given = {"better": {"choice": "a"}, "fluency": {"choice": "b"}}
     assert not is_failed(given, right_answers(pair, "better"))
@@ -224,7 +224,7 @@ with desk_of({url!r}, Path({folder!r}), HIT, make_pairs(1)) as desk:
 
 
 @pytest.mark.slow
-def test_a_process_killed_in_the_middle_of_saving_leaves_all_answers_or_none(tmp_path):
+def test_kill_while_saving_leaves_all_answers_or_none(tmp_path):
     url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
     code = KILLED.format(root=str(ROOT), url=url, folder=str(tmp_path))
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ).returncode == -signal.SIGKILL

@@ -227,7 +227,7 @@ def statements_of(desk, seat, monkeypatch):
     return found
 
 
-def test_the_store_is_asked_the_same_after_a_check_and_after_a_real_pair_and_to_bring_either(tmp_path, monkeypatch):
+def test_store_is_asked_the_same_after_checks_and_pairs(tmp_path, monkeypatch):
     """So the times of the replies cannot tell them apart; only where a status changes more has to be done."""
     hit = replace(PLAIN, pairs_per_sitting=9, first_checks=2, later_checks=3, max_votes_per_rater=20)
     with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, make_pairs(30, checks=9)) as desk:

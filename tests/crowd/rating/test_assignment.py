@@ -55,9 +55,7 @@ def test_the_length_of_a_sitting_tells_nobody_how_many_checks_are_left(rules, ch
 
 
 @given(RULES, st.integers(1, 4), st.integers(0, 2**62), st.text(max_size=5))
-def test_the_first_checks_come_first_and_the_later_ones_alone_each_after_a_pair_of_its_own(
-    rules, sittings, seed, rater
-):
+def test_first_checks_come_first_and_later_ones_apart(rules, sittings, seed, rater):
     rules = dataclasses.replace(rules, later_checks=min(rules.later_checks, rules.pairs_per_sitting))
     told = lived(rules, checks=1000, sittings=sittings, seed=seed, rater=rater)
     kinds = [kind for sitting in told for kind in sitting]
@@ -82,13 +80,13 @@ def test_one_check_makes_up_for_places_that_were_passed_by():
     assert not check_is_due(rules, dataclasses.replace(behind, unseen=0), seed=0, rater="r")
 
 
-def test_later_checks_stand_at_places_that_differ_from_rater_to_rater_and_from_block_to_block():
+def test_later_checks_differ_between_raters_and_blocks():
     rules = AssignmentRules(pairs_per_sitting=20, later_checks=5)
     assert len({check_places(rules, 0, seed=0, rater=str(n)) for n in range(20)}) > 15
     assert len({check_places(rules, n, seed=0, rater="r") for n in range(20)}) > 15
 
 
-def test_no_pair_left_ends_a_sitting_and_pairs_in_other_hands_are_waited_for():
+def test_assignment_ends_or_waits_without_pairs():
     rules = AssignmentRules(votes_per_pair=3)
     assert judge_offer(None, rules.votes_per_pair) == "finished"
     assert judge_offer(SimpleNamespace(pair="p", votes=1, live=1 + 2), rules.votes_per_pair) == "wait"
@@ -102,7 +100,7 @@ def test_the_first_k_votes_that_may_count_do(eligible, k):
     assert [place for place, counts in enumerate(found) if counts] == [n for n, may in enumerate(eligible) if may][:k]
 
 
-def test_a_vote_may_count_only_of_a_rater_who_passed_in_time_or_by_policy_and_not_set_aside():
+def test_vote_counts_of_passed_raters_only():
     may = [
         (status, late, aside, policy)
         for status in ("passed", "blocked", "incomplete", "excluded")

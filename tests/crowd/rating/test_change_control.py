@@ -56,7 +56,7 @@ def status_of(app):
 
 
 @pytest.mark.parametrize("before, after", [(1, 3), (3, 2), (3, 1)])
-def test_another_number_of_votes_a_pair_is_counted_anew_and_a_running_server_obeys(url, tmp_path, before, after):
+def test_new_number_of_votes_is_counted_anew(url, tmp_path, before, after):
     hit = dataclasses.replace(SHORT, votes_per_pair=before, pairs_per_sitting=20)
     with desk_of(url, tmp_path, hit, make_pairs(4)) as desk, live(url, hit) as app:
         for n in range(2):
@@ -91,7 +91,7 @@ def test_a_stricter_gate_blocks_and_a_milder_one_lets_in_again(url, tmp_path):
         assert [row.counted for row in rows(desk.store, sa.select(votes.c.counted).order_by(votes.c.vote))] == before
 
 
-def test_identical_pairs_that_people_judged_stay_with_people_and_get_no_automatic_ties(url, tmp_path):
+def test_identical_pairs_judged_by_people_stay_with_them(url, tmp_path):
     with desk_of(url, tmp_path, SHORT, make_pairs(1, identical=2)) as desk:
         seat = seated(desk, "r")
         while desk.next_step(seat).shown.pair.pair == "p0":
@@ -127,7 +127,7 @@ def test_identical_pairs_that_nobody_saw_follow_the_key(url, tmp_path):
         ({"first_checks": 3}, "first_checks was 2, is 3.*More later_checks are possible"),
     ],
 )
-def test_what_cannot_follow_is_refused_with_the_way_out_and_nothing_is_written(url, tmp_path, change, told):
+def test_impossible_change_is_refused_with_a_way_out(url, tmp_path, change, told):
     with desk_of(url, tmp_path, GATED, make_pairs(6, checks=6)) as desk:
         vote(desk, seated(desk, "r"))
         work(desk, seated(desk, "r"))
@@ -206,7 +206,7 @@ def test_no_visitor_can_say_that_he_is_simulated_where_people_vote(url, tmp_path
         assert len(rows(desk.store, sa.select(raters))) == 1
 
 
-def test_a_person_at_a_simulated_study_is_told_so_by_either_server_and_leaves_no_trace(url, tmp_path):
+def test_person_at_a_simulated_study_leaves_no_trace(url, tmp_path):
     with desk_of(url, tmp_path, SHORT, make_pairs(6)) as desk:
         robot = desk.arrive("robot", "1", "simulated")
         desk.consent(robot)
@@ -232,7 +232,7 @@ def test_simulated_raters_at_a_server_for_people_are_told_what_to_do(url, tmp_pa
             crowd.work()
 
 
-def test_a_question_that_was_answered_is_asked_in_the_same_words_in_every_language(url, tmp_path):
+def test_answered_question_keeps_its_words_in_languages(url, tmp_path):
     asked = {"name": "better", "ask": "Which is better?", "strength": ["a bit", "much"]}
     age = {"name": "age", "ask": "How old?", "answers": ["young", "old"]}
     words = {"Which is better?": "Was ist besser?", "a bit": "etwas", "much": "viel", "How old?": "Wie alt?",

@@ -76,7 +76,7 @@ def study(url, tmp_path):
         yield Study(tmp_path, url, app)
 
 
-def test_wrong_keys_block_the_careful_are_named_and_mending_them_lets_everybody_in_and_counts(study, capsys):
+def test_mending_wrong_keys_unblocks_careful_raters(study, capsys):
     for n in range(4):
         assert study.sit(f"r{n}")[1]["status"] == "no_more"
     assert study.status() == ["blocked"] * 4 and study.counted() == 0
@@ -105,7 +105,7 @@ def test_wrong_keys_block_the_careful_are_named_and_mending_them_lets_everybody_
     assert "looks wrong" not in capsys.readouterr().out
 
 
-def test_the_corrected_file_is_refused_with_the_command_that_mends_and_taken_after_it(study, tmp_path, capsys):
+def test_corrected_file_is_taken_after_mending(study, tmp_path, capsys):
     study.sit("r0")
     write_pairs(tmp_path)
     hit = study.app.extensions["desk"].rules.hit
@@ -144,7 +144,7 @@ def test_a_rater_is_blocked_let_in_again_and_excluded_by_hand(study):
         study.run("block", "nobody")
 
 
-def test_who_is_unblocked_after_the_gate_starts_anew_and_can_be_blocked_again(study):
+def test_unblocked_rater_starts_anew(study):
     assert study.sit("r0")[1]["status"] == "no_more"
     study.run("unblock", "r0")
     assert study.status() == ["passed"]

@@ -68,7 +68,7 @@ def test_an_answer_sent_twice_is_one_vote_and_the_first_one_stands(url, tmp_path
         assert [row.choice for row in votes_of(desk)] == ["a"]
 
 
-def test_when_all_that_is_left_is_in_other_hands_a_rater_waits_and_gets_it_when_the_lease_runs_out(url, tmp_path):
+def test_rater_waits_for_pairs_in_other_hands(url, tmp_path):
     with desk_of(url, tmp_path, made=make_pairs(1)) as desk:
         for n in range(3):
             assert desk.next_step(seated(desk, f"r{n}")).stage == "task"
@@ -90,7 +90,7 @@ def test_a_late_answer_is_stored_and_counts_only_by_policy(url, tmp_path, policy
         check_books(desk)
 
 
-def test_a_late_answer_to_a_full_pair_is_kept_but_never_makes_one_vote_too_many(url, tmp_path):
+def test_late_answer_to_a_full_pair_does_not_count(url, tmp_path):
     hit = dataclasses.replace(SHORT, late_votes="count")
     with desk_of(url, tmp_path, hit, make_pairs(1)) as desk:
         late = seated(desk, "late")
@@ -103,7 +103,7 @@ def test_a_late_answer_to_a_full_pair_is_kept_but_never_makes_one_vote_too_many(
         assert len(votes_of(desk)) == 4
 
 
-def test_a_rater_who_comes_back_after_the_time_goes_on_at_the_same_pair_if_it_has_room(url, tmp_path):
+def test_late_rater_goes_on_at_the_same_pair(url, tmp_path):
     with desk_of(url, tmp_path, made=make_pairs(2)) as desk:
         seat = seated(desk, "r")
         before = desk.next_step(seat).shown
@@ -113,7 +113,7 @@ def test_a_rater_who_comes_back_after_the_time_goes_on_at_the_same_pair_if_it_ha
         assert desk.answer(seat, after.token, "left", 1.0)[0] == "saved"
 
 
-def test_a_pair_that_filled_up_meanwhile_comes_again_as_a_check_would_and_its_vote_is_kept_uncounted(url, tmp_path):
+def test_filled_pair_keeps_its_extra_vote_uncounted(url, tmp_path):
     hit = dataclasses.replace(SHORT, votes_per_pair=1, pairs_per_sitting=2)
     with desk_of(url, tmp_path, hit, make_pairs(3)) as desk:
         seat = seated(desk, "slow")
@@ -144,7 +144,7 @@ def test_a_clock_that_was_a_day_ahead_and_is_set_right_holds_no_pair_back(url, t
         check_books(desk)
 
 
-def test_two_servers_whose_clocks_differ_by_ten_seconds_take_no_pair_from_each_other(url, tmp_path):
+def test_servers_with_different_clocks_take_no_lease(url, tmp_path):
     hit = dataclasses.replace(SHORT, votes_per_pair=1)
     with desk_of(url, tmp_path, hit, make_pairs(1)) as desk:
         one = seated(desk, "one")
@@ -169,7 +169,7 @@ def test_undo_takes_back_the_last_answer_once_and_a_stale_click_is_refused(url, 
         check_books(desk)
 
 
-def test_three_failed_checks_block_for_good_and_the_pairs_are_offered_again(url, tmp_path):
+def test_three_failed_checks_block_for_good(url, tmp_path):
     with desk_of(url, tmp_path, GATED, make_pairs(4, checks=6)) as desk:
         seat = seated(desk, "careless")
         while (place := desk.next_step(seat)).stage == "task":
@@ -208,7 +208,7 @@ def test_leaving_a_sitting_before_its_checks_does_not_get_round_them(sqlite, tmp
         assert slots == ["check"]
 
 
-def test_what_is_held_in_a_sitting_that_was_left_is_shown_again_in_the_next_one_and_held_once(url, tmp_path):
+def test_left_lease_is_shown_again_in_the_next_sitting(url, tmp_path):
     with desk_of(url, tmp_path, made=make_pairs(3)) as desk:
         before = desk.next_step(seated(desk, "r", "one")).shown
         seat = seated(desk, "r", "two")
@@ -299,7 +299,7 @@ def test_sixteen_raters_at_once_give_no_vote_too_many_and_none_too_few(url, tmp_
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))])
-def test_after_any_history_the_books_are_right_and_the_event_log_alone_tells_the_same_votes(sqlite, tmp_path, seed):
+def test_event_log_alone_gives_the_same_votes(sqlite, tmp_path, seed):
     hit = dataclasses.replace(GATED, late_votes="count" if seed % 2 else "keep", lease_minutes=1, votes_per_pair=2)
     generator = random.Random(seed)
     with desk_of(sqlite, tmp_path, hit, make_pairs(9, checks=8), seed=seed) as desk:

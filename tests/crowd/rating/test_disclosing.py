@@ -97,7 +97,7 @@ def test_the_page_that_asks_is_the_page_that_pays(app, desk, source, prefers):
     assert out in after and "Thank you for your answers" in after and f'action="{LAST}"' not in after
 
 
-def test_the_first_answers_hold_from_whatever_tab_and_come_with_the_votes_in_none(app, desk):
+def test_first_about_answers_hold_from_any_tab(app, desk):
     person = to_the_end(app, "local", "anna")
     form, other = PageForm(person.end()).fields, PageForm(person.end()).fields
     person.send("POST", LAST, data=form | {"about-hard": "", "about-remarks": " \0" + WROTE})
@@ -115,7 +115,7 @@ def test_the_first_answers_hold_from_whatever_tab_and_come_with_the_votes_in_non
     assert not any("Ann" in str(line) for line in log) and not any("profile" in vote.extra for vote in found.votes)
 
 
-def test_what_was_told_at_the_end_stands_beside_what_was_told_before_and_is_forgotten_with_it(app, desk):
+def test_last_answers_stand_beside_first_and_are_forgotten(app, desk):
     send(to_the_end(app, "local", "anna"), hard="hard", remarks=WROTE)
     with desk.store.read() as connection:
         assert export(connection, votes_per_pair=3).raters[0].profile == {"age": "young", "hard": "hard"}
@@ -126,7 +126,7 @@ def test_what_was_told_at_the_end_stands_beside_what_was_told_before_and_is_forg
     assert kept(desk) == [None] and found.comments == [] and found.raters[0].profile == {} and found.votes
 
 
-def test_nobody_is_asked_who_has_done_nothing_and_a_forgotten_rater_writes_nothing(app, desk):
+def test_idle_or_forgotten_raters_are_asked_nothing(app, desk):
     person = Person(app, "local", "bert")
     reply = person.arrive()
     person.send("POST", "/consent", data=PageForm(reply.text).fields)

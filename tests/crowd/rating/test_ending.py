@@ -99,7 +99,7 @@ def test_a_whole_sitting_is_thanked_for_and_another_one_is_offered(served):
         assert connection.scalar(sa.select(sa.func.count()).select_from(sittings)) == 2
 
 
-def test_who_has_seen_every_open_pair_is_told_so_with_code_and_pay_and_no_further_sitting(served):
+def test_rater_who_saw_every_open_pair_is_told_so(served):
     ann = Person(served(real=2), "ann")
     for _ in range(2):
         ann.answer()
@@ -108,7 +108,7 @@ def test_who_has_seen_every_open_pair_is_told_so_with_code_and_pay_and_no_furthe
     assert "DONE-1" in page and "/another" not in page
 
 
-def test_when_every_pair_has_its_answers_the_study_is_complete_and_what_was_done_has_its_code(served):
+def test_complete_study_says_so_and_gives_the_code(served):
     app = served(real=2)
     ann = Person(app, "ann")
     ann.answer()
@@ -122,7 +122,7 @@ def test_when_every_pair_has_its_answers_the_study_is_complete_and_what_was_done
     assert "DONE-1" not in late and "paid" not in late
 
 
-def test_a_stopped_study_says_that_it_was_ended_and_not_that_it_is_complete(served):
+def test_stopped_study_says_that_it_was_ended(served):
     app = served(real=6)
     ann, bob = Person(app, "ann"), Person(app, "bob")
     ann.answer()
@@ -210,7 +210,7 @@ def test_the_last_answer_of_a_sitting_can_be_taken_back_and_given_anew(served, s
     assert [row.choice for row in rows] == ["a", "a", "b"]
 
 
-def test_a_study_that_was_complete_goes_on_in_the_same_sitting_when_pairs_come_back(served):
+def test_completed_study_goes_on_when_pairs_return(served):
     app = served(real=1)
     desk = app.extensions["desk"]
     seats = [seated(desk, name) for name in ("one", "two")]

@@ -70,7 +70,7 @@ def test_a_rule_names_who_breaks_it_and_nobody_else(rules, breaks, keeps, told):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bound", [0.05, 0.01])
-def test_a_fair_rater_breaks_the_left_and_the_tie_rule_no_more_often_than_the_bound(bound):
+def test_fair_raters_break_rules_within_the_bound(bound):
     draw, broken = random.Random(1), Counter()
     for _ in range(2000):
         mine = given(draw.choices("lrt", [4, 4, 2], k=40))
@@ -79,7 +79,7 @@ def test_a_fair_rater_breaks_the_left_and_the_tie_rule_no_more_often_than_the_bo
     assert all(0 < number / 2000 <= bound * 1.25 for number in broken.values())
 
 
-def test_rules_leave_votes_out_offer_the_pairs_again_tell_nobody_and_are_lifted_with_the_key(url, tmp_path):
+def test_exclusion_returns_pairs_and_lifts_with_its_key(url, tmp_path):
     hit = dataclasses.replace(SHORT, votes_per_pair=2, exclude=Exclusion(after=3, seconds=2.0))
     with desk_of(url, tmp_path, hit, make_pairs(4)) as desk:
         fast, slow = seated(desk, "fast"), seated(desk, "slow")
@@ -104,7 +104,7 @@ def test_rules_leave_votes_out_offer_the_pairs_again_tell_nobody_and_are_lifted_
         assert state() == (8, [("passed", None)] * 3)
 
 
-def test_the_share_of_ties_of_others_is_counted_over_their_votes_and_no_others(url, tmp_path, monkeypatch):
+def test_tie_share_of_others_counts_their_votes_only(url, tmp_path, monkeypatch):
     told = {}
     monkeypatch.setattr(excluding, "broken_rule", lambda mine, others, rules: told.update({len(mine): others.ties}))
     hit = dataclasses.replace(SHORT, votes_per_pair=3, pairs_per_sitting=8)
@@ -154,7 +154,7 @@ def test_people_are_named_by_their_id_or_by_their_hash(url, tmp_path):
         assert found == dict.fromkeys([ann.rater, bob.rater], "raters: named in hit.toml")
 
 
-def test_whoever_was_excluded_by_rule_stays_so_when_forgotten_and_no_clause_tells_how_fast(url, tmp_path):
+def test_excluded_rater_stays_excluded_when_forgotten(url, tmp_path):
     """The rules have nothing left to judge by: no durations, and a name that hit.toml does not have."""
     hit = dataclasses.replace(SHORT, votes_per_pair=2, exclude=Exclusion(after=3, seconds=2.0, raters=("named",)))
     with desk_of(url, tmp_path, hit, make_pairs(4)) as desk:

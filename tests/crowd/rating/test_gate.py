@@ -59,7 +59,7 @@ def test_failures_in_a_row_are_forgiven_by_a_right_answer():
     assert judge(outcomes, GateRule(3, "total")) == "blocked"
 
 
-def test_plan_checks_of_a_study_stops_at_the_checks_that_its_file_holds_and_knows_its_ties(tmp_path, capsys):
+def test_plan_checks_stops_at_the_checks_of_the_study(tmp_path, capsys):
     made = [dataclasses.replace(one, answer="tie") if one.pair == "c0" else one for one in make_pairs(4, checks=4)]
     write_records(tmp_path / "pairs.jsonl", made, signature="test", kind=Pair)
     dispatch("crowd", "", COMMANDS, ["plan-checks", str(tmp_path)])
@@ -88,5 +88,5 @@ def test_nobody_is_asked_for_more_first_checks_than_there_are():
         ([], None, True, "excluded"),
     ],
 )
-def test_blocked_comes_before_excluded_and_excluded_before_what_the_checks_say(failed, ruling, broke, expected):
+def test_blocked_precedes_excluded_and_checks(failed, ruling, broke, expected):
     assert standing(failed, GateRule(), ruling=ruling, broke=broke) == expected

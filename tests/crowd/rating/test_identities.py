@@ -74,9 +74,7 @@ def counted(desk):
 @pytest.mark.parametrize("source", ["prolific", "panel", "mturk"])
 @pytest.mark.parametrize("choice", ["a", "b"], ids=["right", "wrong"])
 @pytest.mark.parametrize("cookies", [True, False])
-def test_a_program_that_answers_under_a_known_id_takes_no_pair_and_no_check_from_its_owner(
-    desk, source, choice, cookies
-):
+def test_program_under_a_known_id_takes_no_pair(desk, source, choice, cookies):
     forged = [Browser(desk, source=source, cookies=cookies).work(f"forged-{n}", choice)[0] for n in range(5)]
     worker = Browser(desk, source=source)
     seat, seen, place = worker.work("own")
@@ -94,7 +92,7 @@ def test_a_program_that_answers_under_a_known_id_takes_no_pair_and_no_check_from
     check_books(desk)
 
 
-def test_forged_answers_in_the_midst_of_a_sitting_leave_it_as_long_as_it_said(desk):
+def test_forged_answers_leave_the_sitting_as_long(desk):
     worker, forger = Browser(desk), Browser(desk)
     own, seen = worker.come("own"), []
     forged = [forger.come(f"forged-{n}") for n in range(3)]
@@ -117,7 +115,7 @@ def test_a_browser_that_keeps_cookies_is_one_rater_and_sees_no_pair_twice(desk):
     check_books(desk)
 
 
-def test_a_worker_without_cookies_is_one_rater_for_as_long_as_that_costs_them_no_pair(desk):
+def test_worker_without_cookies_is_one_rater(desk):
     worker = Browser(desk, source="mturk", cookies=False)
     (first, seen, _), (second, further, _) = worker.work("1"), worker.work("2")
     assert first.rater == second.rater and len(set(seen + further)) == PAIRS
@@ -128,7 +126,7 @@ def test_a_worker_without_cookies_is_one_rater_for_as_long_as_that_costs_them_no
     check_books(desk)
 
 
-def test_what_the_marketplace_has_confirmed_is_shown_to_no_other_rater_of_the_person(desk):
+def test_confirmed_pair_is_shown_to_no_twin_rater(desk):
     first, seen, _ = Browser(desk).work("1")
     confirm(desk, first)
     forger = Browser(desk, cookies=False)
@@ -153,7 +151,7 @@ def test_who_is_blocked_by_confirmed_checks_is_blocked_in_every_browser(desk):
     check_books(desk)
 
 
-def test_a_ruling_and_being_forgotten_hold_for_every_rater_that_a_person_is(desk):
+def test_ruling_holds_for_every_rater_of_a_person(desk):
     seats = [Browser(desk).work(str(n))[0] for n in range(3)]
     with desk.store.read() as connection:
         everybody = siblings(connection, seats[1].rater)
@@ -172,7 +170,7 @@ def test_a_ruling_and_being_forgotten_hold_for_every_rater_that_a_person_is(desk
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_is_forged_confirmed_and_withdrawn_a_person_has_one_counted_vote_a_pair(tmp_path, seed):
+def test_person_has_one_counted_vote_a_pair(tmp_path, seed):
     draw = random.Random(seed)
     with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, GATED, make_pairs(PAIRS, checks=9)) as desk:
         browsers = [
@@ -193,7 +191,7 @@ def test_whatever_is_forged_confirmed_and_withdrawn_a_person_has_one_counted_vot
         check_books(desk)
 
 
-def test_checks_of_a_visit_that_was_returned_are_asked_again_so_that_later_votes_count(desk):
+def test_checks_of_a_returned_visit_are_asked_again(desk):
     worker = Browser(desk, source="mturk")
     first, _, _ = worker.work("1")
     overdue(desk, first)

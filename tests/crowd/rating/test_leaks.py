@@ -73,7 +73,7 @@ def test_a_clean_study_is_told_so(tmp_path, capsys):
     assert "0 of the 8 responses" in capsys.readouterr().out
 
 
-def test_half_a_character_in_a_pair_is_one_sentence_when_the_study_is_served(tmp_path):
+def test_half_a_character_is_refused_with_a_sentence(tmp_path):
     value = {
         "pair": "p",
         "item": "d:1",

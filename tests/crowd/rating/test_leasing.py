@@ -24,7 +24,7 @@ def rows(desk, query):
 
 
 @pytest.mark.parametrize("k", [3, 6])
-def test_whoever_leaves_undoes_or_fails_each_question_has_its_k_answers_with_balanced_places(tmp_path, url, k):
+def test_abandoned_questions_get_k_balanced_answers(tmp_path, url, k):
     hit = dataclasses.replace(PLAIN, votes_per_pair=k, first_checks=1, later_checks=2, max_failures=1)
     draw = random.Random(k)
     with desk_of_questions(url, tmp_path, hit, make_questions(6, checks=6)) as desk:
@@ -50,7 +50,7 @@ def test_whoever_leaves_undoes_or_fails_each_question_has_its_k_answers_with_bal
         assert {row.status for row in rows(desk, sa.select(raters.c.status))} >= {"passed", "blocked"}
 
 
-def test_what_comes_again_after_its_time_is_laid_anew_if_its_layout_is_taken_and_the_old_page_is_void(tmp_path):
+def test_late_return_gets_a_new_layout(tmp_path):
     hit, anew = dataclasses.replace(PLAIN, votes_per_pair=5), []
     for seed in range(6):
         (folder := tmp_path / str(seed)).mkdir()
@@ -75,7 +75,7 @@ def choose_of_two(desk, seat):
     desk.answer(seat, desk.next_step(seat).shown.token, "0", 1.0)
 
 
-def test_a_rater_sees_one_version_in_all_sittings_and_newcomers_get_the_one_with_the_fewest_raters(tmp_path, url):
+def test_rater_sees_one_version_in_all_sittings(tmp_path, url):
     hit = dataclasses.replace(PLAIN, first_checks=1, later_checks=1, pairs_per_sitting=2)
     with desk_of_questions(url, tmp_path, hit, make_questions(12, checks=8, versions=4)) as desk:
         assert desk.first_sitting == 4 and desk.rules.fewest_checks == 2
@@ -121,7 +121,7 @@ def test_a_sitting_ends_by_the_clock_with_the_question_in_hand_and_says_so(tmp_p
         assert desk.next_step(seated(desk, "r", "2")).stage == "task"
 
 
-def test_what_a_rater_tells_is_kept_once_apart_from_the_log_and_asked_before_anything_else(tmp_path, url):
+def test_about_answers_are_kept_once_apart_from_the_log(tmp_path, url):
     from seedvote.crowd.hit.defaults import KNOWLEDGE
 
     hit = dataclasses.replace(PLAIN, about=(KNOWLEDGE,))
@@ -137,9 +137,7 @@ def test_what_a_rater_tells_is_kept_once_apart_from_the_log_and_asked_before_any
 
 
 @pytest.mark.parametrize("answered", range(5))
-def test_a_later_sitting_says_how_many_questions_it_will_have_whatever_was_in_hand_when_the_first_was_left(
-    tmp_path, url, answered
-):
+def test_later_sitting_says_its_number_of_questions(tmp_path, url, answered):
     """Three checks come first, so what is in hand is a check or the first real question after them."""
     hit = dataclasses.replace(PLAIN, first_checks=3, later_checks=0, pairs_per_sitting=12)
     with desk_of_questions(url, tmp_path, hit, make_questions(4, checks=8)) as desk:

@@ -82,7 +82,7 @@ def pick(store, frontier, *, versions):
 
 @pytest.mark.parametrize("knowledge", KNOWLEDGE)
 @pytest.mark.parametrize("versions", [False, True], ids=["all see all", "versions"])
-def test_the_next_pair_is_found_by_its_index_and_as_soon_among_many_pairs_as_among_few(store, versions, knowledge):
+def test_next_pair_is_found_by_its_index(store, versions, knowledge):
     look(store, versions, knowledge, (FEW, MANY))
 
 

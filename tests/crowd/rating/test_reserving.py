@@ -67,7 +67,7 @@ def rows(desk, query):
 
 
 @pytest.mark.parametrize("form", list(FORMS))
-def test_when_the_last_places_are_taken_a_newcomer_waits_before_the_first_check(sqlite, tmp_path, form):
+def test_newcomer_waits_when_last_places_are_taken(sqlite, tmp_path, form):
     desk_of_form, answer = FORMS[form]
     with desk_of_form(sqlite, tmp_path, 1) as desk:
         inside = [seated(desk, f"r{n}") for n in range(2)]
@@ -86,7 +86,7 @@ def test_when_the_last_places_are_taken_a_newcomer_waits_before_the_first_check(
         check_books(desk)
 
 
-def test_nobody_reads_examples_or_questions_about_them_unless_a_pair_is_theirs(url, tmp_path):
+def test_examples_are_shown_only_with_a_pair_reserved(url, tmp_path):
     examples = Hit().examples[:2]
     with pairs_desk(url, tmp_path, 1, examples=examples, votes_per_pair=1) as desk:
         first, second = seated(desk, "first"), seated(desk, "second")
@@ -107,7 +107,7 @@ def test_of_ten_newcomers_as_many_are_let_in_as_there_are_places(url, tmp_path):
         check_books(desk)
 
 
-def test_a_place_that_lapses_goes_to_who_waits_and_who_comes_back_waits_before_the_next_check(url, tmp_path):
+def test_lapsed_place_goes_to_who_waits(url, tmp_path):
     with pairs_desk(url, tmp_path, 1, votes_per_pair=1) as desk:
         leaver, waiting = seated(desk, "leaver"), seated(desk, "waiting")
         vote(desk, leaver)
@@ -123,7 +123,7 @@ def test_a_place_that_lapses_goes_to_who_waits_and_who_comes_back_waits_before_t
         check_books(desk)
 
 
-def test_who_let_a_place_lapse_cannot_hand_in_checks_alone_and_goes_on_when_a_pair_comes_back(url, tmp_path):
+def test_lapsed_rater_cannot_hand_in_checks_alone(url, tmp_path):
     with pairs_desk(url, tmp_path, 2, votes_per_pair=1) as desk:
         leaver, second, third = (seated(desk, name) for name in ("leaver", "second", "third"))
         vote(desk, leaver)
@@ -144,7 +144,7 @@ def test_who_let_a_place_lapse_cannot_hand_in_checks_alone_and_goes_on_when_a_pa
         check_books(desk)
 
 
-def test_a_rater_who_comes_back_in_time_goes_on_and_gets_the_pair_that_was_reserved(url, tmp_path):
+def test_rater_back_in_time_gets_the_reserved_pair(url, tmp_path):
     with pairs_desk(url, tmp_path, 3, votes_per_pair=1) as desk:
         seat = seated(desk, "r")
         (reserved,) = rows(desk, sa.select(leases.c.pair, leases.c.left).where(leases.c.state == "reserved"))
@@ -157,7 +157,7 @@ def test_a_rater_who_comes_back_in_time_goes_on_and_gets_the_pair_that_was_reser
         check_books(desk)
 
 
-def test_who_is_blocked_at_the_checks_or_by_hand_gives_the_place_back_at_once(url, tmp_path):
+def test_blocked_rater_gives_the_place_back(url, tmp_path):
     with pairs_desk(url, tmp_path, 1, votes_per_pair=1, max_failures=1) as desk:
         failing, waiting = seated(desk, "failing"), seated(desk, "waiting")
         vote(desk, failing, "b")
@@ -172,7 +172,7 @@ def test_who_is_blocked_at_the_checks_or_by_hand_gives_the_place_back_at_once(ur
         check_books(desk)
 
 
-def test_another_sitting_of_the_same_person_takes_the_place_along_but_not_where_each_visit_is_paid(url, tmp_path):
+def test_next_sitting_of_a_person_takes_the_place(url, tmp_path):
     with pairs_desk(url, tmp_path, 1, votes_per_pair=1) as desk:
         for door, stages in (("local", ["none_left", "task"]), ("prolific", ["task", "none_left"])):
             seats = []
@@ -236,7 +236,7 @@ class Person:
 
 @pytest.mark.parametrize("form", list(FORMS))
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
-def test_whoever_comes_and_goes_nobody_works_for_nothing_and_each_pair_ends_with_its_k(sqlite, tmp_path, form, seed):
+def test_nobody_works_for_nothing_and_pairs_get_k(sqlite, tmp_path, form, seed):
     """Until the last pair has its votes: whoever works without a pause after a check meets a real pair."""
     desk_of_form, answer = FORMS[form]
     draw, people, everybody = random.Random(seed), [], []
@@ -262,7 +262,7 @@ def counted_votes():
     return query.group_by(votes.c.pair)
 
 
-def test_a_sitting_at_the_tail_is_as_long_as_it_says_and_who_waits_has_answered_nothing(url, tmp_path):
+def test_sitting_at_the_tail_is_as_long_as_it_says(url, tmp_path):
     with pairs_desk(url, tmp_path, 2, votes_per_pair=1) as desk:
         seats = [seated(desk, f"r{n}") for n in range(4)]
         for seat in seats[:2]:

@@ -98,7 +98,7 @@ def test_every_claim_of_a_check_says_what_it_says(scores):
     assert is_failed({}, {"q": "low:0"}) and not is_failed({"q": answer}, {})
 
 
-def test_a_check_of_answer_and_answers_wants_both_and_a_mended_one_holds_for_the_first_question():
+def test_response_sheet_check_wants_both_answers():
     check = dataclasses.replace(make_sets(0, 1)[0], answers={"fluency": "low:3"})
     layout = "3120"
     good = turned_back(read(fields(SETS, layout, (1, 2, 3, 4), (5, 4, 3, 2))), layout)

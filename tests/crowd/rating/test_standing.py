@@ -42,7 +42,7 @@ def rows(desk, query):
         return connection.execute(query).all()
 
 
-def test_looking_once_in_eight_sittings_uses_no_check_up_and_always_tie_counts_nowhere(study):
+def test_rare_looks_and_always_tie_votes_count_nowhere(study):
     app, desk = study
     visitor, shown = Visitor(app), []
     for n in range(8):
@@ -66,7 +66,7 @@ def test_looking_once_in_eight_sittings_uses_no_check_up_and_always_tie_counts_n
     ],
     indirect=["url"],
 )
-def test_a_new_sitting_after_every_few_pairs_meets_as_many_later_checks_as_one_long_one(study, pairs_a_sitting):
+def test_short_sittings_meet_as_many_later_checks(study, pairs_a_sitting):
     app, _ = study
     hopper, stayer, met = Visitor(app), Visitor(app), {}
     met["hopper"] = []
@@ -100,7 +100,7 @@ def test_a_check_that_was_shown_comes_again_in_every_browser_and_sitting(study):
 
 
 @pytest.mark.parametrize("source", ["mturk", "prolific"])
-def test_what_is_left_standing_in_one_visit_comes_in_the_next_after_three_pairs(url, tmp_path, source):
+def test_left_check_comes_in_the_next_visit(url, tmp_path, source):
     """Each visit at a marketplace has a pair of its own in hand, but no visit is a place to hide a check in."""
     with desk_of(url, tmp_path, dataclasses.replace(GATED, pairs_per_sitting=60), make_pairs(60, checks=8)) as desk:
         visits = [desk.arrive("dodger", f"v{n}", source) for n in range(12)]
@@ -136,7 +136,7 @@ def test_a_real_pair_left_standing_comes_again_likewise(url, tmp_path):
         assert met.index(standing) == 3
 
 
-def test_no_vote_counts_before_the_first_checks_are_passed_and_one_given_before_counts_then(url, tmp_path):
+def test_votes_count_after_the_first_checks_are_passed(url, tmp_path):
     ungated = dataclasses.replace(GATED, first_checks=0)
     with desk_of(url, tmp_path, ungated, make_pairs(20, checks=8)) as desk:
         seat = seated(desk, "early")
@@ -183,7 +183,7 @@ def test_who_passed_stays_in_when_a_first_check_is_no_longer_void(url, tmp_path)
         assert statuses(desk)[begun.rater] == "passed"
 
 
-def test_who_came_when_there_was_no_check_stays_in_when_there_is_one_and_the_log_alone_tells_it(url, tmp_path):
+def test_rater_from_before_the_checks_stays_in(url, tmp_path):
     with desk_of(url, tmp_path, GATED, make_pairs(9, checks=3)) as desk:
         for name in ("c0", "c1", "c2"):
             mend(desk.store, name, "void", 1.0)
@@ -207,7 +207,7 @@ def test_who_passed_stays_in_when_the_pairs_file_gets_more_first_checks(url, tmp
         assert statuses(desk) == {inside.rater: "passed", begun.rater: "incomplete"} and counted(desk) == 2
 
 
-def test_a_new_key_that_shows_that_a_rater_failed_takes_the_votes_out_for_all_that(url, tmp_path):
+def test_new_key_takes_votes_of_failed_raters_out(url, tmp_path):
     hit = dataclasses.replace(GATED, max_failures=1)
     with desk_of(url, tmp_path, hit, make_pairs(9, checks=3)) as desk:
         seat = seated(desk, "r")
@@ -218,7 +218,7 @@ def test_a_new_key_that_shows_that_a_rater_failed_takes_the_votes_out_for_all_th
         assert statuses(desk) == {seat.rater: "blocked"} and counted(desk) == 0
 
 
-def test_who_takes_the_last_first_check_back_has_not_passed_until_it_is_answered_again(url, tmp_path):
+def test_undone_first_check_means_not_passed(url, tmp_path):
     with desk_of(url, tmp_path, GATED, make_pairs(9, checks=3)) as desk:
         seat = seated(desk, "r")
         for _ in range(2):

@@ -52,7 +52,7 @@ def answer_late(desk, seat):
 
 
 @pytest.mark.parametrize("state", ["paused", "stopped"])
-def test_checks_alone_cannot_be_handed_in_where_the_study_rests_and_a_judged_pair_can(url, tmp_path, state):
+def test_checks_alone_cannot_be_handed_in(url, tmp_path, state):
     with study_of(url, tmp_path, 2) as desk:
         begun, further = seated(desk, "begun"), seated(desk, "further")
         vote(desk, begun)
@@ -84,7 +84,7 @@ def test_the_time_of_a_sitting_ends_after_the_first_pair_and_not_before(url, tmp
         check_books(desk)
 
 
-def test_a_pair_that_late_answers_complete_is_judged_all_the_same_by_who_answered_checks_for_it(url, tmp_path):
+def test_pair_completed_late_is_judged_by_who_had_checks(url, tmp_path):
     with study_of(url, tmp_path, 1, late_votes="count") as desk:
         early, second = seated(desk, "early"), seated(desk, "second")
         for _ in range(2):
@@ -104,7 +104,7 @@ def test_a_pair_that_late_answers_complete_is_judged_all_the_same_by_who_answere
         check_books(desk)
 
 
-def test_a_pair_that_others_completed_is_exchanged_for_one_that_counts_where_there_is_one(url, tmp_path):
+def test_completed_pair_is_exchanged_for_one_that_counts(url, tmp_path):
     with study_of(url, tmp_path, 2, late_votes="count") as desk:
         early = seated(desk, "early")
         for _ in range(2):
@@ -120,7 +120,7 @@ def test_a_pair_that_others_completed_is_exchanged_for_one_that_counts_where_the
         check_books(desk)
 
 
-def test_new_rules_that_complete_a_study_leave_their_pair_to_those_who_answered_checks(url, tmp_path):
+def test_new_rules_leave_a_pair_to_who_had_checks(url, tmp_path):
     with study_of(url, tmp_path, 1, votes_per_pair=2) as desk:
         seats = [seated(desk, f"r{n}") for n in range(2)]
         for _ in range(3):
@@ -135,9 +135,7 @@ def test_new_rules_that_complete_a_study_leave_their_pair_to_those_who_answered_
         check_books(desk)
 
 
-def test_who_lets_the_pair_lapse_is_not_paid_when_others_complete_the_study_and_goes_on_when_one_comes_back(
-    url, tmp_path
-):
+def test_lapsed_pair_is_unpaid_when_others_complete_it(url, tmp_path):
     with study_of(url, tmp_path, 1) as desk:
         leaver, other = seated(desk, "leaver"), seated(desk, "other")
         vote(desk, leaver)
@@ -158,7 +156,7 @@ def test_who_lets_the_pair_lapse_is_not_paid_when_others_complete_the_study_and_
         check_books(desk)
 
 
-def test_a_person_at_their_cap_in_one_visit_is_not_paid_for_the_checks_of_another(url, tmp_path):
+def test_person_at_their_cap_is_unpaid_for_other_checks(url, tmp_path):
     with study_of(url, tmp_path, 4, max_votes_per_rater=1, first_checks=3) as desk:
         one, two = (desk.arrive("worker", name, "mturk") for name in "12")
         desk.consent(one)
@@ -172,7 +170,7 @@ def test_a_person_at_their_cap_in_one_visit_is_not_paid_for_the_checks_of_anothe
         check_books(desk)
 
 
-def test_a_sitting_of_checks_that_were_left_in_other_visits_goes_on_until_a_pair_is_judged(url, tmp_path):
+def test_sitting_of_left_checks_goes_on_to_a_pair(url, tmp_path):
     with study_of(url, tmp_path, 8, pairs_per_sitting=1, later_checks=0) as desk:
         visits = [desk.arrive("worker", str(n), "mturk") for n in range(4)]
         desk.consent(visits[0])
@@ -189,7 +187,7 @@ def test_a_sitting_of_checks_that_were_left_in_other_visits_goes_on_until_a_pair
         check_books(desk)
 
 
-def test_the_page_of_checks_alone_shows_no_code_and_says_what_becomes_of_the_time(tmp_path):
+def test_page_of_checks_alone_shows_no_code(tmp_path):
     rules = {"completion_code": "C0DE", "screened_out_code": "0UT", "pay_per_sitting": 2.0}
     app = make_study(tmp_path, reals=1, votes_per_pair=1, **rules)
     desk = app.extensions["desk"]
@@ -229,7 +227,7 @@ class Worker:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_happens_a_code_stands_for_a_judged_pair_or_for_failed_checks(tmp_path, seed):
+def test_code_stands_for_a_judged_pair_or_failed_checks(tmp_path, seed):
     """Pauses, new numbers of votes, blocks, long rests and late answers, drawn."""
     draw, everybody = random.Random(seed), []
     late = draw.choice(["count", "drop"])
@@ -261,7 +259,7 @@ def test_whatever_happens_a_code_stands_for_a_judged_pair_or_for_failed_checks(t
         check_books(desk)
 
 
-def test_a_desk_of_before_that_ended_a_sitting_of_checks_lets_its_rater_go_on(tmp_path):
+def test_older_desk_lets_a_rater_of_checks_go_on(tmp_path):
     with database("sqlite", tmp_path) as url, study_of(url, tmp_path, 2) as desk:
         seat = seated(desk, "r")
         vote(desk, seat)

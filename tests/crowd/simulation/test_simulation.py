@@ -66,7 +66,7 @@ def test_the_share_of_blind_clickers_is_what_was_asked_for(share):
         assert abs(blind - 60 * share) <= 1
 
 
-def test_a_judgement_depends_on_the_rater_and_the_texts_and_on_nothing_else():
+def test_simulated_choice_depends_on_rater_and_texts():
     pairs = varied(30)
     one, other = Reader(pairs, seed=0), Reader(reversed(pairs), seed=0)
     person = habits(3, seed=0)
@@ -74,7 +74,7 @@ def test_a_judgement_depends_on_the_rater_and_the_texts_and_on_nothing_else():
     assert [one.judge(person, *s) for s in shown] == [other.judge(person, *s) for s in reversed(shown)][::-1]
 
 
-def test_who_reads_answers_checks_right_on_either_side_and_who_does_not_answers_a_third():
+def test_simulated_readers_answer_checks_right():
     pairs = varied(900, kind="check")
     reader, reads = Reader(pairs, seed=0), habits(0, seed=0, clickers=0)
     reads = Habits(**{**{f: getattr(reads, f) for f in Habits.__slots__}, "lapse": 0.0})
@@ -98,7 +98,7 @@ def test_quality_follows_what_is_known_of_a_response():
     assert quality(same[0], context, seed=0) == quality(same[1], context, seed=0)
 
 
-def test_what_nobody_would_say_is_worse_than_what_people_say_whoever_wrote_it():
+def test_nonsense_is_worse_than_what_people_say():
     """The words are the same, so only their order tells them apart; the names of the systems say nothing."""
     turns = ["there is a cheap hotel with parking", "i want to book it for two nights please"]
     context = [Utterance("user", turn) for turn in turns]
@@ -189,7 +189,7 @@ def exported(study):
 
 
 @pytest.mark.slow
-def test_a_simulation_that_was_killed_and_run_again_gives_the_votes_of_an_undisturbed_one(tmp_path):
+def test_killed_simulation_gives_the_same_votes(tmp_path):
     for name in ("undisturbed", "killed"):
         (tmp_path / name).mkdir()
         write_records(tmp_path / name / "pairs.jsonl", make_pairs(20, checks=12), signature="test", kind=Pair)

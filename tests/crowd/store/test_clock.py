@@ -27,7 +27,7 @@ def url(request, tmp_path):
         yield found
 
 
-def test_time_goes_on_by_the_server_s_own_seconds_and_is_set_right_by_the_database_s():
+def test_clock_follows_server_seconds_and_the_database():
     here, told = [100.0], [5000.0]
     clock = StoreClock(lambda: told[0], lambda: here[0])
     assert clock.now() == 5000.0
@@ -101,9 +101,7 @@ def test_raters_between_two_servers_with_different_clocks_are_never_late(url, tm
     assert {round(row.expires - row.issued) for row in issued} == {120}
 
 
-def test_a_server_whose_clock_differs_logs_it_at_its_start_and_takes_the_note_away_when_it_is_right(
-    url, monkeypatch, caplog
-):
+def test_wrong_clock_is_logged_at_the_start(url, monkeypatch, caplog):
     store = open_store(url, seed=0)
     try:
         pulse, right = Pulse(store), time.time
@@ -124,7 +122,7 @@ def test_a_server_whose_clock_differs_logs_it_at_its_start_and_takes_the_note_aw
         store.close()
 
 
-def test_a_server_whose_clock_differs_says_so_on_the_dashboard_and_in_health(tmp_path):
+def test_wrong_clock_shows_on_dashboard_and_health(tmp_path):
     study = make_study(tmp_path / "study", RULES, real=2)
     told = {}
     with serving(study, "--walk-in", clock=TEN_MINUTES, told=told) as address:

@@ -31,6 +31,6 @@ def test_every_hash_is_that_of_its_purpose_and_parts(made, text, length):
     assert made == by_definition(KEY, text)[:length]
 
 
-def test_simulated_raters_keep_their_names_and_others_get_a_key_of_their_own():
+def test_simulated_raters_keep_names_others_get_keys():
     assert identity.simulated_key(0) == identity.simulated_key(0) != identity.simulated_key(1)
     assert len(identity.fresh_key()) == 64 and identity.fresh_key() != identity.fresh_key()

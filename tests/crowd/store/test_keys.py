@@ -68,7 +68,7 @@ def people(app):
         return set(connection.scalars(sa.select(raters.c.rater)))
 
 
-def test_an_invitation_that_expires_lets_in_until_then_and_says_so_afterwards(study, capsys):
+def test_invitation_expires_and_says_so(study, capsys):
     app, folder = study
     desk = app.extensions["desk"]
     link, now = linked(folder, capsys, "--name", "ann", "--expires", "2"), desk.clock()
@@ -121,7 +121,7 @@ def test_an_invitation_is_taken_back_before_anybody_has_opened_it(study, capsys)
     assert [opens(app, link) for link in links] == [True, True]
 
 
-def test_a_page_that_was_open_when_the_link_was_taken_back_gives_no_consent(study, capsys):
+def test_open_page_gives_no_consent_after_withdrawal(study, capsys):
     app, folder = study
     browser, link = app.test_client(), linked(folder, capsys, "--name", "ann")
     fields = PageForm(browser.get(link).text).fields
@@ -161,7 +161,7 @@ def test_a_person_in_good_standing_who_is_forgotten_may_come_again(study, capsys
     assert opens(app, link)
 
 
-def test_after_rotation_no_seat_cookie_or_link_of_before_lets_anybody_in_and_people_stay_who_they_are(study, capsys):
+def test_rotation_ends_seats_and_keeps_people(study, capsys):
     app, folder = study
     link = linked(folder, capsys, "--name", "ann")
     browser = joined(app, link)

@@ -51,7 +51,7 @@ def _as_serial(statement, keys):
 OLD_HIT = dataclasses.replace(SHORT, first_checks=3, later_checks=2, max_failures=3)
 
 
-def test_a_store_of_0_2_0_opens_and_its_walker_owes_the_checks_he_was_shown(url):
+def test_store_of_0_2_0_opens_with_checks_owed(url):
     store = restored(url)
     try:
         with store.read() as connection:
@@ -105,7 +105,7 @@ def test_a_migration_that_is_cut_off_leaves_the_store_as_it_was(tmp_path, monkey
     open_store(url).close()
 
 
-def test_a_study_of_before_further_raters_goes_on_and_its_worker_is_safe_from_forged_answers(tmp_path, url):
+def test_older_store_without_twin_raters_goes_on(tmp_path, url):
     """The store as version 10 wrote it, with a worker of a marketplace in the midst of a visit."""
     with desk_of(url, tmp_path, SHORT, make_pairs(8)) as desk:
         seat = desk.arrive("w", "s1", "prolific")

@@ -51,7 +51,7 @@ def kinds(store):
         return [row.kind for row in fetch(connection, (KINDS, {}))[0]]
 
 
-def test_what_was_noted_is_there_for_every_question_that_follows_and_in_order(store):
+def test_queued_notes_precede_every_later_question(store):
     with store.write() as connection:
         event_log.append(connection, "shown", 1.0)
         assert connection.execute(KINDS).all() == [("shown", "{}")]
@@ -73,7 +73,7 @@ def test_a_transaction_that_fails_leaves_nothing_of_what_was_noted(store, sent):
     assert kinds(store) == []
 
 
-def test_a_change_that_the_database_refuses_is_an_error_of_the_store_and_undoes_all(store):
+def test_refused_change_is_a_store_error_and_undone(store):
     for _ in range(2):
         with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
             event_log.append(connection, "shown", 1.0)
@@ -119,7 +119,7 @@ def test_values_travel_unchanged_whatever_characters_they_hold(store):
     assert kept == [(at, text, None, text, text) for text, at in zip(ODD, TIMES, strict=True)]
 
 
-def test_connections_that_the_server_cut_are_replaced_and_nothing_is_done_twice(url, tmp_path):
+def test_cut_connections_are_replaced(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat = seated(desk, "r")
         place = desk.next_step(seat)
@@ -134,7 +134,7 @@ def test_connections_that_the_server_cut_are_replaced_and_nothing_is_done_twice(
 
 
 @pytest.mark.parametrize("message", [1, 2])
-def test_a_turn_lost_in_mid_change_is_taken_again_and_nothing_is_done_twice(url, tmp_path, monkeypatch, message):
+def test_lost_turn_is_taken_again_once(url, tmp_path, monkeypatch, message):
     """As after a freeze, when the database has ended the idle transaction."""
     with desk_of(url, tmp_path) as desk, psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as admin:
         seat = seated(desk, "r")
@@ -224,7 +224,7 @@ def test_workers_that_start_at_once_on_an_empty_database_make_one_study(tmp_path
 
 
 @pytest.mark.slow
-def test_workers_that_start_at_once_on_thirty_empty_databases_make_one_study_each(tmp_path):
+def test_workers_on_thirty_databases_make_a_study_each(tmp_path):
     start_at_once(tmp_path, times=30)
 
 

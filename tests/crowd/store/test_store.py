@@ -59,7 +59,7 @@ def test_keys_are_random_but_for_the_rater_key_of_a_simulated_study(tmp_path):
     assert len({values["secret"] for values in found}) == 4
 
 
-def test_an_older_store_is_migrated_step_by_step_and_a_newer_one_is_refused(url, monkeypatch):
+def test_older_store_is_migrated_and_newer_refused(url, monkeypatch):
     open_store(url, seed=0).close()
     old = store.SCHEMA_VERSION
     added = sa.text("ALTER TABLE raters ADD COLUMN colour TEXT")
@@ -141,7 +141,7 @@ def load(desk, folder, made):
     pool.load(desk.store, folder / "pairs.jsonl", desk.rules.hit, now=1.0)
 
 
-def test_pairs_may_be_added_and_unseen_ones_changed_but_not_what_a_rater_has_seen(url, tmp_path):
+def test_seen_pairs_cannot_change_and_new_ones_may(url, tmp_path):
     with desk_of(url, tmp_path) as desk:
         seat = seated(desk, "r")
         seen = desk.next_step(seat).shown.pair.pair

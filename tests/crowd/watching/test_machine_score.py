@@ -62,7 +62,7 @@ def test_the_rest_is_usual_and_a_slow_even_rater_has_no_point_for_time():
     assert slow.time == 0.0 and not slow.stands_out
 
 
-def test_too_few_raters_are_not_compared_and_what_is_not_counted_gives_no_point():
+def test_machine_score_needs_enough_raters():
     few = dict(list(crowd().items())[: FEWEST_RATERS - 1])
     assert machine_scores(few) == {}
     unknown = {
@@ -105,5 +105,5 @@ def test_people_hardly_ever_stand_out_with_whatever_tool(name):
     assert rate(PEOPLE[name], page=True) <= 0.04
 
 
-def test_who_pastes_each_pair_into_a_chat_is_found_more_often_than_not_where_the_page_is_watched():
+def test_machine_score_finds_pasting_raters():
     assert rate(PROGRAMS["a person who pastes each pair into a chat"], page=True) > 0.4

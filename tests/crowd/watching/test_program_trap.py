@@ -50,7 +50,7 @@ def trapped(app):
         return dict(trapped_raters(connection))
 
 
-def test_it_is_off_unless_the_study_asks_for_it_and_raters_are_told_before_they_agree(app):
+def test_program_trap_is_off_and_told_before_consent(app):
     is_set = app.extensions["desk"].rules.hit.program_trap
     client, consent = begin(app, "ann")
     page = client.get("/task").text

@@ -73,7 +73,7 @@ def test_no_interval_is_given_for_a_single_vote_and_a_wide_one_for_two():
 
 
 @pytest.mark.parametrize("ties", [0, 12])
-def test_where_all_votes_are_alike_the_interval_is_that_of_clopper_and_pearson(ties):
+def test_share_interval_of_equal_votes_is_clopper_pearson(ties):
     sums = ClusterCounts()
     for _ in range(4):
         sums.add(ties // 4, 3)

@@ -40,7 +40,7 @@ def test_people_who_share_a_link_are_named_with_what_was_dropped(desk, people):
     assert counted == dropped == 12 * (people - 1) and 0 < differing <= counted
 
 
-def test_one_person_with_double_clicks_lost_replies_and_an_old_tab_is_not_named(desk):
+def test_double_clicks_and_old_tabs_are_no_shared_link(desk):
     generator = random.Random(0)
     for n in range(8):
         seat = seated(desk, f"rater-{n}")

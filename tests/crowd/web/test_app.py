@@ -53,7 +53,7 @@ def test_pages_run_nothing_but_their_own_script_and_are_framed_by_nobody(serve):
     assert f'nonce="{nonce}"' in one.text and nonce not in two.text
 
 
-def test_a_market_s_script_is_one_file_in_pages_after_consent_and_talks_to_its_own_host(serve):
+def test_market_script_talks_to_its_own_host(serve):
     script = "https://checks.example.org/v1/check.js"
     client = serve(hit=replace(HIT, market_script=script)).test_client()
     first = client.get("/?rater=ann")
@@ -109,7 +109,7 @@ def test_a_body_beyond_the_limit_is_refused(serve):
     assert client.post("/consent", data={"seat": "x" * 20_000}).status_code == 413
 
 
-def test_everything_works_under_a_path_prefix_with_and_without_a_proxy_that_cuts_it_off(serve):
+def test_app_works_under_a_path_prefix(serve):
     app = serve(prefix="/study-1")
     for base in ("/study-1", ""):
         client = app.test_client()
@@ -207,7 +207,7 @@ def test_an_error_inside_is_no_traceback_for_the_rater(serve, monkeypatch):
 
 
 @pytest.mark.usefixtures("logs")
-def test_a_server_that_imports_the_application_is_set_up_by_its_environment(tmp_path, monkeypatch):
+def test_app_is_set_up_by_its_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("SEEDVOTE_STUDY", raising=False)
     with pytest.raises(InputError, match="SEEDVOTE_STUDY"):
         from_environment()

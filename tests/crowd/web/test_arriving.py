@@ -36,7 +36,7 @@ def look_again(client, page):
 
 
 @pytest.mark.parametrize("door", list(SENT))
-def test_a_newcomer_waits_before_consenting_with_a_free_way_back_and_is_let_in_when_the_pair_comes_back(app, door):
+def test_newcomer_waits_before_consenting(app, door):
     desk = app.extensions["desk"]
     holder = desk.arrive("holder", "1", "local")
     desk.consent(holder)
@@ -58,7 +58,7 @@ def test_a_newcomer_waits_before_consenting_with_a_free_way_back_and_is_let_in_w
 
 
 @pytest.mark.parametrize("door", ["mturk", "prolific"])
-def test_who_consented_just_before_somebody_else_took_the_pair_waits_and_may_leave_without_a_trace_of_work(app, door):
+def test_consenting_too_late_waits_or_leaves(app, door):
     desk = app.extensions["desk"]
     client, page = opened(app, door)
     holder = desk.arrive("holder", "1", "local")

@@ -274,7 +274,7 @@ def test_a_switch_without_the_pages_own_form_is_refused(researcher, form):
     assert 'class="state running"' in researcher.get("/study").get_data(as_text=True)
 
 
-def test_figures_are_shown_where_they_are_and_nothing_else_of_the_folder_is(study, researcher):
+def test_dashboard_shows_its_figures_and_no_other_file(study, researcher):
     folder = study[0].extensions["config"].folder
     assert "--dashboard" in researcher.get("/study").get_data(as_text=True)
     (folder / "ties.json").write_text("{}", encoding="utf-8")
@@ -371,7 +371,7 @@ def test_votes_are_exported_by_a_button_and_only_by_this_page(study, researcher)
         assert len(reply.get_data(as_text=True).splitlines()) == 1 + len(now(study)[1].votes)
 
 
-def test_where_the_study_may_only_be_read_the_button_sends_the_files_and_writes_none(study, researcher, monkeypatch):
+def test_read_only_study_sends_its_export(study, researcher, monkeypatch):
     """As compose.yaml mounts it."""
     folder = study[0].extensions["config"].folder
     before = sorted(folder.iterdir())
@@ -386,9 +386,7 @@ def test_where_the_study_may_only_be_read_the_button_sends_the_files_and_writes_
 
 
 @pytest.mark.parametrize("readable", [True, False])
-def test_an_export_that_fails_says_why_to_the_researcher_and_not_that_an_answer_was_lost(
-    study, researcher, monkeypatch, readable
-):
+def test_failed_export_says_why(study, researcher, monkeypatch, readable):
     monkeypatch.setattr(os, "access", lambda path, mode: readable)
     monkeypatch.setattr(dashboard, "export_anew", lambda *_: "crowd: no space left on device.")
     csrf = re.search(r'name="csrf" value="(\w+)"', researcher.get("/study").text)[1]
@@ -449,7 +447,7 @@ def test_an_empty_study_is_shown_without_numbers_it_does_not_have(tmp_path):
     app.extensions["desk"].store.close()
 
 
-def test_figures_are_drawn_when_there_are_new_votes_and_again_where_that_failed(study, monkeypatch):
+def test_figures_are_drawn_for_new_votes_or_after_failure(study, monkeypatch):
     outcomes = iter([False, True])
     monkeypatch.setattr(refreshing, "refresh", lambda folder, database, question: next(outcomes))
     seen = [(None, 0)]

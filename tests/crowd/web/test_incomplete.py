@@ -91,7 +91,7 @@ def test_a_page_without_script_comes_back_as_it_was_sent(page):
     assert len(stored(client)) == 1 and stood(client.get("/task").text).get("q-why", "") == ""
 
 
-def test_a_text_of_blanks_is_no_text_and_takes_nothing_away_with_script_either(page):
+def test_blank_text_is_no_answer(page):
     client, fields, radios = page
     sent = radios | {"q-why": SAID, "q-must": "   "}
     reply = client.post("/answer", data=fields | sent, headers=FETCH).json

@@ -44,7 +44,7 @@ def study(tmp_path):
     return make_study(tmp_path / "study", RULES, real=9)
 
 
-def test_a_seat_survives_a_clock_that_is_set_or_a_second_server_whose_clock_differs(study):
+def test_seat_survives_clocks_that_differ(study):
     (study / "hit.toml").write_text(RULES.replace("= 3", "= 9"))
     with Browser() as ann, serving(study, "--walk-in") as url:
         assert "Pair 2" in ann.answer(ann.arrive(f"{url}/?rater=ann")).text
@@ -60,7 +60,7 @@ def test_a_seat_survives_a_clock_that_is_set_or_a_second_server_whose_clock_diff
     assert max(row.submitted for row in cast) - min(row.submitted for row in cast) < HOUR  # all by the database's clock
 
 
-def test_an_invitation_lets_one_person_in_and_is_the_same_person_in_every_browser(study, capsys):
+def test_invitation_is_one_person_in_every_browser(study, capsys):
     with Browser() as phone, Browser() as desktop, Browser() as bob, serving(study) as url:
         (_, link), (_, other) = invited(study, capsys, url, "2")
         phone.answer(phone.arrive(link))
@@ -160,7 +160,7 @@ def test_what_cannot_be_invited_is_one_sentence(study, words, told):
         dispatch("crowd", "", COMMANDS, ["invite", str(study), *words])
 
 
-def test_in_a_walk_in_study_a_name_is_all_it_takes_and_a_link_stands_apart_from_it(tmp_path):
+def test_walk_in_names_and_links_are_apart(tmp_path):
     """What docs/crowd.md says: who types another's name works in it, learns nothing of them and locks nobody out."""
     hit = Hit(pairs_per_sitting=3, first_checks=0, later_checks=0, max_failures=1, examples=(), page_events=True)
     url = prepare_study(make_study(tmp_path / "study", RULES, real=9), None, hit, None, seed=0, simulated=False)

@@ -149,7 +149,7 @@ def test_a_forged_seat_is_nobody_s_and_takes_nothing_from_the_person(app):
     check_books(app.extensions["desk"])
 
 
-def test_who_agrees_under_the_id_of_a_person_who_has_proven_it_is_as_far_from_them_as_before(app):
+def test_consent_under_a_proven_id_gains_nothing(app):
     worker, forger = Frame(app), Frame(app)
     worker.open("A1")
     worker.agree()

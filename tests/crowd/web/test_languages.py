@@ -185,7 +185,7 @@ def test_one_and_several_are_said_as_each_language_says_them():
     assert page.day(0, "ja") == "1970年1月1日"
 
 
-def test_texts_of_the_study_are_said_as_they_were_given_and_never_as_markup():
+def test_study_texts_are_never_markup():
     texts = {"de": {"question": "Welche <b>ist</b> besser? 100 %"}}
     hit = hit_from({"languages": ["en", "de"], "question": "Which is better?", "texts": texts}, "hit.toml")
     text = page.task_page(hit, page.Frame("", "", "", "de"), shown(), progress(), "")
@@ -260,7 +260,7 @@ def test_who_says_nothing_reads_the_study_s_own_language(study):
     app.extensions["desk"].store.close()
 
 
-def test_questions_about_the_rater_are_asked_in_their_language_and_answered_in_the_study_s():
+def test_about_answers_are_stored_in_the_study_language():
     words = {"Old?": "Alt?", "no": "nein", "yes": "ja"}
     values = {"languages": ["en", "de"], "about": [{"name": "age", "ask": "Old?", "answers": ["no", "yes"]}]}
     hit = hit_from({**values, "texts": {"de": {"words": words}}}, "hit.toml")

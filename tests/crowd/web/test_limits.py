@@ -39,7 +39,7 @@ def from_prolific(number):
     return f"/?PROLIFIC_PID=p{number}&SESSION_ID=s{number}&STUDY_ID=S1"
 
 
-def test_a_class_of_200_invited_people_behind_one_address_is_let_in_at_once(serve):
+def test_class_of_200_behind_one_address_is_let_in(serve):
     app = serve()
     for address in addresses(app, 200):
         browser = app.test_client()
@@ -54,7 +54,7 @@ def test_a_made_up_invitation_counts_for_the_address_from_which_it_comes(serve):
     assert codes.count(429) >= 19
 
 
-def test_who_comes_with_a_crowd_reads_the_truth_and_the_page_tries_again_by_itself(serve):
+def test_crowded_page_tries_again_by_itself(serve):
     app = serve(rate=1)
     replies = [app.test_client().get(from_prolific(n)) for n in range(60)]
     busy = [(n, reply) for n, reply in enumerate(replies) if reply.status_code == 429]
@@ -86,7 +86,7 @@ def test_a_form_that_came_with_a_crowd_is_sent_again_whole(serve):
     assert script.json["status"] == "busy" and not script.json["saved"]
 
 
-def test_a_classroom_without_invitations_gets_in_at_once_where_the_server_was_told_of_it(serve):
+def test_address_rate_lets_a_classroom_in(serve):
     app = serve(address_rate=200)
     assert {app.test_client().get(from_prolific(n)).status_code for n in range(200)} == {200}
 
@@ -112,7 +112,7 @@ def test_made_up_addresses_escape_no_limit_in_the_default_image(serve, tmp_path,
     app.extensions["desk"].store.close()
 
 
-def test_behind_a_proxy_that_is_trusted_each_address_has_a_limit_of_its_own(serve):
+def test_trusted_proxy_gives_each_address_a_limit(serve):
     app = serve(rate=1, proxies=1)
     codes = {
         app.test_client().get(from_prolific(n), headers={"X-Forwarded-For": f"10.0.0.{n}"}).status_code

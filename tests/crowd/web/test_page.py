@@ -170,7 +170,7 @@ def test_who_waits_may_hand_in_where_the_desk_says_so(kind):
     assert ["/hand-in" in text for text in said] == [True, False]
 
 
-def test_a_rater_without_further_work_is_thanked_and_told_of_the_pay_but_not_of_checks():
+def test_finished_rater_is_told_pay_and_no_checks():
     text = page.message_page(Hit(pay_per_sitting=1), FRAME, "no_more").lower()
     assert "thank you" in text and "will be paid" in text and "paid" not in PAGES["no_more"]
     assert not any(word in text for word in ("check", "fail", "block", "reject"))

@@ -144,7 +144,7 @@ def test_a_whole_sitting_through_a_proxy_under_a_path_with_tls(outside):
     store.close()
 
 
-def test_nginx_as_documented_writes_no_id_down_whether_or_not_the_server_is_there(outside, tmp_path):
+def test_documented_nginx_logs_no_id(outside, tmp_path):
     address, trust, _ = outside
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -163,7 +163,7 @@ def test_nginx_as_documented_writes_no_id_down_whether_or_not_the_server_is_ther
     assert not any("ann-smith" in text for text in written.values())
 
 
-def test_behind_nginx_visitors_who_send_half_a_request_do_not_stop_gunicorn(tmp_path):
+def test_nginx_shields_gunicorn_from_half_requests(tmp_path):
     folder, inner = tmp_path / "study", free_port()
     folder.mkdir()
     write_records(folder / "pairs.jsonl", make_pairs(4), signature="test", kind=Pair)

@@ -61,7 +61,7 @@ def about_to_answer(url, name):
     return connection, ("POST", "/answer", urllib.parse.urlencode(fields), SCRIPT | {"Cookie": cookie})
 
 
-def test_a_server_that_is_asked_to_end_answers_what_it_has_received_and_refuses_the_rest(server, study):
+def test_ending_server_answers_what_it_received(server, study):
     url, pid = server
     raters = [about_to_answer(url, f"r{number}") for number in range(CROWD)]
     with contextlib.closing(sqlite3.connect(study / "crowd.sqlite", isolation_level=None)) as other:

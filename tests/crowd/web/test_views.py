@@ -71,7 +71,7 @@ def test_nothing_is_stored_before_consent(app):
     assert rows(app, sa.select(raters)) == []
 
 
-def test_consent_is_recorded_with_its_version_and_asked_again_when_the_text_changes(app):
+def test_consent_is_asked_again_when_its_text_changes(app):
     begin(app)
     assert rows(app, sa.select(raters.c.consent)) == [("1",)]
     desk = app.extensions["desk"]
@@ -94,7 +94,7 @@ def test_the_whole_way_without_a_script_ends_at_the_completion_code(app):
 
 @pytest.mark.parametrize("wanted", ["a", "b"])
 @pytest.mark.parametrize("script", [True, False], ids=["with the script", "without it"])
-def test_whatever_side_is_shown_the_stored_choice_is_the_response_that_was_chosen(app, wanted, script):
+def test_stored_choice_is_the_response_on_either_side(app, wanted, script):
     desk = app.extensions["desk"]
     desk.rules = dataclasses.replace(desk.rules, gate=GateRule(max_failures=99))
     for number in range(3):
@@ -190,7 +190,7 @@ def test_worked_examples_are_answered_in_order_and_recorded(app):
     assert [json.loads(row.data) for row in told] == [{"number": 1, "chosen": "tie"}]
 
 
-def test_seconds_come_from_the_page_and_nonsense_is_replaced_by_the_server_s_own_measure(app):
+def test_nonsense_seconds_become_the_servers_measure(app):
     client = begin(app)
     for said in ("2.5", "nan", "-3", "1e300", "", "a" * 50):
         html = client.get("/task").text
@@ -208,7 +208,7 @@ def test_a_visitor_without_an_id_gets_one_in_the_cookie_and_keeps_it(app):
     assert len(rows(app, sa.select(raters))) == 1
 
 
-def test_no_claim_in_the_address_is_believed_and_nobody_is_simulated_where_people_vote(app):
+def test_address_claims_are_not_believed(app):
     assert app.test_client().get("/", query_string={"rater": "robot", "source": "simulated"}).status_code == 403
     begin(app, "liar", source="mturk")
     assert [row.source for row in rows(app, sa.select(raters))] == ["local"]
@@ -231,7 +231,7 @@ def answer_saying(client, noticed):
     assert client.post("/answer", data=fields | {"noticed": noticed}, headers=FETCH).get_json()["status"] == "task"
 
 
-def test_the_page_counts_nothing_unless_the_study_says_so_and_the_consent_page_tells(app, counting):
+def test_page_events_need_the_study_and_consent(app, counting):
     told = {one: one.test_client().get("/?rater=ann").text for one in (app, counting)}
     assert [("how often you leave this page" in told[one]) for one in (app, counting)] == [False, True]
     client = begin(app)
@@ -259,7 +259,7 @@ def test_counts_are_kept_by_pair_and_nonsense_is_nothing(counting):
     assert rater.extra["page_events"] == {"left": 1, "copied": 1, "pasted": 0} and rater.status == "passed"
 
 
-def test_who_is_forgotten_has_left_no_page_event_and_switching_it_on_needs_a_new_consent(counting):
+def test_forgotten_rater_leaves_no_page_event(counting):
     client = begin(counting)
     answer_saying(client, "1,1,1")
     desk = counting.extensions["desk"]

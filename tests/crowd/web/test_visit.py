@@ -85,7 +85,7 @@ def test_without_any_cookie_the_whole_way_ends_at_the_marketplace(app):
     assert "https://app.prolific.com/submissions/complete?cc=CDONE" in text
 
 
-def test_two_tabs_are_two_visits_and_each_is_handed_in_on_its_own_assignment(app):
+def test_two_tabs_are_two_visits(app):
     first, second = Tab(app, **hit("W1", "A1")), Tab(app, **hit("W1", "A2"))
     first.begin()
     second.page = second.client.get("/", query_string=hit("W1", "A2"), follow_redirects=True)
@@ -299,7 +299,7 @@ def test_each_page_gives_its_seat_two_more_weeks(app):
 
 
 @pytest.mark.parametrize(("days", "is_known"), [(1, True), (100, True), (360, True), (400, False)])
-def test_a_browser_is_remembered_for_a_year_and_nobody_becomes_two_raters_by_coming_late(tmp_path, days, is_known):
+def test_browser_is_remembered_for_a_year(tmp_path, days, is_known):
     app = make_study(tmp_path)
     desk, browser = app.extensions["desk"], app.test_client()
     first = browser.get("/")
@@ -353,7 +353,7 @@ def test_a_study_that_runs_keeps_its_links_through_the_upgrade(app, length):
     assert tab.client.get("/task", query_string={"seat": older}).status_code == 400
 
 
-def test_an_older_study_believes_its_older_seats_for_a_month_after_the_upgrade(tmp_path):
+def test_older_seats_are_believed_for_a_month(tmp_path):
     app = make_study(tmp_path)
     desk: Desk = app.extensions["desk"]
     with desk.store.write() as connection:
@@ -373,7 +373,7 @@ FROM_ELSEWHERE = ({}, {"Sec-Fetch-Site": "none"}, {"Sec-Fetch-Site": "cross-site
 
 @pytest.mark.parametrize("path", ["/", "/task", "/stored", "/instructions/1"])
 @pytest.mark.parametrize("headers", FROM_ELSEWHERE)
-def test_a_link_with_somebody_elses_seat_does_not_turn_this_browser_into_them(app, path, headers):
+def test_foreign_seat_in_a_link_is_refused(app, path, headers):
     """Whoever gets others to work in their name would be paid for it."""
     theirs = Tab(app, **submission("thief", "s9")).begin().fields["seat"]
     victim = app.test_client()

@@ -57,7 +57,7 @@ def test_more_pairs_than_contexts_take_other_seeds_for_the_same_context():
     assert len({pair.pair for pair in pairs}) == 60 * 3
 
 
-def test_every_seed_also_meets_the_system_that_is_named_as_often_as_another_seed():
+def test_seeds_meet_a_named_system_as_often_as_a_seed():
     baseline = answers_of([response(i, None, model="unigram") for i in EXAMPLES], "unigram", "nucleus:0.9")
     pairs = real_pairs(ANSWERS, EXAMPLES, 60, seed=0, against=baseline)
     names = ("m:0-1", "m:0-2", "m:1-2", "m-unigram:0", "m-unigram:1", "m-unigram:2")

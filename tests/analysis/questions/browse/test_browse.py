@@ -261,7 +261,7 @@ def test_the_list_is_read_page_by_page_and_print_has_all_of_it(opened, found):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 1280])
-def test_every_slice_and_its_net_preference_are_seen_without_scrolling_sideways(opened, found, width):
+def test_browse_shows_slices_without_scrolling_sideways(opened, found, width):
     view = opened(viewport={"width": width, "height": 900})
     ends = view.evaluate("[...document.querySelectorAll('[scope=row] + td')].map(e => e.getBoundingClientRect().right)")
     assert len(ends) == len(found.nets) and 0 < max(ends) <= width

@@ -56,7 +56,7 @@ def test_people_less_a_model_is_the_mean_of_pairs():
     assert one.difference.low < one.difference.value < one.difference.high
 
 
-def test_a_model_that_answers_as_people_do_differs_by_nothing_and_seeds_widen():
+def test_model_that_answers_like_people_shows_no_difference():
     hits = np.array([1.0, 0, 1, 1, 0, 1, 0, 1])
     ways = {"dialogue": np.arange(8) // 2, "rater": np.arange(8) % 2}
     same = people_less_model(hits, hits[None], ways, ways["dialogue"])

@@ -66,7 +66,7 @@ def test_new_items_alone_scatter_a_difference_as_the_components_say():
     assert found.flips["raters"] is None
 
 
-def test_the_generalisability_is_that_of_variance_components_where_none_is_below_zero():
+def test_generalisability_is_that_of_variance_components():
     scores = draw(np.random.default_rng(5), [0.0, 3.0, 4.0], SD, (3, 5, 40))
     factors = dict(zip(("model", "seed", "item"), (part.ravel() for part in np.indices(scores.shape)), strict=True))
     parts = components(scores.ravel(), factors, terms_of(factors, NESTED), generator=np.random.default_rng(0), sets=2)
@@ -79,7 +79,7 @@ def test_equal_values_of_all_seeds_say_nothing_of_their_reliability():
     assert np.isnan(between_seeds(panel(np.ones((1, 3, 1)) * np.arange(9.0)), "m0").value)
 
 
-def test_values_nearer_to_each_other_than_their_error_allows_are_not_zero_for_sure():
+def test_near_values_are_not_certain_to_differ():
     noise = np.random.default_rng(0).normal(size=(1, 3, 40))
     near = between_seeds(panel(noise - noise.mean(-1, keepdims=True) + np.array([0.0, 1e-3, -1e-3])[:, None]), "m0")
     assert 0 < near.f < 0.01 and (near.value, near.low, near.high) == (0, 0, 1)

@@ -150,7 +150,7 @@ def test_they_change_no_number_of_a_model_and_are_no_architecture(tmp_path, ques
         assert beside[name] == alone[name]
 
 
-def test_second_best_is_shown_only_where_it_was_asked_and_simulated_answers_are_named(tmp_path, questions):
+def test_second_best_is_shown_only_when_asked_for(tmp_path, questions):
     given = [dataclasses.replace(one, second=None, source="simulated") for one in made_answers(questions)]
     found = compare(write_choice_study(tmp_path, questions, given))
     assert {one["metric"] for one in found.document["people_choosing"]} == {FIRST}

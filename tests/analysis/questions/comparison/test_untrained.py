@@ -46,7 +46,7 @@ def scores(tmp_path, made, seeds=3):
     return scores_of([tmp_path / "scores.parquet"])
 
 
-def test_a_claim_names_the_tasks_where_it_holds_and_the_rival_that_came_nearest(tmp_path):
+def test_untrained_claim_names_its_tasks_and_nearest_rival(tmp_path):
     found = above_untrained(scores(tmp_path, [("A", 0.97, 0.6), ("B", 0.6, 0.9)], seeds=7))
     good, bad = found
     assert good.shown and good.shown_as_trained and not bad.shown and not bad.shown_as_trained

@@ -16,7 +16,7 @@ def compared(path, table, cards=None):
     return answer(read_study(write(path / "mine.parquet", table, cards)))
 
 
-def test_where_nothing_varies_no_order_is_claimed_and_nothing_is_said_of_single_seeds(tmp_path):
+def test_no_order_is_claimed_where_nothing_varies(tmp_path):
     found = compared(tmp_path, [row | {"score": 0.5} for row in rows("mine")], {"mine": card()})
     assert found.orders[0].order.sign == "="
     told = " ".join(verdicts(found))
@@ -55,13 +55,13 @@ def test_percentages_that_a_card_calls_shares_are_pointed_out(tmp_path):
     assert "quality reaches 5,7" in found.missing[0] and "a share has 100 at most" in found.missing[0]
 
 
-def test_a_long_name_without_a_card_is_shortened_and_rows_of_people_are_known_in_any_case(tmp_path):
+def test_long_names_are_shortened_and_people_recognised(tmp_path):
     found = compared(tmp_path, rows("m" * 200) + rows(" People"))
     assert {scale.group for scale in found.scales} == {shortened("m" * 200)} and len(shortened("m" * 200)) == LONGEST
     assert "what people say is read from votes.jsonl alone" in str(found.not_compared[0])
 
 
-def test_variance_says_that_it_shows_the_orders_of_the_leading_models_alone(tmp_path):
+def test_variance_says_it_shows_leading_models_alone(tmp_path):
     table = rows("mine", noise=0.3, models=[f"m{k:02d}" for k in range(12)])
     write(tmp_path / "mine.parquet", table, {"mine": card()})
     assert "Shown are the orders of the 6 that lead, of 12 models." in str(variance(tmp_path))

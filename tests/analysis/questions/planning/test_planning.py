@@ -16,7 +16,7 @@ def test_the_gain_by_hand():
     assert helper.gain(0) == pytest.approx(1 / (0.2 + 0.8 * 0.75))
 
 
-def test_the_fewest_votes_have_the_error_that_was_asked_for_and_one_less_has_not():
+def test_fewest_votes_reach_the_requested_error():
     crowd, helper = Assumptions(0.35, per_pair=3), Helper(0.7, 1000, 0.0)
     row = add_judge("difference", 0.16, 500, crowd, helper)
     assert row.with_judge * helper.gain(row.with_judge / 3) >= 500
@@ -24,7 +24,7 @@ def test_the_fewest_votes_have_the_error_that_was_asked_for_and_one_less_has_not
     assert row.gain == pytest.approx(helper.gain(row.with_judge / 3))
 
 
-def test_a_judge_without_correlation_spares_no_vote_and_the_sign_does_not_matter():
+def test_uncorrelated_judge_spares_no_vote():
     crowd = Assumptions(0.35, per_pair=3)
     none = add_judge("margin", 0.2, 500, crowd, Helper(0.0, 1000, 0.0))
     assert (none.with_judge, none.gain) == (500, 1)
@@ -44,7 +44,7 @@ def test_the_raters_share_is_that_of_the_crowd_where_none_is_given():
     assert Assumptions(0.35, effect=0.8).rater_share == 0
 
 
-def test_the_plan_says_votes_with_and_without_for_differences_and_equivalence():
+def test_plan_gives_votes_with_and_without_a_judge():
     found = plan(judge_correlation=0.37, unlabelled=1000, rater_share=0.2)
     judge = found.document["judge"]
     assert [row["shows"] for row in judge["rows"]] == ["difference"] * 5 + ["margin"] * 5

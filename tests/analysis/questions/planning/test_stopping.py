@@ -58,7 +58,7 @@ def test_the_promise_names_what_it_takes_for_granted(capsys, tmp_path):
     assert "This holds only if" not in plan(capsys, path, "--clusters", "pair+rater")
 
 
-def test_a_running_study_is_not_called_alike_against_a_margin_that_nobody_stated(capsys, tmp_path):
+def test_running_study_needs_a_margin_for_equivalence(capsys, tmp_path):
     assert "go on (no difference is shown yet)" in plan(capsys, running(tmp_path / "votes.csv", 3000, 0.0))
 
 
@@ -97,7 +97,7 @@ def test_a_unanimous_study_stops_and_says_on_what_it_rests(capsys, tmp_path):
     assert "go on (5 effective raters so far" in plan(capsys, five)
 
 
-def test_ties_alone_are_equivalent_only_within_what_so_many_raters_can_show(capsys, tmp_path):
+def test_equivalence_by_ties_needs_enough_raters(capsys, tmp_path):
     rows = [f"p{k // 3},r{(k * 7) % 20},{'a' if k == 0 else 'b' if k == 5 else 'tie'}" for k in range(600)]
     path = written(tmp_path / "votes.csv", rows)
     assert "go on (neither" in plan(capsys, path, "--margin", 0.1)

@@ -83,7 +83,7 @@ def test_it_stands_beside_the_default_and_changes_none_of_its_numbers():
         assert system["rank"] == system["default_rank"]
 
 
-def test_the_same_votes_and_seed_give_the_same_answer_and_another_seed_nearly_the_same():
+def test_mixed_model_follows_votes_and_seed():
     again, other = (careful_answer(few(5), asked=None, clusters="auto", ranking=None, seed=seed) for seed in (0, 1))
     one = of_five_raters()
     assert one == again
@@ -103,7 +103,7 @@ def test_too_many_votes_are_refused_with_a_sentence():
     assert careful_answer(few(5, MOST_VOTES + 1), asked=None, clusters="auto", ranking=None, seed=0) is None
 
 
-def test_more_effects_than_memory_holds_are_refused_where_asked_and_left_out_where_not():
+def test_mixed_model_too_large_for_memory_is_refused():
     many = few(5, 400)
     votes = replace(many.votes, pair=np.arange(400) // 2, pairs=tuple(f"p{k}" for k in range(200)))
     votes = replace(votes, dialogue=np.arange(400) // 4, dialogues=tuple(f"d{k}" for k in range(100)))
@@ -113,7 +113,7 @@ def test_more_effects_than_memory_holds_are_refused_where_asked_and_left_out_whe
     assert careful_answer(lone, asked=None, clusters="auto", ranking=None, seed=0) is None
 
 
-def test_the_time_that_the_whole_takes_is_said_from_the_first_rounds_and_again_where_chains_are_drawn_longer():
+def test_mixed_model_announces_its_time():
     seconds, sentences = iter([10.0, 15.0, 110.0, 120.0, 310.0]), []
     forecast = Forecast(2400, clock=lambda: next(seconds), say=sentences.append)
     assert sentences == ["careful answer of 2,400 votes: timing its first rounds"]
@@ -193,7 +193,7 @@ def say(capsys):
 
 
 @pytest.mark.usefixtures("hasty")
-def test_chains_that_never_agree_are_drawn_longer_twice_and_every_door_warns(of_four, say, monkeypatch):
+def test_chains_that_never_agree_are_redrawn_and_warned_of(of_four, say, monkeypatch):
     for module in (bayes_davidson, models):
         monkeypatch.setattr(module, "AGREED", 0.0)
     lengths, draws = [], bayes_davidson.hamiltonian_draws

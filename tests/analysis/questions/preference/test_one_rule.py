@@ -155,7 +155,7 @@ def contradictions(page):
 
 
 @pytest.mark.usefixtures("hasty")
-def test_no_two_sentences_of_the_rendered_page_about_one_contrast_contradict_each_other(shared, tmp_path, capsys):
+def test_page_never_contradicts_itself_on_a_contrast(shared, tmp_path, capsys):
     file = Path(shutil.copy(shared / "data" / "pandalm" / "votes.csv", tmp_path / "votes.csv"))
     page = page_of(file, capsys, "--columns", "pair=pair,rater=rater,choice=choice,system_a=model_a,system_b=model_b")
     said = said_on(page)

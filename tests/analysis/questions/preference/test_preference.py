@@ -85,7 +85,7 @@ def test_the_leader_first_is_the_same_claim_seen_from_the_other_side():
     assert led(turned) is turned
 
 
-def test_without_a_margin_the_report_names_the_one_that_would_have_been_met():
+def test_report_names_the_margin_that_would_be_met():
     some = prefer(contrasts(fixed_sides(columns(["a"] * 60 + ["b"] * 30 + ["tie"] * 60)))[0], margin=None)
     none = prefer(contrasts(fixed_sides(columns(["a"] * 60)))[0], margin=None)
     least = math.ceil(100 * some.claimable)
@@ -213,7 +213,7 @@ def test_the_command_on_a_study(tmp_path, preference):
     assert ("Tie index" in text) == (index["low"] >= 0 and index["high"] <= 1)
 
 
-def test_the_command_without_pairs_or_raters_says_what_it_takes_for_granted(tmp_path, preference):
+def test_command_without_pairs_states_its_assumptions(tmp_path, preference):
     path = tmp_path / "votes.csv"
     with path.open("w", newline="") as handle:
         rows = [[f"p{k % 30}", ["a", "b", "tie"][k % 3]] for k in range(90)]
@@ -276,7 +276,7 @@ def crowd(generator, *, pairs=200, raters=60, rater_sd=0.3, pair_sd=0.2, shift=0
 
 
 @pytest.mark.slow
-def test_the_clustered_interval_of_the_net_preference_covers_and_the_votes_own_does_not():
+def test_clustered_interval_of_net_preference_covers():
     covered = np.zeros(2)
     for seed in range(1000):
         pair, rater, score = crowd(np.random.default_rng(seed))
@@ -290,7 +290,7 @@ def test_the_clustered_interval_of_the_net_preference_covers_and_the_votes_own_d
 
 @pytest.mark.slow
 @pytest.mark.parametrize("raters", [40, 60, 150])
-def test_tost_claims_equivalence_at_the_margin_in_at_most_five_percent_of_studies_of_a_crowd(raters):
+def test_tost_claims_equivalence_at_the_margin_in_5_percent(raters):
     scatter = np.random.default_rng(0).normal(0.15, np.hypot(0.3, 0.2), 10**6)
     margin = float(np.clip(scatter, -0.65, 0.65).mean())  # the true net preference of this crowd
     claims = np.zeros(2)

@@ -87,7 +87,7 @@ def test_where_nobody_can_be_ranked_the_reason_is_given():
     assert found is None and "no dialogue column" in refusal
 
 
-def test_two_systems_of_which_one_won_all_but_ties_are_told_why_there_is_no_ranking():
+def test_separated_systems_are_told_why_no_ranking():
     found, refusal = ranked([("m", "n", "a" if k % 3 else "tie", f"r{k % 5}") for k in range(30)])
     assert found is None and "one system won all votes but ties" in refusal
     rows = [("m", "n", "b" if k % 2 else "tie", f"r{k % 5}") for k in range(20)]
@@ -96,7 +96,7 @@ def test_two_systems_of_which_one_won_all_but_ties_are_told_why_there_is_no_rank
     assert all(np.isfinite([one.strength.low, one.strength.high]).all() for one in third.systems)
 
 
-def test_the_table_has_a_dash_and_the_sentence_a_reason_for_who_is_not_ranked():
+def test_unranked_systems_have_a_dash_and_a_reason():
     found, _ = ranked([*LINKED, *[("top", name, "a", f"r{k}") for k, name in enumerate("mnmn")]])
     rows = ranking_table(found).rows
     assert all(len(row) == len(RANKING_HEAD) for row in rows)

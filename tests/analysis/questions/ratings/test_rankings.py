@@ -39,7 +39,7 @@ def test_means_differences_and_counts_are_those_by_hand(tmp_path):
     assert [one["system"] for one in told["systems"]] == ["s0", "s1", "s2"]
 
 
-def test_comparisons_of_one_ranking_are_one_answer_and_no_independent_votes(tmp_path):
+def test_comparisons_of_one_ranking_are_one_answer(tmp_path):
     found = rankings(np.random.default_rng(1), items=30, raters=6, per_item=3, worth=(0.6, 0, 0, 0))
     told = compared(tmp_path, found)
     assert {one["difference"]["n"] for one in told["pairs"]} == {90} and told["rankings"] == 90
@@ -74,7 +74,7 @@ def rated(number, system, rank, **more):
     return ResponseRating(set=f"s{number}", rater="r", system=system, **{**told, **more})
 
 
-def test_our_own_file_is_read_without_what_does_not_count_and_ranks_are_no_ratings(tmp_path):
+def test_rankings_skip_uncounted_rows_and_ratings(tmp_path):
     rows = [rated(n, system, rank) for n in range(3) for system, rank in (("x", 1.0), ("y", 2.0))]
     rows += [rated(9, system, 1.5, counted=False) for system in "xy"]
     rows += [rated(8, system, 1.5, kind="control") for system in "xy"]
@@ -106,7 +106,7 @@ needs_claims = pytest.mark.skipif(not CLAIMS.is_dir(), reason="the small tables 
 
 
 @needs_claims
-def test_incomplete_rankings_are_ordered_by_strength_where_mean_ranks_put_the_second_last():
+def test_incomplete_rankings_are_ordered_by_strength():
     """Truth A > B > C > D: most rankings hold A and B, or C and D; B is above both in all nine that compare them."""
     answer = ranks(CLAIMS / "partial.csv").document
     assert [system["system"] for system in answer["systems"]] == ["A", "B", "C", "D"]
@@ -119,7 +119,7 @@ def test_incomplete_rankings_are_ordered_by_strength_where_mean_ranks_put_the_se
 
 
 @needs_claims
-def test_what_everybody_ranks_higher_is_shown_and_no_interval_leaves_the_ranks():
+def test_unanimous_ranks_are_shown_within_the_scale():
     answer = ranks(CLAIMS / "unan.csv", columns={"system": "system"}).document
     (pair,) = answer["pairs"]
     assert pair["p"] < 1e-6 and 0 < pair["difference"]["low"] < pair["difference"]["high"] == 1.0
@@ -128,7 +128,7 @@ def test_what_everybody_ranks_higher_is_shown_and_no_interval_leaves_the_ranks()
     assert means["A"]["low"] == 1.0 and means["B"]["high"] == 2.0
 
 
-def test_rankings_that_no_chain_links_are_not_compared_and_kendalls_w_is_scipys(tmp_path):
+def test_unlinked_rankings_are_not_compared(tmp_path):
     apart = [(k, k % 5, (1, 2, np.nan, np.nan) if k % 2 else (np.nan, np.nan, 1 + k % 4 // 2, 2 - k % 4 // 2))
              for k in range(24)]  # fmt: skip
     with (tmp_path / "apart.csv").open("w", newline="") as handle:
@@ -217,7 +217,7 @@ def test_two_systems_are_named_in_the_title_and_where_they_are_alike(tmp_path, c
     assert ask_title(answer) == "Is x ranked higher than y?"
 
 
-def test_variance_takes_ratings_apart_by_question_and_system_and_leaves_out_what_does_not_count(tmp_path, capsys):
+def test_variance_splits_ratings_by_question_and_system(tmp_path, capsys):
     """One model a system; questions are never pooled, ranks never taken apart by items or raters."""
     odd = [
         ResponseRating("s0", "r9", "fluent", name, "d0:1", index, score=5, of=3, source="prolific", **more)

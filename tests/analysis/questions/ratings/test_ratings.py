@@ -81,7 +81,7 @@ def test_words_are_worth_what_is_stated_and_questions_are_not_pooled(tmp_path):
     assert (one["higher"], one["lower"], one["equal"]) == (101, 37, 62)
 
 
-def test_a_rating_without_its_partner_is_counted_and_one_given_twice_refused(tmp_path):
+def test_unpaired_ratings_are_counted_and_doubles_refused(tmp_path):
     rows = worlds.likert()
     result = ratings(worlds.write(tmp_path / "lone.csv", [*rows[1:], {**rows[5], "item": "x", "score": ""}]))
     assert result.read[1].endswith(
@@ -100,7 +100,7 @@ def test_the_odds_ratio_is_that_of_the_logit_where_the_scale_has_two_steps():
     assert proportional_odds(np.full(9, 5.0), np.ones(9), {}) is None  # no overlap
 
 
-def test_the_odds_ratio_of_five_steps_is_the_one_that_ratings_were_drawn_with():
+def test_odds_ratio_of_five_steps_is_recovered():
     """The logistic law, cut at the same four places for both systems; one shifted by the log of the ratio."""
     cuts, ratio = np.array([-2, -0.7, 0.7, 2]), 3.0
     marks = logit((np.arange(20_000) + 0.5) / 20_000)  # every quantile once, so no luck of a draw
@@ -109,7 +109,7 @@ def test_the_odds_ratio_of_five_steps_is_the_one_that_ratings_were_drawn_with():
 
 
 @pytest.mark.slow
-def test_without_a_difference_the_odds_ratio_says_so_in_95_of_100_studies_of_a_crowd():
+def test_odds_ratio_covers_one_in_95_of_100_crowds():
     rng, missed, sets = np.random.default_rng(5), 0, 300
     for _ in range(sets):
         item, rater = np.repeat(np.arange(30), 4), np.tile(np.arange(20), 6)
@@ -170,7 +170,7 @@ def test_a_report_finds_ratings_however_they_are_written(tmp_path):
     assert found.ratings.compared == 24 and found.ratings.systems == ("a", "b")
 
 
-def test_of_three_systems_the_largest_difference_is_named_and_none_where_all_are_alike(tmp_path):
+def test_largest_of_three_differences_is_named(tmp_path):
     more = [{**row, "system": "gamma", "score": 1} for row in worlds.likert() if row["system"] == "alpha"]
     three = report(study_of_table(worlds.write(tmp_path / "three.csv", [*worlds.likert(), *more])))
     assert three.title == "Which of 3 systems is rated highest?"
@@ -192,7 +192,7 @@ def written(path, rows):
     return worlds.write(path, [dict(zip(("item", "rater", "system", "score"), row, strict=True)) for row in rows])
 
 
-def test_where_everybody_rates_one_system_higher_that_is_shown_and_no_odds_are_made_up(tmp_path):
+def test_unanimous_ratings_make_up_no_odds(tmp_path):
     rows = [
         (f"i{k}", f"r{k % 30}", name, score) for k in range(300) for name, score in (("a", 3 + k % 2), ("b", 2 + k % 2))
     ]
@@ -224,7 +224,7 @@ def test_a_slider_is_a_number_and_has_no_odds_ratio(tmp_path):
     assert "steps, so they are compared as numbers: there are no odds ratios." in "\n".join(map(str, result.parts))
 
 
-def test_ratings_by_other_people_for_each_system_are_compared_by_a_mixed_model(tmp_path):
+def test_ratings_by_other_people_use_a_mixed_model(tmp_path):
     generator, rows = np.random.default_rng(3), []
     lean = generator.normal(0, 0.4, 12)
     for item in range(40):

@@ -110,7 +110,7 @@ def rows(kit):
     return list(csv.DictReader(io.StringIO((kit / "data" / "votes.csv").read_text())))
 
 
-def test_only_the_columns_of_the_dictionary_go_out_and_all_of_them_are_explained(kit):
+def test_exported_columns_are_those_of_the_dictionary(kit):
     assert list(rows(kit)[0]) == list(public_data.COLUMNS)
     readme = (kit / "data" / "README.md").read_text()
     assert all(f"| {name} |" in readme for name in public_data.COLUMNS)
@@ -145,7 +145,7 @@ def test_the_published_votes_give_the_numbers_of_the_study(kit, folder):
     assert [x for row in nets[0] for x in row[2:]] == pytest.approx([x for row in nets[1] for x in row[2:]])
 
 
-def test_the_paragraph_has_the_numbers_of_the_answers_and_says_nothing_that_is_not_so(whole, kit, tmp_path):
+def test_paragraph_has_the_numbers_of_the_answers(whole, kit, tmp_path):
     text = (kit / "methods.tex").read_text()
     assert "30 pairs of responses from 15 dialogues were each judged by 3 raters, which gave 90 votes by 9" in text
     share = whole.answers.ties.pooled.interval
@@ -158,7 +158,7 @@ def test_the_paragraph_has_the_numbers_of_the_answers_and_says_nothing_that_is_n
     assert "90 of 90 votes are simulated" in told and "margin" not in told and "[@" not in told
 
 
-def test_every_citation_is_in_the_bibliography_and_every_entry_has_a_reason(kit, whole):
+def test_citations_and_bibliography_agree(kit, whole):
     cited = {
         key for keys in re.findall(r"\\cite\{(.*?)\}", (kit / "methods.tex").read_text()) for key in keys.split(",")
     }
@@ -169,7 +169,7 @@ def test_every_citation_is_in_the_bibliography_and_every_entry_has_a_reason(kit,
 
 
 @pytest.mark.parametrize(("more", "points"), [("", 3.3 * 72), ("-wide", 6.4 * 72)])
-def test_every_figure_of_the_page_is_there_by_its_name_for_a_column_and_a_page(whole, kit, more, points):
+def test_figures_come_by_name_for_a_column_and_a_page(whole, kit, more, points):
     named = named_figures(whole.figures)
     assert len(list((kit / "figures").iterdir())) == 4 * len(whole.figures) > 8
     assert {"net-preference", "ranks", "control-ties", "tie-sets", "agreement"} <= set(named)
@@ -233,7 +233,7 @@ def test_what_the_author_has_edited_stays_and_the_new_one_stands_beside_it(whole
     assert not stale.exists()
 
 
-def test_the_page_leads_to_every_file_and_a_page_of_another_name_to_a_folder_of_its_own(whole, kit, tmp_path):
+def test_page_links_every_file_of_its_own_folder(whole, kit, tmp_path):
     html = page(whole)
     addresses = re.findall(r'<a href="(paper/[^"]+)"', html)
     assert len(addresses) == 7 and all((kit.parent / address).exists() for address in addresses)

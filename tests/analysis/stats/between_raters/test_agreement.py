@@ -72,7 +72,7 @@ def gwet_2014(item, choice, categories):
     return [(agree - chance) / (1 - chance) for chance in chances]
 
 
-def test_ours_are_gwets_where_every_item_has_two_votes_and_leave_single_votes_out():
+def test_agreement_equals_gwet_with_two_votes():
     data = golden("krippendorff2011.json")
     item, choice = alone_again(data["ratings"])
     published = [data["published"][name] for name in ("gwet_fleiss", "gwet_ac1")]
@@ -249,7 +249,7 @@ def test_one_pair_or_raters_alone_have_no_interval():
     assert single.usable_items == 0 and np.isnan([single.observed.value, single.alpha_ordinal.value]).all()
 
 
-def test_one_category_only_has_no_kappa_and_agreement_by_clopper_and_pearson():
+def test_single_category_has_no_kappa():
     found = rate(np.repeat(np.arange(20), 2), [1] * 40, 3, values=[0, 1, 2])
     assert found.observed.value == found.observed.high == 1
     assert found.observed.low == pytest.approx(0.025 ** (1 / 20))
@@ -262,7 +262,7 @@ def test_one_category_only_has_no_kappa_and_agreement_by_clopper_and_pearson():
     assert np.isnan(never.alpha_interval.low)
 
 
-def test_a_label_of_one_pair_alone_leaves_kappa_without_an_interval_not_with_a_wild_one():
+def test_label_of_one_pair_leaves_kappa_without_interval():
     """Without that pair there is one label, hence no kappa; rounding must not make one up."""
     item, choice = np.repeat(np.arange(50), 3), np.zeros(150, int)
     choice[:2] = 2

@@ -77,13 +77,13 @@ def test_each_step_equals_the_equations_written_out():
     assert not found.converged
 
 
-def test_the_likelihood_never_falls_and_one_more_step_changes_nothing_at_the_end():
+def test_dawid_skene_likelihood_never_falls():
     item, rater, label, _, _ = simulated(300, 12, 4, 1)
     climbs = [dawid_skene(item, rater, label, 3, max_steps=k, tolerance=-1).log_likelihood for k in range(1, 30)]
     assert np.all(np.diff(climbs) > -1e-9)
 
 
-def test_simulated_raters_are_recovered_and_the_posterior_beats_the_majority():
+def test_dawid_skene_recovers_simulated_raters():
     item, rater, label, truth, strength = simulated(3000, 30, 5, 2, right=0.62)
     found = dawid_skene(item, rater, label, 3, smoothing=1.0)
     counts = np.bincount(item * 3 + label, minlength=9000).reshape(-1, 3)
@@ -135,7 +135,7 @@ def one_in_every_cell(item, rater, label, categories):
 
 
 @pytest.mark.parametrize("categories", [3, 6])
-def test_a_dozen_votes_a_rater_are_not_drowned_whatever_the_number_of_labels(categories):
+def test_dawid_skene_learns_from_a_dozen_votes_a_rater(categories):
     majority, likelihood, cells, ours, _ = accuracies(categories, 12, 400, range(3))
     assert ours > majority - 1 and ours > likelihood + 5 and ours > cells + 5
     assert categories == 3 or cells < 70 < ours

@@ -72,7 +72,7 @@ def test_spammers_are_told_from_those_who_look():
     assert found.prior == pytest.approx([0.4, 0.4, 0.2], abs=0.06)
 
 
-def test_a_common_label_is_learned_where_even_shares_would_take_it_for_a_habit():
+def test_mace_learns_a_common_label():
     item, rater, label, truth, *_ = crowd(1200, 60, 4, shares=(0.1, 0.1, 0.8), spammers=0.3)
     learned, even = mace(item, rater, label, 3), mace(item, rater, label, 3, even=True)
     right = [(found.posterior.argmax(1) == truth).mean() for found in (learned, even)]

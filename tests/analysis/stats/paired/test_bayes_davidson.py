@@ -125,7 +125,7 @@ def coverage(raters, pairs, dialogues, *, sets, seed, gap=0.4, pareto=True, warm
 
 
 @pytest.mark.slow
-def test_with_five_raters_of_unequal_work_it_covers_with_less_width_than_the_default():
+def test_bayes_covers_with_five_uneven_raters():
     """Five raters of whom one gave most votes are worth little more than one: the default's interval says nothing."""
     found = coverage(5, 40, 40, sets=60, seed=3, warm_up=100, draws=120)
     assert (found[:2, 0] > 0.88).all()
@@ -142,7 +142,7 @@ def test_coverage_with_five_to_ten_raters(raters, pairs, dialogues, pareto):
     assert (found[:2, 0] > 0.92).all()
 
 
-def test_on_many_alike_votes_of_many_alike_raters_it_agrees_with_the_default():
+def test_bayes_agrees_with_the_default_on_many_votes():
     generator = np.random.default_rng(4)
     a, b, by = design(3, 150, 150, 40, 3, generator, pareto=False)
     strength = np.array([0.5, 0.0, -0.5])
@@ -158,7 +158,7 @@ def test_on_many_alike_votes_of_many_alike_raters_it_agrees_with_the_default():
     assert (np.diff(careful.ranks.mean(0)) > 0).all()
 
 
-def test_a_system_that_always_won_has_a_finite_strength_and_ties_need_not_exist():
+def test_bayes_gives_a_winner_of_all_a_finite_strength():
     a, b = np.array([0, 0, 0, 1, 1, 2] * 2), np.array([1, 1, 2, 2, 2, 1] * 2)
     choice = np.array([0, 0, 0, 0, 1, 0] * 2)  # x won all of its games
     by = {"rater": np.arange(12) % 3}

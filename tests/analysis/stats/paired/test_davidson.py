@@ -103,7 +103,7 @@ def test_baseball_of_agresti_2002_without_ties_and_with_the_home_advantage():
 
 
 @pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
-def test_without_ties_both_models_are_bradley_terry_as_two_other_packages_fit_it(model):
+def test_without_ties_davidson_is_bradley_terry(model):
     import choix
     import evalica
 
@@ -162,7 +162,7 @@ def test_swapping_a_and_b_in_any_vote_changes_nothing():
     assert one.parameters == pytest.approx(other.parameters, abs=1e-9)
 
 
-def test_the_chance_of_a_wrong_order_comes_from_the_difference_and_its_error():
+def test_chance_of_a_wrong_order_follows_the_error():
     _, systems, a, b, choice, left = simulated(2000, 9, systems=3)
     found = fit(games(systems, a, b, choice, left))
     wrong = found.wrong_order
@@ -183,7 +183,7 @@ def test_votes_without_a_finite_estimate_are_refused_in_a_sentence():
 
 
 @pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
-def test_a_system_that_won_all_votes_but_ties_has_a_strength_only_beside_a_third(model):
+def test_winner_of_all_needs_a_third_system_for_strength(model):
     """Of two systems, a longer lead and more readiness to tie explain such votes ever better; a third says how ready
     raters are to tie."""
     won = [(0, 1, 20, 0, 10)]

@@ -49,7 +49,7 @@ def adjusted(model, codes):
 
 
 @pytest.mark.parametrize("way", ["pair", "rater"])
-def test_the_clustered_covariance_is_the_sandwich_of_statsmodels_but_for_its_correction(way):
+def test_clustered_covariance_is_the_statsmodels_sandwich(way):
     played, model, turn, by = logistic()
     options = {"groups": by[way], "use_correction": False}
     theirs = model.model.fit(disp=0, tol=1e-12, cov_type="cluster", cov_kwds=options).cov_params()
@@ -69,7 +69,7 @@ def test_two_ways_are_added_and_their_crossing_is_taken_away():
     assert found.freedom == pytest.approx(kish(by["rater"]) - 1) and found.freedom < 30  # of 40 raters of unequal work
 
 
-def test_every_way_counts_with_its_own_degrees_of_freedom_never_below_the_fewest():
+def test_clusters_count_with_their_degrees_of_freedom():
     played, *_, by = logistic()
     found = clustered(played, fit(played), by)
     f = [kish(codes) - 1 for codes in by.values()]
@@ -85,7 +85,7 @@ def test_every_way_counts_with_its_own_degrees_of_freedom_never_below_the_fewest
     assert min(alone.wrong_order[0, 1], alone.wrong_order[1, 0]) == pytest.approx(chance)
 
 
-def test_two_systems_differ_by_strength_where_they_differ_by_net_preference():
+def test_two_systems_differ_by_strength_as_by_preference():
     """One rule: the strengths of two systems are their net preference on another scale, by the same clusters."""
     apart = 0
     for seed in range(30):

@@ -32,7 +32,7 @@ def test_without_equals_the_strengths_are_choixs():
     assert ours.tie is None and ours.strengths == pytest.approx(theirs - theirs.mean(), abs=1e-6)
 
 
-def test_rankings_of_two_have_davidsons_strengths_ties_and_clustered_errors():
+def test_rankings_of_two_equal_davidson():
     generator = np.random.default_rng(1)
     a = generator.integers(0, 4, 500)
     b, choice = (a + generator.integers(1, 4, 500)) % 4, generator.integers(0, 3, 500)

@@ -84,7 +84,7 @@ def shares(values, studies):
     return held / studies
 
 
-def test_sets_cover_the_true_ranks_where_systems_tie_and_percentiles_of_drawn_ranks_do_not():
+def test_rank_sets_cover_true_ranks_of_tied_systems():
     every, own, percentiles = shares(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 3.0]), 250)
     assert every > 0.91 and own > 0.93
     assert percentiles < 0.85

@@ -60,7 +60,7 @@ def test_raters_that_stand_apart_keep_a_line_each(tmp_path, table):
     assert {tuple(panel.clusters) for panel in found} == {("items",)}
 
 
-def test_a_rater_that_did_not_judge_every_model_leaves_the_error_of_raters_unknown(tmp_path, table):
+def test_absent_rater_leaves_the_rater_error_unknown(tmp_path, table):
     some = [row for row in table if (row["model"], row["rater"]) != ("poor", RATERS[2])]
     (panel,) = panels(tmp_path, some, DRAWN)
     assert "raters" not in panel.covariance

@@ -30,7 +30,7 @@ def compared(folder):
     return answer(read_study(folder))
 
 
-def test_a_file_with_a_card_stands_in_the_comparison_by_its_title_unit_and_order(tmp_path):
+def test_card_gives_title_unit_and_order(tmp_path):
     write(tmp_path / "late.parquet", rows("late"), {"late": card("later judge", order=9)})
     write(tmp_path / "soon.parquet", rows("soon"), {"soon": card("sooner judge", order=3, chance=0.9)})
     found = compared(tmp_path)
@@ -69,14 +69,14 @@ def test_what_is_in_no_points_is_held_against_nothing_in_points(tmp_path):
     )
 
 
-def test_two_files_with_different_cards_for_one_evaluator_are_refused_by_both_names(tmp_path):
+def test_different_cards_of_one_evaluator_are_refused(tmp_path):
     write(tmp_path / "a.parquet", rows("x", models=("good",)), {"x": card()})
     write(tmp_path / "b.parquet", rows("x", models=("poor",)), {"x": card(better="lower")})
     with pytest.raises(InputError, match=r"a.parquet and b.parquet bring different cards for 'x'"):
         compared(tmp_path)
 
 
-def test_the_same_scores_in_two_files_count_once_and_other_ones_are_refused(tmp_path):
+def test_equal_scores_in_two_files_count_once(tmp_path):
     write(tmp_path / "a.parquet", rows("x"), {"x": card()})
     alone = compared(tmp_path)
     write(tmp_path / "b.parquet", rows("x"), {"x": card()})
@@ -212,7 +212,7 @@ NEEDS = {
 
 @pytest.mark.parametrize("kind", list(NEEDS))
 @pytest.mark.parametrize("stats", [None, {"other": 1.0}], ids=["no stats", "other stats"])
-def test_a_card_that_adds_up_counts_which_are_not_there_leaves_a_line_and_no_number(tmp_path, kind, stats):
+def test_card_with_missing_counts_leaves_a_line(tmp_path, kind, stats):
     """Neither NaN in the tables nor the mean of the scores under the name of a corpus metric."""
     table = [row | ({"stats": stats} if stats else {}) for row in rows("x")]
     write(tmp_path / "x.parquet", table, {"x": card(aggregate=kind)})
@@ -225,7 +225,7 @@ def test_a_card_that_adds_up_counts_which_are_not_there_leaves_a_line_and_no_num
     ]
 
 
-def test_counts_that_some_rows_lack_or_that_add_up_to_nothing_leave_a_line_too(tmp_path):
+def test_missing_or_empty_counts_leave_a_line(tmp_path):
     def stats(row):
         whole = {"numerator": 1.0, "denominator": 0.0 if row["model"] == "poor" else 4.0}
         return (
@@ -254,7 +254,7 @@ def test_rows_of_two_checkpoints_have_two_names_in_every_figure(tmp_path):
 
 
 @pytest.mark.parametrize("better", ["higher", "lower", "neither"])
-def test_the_marks_of_the_figures_follow_direction_chance_and_order_of_the_card(tmp_path, better):
+def test_figure_marks_follow_the_card(tmp_path, better):
     """Faint is the side of chance that the card calls worse; the figures come in the order of the cards."""
     write(tmp_path / "x.parquet", rows("x"), {"x": card("made-up judge", chance=0.6, better=better)})
     write(tmp_path / "a.parquet", rows("a"), {"a": card("later judge", order=99)})
@@ -304,7 +304,7 @@ def test_a_made_up_evaluator_stands_in_variance_page_markdown_and_latex(tmp_path
     assert all(("has no card" in written) != known for written in (page, plain))
 
 
-def test_a_table_of_0_2_0_without_cards_or_newer_columns_gives_the_numbers_of_one_with_its_card(tmp_path):
+def test_table_of_0_2_0_gives_the_numbers_of_a_card(tmp_path):
     probe = [{**row, "stats": {"tp": row["score"], "fp": 0.5, "fn": 0.5}} for row in rows("probe", "AllSlots")]
     write(tmp_path / "new" / "scores.parquet", probe, {"probe": BUILT_IN["probe"]})
     old = pa.Table.from_pylist(probe).replace_schema_metadata({"signature": "tasks:AllSlots|v:0.2.0"})

@@ -193,7 +193,7 @@ def test_percentages_called_shares_and_names_that_fill_a_line_are_refused(study,
     assert not (study / "mine.parquet").exists()
 
 
-def test_columns_that_are_not_there_and_corpus_metrics_without_counts_are_refused(bring):
+def test_missing_columns_and_counts_are_refused(bring):
     with pytest.raises(InputError, match=r"has no column for item=id \(found: model"):
         bring(table(), "--columns", "item=id")
     with pytest.raises(InputError, match=r"has no column 'bleurt'"):
@@ -209,7 +209,7 @@ def test_counts_are_added_up_to_the_corpus_metric(study, bring):
     assert answer(read_study(study)).methods[0].method.values == pytest.approx((0.25, 0.25))
 
 
-def test_another_card_for_the_evaluator_of_another_file_is_refused_before_writing(study, bring):
+def test_another_card_is_refused_before_writing(study, bring):
     bring(table(), "--better", "higher")
     (study / "mine.parquet").rename(study / "copy.parquet")
     with pytest.raises(InputError, match=r"copy.parquet and the card of mine bring different cards"):

@@ -49,7 +49,7 @@ def drawn_study(path, draws=3, keep=lambda row: True):
     return read_study(write(path / "mine.parquet", [row for row in table if keep(row)], {"mine": card()}))
 
 
-def test_a_study_with_draws_has_a_second_table_and_the_first_keeps_its_numbers(tmp_path):
+def test_option_draws_have_a_table_of_their_own(tmp_path):
     study = drawn_study(tmp_path / "all")
     first, every = study_tables(study, panels_of(study))
     once = drawn_study(tmp_path / "once", keep=lambda row: not row["condition"])

@@ -122,7 +122,7 @@ def test_votes_between_seeds_give_back_the_strengths_that_made_them():
     assert method.sd_if_alike == pytest.approx(1.0, abs=0.3)
 
 
-def test_votes_across_architectures_put_them_on_one_scale_that_sums_to_zero():
+def test_strengths_across_architectures_sum_to_zero():
     sides = [(("hred", 0), ("hred", 1)), (("hred", 1), ("seq2seq", 0)), (("seq2seq", 0), ("hred", 0))]
     pairs = [
         Pair(f"p{n}", f"d{n}:1", (), Candidate("x", *a), Candidate("y", *b), dialogue=f"d{n}")
@@ -152,7 +152,7 @@ def test_votes_on_checks_and_on_one_model_alone_say_nothing():
     assert people_panels(votes("pqr", [1.0, -1.0, 0.0]), [check, pair("r", 0, 0, "d")]) == []
 
 
-def test_the_covariance_of_strengths_is_that_of_refits_without_each_cluster():
+def test_covariance_of_strengths_is_that_of_refits():
     random = np.random.default_rng(7)
     pairs = [pair(f"p{n}", *random.choice(4, 2, replace=False).tolist(), f"d{n // 3}") for n in range(90)]
     rater, net = random.integers(0, 11, 90), random.integers(-1, 2, 90).astype(float)
@@ -209,7 +209,7 @@ def test_people_are_clustered_by_the_rule_of_all_commands():
     assert none.unit == "vote" and none.clusters == {"items": 120}
 
 
-def test_a_single_pair_a_dialogue_is_clustered_by_pair_and_a_missing_rater_is_refused_by_name():
+def test_single_pairs_are_clustered_by_pair():
     names, net, pairs = crowd(20, sides=((0, 1),))
     (panel,) = people_panels(votes(names, net, np.arange(40) % 7), pairs)
     assert panel.unit == "pair+rater"
@@ -225,7 +225,7 @@ def test_raters_of_unequal_work_count_as_fewer():
     assert panel.replicates.clusters["raters"] == pytest.approx(120**2 / (100**2 + 20))
 
 
-def test_the_ring_is_the_noise_between_seeds_and_not_the_error_of_one_model():
+def test_ring_is_the_noise_between_seeds():
     """Dialogues of unequal difficulty move all seeds together: large errors of items, a small ring."""
     random = np.random.default_rng(0)
     hard, table = random.random(60), []

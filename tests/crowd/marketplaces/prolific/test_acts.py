@@ -180,7 +180,7 @@ def test_a_bad_one_is_found_and_the_others_are_sent(ledger):
 
 
 @pytest.mark.parametrize(("error", "state"), [(Unsure("lost"), "uncertain"), (NotReached("busy"), "refused")])
-def test_a_call_without_an_answer_leaves_all_its_rows_in_one_state_and_is_not_split(ledger, error, state):
+def test_unanswered_call_leaves_its_rows_in_one_state(ledger, error, state):
     act = Many(fails=error)
     ledger.carry_out_all(dues(4), act)
     assert set(states(ledger).values()) == {state} and act.sent == []
