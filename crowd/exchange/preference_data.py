@@ -69,8 +69,8 @@ def preference_data(export: Export) -> PreferenceData:
             "data. Export them without --preferences."
         )
     omitted: Counter[str] = Counter()
-    counted = [answer for answer in export.votes if _counts(answer, omitted)]
-    rows = [_row(*judged) for judged in _judged(counted, export.records)]
+    counted = [answer for answer in export.votes if _is_counted(answer, omitted)]
+    rows = [_make_row(*judged) for judged in _read_judgements(counted, export.records)]
     return PreferenceData(
         [row for row in rows if row["votes_chosen"] > row["votes_rejected"]],
         [row for row in rows if row["votes_chosen"] == row["votes_rejected"]],
@@ -79,7 +79,7 @@ def preference_data(export: Export) -> PreferenceData:
     )
 
 
-def _counts(answer: Answer, omitted: Counter[str]) -> bool:
+def _is_counted(answer: Answer, omitted: Counter[str]) -> bool:
     reason = (
         "automatic ties of identical responses"
         if answer.extra.get("auto")
@@ -98,7 +98,7 @@ def _counts(answer: Answer, omitted: Counter[str]) -> bool:
 Judged = tuple[Pair, str, Mapping[str, Choice]]
 
 
-def _judged(answers: Iterable[Answer], records: Mapping[str, Any]) -> Iterator[Judged]:
+def _read_judgements(answers: Iterable[Answer], records: Mapping[str, Any]) -> Iterator[Judged]:
     """Each pair, question and vote of every rater; of a set of responses, each two that one rater compared."""
     votes: dict[tuple[str, str], dict[str, Choice]] = defaultdict(dict)
     sheets: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
@@ -115,11 +115,11 @@ def _judged(answers: Iterable[Answer], records: Mapping[str, Any]) -> Iterator[J
     for (name, question), sheet in sheets.items():
         record: ResponseSet = records[name]
         for first, second in combinations(range(len(record.responses)), 2):
-            choices = {rater: _higher(heights[first], heights[second]) for rater, heights in sheet.items()}
+            choices = {rater: _compare_scores(heights[first], heights[second]) for rater, heights in sheet.items()}
             yield _pair_of(record, first, second), question, choices
 
 
-def _higher(first: float, second: float) -> Choice:
+def _compare_scores(first: float, second: float) -> Choice:
     return "tie" if first == second else "a" if first > second else "b"
 
 
@@ -134,17 +134,17 @@ def _pair_of(record: ResponseSet, first: int, second: int) -> Pair:
     )
 
 
-def _row(pair: Pair, question: str, choices: Mapping[str, Choice]) -> dict[str, Any]:
+def _make_row(pair: Pair, question: str, choices: Mapping[str, Choice]) -> dict[str, Any]:
     votes = Counter(choices.values())
     chosen: Choice = "b" if votes["b"] > votes["a"] else "a"
     rejected: Choice = "a" if chosen == "b" else "b"
     words = {chosen: "chosen", rejected: "rejected", "tie": "tie"}
     sides = {"a": pair.a, "b": pair.b}
-    speakers = _roles(pair.context)
+    speakers = _name_roles(pair.context)
     return {
         "prompt": [{"role": role, "content": turn.text} for role, turn in zip(speakers, pair.context, strict=True)],
-        "chosen": _messages(sides[chosen]),
-        "rejected": _messages(sides[rejected]),
+        "chosen": _make_messages(sides[chosen]),
+        "rejected": _make_messages(sides[rejected]),
         "chosen_model": system_of(sides[chosen]),
         "rejected_model": system_of(sides[rejected]),
         "soft_label": (votes[chosen] + votes["tie"] / 2) / votes.total(),
@@ -159,20 +159,20 @@ def _row(pair: Pair, question: str, choices: Mapping[str, Choice]) -> dict[str, 
     }
 
 
-def _roles(turns: Sequence[Utterance]) -> list[str]:
+def _name_roles(turns: Sequence[Utterance]) -> list[str]:
     """A chat template's roles: known names of systems are the assistant; otherwise the last speaker is the user."""
     names = {turn.speaker.casefold() for turn in turns}
     assistants = names & ASSISTANTS or names - {turns[-1].speaker.casefold() if turns else ""}
     return ["assistant" if turn.speaker.casefold() in assistants else "user" for turn in turns]
 
 
-def _messages(response: Candidate) -> list[dict[str, str]]:
+def _make_messages(response: Candidate) -> list[dict[str, str]]:
     """A response as the assistant's message; a whole conversation as its messages."""
     if response.turns is None:
         return [{"role": "assistant", "content": response.text}]
     judged = response.speaker.casefold()
     roles = ["assistant" if turn.speaker.casefold() == judged else "user" for turn in response.turns]
-    roles = roles if judged else _roles(response.turns)
+    roles = roles if judged else _name_roles(response.turns)
     return [{"role": role, "content": turn.text} for role, turn in zip(roles, response.turns, strict=True)]
 
 
@@ -186,13 +186,13 @@ def write_preferences(folder: Path, data: PreferenceData, *, form: str, licence:
             old.unlink(missing_ok=True)
         if data.rows(split):
             files[split] = folder / f"{split}.{ending}"
-            _write(files[split], data.rows(split), data.recipe)
+            _write_rows(files[split], data.rows(split), data.recipe)
     with atomic(folder / README) as handle:
-        handle.write(_card(data, files, licence=licence, title=title))
+        handle.write(_describe_data(data, files, licence=licence, title=title))
     return [*files.values(), folder / README]
 
 
-def _write(path: Path, rows: Sequence[Mapping[str, Any]], recipe: str) -> None:
+def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]], recipe: str) -> None:
     if path.suffix == ".parquet":
         import pyarrow as pa
         from pyarrow import parquet
@@ -209,7 +209,7 @@ def _write(path: Path, rows: Sequence[Mapping[str, Any]], recipe: str) -> None:
         handle.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _card(data: PreferenceData, files: Mapping[str, Path], *, licence: str, title: str) -> str:
+def _describe_data(data: PreferenceData, files: Mapping[str, Path], *, licence: str, title: str) -> str:
     """A dataset card whose head names licence and files, as loaders of data sets read them."""
     raters = {vote["rater"] for split in SPLITS for row in data.rows(split) for vote in row["raters"]}
     votes = sum(len(row["raters"]) for split in SPLITS for row in data.rows(split))

@@ -113,7 +113,7 @@ class Desk:
         self.frontier = Frontier()
         store.on_change = self.frontier.forget  # pairs may have come back
         with store.read() as connection:
-            values, self.rules = settings(connection), make_rules(connection, hit)
+            values, self.rules = settings(connection), make_rules(connection, kept_hit(connection) or hit)
         self.seed, self._rater_key = int(values["seed"]), values["rater_key"]
         self._hold_keys(keys_in(values))
 

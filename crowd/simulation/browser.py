@@ -104,10 +104,10 @@ class PageForm(HTMLParser):
         """The context, then each text that is to be judged, from left to right or from top to bottom."""
         who = [text for kind, text in self._texts if kind == "who"]
         chat_texts = [text for kind, text in self._texts if kind == "chat"]
-        texts = [text for kind, text in self._texts if kind == "response"] or self._columns()
+        texts = [text for kind, text in self._texts if kind == "response"] or self._read_columns()
         return [Utterance(speaker, text) for speaker, text in zip(who, chat_texts, strict=True)], *texts
 
-    def _columns(self) -> list[str]:
+    def _read_columns(self) -> list[str]:
         """Of whole conversations: what was said in each, one line a turn."""
         columns: list[list[str]] = []
         for kind, text in self._texts:
@@ -137,11 +137,11 @@ class SimulatedVisit:
         self.client.cookies.clear()
         if turned_away := self._come_in():
             return turned_away
-        place = self._look()
+        place = self._ask_place()
         while place["status"] in ("about", "instructions"):
-            self._tell() if place["status"] == "about" else self._learn(place["number"])
-            place = self._look()
-        return self._work(place)
+            self._tell_about_rater() if place["status"] == "about" else self._answer_example(place["number"])
+            place = self._ask_place()
+        return self._answer_pairs(place)
 
     def _come_in(self) -> VisitEnd | None:
         """Arrive and consent; or why nobody new is let in, after some patience."""
@@ -165,22 +165,22 @@ class SimulatedVisit:
         answers_told |= {name: WROTE for name in form.texts if self.reader.whim(self.rater, name) < COMMENTS}
         self._send("POST", "/last-questions", data=form.fields | answers_told)
 
-    def _look(self) -> dict[str, Any]:
+    def _ask_place(self) -> dict[str, Any]:
         return dict(self._send("GET", "/task", headers=FETCH).json())
 
-    def _learn(self, number: int) -> None:
+    def _answer_example(self, number: int) -> None:
         """Answer a worked example, not always well."""
         fields = PageForm(self._send("GET", f"/instructions/{number}").text).fields
         pressed = self.reader.fields(self.reader.learns(self.rater, number))
         self._send("POST", f"/instructions/{number}", data=fields | pressed)
 
-    def _tell(self) -> None:
+    def _tell_about_rater(self) -> None:
         """Say something about oneself."""
         form = PageForm(self._send("GET", "/about").text)
         answers_told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
         self._send("POST", "/about", data=form.fields | answers_told)
 
-    def _work(self, place: dict[str, Any]) -> VisitEnd:
+    def _answer_pairs(self, place: dict[str, Any]) -> VisitEnd:
         waited = 0
         while place["status"] in ("task", "wait"):
             if place["status"] == "wait":
@@ -188,11 +188,11 @@ class SimulatedVisit:
                     return "wait"
                 waited += 1
                 time.sleep(self.pause)
-                place = self._look()
+                place = self._ask_place()
                 continue
-            if self._leaves(place):
+            if self._is_leaving(place):
                 return "left"
-            place = self._judge(place)
+            place = self._judge_pair(place)
         if place.get("asks"):
             self._tell_at_end()
         if place["status"] in EARLY:
@@ -200,13 +200,13 @@ class SimulatedVisit:
         ending: VisitEnd = place["status"]
         return ending
 
-    def _leaves(self, place: dict[str, Any]) -> bool:
+    def _is_leaving(self, place: dict[str, Any]) -> bool:
         """Whether the rater walks away now, with this pair in hand."""
         leaves = self.reader.whim(self.rater, "leave", str(self.sitting)) < self.rater.leave
         when = self.reader.whim(self.rater, "when", str(self.sitting))
         return leaves and int(place["progress"]["done"]) >= int(when * int(place["progress"]["of"]))
 
-    def _judge(self, place: dict[str, Any]) -> dict[str, Any]:
+    def _judge_pair(self, place: dict[str, Any]) -> dict[str, Any]:
         form = PageForm(place["html"])
         context, *texts = form.shown()
         pressed, seconds = self.reader.judge(self.rater, context, *texts)
@@ -221,13 +221,13 @@ class SimulatedVisit:
         answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
         if self.reader.whim(self.rater, "twice", *texts) < self.rater.twice:
             answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
-        if answered["status"] == "task" and self._regrets(texts):
+        if answered["status"] == "task" and self._is_regretted(texts):
             return dict(self._send("POST", "/undo", data=PageForm(answered["html"]).fields, headers=FETCH).json())
         self.answered += 1
         self.on_answer()
         return dict(answered)
 
-    def _regrets(self, texts: Sequence[str]) -> bool:
+    def _is_regretted(self, texts: Sequence[str]) -> bool:
         """Whether the answer is taken back, once."""
         text = "".join(texts)
         if text in self._undone or self.reader.whim(self.rater, "regret", *texts) >= self.rater.regret:

@@ -105,7 +105,7 @@ def served(folder, url, real, *, make=make_pairs, rules=HIT_TOML, **options):
 
 def load(server, made, monkeypatch, raters, concurrency, leave=0.0, acknowledged=None):
     """Send the crowd; returns what it was told was saved: (rater number, pair's texts) -> choice."""
-    acknowledged, judge = {} if acknowledged is None else acknowledged, SimulatedVisit._judge
+    acknowledged, judge = {} if acknowledged is None else acknowledged, SimulatedVisit._judge_pair
 
     def spy(self, place):
         context, left, right = PageForm(place["html"]).shown()
@@ -115,7 +115,7 @@ def load(server, made, monkeypatch, raters, concurrency, leave=0.0, acknowledged
         acknowledged[self.rater.number, min(left, right)] = chosen
         return reply
 
-    monkeypatch.setattr(SimulatedVisit, "_judge", spy)
+    monkeypatch.setattr(SimulatedVisit, "_judge_pair", spy)
     monkeypatch.setattr(browser, "SERVER_PATIENCE", PATIENCE)  # twenty restarts of a slow machine in one wait
     people = [habits(n, seed=1, clickers=0.05, leave=leave) for n in range(raters)]
     SimulatedCrowd(server.url, Reader(made, seed=1), people, concurrency).work()
@@ -337,7 +337,7 @@ kind = "likert"
 
 def hunted(folder, url, monkeypatch, reader, told, kills, raters, concurrency):
     """Load on a study that is ready, with a killer at work: (rater number, a text of the page) -> what `told` says."""
-    acknowledged, judge = {}, SimulatedVisit._judge
+    acknowledged, judge = {}, SimulatedVisit._judge_pair
     server, done, generator = Server(folder, url), threading.Event(), random.Random(0)
 
     def spy(self, place):
@@ -353,7 +353,7 @@ def hunted(folder, url, monkeypatch, reader, told, kills, raters, concurrency):
         while server.kills < kills and not done.wait(generator.uniform(0.0, 0.5)):
             server.kill_and_restart()
 
-    monkeypatch.setattr(SimulatedVisit, "_judge", spy)
+    monkeypatch.setattr(SimulatedVisit, "_judge_pair", spy)
     monkeypatch.setattr(browser, "SERVER_PATIENCE", PATIENCE)  # twenty restarts of a slow machine in one wait
     thread = threading.Thread(target=killer)
     thread.start()

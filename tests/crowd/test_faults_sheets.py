@@ -70,7 +70,7 @@ def bombard_with_sheets(folder, url, monkeypatch, *, kills, people, concurrency,
     study_folder.prepare_study(folder, None, hit, url, seed=0, simulated=True)
     server, done, generator = Server(folder, url), threading.Event(), random.Random(0)
     sheets, told, filled = {}, set(), {}
-    judge, tell, fill = SimulatedVisit._judge, SimulatedVisit._tell_at_end, Reader.fill
+    judge, tell, fill = SimulatedVisit._judge_pair, SimulatedVisit._tell_at_end, Reader.fill
 
     def spy_fill(self, rater, context, shown, radios, texts):
         filled[rater.number, min(shown)] = found = fill(self, rater, context, shown, radios, texts)
@@ -91,7 +91,7 @@ def bombard_with_sheets(folder, url, monkeypatch, *, kills, people, concurrency,
         while server.kills < kills and not done.wait(generator.uniform(0.0, 0.5)):
             server.kill_and_restart()
 
-    for owner, name, spy in ((Reader, "fill", spy_fill), (SimulatedVisit, "_judge", spy_judge),
+    for owner, name, spy in ((Reader, "fill", spy_fill), (SimulatedVisit, "_judge_pair", spy_judge),
                              (SimulatedVisit, "_tell_at_end", spy_tell)):  # fmt: skip
         monkeypatch.setattr(owner, name, spy)
     thread = threading.Thread(target=killer)

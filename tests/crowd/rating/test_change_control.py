@@ -9,6 +9,7 @@ from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_from
 from seedvote.crowd.hit.tables import Exclusion, PanelDoor
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
+from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import Refused, kept_hit
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.simulation.crowd import SimulatedCrowd
@@ -21,6 +22,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair
 from tests.crowd.marketplaces.study import served
+from tests.crowd.rating.test_replaying import check_books
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote, work
 from tests.crowd.visitor import FETCH, Visitor, careful, live
 
@@ -75,6 +77,16 @@ def test_new_number_of_votes_is_counted_anew(url, tmp_path, before, after):
         assert events(desk.store, "hit") == [
             {"name": "votes_per_pair", "before": before, "after": after, "rule": "votes counted anew"}
         ]
+
+
+def test_a_server_that_started_while_the_rules_changed_goes_by_those_in_force(url, tmp_path):
+    hit = dataclasses.replace(SHORT, votes_per_pair=1)
+    with desk_of(url, tmp_path, hit, make_pairs(3)) as desk:
+        take_up(desk.store, dataclasses.replace(hit, votes_per_pair=2), 1.0)
+        other = Desk(desk.store, hit, desk.clock)  # it had read its hit.toml before
+        for rater in ("r", "s"):
+            vote(other, seated(other, rater))
+        check_books(desk)
 
 
 def test_a_stricter_gate_blocks_and_a_milder_one_lets_in_again(url, tmp_path):

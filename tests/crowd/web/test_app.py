@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.launches import open_door
 from seedvote.crowd.web.app import LOG, RateLimit, ServerConfig, create_app, log_to_stderr
@@ -55,7 +56,10 @@ def test_pages_run_nothing_but_their_own_script_and_are_framed_by_nobody(serve):
 
 def test_market_script_talks_to_its_own_host(serve):
     script = "https://checks.example.org/v1/check.js"
-    client = serve(hit=replace(HIT, market_script=script)).test_client()
+    hit = replace(HIT, market_script=script)
+    app = serve(hit=hit)
+    take_up(app.extensions["desk"].store, hit, 1.0)  # as every start does, see prepare_study
+    client = app.test_client()
     first = client.get("/?rater=ann")
     assert script not in first.text and script not in first.headers["Content-Security-Policy"]
     client.post("/consent", data=PageForm(first.text).fields)
