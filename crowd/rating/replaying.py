@@ -78,7 +78,7 @@ def replay(
 def _apply_event(facts: _Facts, event: Event) -> None:
     """Let one event change the facts."""
     data = event.data
-    if event.rater is not None and event.kind != "forgotten":
+    if event.rater is not None:
         facts.raters.setdefault(event.rater)
     if event.kind == "shown":
         facts.sittings[event.rater, event.pair] = data["sitting"]

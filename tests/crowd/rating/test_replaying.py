@@ -15,6 +15,7 @@ from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.deciding import mend, rule_on
 from seedvote.crowd.rating.excluding import exclude_by_rule
 from seedvote.crowd.rating.moment import Refused, rules_in_force
+from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.rating.replaying import replay
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
@@ -172,6 +173,13 @@ def check_books(desk):
         assert sorted(number for _, number in rounds) == list(range(1, number + 1))
     with desk.store.write() as connection:
         assert not standing.settle(connection, rules.assignment, rules.gate, 0.0)
+
+
+def test_forget_of_rater_without_answers_leaves_them_in_the_replay(url, tmp_path):
+    with desk_of(url, tmp_path, HIT, make_pairs(4, checks=6)) as desk:
+        seat = desk.arrive("r", "1", "local")
+        assert forget(desk.store, seat.rater, votes_per_pair=2, now=desk.clock()) == 0
+        check_books(desk)
 
 
 ACTS = {"answer": 60, "undo": 8, "wait": 5, "rule": 6, "mend": 4, "change": 6, "exclude": 2, "aside": 2, "add": 1}
