@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from seedvote.analysis import notebook
+from seedvote.analysis.arguments import check_margin, check_ranges
 from seedvote.analysis.showing.words import plain
-from seedvote.analysis.votes.options import check_margin, check_ranges
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_json, write_json
 

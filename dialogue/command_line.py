@@ -97,7 +97,7 @@ def _type_again(
     >>> _type_again("python -m analysis ties", ["v.csv", "--columns", "pair=id"], [{"--columns": "choice=q 1"}])
     ["Type: python -m analysis ties v.csv --columns 'pair=id,choice=q 1'"]
     """
-    from seedvote.dialogue.importing.naming import restated
+    from seedvote.dialogue.importing.reading import merge_typed
 
     typed = []
     for way in ways:
@@ -109,7 +109,7 @@ def _type_again(
         for option, text in way.items():
             if option in words[:-1]:
                 at = words.index(option) + 1
-                words[at] = restated(words[at], text, option) if option in ("--columns", "--values") else text
+                words[at] = merge_typed(words[at], text, option) if option in ("--columns", "--values") else text
             else:
                 words += [option, text]
         typed.append(next_command(prog, *words))

@@ -51,7 +51,7 @@ MEDIUM = (
     "tests/generation/test_training.py",
     "tests/generation/test_commands.py",
     "tests/crowd/web/",
-    "tests/analysis/votes/test_voters.py",
+    "tests/analysis/votes/test_cautions.py",
     "tests/analysis/commands/",
     "tests/crowd/test_backups.py",
 )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from seedvote.dialogue.cards import LATE, legal
 from seedvote.dialogue.command_line import tell_next
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.importing.naming import parse_names
+from seedvote.dialogue.importing.reading import parse_names
 
 if TYPE_CHECKING:
     from seedvote.analysis.votes.scores.importing import Brought

@@ -21,11 +21,11 @@ from seedvote.analysis.arguments import (
     STATED,
     STATED_OF_STUDY,
     add_options,
+    check_margin,
     reading,
     split_names,
     study_beside,
 )
-from seedvote.analysis.votes.options import check_margin
 from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
 

@@ -69,8 +69,7 @@ def draw(args: argparse.Namespace, path: Path) -> str:
     from seedvote.analysis.showing.plots import save
     from seedvote.analysis.showing.words import percent
     from seedvote.analysis.so_far import stated_rule, write_so_far
-    from seedvote.analysis.votes.cautions import with_reading
-    from seedvote.analysis.votes.voters import not_people
+    from seedvote.analysis.votes.cautions import not_people, with_reading
     from seedvote.dialogue.files import write_json
 
     votes = read_votes_of(args)

@@ -191,7 +191,7 @@ def _shared_metrics(systems: Mapping[str, Sequence[RunLog]], metric: str) -> lis
     wanted = [key for key in shared if not metric or metric in (key[1], f"{key[0]}:{key[1]}")]
     if not wanted:
         metrics = "; ".join(
-            f"{name}: {', '.join(sorted(f'{t}:{m}' for (t, m), who in owners.items() if name in who))}"
+            f"{name}: {', '.join(sorted(f'{t}:{m}' for (t, m), who in owners.items() if name in who)) or 'none'}"
             for name in systems
         )
         subject = f"the metric {metric!r}" if metric else "a task and metric"

@@ -29,7 +29,7 @@ from seedvote.analysis.stats.paired.rank_sets import rank_sets
 from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
 from seedvote.analysis.stats.seed_range import SeedRange, seed_range
 from seedvote.analysis.stats.sign_tests import holm_where
-from seedvote.analysis.votes.scores.conditions import clean_values
+from seedvote.analysis.votes.scores.paired import clean_values
 from seedvote.analysis.votes.study import ReportRequest, Study, read_study
 from seedvote.dialogue.cards import LATE, TaskCard
 from seedvote.dialogue.errors import InputError

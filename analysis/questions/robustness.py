@@ -22,8 +22,8 @@ from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, heading, number, plain, signed, warn_of_few_seeds
 from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from seedvote.analysis.stats.sign_tests import holm
-from seedvote.analysis.votes.scores.conditions import PairedScale, paired_scales
 from seedvote.analysis.votes.scores.files import Unused
+from seedvote.analysis.votes.scores.paired import PairedScale, paired_scales
 from seedvote.analysis.votes.study import ReportRequest, Study, read_study
 from seedvote.dialogue.cards import BY
 from seedvote.dialogue.errors import InputError

@@ -155,7 +155,7 @@ def read_two(text: str) -> tuple[str, str]:
 
 def read_sizes(texts: list[str]) -> list[dict[str, float]]:
     """`F=N,...` of each --sizes."""
-    from seedvote.dialogue.importing.naming import parse_names
+    from seedvote.dialogue.importing.reading import parse_names
 
     return [{name: _read_size(name, size) for name, size in parse_names(text, "--sizes")} for text in texts]
 

@@ -21,9 +21,9 @@ from seedvote.analysis.showing.words import count, describe_order, number, plain
 from seedvote.analysis.stats.gain import Gain, ceiling, gain_of, pair_correlation, rater_part
 from seedvote.analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
 from seedvote.analysis.stats.powered import Sample
-from seedvote.analysis.votes.cautions import told_of_reading
+from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, marked_parts, not_people, told_of_reading, voters
 from seedvote.analysis.votes.clusters import clusters_of
-from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.columns import read_elsewhere
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.scores.paired import Differences, side_differences, signed_ranks
 from seedvote.analysis.votes.study import ReportRequest
@@ -38,7 +38,6 @@ from seedvote.analysis.votes.verdicts import (
     clusters_by_name,
     contrast_of,
 )
-from seedvote.analysis.votes.voters import Voters, judges_in_recipe, marked_parts, not_people, voters
 from seedvote.analysis.votes.votes import net_scores
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.judges import VERDICTS

@@ -45,8 +45,8 @@ from seedvote.analysis.report.paper.kit import KitSource, paper_section
 from seedvote.analysis.showing.page import Reported, RowFigure, Section, hash_source
 from seedvote.analysis.showing.tables import Table, latex, markdown, markdown_text
 from seedvote.analysis.showing.words import plain
+from seedvote.analysis.votes.cautions import judges_caption, marked_table, not_people
 from seedvote.analysis.votes.study import ReportRequest, Study
-from seedvote.analysis.votes.voters import judges_caption, marked_table, not_people
 from seedvote.dialogue.signature import VERSION
 from seedvote.dialogue.wording import as_typed
 

@@ -1,17 +1,24 @@
-"""What is odd or missing in a table of votes, in plain words: given with every result, never guessed away."""
+"""What to know about a table of votes: how it was read, what is odd or missing in it, and who cast the votes.
+
+It is given with every result, never guessed away. Votes of programs are named by a sentence; judges who are counted as
+raters also by every table and recipe.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count
 from seedvote.analysis.stats.intervals import crossed, groups
 from seedvote.analysis.votes.keeping import VERIFIED
 from seedvote.analysis.votes.votes import Ints, Votes
-from seedvote.dialogue.importing.reading import Reading, said_left_out
+from seedvote.dialogue.importing.reading import Reading, say_left_out
 from seedvote.dialogue.judges import JUDGE, folded_name, is_model_name
 
 NO_DIALOGUE = (
@@ -21,7 +28,7 @@ NO_DIALOGUE = (
 ONE_DIALOGUE = "All votes are on one dialogue, so no interval shows how other dialogues would be judged."
 
 
-def cautions(votes: Votes) -> list[str]:
+def list_cautions(votes: Votes) -> list[str]:
     """One sentence for each thing to know before quoting a number."""
     sentences = [*_about_rounds(votes), *_about_raters(votes), *about_dialogues(votes)]
     return [*sentences, "One vote has no interval."] if len(votes) == 1 else sentences
@@ -38,23 +45,23 @@ def told_of_reading(votes: Votes, *, alone: bool = False) -> list[str]:
     ties = counts[votes.labels.index("tie")] if "tie" in votes.labels else None
     tallies = [f"{label} {number:,}" for label, number in zip(votes.labels, counts, strict=True) if label != "tie"]
     if votes.systems:
-        tallies = _wins(votes)
+        tallies = _list_wins(votes)
     tally = ", ".join([*tallies, *([] if ties is None else [count(ties, "tie")])])
     people = f" of {count(groups(votes.rater), 'rater')}" if votes.rater is not None else ""
     contents = f"{count(len(votes), 'vote')}{people} on {count(groups(votes.pair), 'pair')}: {tally}."
     verified = [warning for warning in votes.warnings if warning.startswith(VERIFIED)] if alone else []
     return [
         votes.ledger.line,
-        f"Read: {count(votes.ledger.read, 'row')}, {contents} {_lost(votes, alone)}".rstrip(),
+        f"Read: {count(votes.ledger.read, 'row')}, {contents} {_say_lost(votes, alone)}".rstrip(),
         *verified,
     ]
 
 
-def _lost(votes: Votes, alone: bool) -> str:
+def _say_lost(votes: Votes, alone: bool) -> str:
     """What was left out; what the cautions say of checks and late votes is not said twice."""
     if votes.ledger is None or (votes.warnings and not votes.ledger.dropped and not alone):
         return ""
-    return said_left_out(votes.ledger.left_out) if alone else votes.ledger.lost
+    return say_left_out(votes.ledger.left_out) if alone else votes.ledger.lost
 
 
 def with_reading(document: Mapping[str, Any], votes: Votes | None, systems: Sequence[str] = ()) -> dict[str, Any]:
@@ -86,7 +93,7 @@ def reading_of(votes: Votes, systems: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
-def _wins(votes: Votes) -> list[str]:
+def _list_wins(votes: Votes) -> list[str]:
     """How often each system won, where they are few; otherwise how many there are."""
     if len(votes.systems) > 4 or votes.system_a is None or votes.system_b is None:
         return [count(len(votes.systems), "system")]
@@ -101,7 +108,7 @@ def _about_rounds(votes: Votes) -> list[str]:
     sentences, counted = [], votes.in_round
     if len(set(np.unique(votes.round[counted], return_counts=True)[1].tolist())) > 1:
         sentences.append("The experiments have different numbers of votes.")
-    if twice := _repeated(votes.pair[counted], votes.round[counted]):
+    if twice := _count_repeated(votes.pair[counted], votes.round[counted]):
         sentences.append(
             f"HumanExp-k should hold one vote per pair; some rounds have more ({count(twice, 'extra vote')})."
         )
@@ -123,7 +130,7 @@ def about_names(votes: Votes) -> list[str]:
     if votes.rater is None:
         return []
     sentences, met = [], dict[str, list[str]]()
-    if twice := _repeated(votes.pair, votes.rater):
+    if twice := _count_repeated(votes.pair, votes.rater):
         sentences.append(f"Some raters voted on the same pair more than once ({count(twice, 'repeated vote')}).")
     for code in np.unique(votes.rater).tolist():
         met.setdefault(folded_name(votes.raters[code]), []).append(votes.raters[code])
@@ -161,5 +168,79 @@ def about_dialogues(votes: Votes) -> list[str]:
     return [ONE_DIALOGUE] if groups(votes.dialogue) == 1 else []
 
 
-def _repeated(first: Ints, second: Ints) -> int:
+def _count_repeated(first: Ints, second: Ints) -> int:
     return len(first) - groups(crossed([first, second]))
+
+
+# Who cast the votes: people, simulated raters or judges
+
+
+SIMULATED = "simulated"
+
+
+@dataclass(frozen=True, slots=True)
+class Voters:
+    """How many of the votes were not cast by people; `names` are the judges among the raters."""
+
+    votes: int
+    simulated: int
+    judges: int
+    names: tuple[str, ...]
+
+
+def voters(*parts: Votes) -> Voters:
+    """Who cast these votes, over all parts together."""
+    names: dict[str, None] = {}
+    for votes in parts:
+        if votes.rater is not None and (by := cast_by(votes, JUDGE)).any():
+            names |= dict.fromkeys(votes.raters[code] for code in np.unique(votes.rater[by]))
+    simulated, judges = (sum(int(cast_by(votes, door).sum()) for votes in parts) for door in (SIMULATED, JUDGE))
+    return Voters(sum(map(len, parts)), simulated, judges, tuple(sorted(names)))
+
+
+def cast_by(votes: Votes, door: str) -> NDArray[np.bool_]:
+    """Which votes came through this door."""
+    if votes.door is None or door not in votes.doors:
+        return np.zeros(len(votes), dtype=bool)
+    return np.asarray(votes.door == votes.doors.index(door))
+
+
+def not_people(cast: Voters | None) -> list[str]:
+    """One sentence for each kind of voter that is no person."""
+    if cast is None:
+        return []
+    sentences, of = [], f"of {count(cast.votes, 'vote')}"
+    if cast.simulated:
+        verb, them = ("is", "it") if cast.simulated == 1 else ("are", "them")
+        sentences.append(f"{cast.simulated:,} {of} {verb} simulated: programs cast {them}, not people.")
+    if cast.judges:
+        whose = f"{judges_caption(cast)} and counted as raters'"
+        sentences.append(f"{whose} (--with-judges), so the numbers are not about people alone.")
+    return sentences
+
+
+def judges_caption(cast: Voters | None) -> str:
+    """What every table says where judges are counted as raters; empty where there are none."""
+    if cast is None or not cast.judges:
+        return ""
+    verb, whose_votes = ("is", "a judge's") if cast.judges == 1 else ("are", "judges'")
+    names = ", ".join(cast.names) or "unnamed"
+    return f"{cast.judges:,} of {count(cast.votes, 'vote')} {verb} {whose_votes} ({names})"
+
+
+def marked_parts(parts: Iterable[Table | str], cast: Voters | None) -> list[Table | str]:
+    """The same parts, every table with a caption that names the judges."""
+    return [marked_table(part, cast) if isinstance(part, Table) else part for part in parts]
+
+
+def marked_table(table: Table, cast: Voters | None) -> Table:
+    """The table with the judges in its caption, where there are any."""
+    more = judges_caption(cast)
+    if not more:
+        return table
+    return replace(table, caption=f"{table.caption.rstrip('.')}. {more}" if table.caption else more)
+
+
+def judges_in_recipe(cast: Voters | None) -> Mapping[str, Any]:
+    """What a signature says of judges that are counted as raters; nothing where there are none."""
+    return {"judges": ",".join(cast.names) or "unnamed", "judge_votes": cast.judges} if cast and cast.judges else {}

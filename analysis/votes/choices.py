@@ -22,7 +22,7 @@ from seedvote.analysis.stats.intervals import Interval, mean_interval
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import from_json, read_records
-from seedvote.dialogue.importing.naming import Names, meanings
+from seedvote.dialogue.importing.reading import Names, meanings
 from seedvote.dialogue.judges import find_judges, refusal, whose
 from seedvote.dialogue.questions import check_indices, read_choices
 from seedvote.dialogue.records import OptionChoice, Question, Rater
@@ -77,8 +77,13 @@ class Choices:
 
     def select(self, mask: NDArray[np.bool_]) -> Choices:
         """Some of the answers."""
-        return replace(self, pair=self.pair[mask], rater=self.rater[mask], seconds=self.seconds[mask],
-                       hits={name: values[mask] for name, values in self.hits.items()})  # fmt: skip
+        return replace(
+            self,
+            pair=self.pair[mask],
+            rater=self.rater[mask],
+            seconds=self.seconds[mask],
+            hits={name: values[mask] for name, values in self.hits.items()},
+        )
 
 
 def read_answers(
@@ -124,12 +129,16 @@ def answers_given(
     if number := sum(answer.second is None and answer.first is not None for answer in rows):
         notes.append(f"{number:,} answers have no second choice; for R@2 they count by the first alone.")
     return Choices(
-        tuple(questions), np.array([place[answer.question] for answer in rows], dtype=np.int64),
-        np.array([codes[answer.rater] for answer in rows], dtype=np.int64), raters, {FIRST: first, SECOND: second},
+        tuple(questions),
+        np.array([place[answer.question] for answer in rows], dtype=np.int64),
+        np.array([codes[answer.rater] for answer in rows], dtype=np.int64),
+        raters,
+        {FIRST: first, SECOND: second},
         np.array([np.nan if answer.seconds is None else answer.seconds for answer in rows]),
-        tuple(sorted({answer.source for answer in rows})), tuple(notes),
+        tuple(sorted({answer.source for answer in rows})),
+        tuple(notes),
         any(answer.second is not None for answer in rows),
-    )  # fmt: skip
+    )
 
 
 def hits_interval(part: Choices, metric: str, clusters: str = "auto") -> Interval | None:
@@ -176,9 +185,9 @@ def _from_table(path: Path, questions: Sequence[Question], columns: Names, first
             )
         values: dict[str, Any] = {name: text for name, text in texts.items() if text}
         for name in ("first", "second"):
-            values[name] = _option(texts[name], question, first, f"{where}: {name}")
+            values[name] = _read_option(texts[name], question, first, f"{where}: {name}")
         if "seconds" in values:
-            values["seconds"] = _seconds(texts["seconds"], where)
+            values["seconds"] = _read_seconds(texts["seconds"], where)
         values["counted"] = texts["counted"].lower() not in ("false", "0", "no")
         if (why := whose(texts["source"], texts["rater"], judges)) is not None:
             raise refusal(where, why)
@@ -188,7 +197,7 @@ def _from_table(path: Path, questions: Sequence[Question], columns: Names, first
     return answers
 
 
-def _option(text: str, question: Question, first: int, where: str) -> int | None:
+def _read_option(text: str, question: Question, first: int, where: str) -> int | None:
     """The index of an option from its number or its text; nothing where nothing was chosen."""
     if not text:
         return None
@@ -203,7 +212,7 @@ def _option(text: str, question: Question, first: int, where: str) -> int | None
     return int(text) - first
 
 
-def _seconds(text: str, where: str) -> float:
+def _read_seconds(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
@@ -258,7 +267,9 @@ def read_models(path: Path, questions: Sequence[Question]) -> list[ModelChoices]
     models = []
     for (baseline, name, rule), by_seed in scores.items():
         seeds = tuple(dict.fromkeys(seed for seed, _ in by_seed))
-        hits = {task: np.stack([np.mean([*by_seed[seed, task].values()], axis=0) for seed in seeds])
-                for task in (FIRST, SECOND)}  # fmt: skip
+        hits = {
+            task: np.stack([np.mean([*by_seed[seed, task].values()], axis=0) for seed in seeds])
+            for task in (FIRST, SECOND)
+        }
         models.append(ModelChoices(name, rule, seeds, baseline, hits))
     return sorted(models, key=lambda question: question.baseline)

@@ -1,6 +1,8 @@
 """Columns of a file, each of its type; every complaint names its line.
 
-JSON Lines, as our own files are, go through pyarrow, which is fast; every other table through `dialogue/tables/`.
+JSON Lines, as our own files are, go through pyarrow, which is fast; every other table through `dialogue/tables/`. A
+study of response sets has ratings.jsonl, one of questions with several options choices.jsonl, and no votes on pairs:
+`read_elsewhere` names the commands that read these, instead of asking for votes that there will never be.
 """
 
 from __future__ import annotations
@@ -18,14 +20,13 @@ import pyarrow.compute as pc
 import pyarrow.json
 import pyarrow.parquet
 
-from seedvote.analysis.votes.forms import read_elsewhere
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import FORMAT_VERSION
+from seedvote.dialogue.files import FORMAT_VERSION, read_header, read_records
+from seedvote.dialogue.records import ResponseRating
 from seedvote.dialogue.tables.reading import read_table
-from seedvote.dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text
 
 ABSENT = ["", "NA", "NaN", "null"]
-MISSING = {*("", "na", "n/a", "n.a.", "#n/a"), *("nan", "null", "none", "missing", "-")}  # of numbers, in any case
 TYPE_WORDS = {pa.string(): "text", pa.int64(): "a whole number", pa.float64(): "a number", pa.bool_(): "true or false"}
 
 
@@ -55,7 +56,7 @@ def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) 
         raise InputError(f"{path} cannot be read: there is no such file.{step}")
     if path.is_file() and not path.stat().st_size:
         raise InputError(f"{path} is empty.")
-    reader = _fast(path)
+    reader = _fast_reader(path)
     if reader is None:
         return columns_of_table(read_table(path), wanted)
     try:
@@ -71,7 +72,7 @@ def read_columns(path: Path, wanted: Mapping[str, pa.DataType], *, record: str) 
         raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
 
 
-def _fast(path: Path) -> Callable[[Path, Mapping[str, pa.DataType], str], pa.Table] | None:
+def _fast_reader(path: Path) -> Callable[[Path, Mapping[str, pa.DataType], str], pa.Table] | None:
     """JSON Lines and Parquet are read by pyarrow, so that a study of 300,000 votes opens at once."""
     suffixes = [part.lower() for part in path.suffixes if part not in (".gz", ".bz2", ".zst")]
     if not suffixes or suffixes[-1] == ".jsonl" or path.is_dir():
@@ -105,20 +106,20 @@ def columns_of_table(table: RawTable, wanted: Mapping[str, pa.DataType]) -> Colu
         cells = [
             None if isinstance(cell, str) and _is_absent(cell, wanted[name]) else cell for cell in table.columns[name]
         ]
-        arrays[name] = _typed(empty, _array(cells, wanted[name]), name, wanted[name])
+        arrays[name] = _give_type(empty, _make_array(cells, wanted[name]), name, wanted[name])
     return Columns(table.path, arrays, table.names, table)
 
 
 def _is_absent(cell: str, kind: pa.DataType) -> bool:
     """Whether a cell of text holds nothing; more words say so where numbers are expected."""
-    return cell in ABSENT or (kind in (pa.float64(), pa.int64()) and cell.strip().casefold() in MISSING)
+    return cell in ABSENT or (kind in (pa.float64(), pa.int64()) and cell.strip().casefold() in NO_NUMBER)
 
 
 def columns_of(path: Path, table: pa.Table, wanted: Mapping[str, pa.DataType]) -> Columns:
     """Give each wanted column its type; a value that does not fit is named with its place."""
     empty = Columns(path, {}, tuple(table.column_names))
     _refuse_twins(path, [name for name in empty.found if name in wanted])
-    arrays = {n: _typed(empty, table.column(n), n, wanted[n]) for n in table.column_names if n in wanted}
+    arrays = {n: _give_type(empty, table.column(n), n, wanted[n]) for n in table.column_names if n in wanted}
     return Columns(path, arrays, empty.found)
 
 
@@ -126,7 +127,7 @@ def columns_in_memory(name: str, table: Any, wanted: Mapping[str, pa.DataType]) 
     """The same from a DataFrame or a mapping of columns; complaints call it `name`."""
     known = [column for column in table if str(column) in wanted]
     _refuse_twins(Path(name), [str(column) for column in known])
-    return columns_of(Path(name), pa.table({str(column): _array(table[column]) for column in known}), wanted)
+    return columns_of(Path(name), pa.table({str(column): _make_array(table[column]) for column in known}), wanted)
 
 
 def _refuse_twins(path: Path, names: Sequence[str]) -> None:
@@ -134,7 +135,7 @@ def _refuse_twins(path: Path, names: Sequence[str]) -> None:
         raise InputError(f"{path} has two columns called {twice[0]!r}; keep one.")
 
 
-def _array(values: Any, kind: pa.DataType | None = None) -> Any:
+def _make_array(values: Any, kind: pa.DataType | None = None) -> Any:
     """A column as pyarrow has it; where text and numbers are mixed, all as text."""
     try:
         array = pa.array(values, from_pandas=True)
@@ -147,15 +148,15 @@ def _array(values: Any, kind: pa.DataType | None = None) -> Any:
     return pa.chunked_array([array]) if isinstance(array, pa.Array) else array
 
 
-def _typed(columns: Columns, array: Any, name: str, kind: pa.DataType) -> Any:
+def _give_type(columns: Columns, array: Any, name: str, kind: pa.DataType) -> Any:
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     try:
-        return _cast(array, kind)
+        return _cast_array(array, kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         for row, value in enumerate(array.to_pylist()):
             try:
-                _cast(pa.array([value], type=array.type), kind)
+                _cast_array(pa.array([value], type=array.type), kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 raise InputError(
                     f"{columns.place(row)}: {name} is {value!r}, which is not {TYPE_WORDS[kind]}."
@@ -163,7 +164,7 @@ def _typed(columns: Columns, array: Any, name: str, kind: pa.DataType) -> Any:
         raise
 
 
-def _cast(array: Any, kind: pa.DataType) -> Any:
+def _cast_array(array: Any, kind: pa.DataType) -> Any:
     """Whole numbers may be written as 1.0, as tools do where a column has gaps."""
     if kind == pa.int64() and array.type == pa.string():
         array = array.cast(pa.float64())
@@ -171,10 +172,10 @@ def _cast(array: Any, kind: pa.DataType) -> Any:
 
 
 def _read_lines(path: Path, wanted: Mapping[str, pa.DataType], record: str) -> pa.Table:
-    raw = _buffer(path)
+    raw = _read_buffer(path)
     start = 3 if raw.slice(0, min(3, raw.size)).to_pybytes() == b"\xef\xbb\xbf" else 0
     first = io.BytesIO(raw.slice(start, min(1 << 16, raw.size - start)).to_pybytes()).readline()
-    header = _header(first, path, record)
+    header = _has_header(first, path, record)
     body = raw.slice(start + (len(first) if header else 0))
     fields = pa.schema([(name, kind) for name, kind in wanted.items()])
     options = pa.json.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
@@ -184,12 +185,12 @@ def _read_lines(path: Path, wanted: Mapping[str, pa.DataType], record: str) -> p
         blocks = pa.json.ReadOptions(block_size=1 << 24)
         table = pa.json.read_json(pa.BufferReader(body), read_options=blocks, parse_options=options)
     except pa.ArrowInvalid:
-        return _slow_table(_objects(path, body.to_pybytes(), 2 if header else 1), wanted)
+        return _slow_table(_read_objects(path, body.to_pybytes(), 2 if header else 1), wanted)
     table.validate(full=True)  # pyarrow takes text in any encoding, but hands out UTF-8 only
     return table.select([name for name in table.column_names if table.column(name).null_count < len(table)])
 
 
-def _header(first: bytes, path: Path, record: str) -> bool:
+def _has_header(first: bytes, path: Path, record: str) -> bool:
     if not (b'"format"' in first and b'"version"' in first):
         return False
     try:
@@ -208,7 +209,7 @@ def _header(first: bytes, path: Path, record: str) -> bool:
     return True
 
 
-def _objects(path: Path, body: bytes, first_line: int) -> Iterator[tuple[str, Any]]:
+def _read_objects(path: Path, body: bytes, first_line: int) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(io.BytesIO(body), first_line):
         if line.strip():
             try:
@@ -225,12 +226,12 @@ def _slow_table(rows: Iterable[tuple[str, Any]], wanted: Mapping[str, pa.DataTyp
         if not isinstance(row, dict):
             raise InputError(f"{where}: found {str(row)[:40]!r}; a JSON object is expected.")
         for name, kind in wanted.items():
-            columns[name].append(_checked(row.get(name), kind, f"{where}: {name}"))
+            columns[name].append(_check_value(row.get(name), kind, f"{where}: {name}"))
     present = {name: values for name, values in columns.items() if any(value is not None for value in values)}
     return pa.table({name: pa.array(values, wanted[name]) for name, values in present.items()})
 
 
-def _checked(value: Any, kind: pa.DataType, where: str) -> Any:
+def _check_value(value: Any, kind: pa.DataType, where: str) -> Any:
     if value is None:
         return None
     if kind == pa.string() and type(value) in (int, float):
@@ -241,7 +242,7 @@ def _checked(value: Any, kind: pa.DataType, where: str) -> Any:
     return value
 
 
-def _buffer(path: Path) -> pa.Buffer:
+def _read_buffer(path: Path) -> pa.Buffer:
     if path.is_dir():
         raise InputError(f"{path} is a folder; a file of votes or scores is expected.")
     with pa.input_stream(str(path), compression="detect") as stream:
@@ -252,9 +253,9 @@ def _line_of(path: Path, row: int) -> int | None:
     """Line of a row in JSON Lines (header and blank lines counted); None for data in memory."""
     if not path.is_file():
         return None
-    text = _buffer(path).to_pybytes().decode("utf-8-sig")
+    text = _read_buffer(path).to_pybytes().decode("utf-8-sig")
     lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    return lines[row + int(_header(text.split("\n", 1)[0].encode(), path, ""))]
+    return lines[row + int(_has_header(text.split("\n", 1)[0].encode(), path, ""))]
 
 
 def codes_of(array: Any) -> tuple[Any, tuple[str, ...]]:
@@ -263,3 +264,50 @@ def codes_of(array: Any) -> tuple[Any, tuple[str, ...]]:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     return encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), tuple(encoded.dictionary.to_pylist())
+
+
+# Answers that are no votes on pairs
+
+
+INSTEAD = {"ratings": "ratings or ranks of several responses at once", "choices": "picks of options"}
+
+
+def read_elsewhere(path: Path) -> str:
+    """One sentence for a study or a file of it, empty where it holds votes or nothing that is known.
+
+    `path` may also be the file that is missing.
+    """
+    answers = _find_answers(path)
+    if answers is None:
+        return ""
+    kind, place = answers.stem, path if path.exists() else path.parent
+    commands = [f"choose {answers.parent}"] if kind == "choices" else _by_question(answers, place)
+    commands_typed = ", or ".join(f"python -m analysis {command}" for command in commands)
+    return f"{place} holds {INSTEAD[kind]} and no votes on pairs; type: {commands_typed}"
+
+
+def _find_answers(path: Path) -> Path | None:
+    """The file of answers that stands for the votes."""
+    if path.is_file():
+        return path if path.suffix == ".jsonl" and _records_of(path) in INSTEAD else None
+    folder = path if path.is_dir() else path.parent
+    if (folder / "votes.jsonl").exists():
+        return None
+    return next((file for name in INSTEAD if (file := folder / f"{name}.jsonl").exists()), None)
+
+
+def _records_of(path: Path) -> str:
+    """The records that a file says it holds; empty for a file that is not ours, whatever its encoding."""
+    try:
+        return str(read_header(path).get("format", ""))
+    except InputError:
+        return ""
+
+
+def _by_question(ratings: Path, place: Path) -> list[str]:
+    """The command that reads each question."""
+    reads: dict[str, str] = {}
+    for row in read_records(ratings, ResponseRating):
+        reads.setdefault(row.question, "ratings" if row.rank is None else "ranks")
+    more = {name: f" --question {name}" if reads.keys() - {name} else "" for name in reads}
+    return [f"{command} {place}{more[name]}" for name, command in reads.items()]

@@ -7,13 +7,12 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.columns import read_elsewhere
 from seedvote.analysis.votes.keeping import VERIFIED
 from seedvote.analysis.votes.votes import Votes, read_votes, votes_from_columns
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest
-from seedvote.dialogue.importing.naming import Names, meanings
-from seedvote.dialogue.importing.reading import Reading, Stated
+from seedvote.dialogue.importing.reading import Names, Reading, Stated, meanings
 from seedvote.dialogue.records import Pair
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import RawTable, table_in_memory
@@ -44,7 +43,7 @@ def votes_of(data: Any, *, columns: Names = (), values: Names = (), uncounted: b
 
 def judgements_of(path: Path, *, columns: Names = (), values: Names = (), **options: Any) -> Judgements:
     """The votes of a file as the import stage reads them, with the account of it."""
-    from seedvote.dialogue.importing.annotation_tools import read_folder
+    from seedvote.dialogue.importing.exports import read_folder
     from seedvote.dialogue.importing.votes import read_judgements
 
     columns_named = meanings(columns, "--columns")
@@ -147,7 +146,7 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
     and no pairs, or where a table without votes has a column of scores and one of systems.
     """
     from seedvote.analysis.votes.study import NOWHERE, Study
-    from seedvote.dialogue.importing.recognising import OnScale
+    from seedvote.dialogue.importing.tools import OnScale
 
     rating_columns = {"score", "system"} & {*meanings(reading.get("columns", ()), "--columns")}
     if systems or rating_columns or _asks_items(reading) or _is_ours(path):
@@ -156,7 +155,7 @@ def study_of_table(path: Path, *, systems: Sequence[str] = (), **reading: Any) -
         votes = votes_of(path, **reading)
     except OnScale:
         return _study_of_ratings(path, systems, reading)
-    recipe = _recipe(path, votes.ledger)
+    recipe = _make_recipe(path, votes.ledger)
     return Study(NOWHERE, votes, None, (), (), (), None, None, {path.name: recipe}, table=path, reading=reading)
 
 
@@ -165,14 +164,20 @@ def _study_of_ratings(path: Path, systems: Sequence[str], reading: Mapping[str, 
 
     typed = {name: reading[name] for name in RATED_BY if reading.get(name)}
     table = ratings_of(path, systems, **typed, ranks_too=True)
-    recipe = {path.name: _recipe(path, table.ledger)}
+    recipe = {path.name: _make_recipe(path, table.ledger)}
     return Study(NOWHERE, None, None, (), (), (), None, None, recipe, table=path, reading=reading, ratings=table)
 
 
 def ratings_of(
-    data: Any, systems: Sequence[str] = (), *, columns: Names = (), values: Names = (), wide: Any = None,
-    question: str = "", ranks_too: bool = False,
-) -> RatingsTable:  # fmt: skip
+    data: Any,
+    systems: Sequence[str] = (),
+    *,
+    columns: Names = (),
+    values: Names = (),
+    wide: Any = None,
+    question: str = "",
+    ranks_too: bool = False,
+) -> RatingsTable:
     """Ratings of a study folder, file, DataFrame, mapping of columns or records; the options are those of the command.
 
     `ranks_too`: or ranks, if that is what it holds.
@@ -225,7 +230,7 @@ def _asks_items(reading: Mapping[str, Any]) -> bool:
     return {"item", "system"} <= {*names} and "pair" not in names
 
 
-def _recipe(path: Path, ledger: Reading | None) -> str:
+def _make_recipe(path: Path, ledger: Reading | None) -> str:
     """How the file was read, and its fingerprint."""
     lines = () if ledger is None else (ledger.line,)
     return " ".join([*lines, f"SHA-256 {digest(path)[:16]}"]) if path.is_file() else ""

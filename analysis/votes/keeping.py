@@ -50,7 +50,7 @@ class Keep:
     asked: Bools | None = None  # the rows that answer the question; None: all
 
 
-def kept_votes(table: Columns, columns: dict[str, Any], keep: Keep) -> tuple[Bools, list[str], dict[str, int]]:
+def keep_votes(table: Columns, columns: dict[str, Any], keep: Keep) -> tuple[Bools, list[str], dict[str, int]]:
     """Which votes to keep, and what is left out: in sentences, e.g. `12 votes on check pairs`, and by reason.
 
     Unverified votes that are taken in count from then on, so `columns` has their rounds and their standing afterwards.
@@ -68,7 +68,7 @@ def kept_votes(table: Columns, columns: dict[str, Any], keep: Keep) -> tuple[Boo
                 mask &= codes != code
     _tell_unverified(table, columns, keep, mask, sentences, excluded)
     if columns["counted"] is not None:
-        counted = flags(columns["counted"], missing=True)
+        counted = read_flags(columns["counted"], missing=True)
         if late := int((mask & ~counted).sum()):
             used = "Used too" if keep.uncounted else "Left out"
             known = int((mask & ~counted & ~real).sum())  # named, or two commands would seem to count differently
@@ -83,13 +83,15 @@ def _tell_unverified(
     table: Columns, columns: dict[str, Any], keep: Keep, mask: Bools, sentences: list[str], excluded: dict[str, int]
 ) -> None:
     """Tell verified and unverified votes apart, and keep those that are asked for; refuse to pool them unasked."""
-    verified = flags(columns["verified"], missing=True)
+    verified = read_flags(columns["verified"], missing=True)
     if verified is None or not (mask & ~verified).any():
         if keep.unverified == "only":
             raise InputError(f"{table.path} has no vote {UNVERIFIED}, so --unverified only leaves nothing.")
         return
-    counted = np.ones(len(mask), dtype=bool) if columns["counted"] is None else flags(columns["counted"], missing=True)
-    waiting = flags(columns["waiting"], missing=False)
+    counted = (
+        np.ones(len(mask), dtype=bool) if columns["counted"] is None else read_flags(columns["counted"], missing=True)
+    )
+    waiting = read_flags(columns["waiting"], missing=False)
     usable = mask & ~verified & (counted if waiting is None else counted | waiting)
     pooled = mask & ~verified & (counted | keep.uncounted)
     if not keep.unverified and pooled.any():
@@ -100,8 +102,8 @@ def _tell_unverified(
     trusted = mask & verified & counted
     used = {"only": ", which alone are used", "with": ", which are used too"}.get(keep.unverified, ", left out")
     sentences.append(
-        f"{VERIFIED}{_shares(columns['choice'], trusted)}. Not verified ({UNVERIFIED}): "
-        f"{_shares(columns['choice'], usable)}{used}"
+        f"{VERIFIED}{_say_shares(columns['choice'], trusted)}. Not verified ({UNVERIFIED}): "
+        f"{_say_shares(columns['choice'], usable)}{used}"
     )
     if keep.unverified in ("only", "with"):
         taken = usable if keep.unverified == "only" else usable | (mask & verified & (counted | keep.uncounted))
@@ -114,7 +116,7 @@ def _tell_unverified(
     mask &= taken if keep.unverified == "only" else ~lost
 
 
-def _shares(choice: Any, mask: Bools) -> str:
+def _say_shares(choice: Any, mask: Bools) -> str:
     """`36 votes, a 41.7 %, b 30.6 %, tie 27.8 %`, by the words of the table."""
     number = int(mask.sum())
     codes, names = codes_of(choice)
@@ -160,7 +162,7 @@ def _check_kinds(table: Columns, codes: NDArray[Any], names: Sequence[str]) -> N
         )
 
 
-def flags(array: Any, *, missing: bool) -> Any:
+def read_flags(array: Any, *, missing: bool) -> Any:
     """A column of true and false; None where there is none."""
     return None if array is None else array.fill_null(missing).to_numpy(zero_copy_only=False).astype(bool)
 
@@ -191,28 +193,30 @@ def doors_of(table: Columns, source: Any, rater: Any, how: PeopleOnly) -> tuple[
     known = find_judges([*([table.path] if table.path.is_file() else []), *how.beside])
     ours = [door_of(door, table.place(int(np.flatnonzero(sources == code)[0]))) for code, door in enumerate(doors)]
     judged = np.zeros(max(len(codes) for codes in (sources, raters, ()) if codes is not None), dtype=bool)
-    for codes, judged_names in ((sources, [door == JUDGE for door in ours]),
-                         (raters, [_whose(name or "", known) is not None for name in names])):  # fmt: skip
+    for codes, judged_names in (
+        (sources, [door == JUDGE for door in ours]),
+        (raters, [_why_judge(name or "", known) is not None for name in names]),
+    ):
         if codes is not None and any(judged_names):
             judged |= np.array([*judged_names, False])[codes]
     if judged.any() and not how.with_judges:
         row = int(np.flatnonzero(judged)[0])
         rater = (names[raters[row]] or "") if raters is not None and raters[row] >= 0 else ""
         by_source = sources is not None and ours[sources[row]] == JUDGE
-        why = whose("", rater, known) if by_source else _whose(rater, known)
+        why = whose("", rater, known) if by_source else _why_judge(rater, known)
         raise refusal(table.place(row), why or "")
     notes = (NO_JUDGES,) if how.with_judges and not judged.any() else ()
     if not judged.any() and (source is None or ours == [*doors]):
         return (None if source is None else source.fill_null(UNKNOWN_DOOR)), notes
-    return _renamed(sources, np.array(ours or [UNKNOWN_DOOR], dtype=object), judged), notes
+    return _rename_doors(sources, np.array(ours or [UNKNOWN_DOOR], dtype=object), judged), notes
 
 
-def _whose(rater: str, known: Mapping[str, str]) -> str | None:
+def _why_judge(rater: str, known: Mapping[str, str]) -> str | None:
     """Why a rater is a judge: by the verdicts beside the votes, or by a name that a judge has and no person."""
     return whose("", rater, known) or (f"is {rater!r}, a judge's name" if is_judge_name(rater) else None)
 
 
-def _renamed(sources: Any, ours: NDArray[np.object_], judged: NDArray[np.bool_]) -> Any:
+def _rename_doors(sources: Any, ours: NDArray[np.object_], judged: NDArray[np.bool_]) -> Any:
     """The doors by our words for them, `judge` among them whatever the file calls it."""
     codes = np.zeros(len(judged), np.int64) if sources is None else sources
     return pa.array(np.where(judged, JUDGE, ours[codes]), pa.string())

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from seedvote.analysis.votes.cautions import reading_of, told_of_reading
+from seedvote.analysis.votes.cautions import Voters, reading_of, told_of_reading, voters
 from seedvote.analysis.votes.choices import FIRST, SECOND, Choices, told_of_sources
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.columns import (
@@ -27,11 +27,10 @@ from seedvote.analysis.votes.columns import (
     columns_of,
     parquet_names,
     read_columns,
+    read_elsewhere,
 )
-from seedvote.analysis.votes.forms import read_elsewhere
 from seedvote.analysis.votes.ratings import scored_sides
 from seedvote.analysis.votes.systems import UNKNOWN, Matches
-from seedvote.analysis.votes.voters import Voters, voters
 from seedvote.analysis.votes.votes import net_scores
 from seedvote.dialogue.cards import Better
 from seedvote.dialogue.errors import InputError
@@ -64,12 +63,12 @@ class LongTable:
 
 def read_long(path: Path, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
     """One table for each evaluator, task, checkpoint and condition of the file, or for the file itself."""
-    wanted = _wanted(score, factors)
-    table = _codes(path, wanted) if path.suffix == ".parquet" else read_columns(path, wanted, record="")
-    return _tables(table, score, factors)
+    wanted = _wanted_columns(score, factors)
+    table = _read_codes(path, wanted) if path.suffix == ".parquet" else read_columns(path, wanted, record="")
+    return _make_tables(table, score, factors)
 
 
-def _codes(path: Path, wanted: Mapping[str, pa.DataType]) -> Columns:
+def _read_codes(path: Path, wanted: Mapping[str, pa.DataType]) -> Columns:
     """The wanted columns of a Parquet file, names as codes: millions of rows repeat a few thousand names."""
     names = parquet_names(path)
     columns = [name for name in names if name in wanted]
@@ -105,14 +104,14 @@ def long_from_ratings(path: Path, *, factors: Sequence[str] = (), question: str 
 
 def long_from_columns(table: Any, *, score: str = "score", factors: Sequence[str] = ()) -> list[LongTable]:
     """The same from a mapping of columns or a DataFrame."""
-    return _tables(columns_in_memory("scores", table, _wanted(score, factors)), score, factors)
+    return _make_tables(columns_in_memory("scores", table, _wanted_columns(score, factors)), score, factors)
 
 
-def _wanted(score: str, factors: Sequence[str]) -> dict[str, pa.DataType]:
+def _wanted_columns(score: str, factors: Sequence[str]) -> dict[str, pa.DataType]:
     return {name: pa.string() for name in (*GROUPS, "reason", *(factors or FACTORS))} | {score: pa.float64()}
 
 
-def _tables(columns: Columns, score: str, factors: Sequence[str]) -> list[LongTable]:
+def _make_tables(columns: Columns, score: str, factors: Sequence[str]) -> list[LongTable]:
     path = columns.path
     if score not in columns.arrays:
         raise InputError(
@@ -126,18 +125,18 @@ def _tables(columns: Columns, score: str, factors: Sequence[str]) -> list[LongTa
     empty = {"score": ~np.isfinite(values), **{name: np.asarray(columns.arrays[name].is_null()) for name in used}}
     complete = ~np.any(list(empty.values()), axis=0)
     warnings = tuple(
-        f"{rows.sum()} rows have no {name} and are left out{_reasons(columns, rows) if name == 'score' else ''}."
+        f"{rows.sum()} rows have no {name} and are left out{_say_reasons(columns, rows) if name == 'score' else ''}."
         for name, rows in empty.items()
         if rows.any()
     )
     keys = [name for name in GROUPS if name in columns.arrays and name not in used]
-    labels, label = _labels([columns.arrays[name] for name in keys], len(values))
+    labels, label = _group_rows([columns.arrays[name] for name in keys], len(values))
     tables = []
     for name in sorted(set(labels)):
         rows = np.flatnonzero(
             complete & np.isin(label, [k for k, label_name in enumerate(labels) if label_name == name])
         )
-        table = _table(name or path.stem, values[rows], {n: columns.arrays[n] for n in used}, rows, warnings)
+        table = _make_table(name or path.stem, values[rows], {n: columns.arrays[n] for n in used}, rows, warnings)
         if table.factors:
             tables.append(table)
     if not tables:
@@ -145,7 +144,7 @@ def _tables(columns: Columns, score: str, factors: Sequence[str]) -> list[LongTa
     return tables
 
 
-def _reasons(table: Columns, rows: NDArray[np.bool_]) -> str:
+def _say_reasons(table: Columns, rows: NDArray[np.bool_]) -> str:
     """Why scores are not there, where the table says so, the most frequent reason first."""
     if "reason" not in table.arrays:
         return ""
@@ -154,7 +153,7 @@ def _reasons(table: Columns, rows: NDArray[np.bool_]) -> str:
     return f" ({', '.join(f'{text} {number:,}' for text, number in counts)})"
 
 
-def _labels(columns: Sequence[Any], n: int) -> tuple[list[str], Ints]:
+def _group_rows(columns: Sequence[Any], n: int) -> tuple[list[str], Ints]:
     """The groups' names, e.g. `probe IsMultiTopic best_bleu test`, and which of them each row is in."""
     code, parts = np.zeros(n, np.int64), [[""]]
     for column in columns:
@@ -166,7 +165,9 @@ def _labels(columns: Sequence[Any], n: int) -> tuple[list[str], Ints]:
     return [" ".join(filter(None, names)) for names in parts], np.asarray(code, np.int64)
 
 
-def _table(name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, warnings: tuple[str, ...]) -> LongTable:
+def _make_table(
+    name: str, score: Floats, columns: Mapping[str, Any], rows: Ints, warnings: tuple[str, ...]
+) -> LongTable:
     factors, names = {}, {}
     for factor, column in columns.items():
         codes, levels = codes_of(column.take(pa.array(rows)))
@@ -217,7 +218,10 @@ def long_from_choices(choices: Choices) -> Iterator[LongTable]:
         for metric in (FIRST, SECOND)[: 1 + choices.second] if several else ():
             name = f"people's choices: {metric}" + (f", {corpus}" if len(corpora) > 1 else "")
             yield LongTable(
-                name, 100 * part.hits[metric], {factor: codes for factor, (_, codes) in several.items()},
+                name,
+                100 * part.hits[metric],
+                {factor: codes for factor, (_, codes) in several.items()},
                 {factor: tuple(map(str, levels_held)) for factor, (levels_held, _) in several.items()},
-                (*told_of_sources(choices.sources), *choices.notes), alone=frozenset({"dialogue"}),
-            )  # fmt: skip
+                (*told_of_sources(choices.sources), *choices.notes),
+                alone=frozenset({"dialogue"}),
+            )

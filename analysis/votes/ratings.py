@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from seedvote.analysis.showing.words import count
 from seedvote.analysis.stats.intervals import crossed
 from seedvote.analysis.stats.sign_tests import TIE
+from seedvote.analysis.votes.cautions import SIMULATED
 from seedvote.analysis.votes.systems import Contrast, key_of, pairs_of, system_names
-from seedvote.analysis.votes.voters import SIMULATED
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.ratings import HoldsRanks, read_rating_rows
@@ -102,9 +102,16 @@ class RatingsTable:
     def held(self) -> dict[str, Any]:
         """The key `reading` of `--json`."""
         ledger = self.ledger
-        return {"form": ledger.form, "rows": ledger.read, "columns": dict(ledger.columns), "notes": list(ledger.notes),
-                "left_out": dict(ledger.left_out), "compared": self.compared, "simulated": self.simulated,
-                "systems": list(self.systems)}  # fmt: skip
+        return {
+            "form": ledger.form,
+            "rows": ledger.read,
+            "columns": dict(ledger.columns),
+            "notes": list(ledger.notes),
+            "left_out": dict(ledger.left_out),
+            "compared": self.compared,
+            "simulated": self.simulated,
+            "systems": list(self.systems),
+        }
 
     @property
     def people(self) -> int | None:
@@ -134,7 +141,7 @@ def read_ratings(
     table = source if isinstance(source, RawTable) else read_table(source)
     ratings = read_rating_rows(scored_sides(table), stated, systems, ranks=ranks)
     score, cells, dropped = np.array(ratings.score, dtype=float), ratings.cells, dict(ratings.dropped)
-    contrasts, lone = _contrasts(cells, score)
+    contrasts, lone = _make_contrasts(cells, score)
     if ranks and not contrasts:
         raise InputError("No two systems were ranked twice by the same rater on the same item, so none are compared.")
     every = len(contrasts) == math.comb(len(set(cells["system"])), 2)
@@ -148,18 +155,18 @@ def read_ratings(
     systems = tuple(dict.fromkeys(cells["system"]))
     simulated = sum(cell_text(cell) == SIMULATED for cell in ratings.table.columns.get("source", ()))
     scale = float(np.nanmin(score)), float(np.nanmax(score))
-    return RatingsTable(_rows(cells, score, systems), contrasts, systems, scale, ledger, paired, ranks, simulated)
+    return RatingsTable(_make_rows(cells, score, systems), contrasts, systems, scale, ledger, paired, ranks, simulated)
 
 
-def _rows(cells: Mapping[str, list[str]], score: Floats, systems: Sequence[str]) -> Rows:
+def _make_rows(cells: Mapping[str, list[str]], score: Floats, systems: Sequence[str]) -> Rows:
     scored = np.flatnonzero(~np.isnan(score))
     place = {name: code for code, name in enumerate(systems)}
     system = np.array([place[cells["system"][row]] for row in scored], dtype=np.int64)
     seed = np.unique(np.array(cells["seed"])[scored], return_inverse=True)[1] if "seed" in cells else None
-    return Rows(score[scored], system, seed, _votes(cells, scored, np.full(len(scored), TIE)))
+    return Rows(score[scored], system, seed, _as_votes(cells, scored, np.full(len(scored), TIE)))
 
 
-def _contrasts(cells: Mapping[str, list[str]], score: Floats) -> tuple[tuple[Rated, ...], int]:
+def _make_contrasts(cells: Mapping[str, list[str]], score: Floats) -> tuple[tuple[Rated, ...], int]:
     """Every two systems, and how many ratings found no partner in any of them."""
     sheets: dict[tuple[str, str], dict[str, int]] = {}
     raters, seeds = (cells.get(name) or [""] * len(score) for name in ("rater", "seed"))
@@ -185,17 +192,19 @@ def _contrasts(cells: Mapping[str, list[str]], score: Floats) -> tuple[tuple[Rat
         rows = [(sheet[first], sheet[second]) for sheet in sheets.values() if first in sheet and second in sheet]
         met.update(row for two in rows for row in two)
         if len(rows) > 1:
-            rated.append(_rated(first, second, np.array(rows), cells, score))
+            rated.append(_make_contrast(first, second, np.array(rows), cells, score))
     return tuple(rated), int((~np.isnan(score)).sum()) - len(met)
 
 
-def _rated(first: str, second: str, rows: NDArray[np.int64], cells: Mapping[str, list[str]], score: Floats) -> Rated:
+def _make_contrast(
+    first: str, second: str, rows: NDArray[np.int64], cells: Mapping[str, list[str]], score: Floats
+) -> Rated:
     first_scores, second_scores = score[rows[:, 0]], score[rows[:, 1]]
     choice = np.where(first_scores > second_scores, 0, np.where(first_scores < second_scores, 1, TIE))
-    return Rated(Contrast(first, second, _votes(cells, rows[:, 0], choice)), first_scores, second_scores)
+    return Rated(Contrast(first, second, _as_votes(cells, rows[:, 0], choice)), first_scores, second_scores)
 
 
-def _votes(cells: Mapping[str, list[str]], rows: NDArray[np.int64], choice: NDArray[np.int64]) -> Votes:
+def _as_votes(cells: Mapping[str, list[str]], rows: NDArray[np.int64], choice: NDArray[np.int64]) -> Votes:
     """Who gave these rows, on what."""
 
     def codes(name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -205,8 +214,16 @@ def _votes(cells: Mapping[str, list[str]], rows: NDArray[np.int64], choice: NDAr
     item, items = codes("item")
     rater, raters = codes("rater") if "rater" in cells else (None, ())
     dialogue, dialogues = codes("dialogue") if "dialogue" in cells else (None, ())
-    return Votes(pair=item, pairs=items, choice=choice, item=item, rater=rater, raters=raters, dialogue=dialogue,
-                 dialogues=dialogues)  # fmt: skip
+    return Votes(
+        pair=item,
+        pairs=items,
+        choice=choice,
+        item=item,
+        rater=rater,
+        raters=raters,
+        dialogue=dialogue,
+        dialogues=dialogues,
+    )
 
 
 def scored_sides(table: RawTable) -> RawTable:

@@ -12,13 +12,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from seedvote.analysis.votes.cautions import Voters, voters
 from seedvote.analysis.votes.choices import Choices, read_answers
-from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.columns import read_elsewhere
 from seedvote.analysis.votes.keeping import Unverified
 from seedvote.analysis.votes.ratings import RatingsTable, read_asked
 from seedvote.analysis.votes.scores.files import Scores, Unused, find_score_files, read_study_scores, scores_of
 from seedvote.analysis.votes.scores.panel import Panel
-from seedvote.analysis.votes.voters import Voters, voters
 from seedvote.analysis.votes.votes import Votes, read_votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_header, read_json, read_records

@@ -82,8 +82,12 @@ def match(votes: Votes, path: Path, pairs: Mapping[str, Pair] | None = None) -> 
     real = np.array([pair.kind == "real" for pair in met])
     names = system_names(met)
     systems = tuple(sorted(set(names.values())))
-    codes = np.array([[systems.index(names[key_of(p.a)]), systems.index(names[key_of(p.b)])] if r else [-1, -1]
-                      for p, r in zip(met, real, strict=True)])  # fmt: skip
+    codes = np.array(
+        [
+            [systems.index(names[key_of(p.a)]), systems.index(names[key_of(p.b)])] if r else [-1, -1]
+            for p, r in zip(met, real, strict=True)
+        ]
+    )
     contrast = np.array([pair.contrast for pair in met])
     controls = {
         name: votes.select((contrast == name)[votes.pair] & ~real[votes.pair]) for name in sorted(set(contrast[~real]))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from seedvote.analysis.stats.powered import Sample
 from seedvote.analysis.votes.clusters import clusters_of
-from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.columns import read_elsewhere
 from seedvote.analysis.votes.systems import Contrast, key_of, system_names
 from seedvote.analysis.votes.votes import Votes, net_scores
 from seedvote.dialogue.errors import InputError
@@ -152,10 +152,13 @@ def scored_votes(
     names = system_names(pairs.values())
     judged = set(votes.pairs)
     more = [
-        pair for name, pair in pairs.items()
-        if name in scores and name not in judged and pair.kind == "real"
+        pair
+        for name, pair in pairs.items()
+        if name in scores
+        and name not in judged
+        and pair.kind == "real"
         and {names[key_of(pair.a)], names[key_of(pair.b)]} == {contrast.first, contrast.second}
-    ]  # fmt: skip
+    ]
     straight = [tuple(names[key_of(pair.a)] == contrast.first for pair in some) for some in (voted, more)]
     turns = [np.where(side, 1.0, -1.0 if outcome == "net" else 1.0) for side in straight]
     own, own_others = (

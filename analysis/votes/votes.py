@@ -1,12 +1,15 @@
 """Votes as columns: what every analysis reads, from our files or any other tool's.
 
 A vote is one judgement of one pair by one rater. Only `pair` and `choice` are needed; what cannot be computed without
-the other columns is refused where it is asked for, never guessed.
+the other columns is refused where it is asked for, never guessed. Our own files keep a fast reader, since nothing in
+them is to be decided. Everything else goes through `dialogue/importing/`, which `crowd import-votes` uses too, so that
+both give the same votes.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,24 +21,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from seedvote.analysis.votes.columns import Columns, codes_of
+from seedvote.analysis.votes.columns import Columns, codes_of, columns_of_table, read_columns
 from seedvote.analysis.votes.keeping import (
     Keep,
     PeopleOnly,
     Unverified,
     doors_of,
-    flags,
-    kept_votes,
+    keep_votes,
     leave_out,
+    read_flags,
     refuse_file_of_verdicts,
 )
-from seedvote.analysis.votes.opening import Opened, opened_votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.importing.columns import FIELDS as IMPORTED
-from seedvote.dialogue.importing.naming import IGNORED, no_votes
-from seedvote.dialogue.importing.reading import Reading, Stated
+from seedvote.dialogue.importing.exports import read_folder
+from seedvote.dialogue.importing.reading import IGNORED, Reading, Stated, ask_question, no_votes, take_one_question
+from seedvote.dialogue.importing.tools import recognise_tool
+from seedvote.dialogue.importing.votes import Judgements, read_judgements
 from seedvote.dialogue.records import Comment
+from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import RawTable, table_in_memory
 
 Ints = NDArray[np.int64]
@@ -199,9 +204,9 @@ def read_votes(
     if isinstance(place, Path):
         refuse_file_of_verdicts(place)
     stated = Stated(names, values or {}, tool, Path(wide) if wide else None, question, explode)
-    opened = opened_votes(place, stated, fields, labels)
+    opened = _open_votes(place, stated, fields, labels)
     keep = Keep(tuple(kinds), uncounted, unverified, opened.asked)
-    votes = _votes(opened, values or {} if labels == "any" else {}, labels, keep, tuple(also), how)
+    votes = _make_votes(opened, values or {} if labels == "any" else {}, labels, keep, tuple(also), how)
     return _with_comments(votes, place) if "comment" in also and isinstance(place, Path) else votes
 
 
@@ -223,7 +228,7 @@ def votes_from_columns(table: Any, **options: Any) -> Votes:
     return read_votes(table_in_memory("votes", table), **options)
 
 
-def _votes(
+def _make_votes(
     opened: Opened, values: Mapping[str, str], labels: str, keep: Keep, also: tuple[str, ...], how: PeopleOnly
 ) -> Votes:
     """Check the columns, keep the votes that are asked for and say what was left out."""
@@ -232,18 +237,18 @@ def _votes(
     _complain_of_missing(table, columns)
     columns["source"], of_judges = doors_of(table, columns["source"], columns["rater"], how)
     none, values = no_votes(values), {word: ours for word, ours in values.items() if ours != IGNORED}
-    mask, left_out, excluded = kept_votes(table, columns, keep)
+    mask, left_out, excluded = keep_votes(table, columns, keep)
     leave_out(columns["choice"], none, mask, left_out, excluded)
     rows = np.flatnonzero(mask)
     if not len(rows):
         raise InputError(f"{table.path} has no votes to analyse" + (f" ({'; '.join(left_out)})." if left_out else "."))
     columns = {name: None if array is None else array.filter(pa.array(mask)) for name, array in columns.items()}
-    choice, words_found = _codes(table, rows, columns["choice"], "choice")
-    legal = legal_labels(words_found, values, labels)
-    sides_left = _left(table, rows, columns["left"])
-    sides = None if labels == "any" else systems_beside(table, rows, columns["system_a"], columns["system_b"])
-    choice = translated(table, rows, choice, words_found, values, legal, "choice")
-    pair, pairs = _codes(table, rows, columns["pair"], "pair")
+    choice, words_found = _need_codes(table, rows, columns["choice"], "choice")
+    legal = _find_labels(words_found, values, labels)
+    sides_left = _read_left(table, rows, columns["left"])
+    sides = None if labels == "any" else _read_systems(table, rows, columns["system_a"], columns["system_b"])
+    choice = _translate_codes(table, rows, choice, words_found, values, legal, "choice")
+    pair, pairs = _need_codes(table, rows, columns["pair"], "pair")
     rater, raters = _optional_codes(table, rows, columns["rater"], "rater")
     dialogue, dialogues = _optional_codes(table, rows, columns["dialogue"], "dialogue")
     item, _ = _optional_codes(table, rows, columns["item"], "item")
@@ -255,24 +260,24 @@ def _votes(
         labels=legal,
         rater=rater,
         raters=raters,
-        round=_rounds(table, rows, columns["round"]),
+        round=_read_rounds(table, rows, columns["round"]),
         left=sides_left,
         seconds=None if columns["seconds"] is None else columns["seconds"].to_numpy().astype(np.float64),
         dialogue=dialogue,
         dialogues=dialogues,
         item=item,
-        identical=flags(columns["identical"], missing=False),
+        identical=read_flags(columns["identical"], missing=False),
         kind=keep.kinds,
-        counted=flags(columns["counted"], missing=True),
-        auto=flags(columns["auto"], missing=False),
+        counted=read_flags(columns["counted"], missing=True),
+        auto=read_flags(columns["auto"], missing=False),
         door=door,
         doors=doors,
-        also={name: _texts(columns[name]) for name in also if columns[name] is not None},
+        also={name: np.array(array.to_pylist(), dtype=object) for name in also if (array := columns[name]) is not None},
         warnings=(*(f"{part}." for part in left_out), *of_judges),
     )
     words = {word: values[word] for word in words_found if word in values}
     reading = replace(opened.reading, words={**opened.reading.words, **words}, excluded=excluded)
-    turned = {} if sides is None else oriented(votes.pair, votes.pairs, choice, sides_left, item, sides)
+    turned = {} if sides is None else _orient_pairs(votes.pair, votes.pairs, choice, sides_left, item, sides)
     return replace(votes, ledger=reading, **turned)
 
 
@@ -285,7 +290,7 @@ def _complain_of_missing(table: Columns, columns: Mapping[str, Any]) -> None:
             )
 
 
-def _codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tuple[str, ...]]:
+def _need_codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tuple[str, ...]]:
     codes, names = codes_of(array)
     if (missing := np.flatnonzero(codes < 0)).size:
         raise InputError(
@@ -297,10 +302,10 @@ def _codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints, tup
 def _optional_codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints | None, tuple[str, ...]]:
     if array is None or array.null_count == len(array):
         return None, ()
-    return _codes(table, rows, array, name)
+    return _need_codes(table, rows, array, name)
 
 
-def _rounds(table: Columns, rows: Ints, array: Any) -> Ints | None:
+def _read_rounds(table: Columns, rows: Ints, array: Any) -> Ints | None:
     if array is None or array.null_count == len(array):
         return None
     wrong = pc.fill_null(pc.less(array, 0), True)
@@ -313,7 +318,7 @@ def _rounds(table: Columns, rows: Ints, array: Any) -> Ints | None:
     return np.asarray(array.to_numpy(), dtype=np.int64)
 
 
-def _left(table: Columns, rows: Ints, array: Any) -> Ints | None:
+def _read_left(table: Columns, rows: Ints, array: Any) -> Ints | None:
     if array is None or array.null_count == len(array):
         return None
     codes, words = codes_of(array)
@@ -325,10 +330,6 @@ def _left(table: Columns, rows: Ints, array: Any) -> Ints | None:
         )
     known = np.array([("a", "b").index(name) for name in words])[np.maximum(codes, 0)]
     return np.where(codes < 0, -1, known)
-
-
-def _texts(array: Any) -> NDArray[np.object_]:
-    return np.array(array.to_pylist(), dtype=object)
 
 
 def net_scores(choice: Ints) -> Floats:
@@ -345,7 +346,7 @@ class Sides:
     systems: tuple[str, ...]
 
 
-def systems_beside(table: Columns, rows: Ints, a: Any, b: Any) -> Sides | None:
+def _read_systems(table: Columns, rows: Ints, a: Any, b: Any) -> Sides | None:
     """The two systems of every vote; None where the table names none."""
     if a is None or b is None or a.null_count + b.null_count == len(a) + len(b):
         return None
@@ -359,7 +360,7 @@ def systems_beside(table: Columns, rows: Ints, a: Any, b: Any) -> Sides | None:
     return Sides(joined[: len(rows)], joined[len(rows) :], tuple(systems.tolist()))
 
 
-def oriented(
+def _orient_pairs(
     pair: Ints, pairs: tuple[str, ...], choice: Ints, left: Ints | None, item: Ints | None, sides: Sides
 ) -> dict[str, Any]:
     """Every pair turned one way, as fields of votes; a pair that several comparisons share becomes several pairs."""
@@ -374,14 +375,18 @@ def oriented(
             f"{name}|{sides.systems[low[k]]}|{sides.systems[high[k]]}" for name, k in zip(names, first, strict=True)
         ]
     return {
-        "pair": of_vote, "pairs": tuple(names), "item": pair if shared and item is None else item,
+        "pair": of_vote,
+        "pairs": tuple(names),
+        "item": pair if shared and item is None else item,
         "choice": np.where(turned & (choice < 2), 1 - choice, choice),
         "left": None if left is None else np.where(turned & (left >= 0), 1 - left, left),
-        "system_a": low, "system_b": high, "systems": sides.systems,
-    }  # fmt: skip
+        "system_a": low,
+        "system_b": high,
+        "systems": sides.systems,
+    }
 
 
-def legal_labels(words: tuple[str, ...], values: Mapping[str, str], labels: str) -> tuple[str, ...]:
+def _find_labels(words: tuple[str, ...], values: Mapping[str, str], labels: str) -> tuple[str, ...]:
     """a, b and tie; or, where every value is a label, the values found in their order."""
     if labels == "tie":
         return LABELS
@@ -392,7 +397,7 @@ def legal_labels(words: tuple[str, ...], values: Mapping[str, str], labels: str)
         return tuple(sorted(names))
 
 
-def translated(
+def _translate_codes(
     table: Columns,
     rows: Ints,
     codes: Ints,
@@ -410,3 +415,146 @@ def translated(
             f"{', '.join(map(repr, words[:8]))})."
         )
     return np.array([legal.index(value) for value in ours], dtype=np.int64)[codes]
+
+
+# A source of votes (a file of any form, a table in memory) as columns of ours, with the account of how it was read
+
+
+QUESTION = "question"
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """The columns by our names, and the account."""
+
+    read: Columns
+    reading: Reading
+    asked: Bools | None = None  # which rows answer the question, where the file holds several
+
+
+def _open_votes(source: Path | RawTable, stated: Stated, fields: Mapping[str, pa.DataType], labels: str) -> Opened:
+    """Read the source by the one reading that it has, or say which readings it may have."""
+    if isinstance(source, RawTable):
+        opened = _open_table(source, stated, fields, labels)
+        quiet = not opened.reading.dropped
+        return replace(opened, reading=replace(opened.reading, read=0)) if quiet else opened
+    if not (stated.tool or stated.wide or stated.columns or stated.values) and _has_header(source):
+        return _open_ours(source, stated, fields)
+    if not source.exists():
+        read_columns(source, fields, record="votes")  # says so, and how to write the file
+    if source.is_dir() and stated.tool == "potato":
+        return _open_table(read_folder(source, stated.columns), stated, fields, labels)
+    return _open_table(read_table(source), stated, fields, labels)
+
+
+def _has_header(path: Path) -> bool:
+    """Whether this is JSON Lines whose first line says what records it holds."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as handle:
+            head = handle.readline(1 << 16)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    try:
+        row = json.loads(head.lstrip(b"\xef\xbb\xbf"))
+    except ValueError:
+        return False
+    return isinstance(row, dict) and "format" in row and "version" in row
+
+
+def _open_ours(path: Path, stated: Stated, fields: Mapping[str, pa.DataType]) -> Opened:
+    table = read_columns(path, {**fields, QUESTION: pa.string()}, record="votes")
+    mask = _rows_of_question(table, stated.question)
+    rows = len(next(iter(table.arrays.values()), ())) if mask is None else int(mask.sum())
+    form = "file of votes" + (f", question {stated.question}" if stated.question else "")
+    return Opened(table, Reading(form, rows), mask)
+
+
+def _open_table(table: RawTable, stated: Stated, fields: Mapping[str, pa.DataType], labels: str) -> Opened:
+    if unused := [
+        name
+        for name in ("status", "submission", "left_text")
+        if labels == "any" and stated.columns.get(name, "-") != IGNORED
+    ]:
+        raise InputError(f"--columns {unused[0]}=... does nothing where any label counts.")
+    if (
+        labels == "any"
+        and not stated.wide
+        and stated.tool in ("", "plain")
+        and recognise_tool(table, stated.columns) == "plain"
+    ):
+        return _open_labelled(table, stated, fields)
+    return _open_judgements(read_judgements(table, stated), fields)
+
+
+def _open_judgements(judgements: Judgements, fields: Mapping[str, pa.DataType]) -> Opened:
+    """Settled votes as typed columns; a column of our names that a tool wrote for itself is not one of ours."""
+    table, columns = judgements.table, dict[str, Any]()
+    ignored = {ours for ours, theirs in judgements.reading.columns.items() if theirs == IGNORED}
+    for ours in fields:
+        name = judgements.names.get(ours, ours if judgements.tool == "plain" else "")
+        if name in table.columns and ours not in ignored:
+            columns[ours] = table.columns[name]
+    columns |= {"pair": judgements.pair, "choice": judgements.choice}
+    if any(judgements.left):
+        columns["left"] = judgements.left
+    else:
+        columns.pop("left", None)
+    if judgements.a:
+        columns |= {"system_a": judgements.a, "system_b": judgements.b}
+    if judgements.times:
+        columns["round"] = _rounds_by_time(judgements)
+    if (
+        "item" not in columns
+        and judgements.names.get("pair") != judgements.names.get("item")
+        and "item" in judgements.names
+    ):
+        columns["item"] = table.text(judgements.names["item"])
+    typed = columns_of_table(replace(table, columns=columns, twins=()), fields)
+    return Opened(replace(typed, found=table.names), judgements.reading)
+
+
+def _rounds_by_time(judgements: Judgements) -> list[int]:
+    """The order in which each comparison got its votes."""
+    numbers: dict[Any, int] = defaultdict(int)
+    rounds = []
+    for row, pair in enumerate(judgements.pair):
+        key = (pair, frozenset((judgements.a[row], judgements.b[row]))) if judgements.a else pair
+        numbers[key] += 1
+        rounds.append(numbers[key])
+    return rounds
+
+
+def _open_labelled(table: RawTable, stated: Stated, fields: Mapping[str, pa.DataType]) -> Opened:
+    """A table in which any word is a label."""
+    names = {ours: theirs for ours, theirs in stated.columns.items() if theirs != IGNORED}
+    table.check_columns(names.values())
+    table, question = take_one_question(table, stated, names)
+    ignored = {ours for ours, theirs in stated.columns.items() if theirs == IGNORED}
+    columns = {
+        field: table.columns[name]
+        for field in fields
+        if (name := names.get(field, field)) in table.columns and field not in ignored
+    }
+    typed = columns_of_table(replace(table, columns=columns), fields)
+    columns_used = {field: names.get(field, field) for field in columns}
+    return Opened(
+        replace(typed, found=table.names),
+        Reading(f"table of votes{question}", len(table), columns_used, notes=table.notes),
+    )
+
+
+def _rows_of_question(table: Columns, question: str) -> Bools | None:
+    """Which rows answer the question; None where there is but one."""
+    array = table.arrays.get(QUESTION)
+    codes, questions = (None, ()) if array is None else codes_of(array.fill_null(""))
+    question = ask_question(table.path, questions, question, lambda: _has_repeated_votes(table))
+    return np.asarray(codes == questions.index(question)) if question else None
+
+
+def _has_repeated_votes(table: Columns) -> bool:
+    """Whether some rater votes on some pair in several rows."""
+    columns = [array for name in ("pair", "rater") if (array := table.arrays.get(name)) is not None]
+    codes = np.stack([codes_of(column)[0] for column in columns], axis=1)
+    return len(np.unique(codes, axis=0)) < len(codes)

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.conversations.pairing import pairs_of_systems, within_systems
     from seedvote.dialogue.conversations.reading import read_conversations
     from seedvote.dialogue.files import atomic, write_records
-    from seedvote.dialogue.importing.naming import meanings, parse_names
+    from seedvote.dialogue.importing.reading import meanings, parse_names
     from seedvote.dialogue.records import Pair
     from seedvote.dialogue.signature import signature
 

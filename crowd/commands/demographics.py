@@ -33,13 +33,13 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.crowd.store.identity import rater_hash
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.files import atomic
-    from seedvote.dialogue.importing.naming import meanings, parse_names
-    from seedvote.dialogue.importing.people import coarse_columns
+    from seedvote.dialogue.importing.people import coarsen_columns
+    from seedvote.dialogue.importing.reading import meanings, parse_names
 
     wanted = meanings(parse_names(args.columns, "--columns"), "--columns")
     if not wanted:
         raise InputError("--columns is empty; name what to keep, e.g. age=Age,sex=Sex.")
-    people, notes = coarse_columns(args.table, wanted)
+    people, notes = coarsen_columns(args.table, wanted)
     key = _key(args)
     out = args.out or args.study / "demographics.csv"
     rows = sorted([rater_hash(key, person), *(notes[name][person] for name in wanted)] for person in people)

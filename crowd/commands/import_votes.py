@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from seedvote.dialogue.command_line import next_command, tell_next
 
 if TYPE_CHECKING:
-    from seedvote.dialogue.importing.records import Imported
+    from seedvote.dialogue.importing.votes import Imported
     from seedvote.dialogue.tables.table import RawTable
 
 
@@ -55,10 +55,8 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.files import read_records, write_records
     from seedvote.dialogue.importing.columns import FIELDS
-    from seedvote.dialogue.importing.naming import meanings, parse_names
-    from seedvote.dialogue.importing.reading import Stated
-    from seedvote.dialogue.importing.records import ImportRules, as_votes
-    from seedvote.dialogue.importing.votes import read_judgements
+    from seedvote.dialogue.importing.reading import Stated, meanings, parse_names
+    from seedvote.dialogue.importing.votes import ImportRules, as_votes, read_judgements
     from seedvote.dialogue.judges import find_judges
     from seedvote.dialogue.records import Pair, Vote
     from seedvote.dialogue.signature import signature
@@ -96,8 +94,8 @@ def run(args: argparse.Namespace) -> None:
 def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> RawTable:
     """The files as one table, so that rounds and repeated raters are right across all of them."""
     from seedvote.dialogue.errors import InputError
-    from seedvote.dialogue.importing.annotation_tools import read_folder
-    from seedvote.dialogue.importing.recognising import tools_known
+    from seedvote.dialogue.importing.exports import read_folder
+    from seedvote.dialogue.importing.tools import find_tools
     from seedvote.dialogue.importing.votes import OWN
     from seedvote.dialogue.judges import refuse_verdicts
     from seedvote.dialogue.tables.reading import read_table
@@ -112,7 +110,7 @@ def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> Raw
         if {*tables[-1].names} >= OWN:
             ties = next_command("python -m analysis ties", path)
             raise InputError(f"{path} holds votes of Seedvote, which the analysis reads as they are: {ties}")
-        tools[tool or ", ".join(tools_known(tables[-1].names)) or "plain"] = path
+        tools[tool or ", ".join(find_tools(tables[-1].names)) or "plain"] = path
     if len(tools) > 1:
         tool_list = ", ".join(f"{path} ({name})" for name, path in tools.items())
         raise InputError(f"These files are of several tools: {tool_list}. Import them one by one.")

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.crowd.exchange.made_checks import fitted_rules
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.files import atomic, write_records
-    from seedvote.dialogue.importing.naming import meanings, parse_names
+    from seedvote.dialogue.importing.reading import meanings, parse_names
     from seedvote.dialogue.records import Pair, ResponseSet
     from seedvote.dialogue.signature import signature
     from seedvote.dialogue.tables.reading import read_table

@@ -69,7 +69,7 @@ def _answers(args: argparse.Namespace) -> JoinedAnswers:
     """One table of several systems, or a file each."""
     from seedvote.crowd.exchange.answer_files import JoinedAnswers, join_answers, read_answer_file
     from seedvote.crowd.exchange.answer_tables import answer_table
-    from seedvote.dialogue.importing.naming import meanings, parse_names
+    from seedvote.dialogue.importing.reading import meanings, parse_names
     from seedvote.dialogue.tables.reading import read_table
 
     named_files = [_named(response_file) for response_file in args.responses]

@@ -11,7 +11,7 @@ from typing import Any, cast
 from seedvote.dialogue.errors import InputError, Unclear
 from seedvote.dialogue.importing.answer_rows import IDS, PROMPTS, SPEAKERS
 from seedvote.dialogue.importing.columns import plain_name
-from seedvote.dialogue.importing.naming import IGNORED, typed_names
+from seedvote.dialogue.importing.reading import IGNORED, type_names
 from seedvote.dialogue.records import Candidate, Choice, Pair, PairKind, ResponseSet, Utterance
 from seedvote.dialogue.tables.table import RawTable, cell_text
 
@@ -225,7 +225,7 @@ def _find_right_side(row: AnsweredContext, first: str, second: str, good: str) -
     if meant is None:
         raise InputError(
             f"{row.where}: a check needs its right answer ({first}, {second} or tie), and it is "
-            f"{right_system or 'empty'!r}. Fill a column for it ({typed_names([('answer', '...')])}), or say which "
+            f"{right_system or 'empty'!r}. Fill a column for it ({type_names([('answer', '...')])}), or say which "
             f"column is right in every check: --good {first}"
         )
     return cast(Choice, meant)

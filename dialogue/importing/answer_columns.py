@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.answers import answer_cells
 from seedvote.dialogue.importing.columns import (
     ANSWER_WORDS,
     ANSWERS,
@@ -16,20 +15,20 @@ from seedvote.dialogue.importing.columns import (
     NEGATIVE,
     RIVALS,
     TwoColumns,
+    answer_cells,
     by_plain_name,
-    commonest,
+    commonest_spellings,
+    find_twins,
     is_turned,
     leaf_name,
     plain_name,
     text_columns,
-    twins,
 )
-from seedvote.dialogue.importing.naming import IGNORED, typed_names
 from seedvote.dialogue.importing.order import speaks_of_order
-from seedvote.dialogue.importing.questions import MOST_QUESTIONS, QUESTIONS
-from seedvote.dialogue.importing.recognising import refuse_scores_of_sides, unknown_table
+from seedvote.dialogue.importing.reading import IGNORED, MOST_QUESTIONS, QUESTIONS, type_names
 from seedvote.dialogue.importing.scores_of_sides import ask_about_numbers
-from seedvote.dialogue.importing.words import FLAGS, NUMBER, is_missing, is_tie, one_name, spoken, winner_named
+from seedvote.dialogue.importing.tools import refuse_scores_of_sides, unknown_table
+from seedvote.dialogue.importing.words import FLAGS, NUMBER, fold_name, is_missing, is_tie, read_named_winner, read_word
 from seedvote.dialogue.judges import is_judge_name
 from seedvote.dialogue.tables.table import RawTable
 
@@ -41,9 +40,10 @@ WINS = {"win", "wins", "won", "winner", "better", "good"}
 OUTCOMES = {*WINS, "loss", "losses", "lose", "loses", "lost", "loser", "worse", "bad"}
 NO_SYSTEMS = {"pair", "item", "rater", *LIKELY["pair"], *LIKELY["rater"]}  # columns that name none
 NO_CHOICE = {"left", "right", "source", "kind", "status", "position", "order"}
-ABOUT_ANSWERS = {"confidence", "margin", "score", "time", "seconds", "reason", "rationale", "type", "count",
-                 "tie", "ties", "prob", "probability", "certainty", "comment", "explanation", "id", "n",
-                 "rt"}  # fmt: skip
+ABOUT_ANSWERS = {
+    *("confidence", "margin", "score", "time", "seconds", "reason", "rationale", "type", "count", "tie", "ties"),
+    *("prob", "probability", "certainty", "comment", "explanation", "id", "n", "rt"),
+}
 MOST_STEPS = 101  # of a scale
 
 
@@ -61,7 +61,7 @@ def choice_columns(table: RawTable, rule: ChoiceRule) -> list[str]:
     return list(columns)
 
 
-def choice_of_tool(table: RawTable, rule: ChoiceRule, question: str) -> str:
+def find_choice_of_tool(table: RawTable, rule: ChoiceRule, question: str) -> str:
     """The choice column of a tool: what `--question` names, by its whole name or what follows the tool's prefix."""
     columns = choice_columns(table, rule)
     if question:
@@ -76,17 +76,19 @@ def choice_of_tool(table: RawTable, rule: ChoiceRule, question: str) -> str:
     if not columns:
         raise InputError(f"{sentence} Name it: --columns choice=...")
     if len(columns) > 1:
-        if any(shared and _holds_numbers(table, two.a) and _holds_numbers(table, two.b)
-               for shared, two in twins(columns)):  # fmt: skip
+        if any(
+            shared and _holds_numbers(table, two.a) and _holds_numbers(table, two.b)
+            for shared, two in find_twins(columns)
+        ):
             raise Unclear(
                 f"{table.path}: {' and '.join(columns[:4])} hold numbers, a rating of each response. Keep them in a "
                 "CSV file with the systems, and compare them by python -m analysis ratings. To count the higher one "
                 "as a vote, say so.",
-                *({"--columns": typed_names([("scores", f"{two.a}|{two.b}")])} for shared, two in twins(columns)),
+                *({"--columns": type_names([("scores", f"{two.a}|{two.b}")])} for shared, two in find_twins(columns)),
             )
         raise Unclear(
             f"{sentence} Several questions are analysed one by one and never pooled.",
-            *({"--columns": typed_names([("choice", name)])} for name in columns),
+            *({"--columns": type_names([("choice", name)])} for name in columns),
         )
     return columns[0]
 
@@ -139,12 +141,12 @@ def _check_choice(
     """The column that is stated, or called so: there, the only one of its kind, and not of the worse response."""
     name = names["choice"]
     if not _has_answers(table, name):
-        raise InputError(f"{table.path} has no column {name!r} (found: {', '.join(table.names)}).")
+        table.check_columns([name])
     if _is_negative(table, name) and stated.get("choice") == name and not _true_and_false(table, name):
         raise Unclear(
             f"{table.path}: the column {name!r} seems to name the worse response. If it does, say so; if it names "
             "the better one, rename the column.",
-            {"--columns": typed_names([("choice", IGNORED), ("worse", name)])},
+            {"--columns": type_names([("choice", IGNORED), ("worse", name)])},
         )
     if "worse" not in stated:
         names.pop("worse", None)
@@ -160,8 +162,9 @@ def _check_choice(
     used = {*names.values(), *((systems.a, systems.b) if systems else ())}
     free = [column for column in table.names if column not in used]
     free = [column for column in free if not column.startswith(f"{name}.")]
-    _refuse_several(table, [name, *(column for column in _likely_answers(table, free, systems)
-                                    if "strength" not in column.lower())])  # fmt: skip
+    _refuse_several(
+        table, [name, *(column for column in _likely_answers(table, free, systems) if "strength" not in column.lower())]
+    )
 
 
 def _likely_answers(table: RawTable, free: Sequence[str], systems: TwoColumns | None) -> list[str]:
@@ -172,7 +175,9 @@ def _likely_answers(table: RawTable, free: Sequence[str], systems: TwoColumns | 
     flags = _flags_of_sides(table, order, systems)
     fits = [column for column in order if column in flags or _may_answer(table, column, systems)]
     answers = [column for column in fits if "strength" not in plain_name(column).split("_")]
-    counts = {name for shared, two in twins(free) if shared for name in (two.a, two.b) if _holds_numbers(table, name)}
+    counts = {
+        name for shared, two in find_twins(free) if shared for name in (two.a, two.b) if _holds_numbers(table, name)
+    }
     known = ANSWERS if "kind" in table.names else ()  # what hidden checks should get
     return [column for column in answers or fits if column not in counts and plain_name(column) not in known]
 
@@ -197,7 +202,7 @@ def says_sides(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
     """Whether all words of a column say a side, a tie or a system, and some of them a side or a system."""
     folded_systems = set()
     if systems is not None:
-        folded_systems = {one_name(cell) for column in (systems.a, systems.b) for cell in table.values(column)}
+        folded_systems = {fold_name(cell) for column in (systems.a, systems.b) for cell in table.values(column)}
     texts = text_columns(column for column in table.names if column != name)
     quoted = {cell for column in (texts.a, texts.b) for cell in table.values(column)} if texts else set()
     values = table.values(name)
@@ -206,10 +211,10 @@ def says_sides(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
     sides = [
         value
         for value in words
-        if one_name(value) in folded_systems
+        if fold_name(value) in folded_systems
         or value in quoted
-        or winner_named(value, names) is not None
-        or ((meaning := spoken(value)) is not None and meaning.kind != "tie")
+        or read_named_winner(value, names) is not None
+        or ((meaning := read_word(value)) is not None and meaning.kind != "tie")
     ]
     return bool(sides) and len(values) > 1 and all(value in sides or is_tie(value) for value in words)
 
@@ -226,8 +231,10 @@ def _holds_codes(table: RawTable, name: str) -> bool:
 
 def _refuse_several(table: RawTable, fits: Sequence[str]) -> None:
     if len(fits) > 1:
-        raise Unclear(f"{table.path}: several columns may hold the choice: {', '.join(fits)}.",
-                      *({"--columns": typed_names([("choice", name)])} for name in fits))  # fmt: skip
+        raise Unclear(
+            f"{table.path}: several columns may hold the choice: {', '.join(fits)}.",
+            *({"--columns": type_names([("choice", name)])} for name in fits),
+        )
 
 
 def _refuse_turned(table: RawTable, name: str) -> None:
@@ -237,7 +244,7 @@ def _refuse_turned(table: RawTable, name: str) -> None:
         raise Unclear(
             f"{table.path}: {name!r} holds the answers, and its name may say the opposite of better. Does it name the "
             "better response, or the worse one?",
-            *({"--columns": typed_names([(field, name)])} for field in ("choice", "worse")),
+            *({"--columns": type_names([(field, name)])} for field in ("choice", "worse")),
         )
 
 
@@ -257,7 +264,7 @@ def refuse_turned_question(table: RawTable, names: Mapping[str, str], systems: T
                 raise Unclear(
                     f"{table.path}: {name} asks {question[:80]!r}, so {answers!r} may name the worse response. Does it "
                     "name the better response, or the worse one?",
-                    *({"--columns": typed_names([(field, answers)])} for field in ("choice", "worse")),
+                    *({"--columns": type_names([(field, answers)])} for field in ("choice", "worse")),
                 )
 
 
@@ -315,7 +322,7 @@ def _flags_of_sides(table: RawTable, free: Sequence[str], systems: TwoColumns | 
 
 def _two_systems(table: RawTable, systems: TwoColumns | None) -> dict[str, str]:
     """Folded name -> name, where the table compares two systems alone: one that did not win has lost."""
-    cells = commonest([*table.values(systems.a), *table.values(systems.b)]) if systems else {}
+    cells = commonest_spellings([*table.values(systems.a), *table.values(systems.b)]) if systems else {}
     return cells if len(cells) == 2 else {}
 
 
@@ -326,8 +333,8 @@ def _open_flag(table: RawTable, name: str, systems: TwoColumns | None) -> Unclea
     assert flags is not None
     partner = {"a": "b", "b": "a"}.get(side) or next(system for system in names.values() if system != side)
     tie = [("tie", "0.5")] if flags[0] == ">0.5" else []
-    straight = typed_names([*sorted([(side, flags[0]), (partner, flags[1])]), *tie])
-    turned = typed_names([*sorted([(side, flags[1]), (partner, flags[0])]), *tie])
+    straight = type_names([*sorted([(side, flags[0]), (partner, flags[1])]), *tie])
+    turned = type_names([*sorted([(side, flags[1]), (partner, flags[0])]), *tie])
     says_loser = bool(LOSES & set(plain_name(name).split("_")))
     is_doubtful = is_turned(name) or says_loser
     means = "better or worse" if is_doubtful else "better"
@@ -335,7 +342,7 @@ def _open_flag(table: RawTable, name: str, systems: TwoColumns | None) -> Unclea
     return Unclear(
         f"{table.path} has no column 'choice', which every vote needs. {name!r} seems to say whether {who} is {means}.",
         *(
-            {"--columns": typed_names([("choice", name)]), "--values": values}
+            {"--columns": type_names([("choice", name)]), "--values": values}
             for values in ((straight, turned) if is_doubtful else (straight,))
         ),
     )
@@ -346,24 +353,30 @@ def _open_flag(table: RawTable, name: str, systems: TwoColumns | None) -> Unclea
 
 def _ask_about_unnamed(table: RawTable, free: Sequence[str], systems: TwoColumns | None) -> None:
     """Columns whose names do not say that they hold answers, and whose words do."""
-    counts = {name for shared, two in twins(free) if shared for name in (two.a, two.b) if _holds_numbers(table, name)}
-    fits = [column for column in free if says_sides(table, column, systems)
-            and plain_name(column) not in NO_CHOICE and column not in counts]  # fmt: skip
+    counts = {
+        name for shared, two in find_twins(free) if shared for name in (two.a, two.b) if _holds_numbers(table, name)
+    }
+    fits = [
+        column
+        for column in free
+        if says_sides(table, column, systems) and plain_name(column) not in NO_CHOICE and column not in counts
+    ]
     fits = [column for column in fits if not speaks_of_order(column)] or fits
     if flags := _flags_of_sides(table, free, systems):
         raise _open_flag(table, flags[0], systems)
     if len(fits) > 1:
-        raters = {"--columns": typed_names([("choice", "|".join(fits))])}
+        raters = {"--columns": type_names([("choice", "|".join(fits))])}
         raise Unclear(
             f"{table.path}: {len(fits)} columns hold answers: {', '.join(fits[:8])}. Are they questions, which are "
             "analysed one by one, or is each the answers of one rater (the last way)?",
-            *({"--columns": typed_names([("choice", name)])} for name in fits[:6]), raters,
-        )  # fmt: skip
+            *({"--columns": type_names([("choice", name)])} for name in fits[:6]),
+            raters,
+        )
     if fits and not speaks_of_order(fits[0]):
         raise Unclear(
             f"{table.path} has no column 'choice', which every vote needs. {fits[0]!r} holds words of choices: does it "
             "name the better response, or the worse one?",
-            *({"--columns": typed_names([(field, fits[0])])} for field in ("choice", "worse")),
+            *({"--columns": type_names([(field, fits[0])])} for field in ("choice", "worse")),
         )
 
 
@@ -376,13 +389,13 @@ def _ask_about_names(table: RawTable, free: Sequence[str], systems: TwoColumns |
         words = [word for word in table.values(name) if not is_tie(word)]
         _ask_whose_outcomes(table, name)
         if len(words) == 2 and not any(
-            spoken(word) or len(word) > 60 or word.lower() in FLAGS or NUMBER.fullmatch(word) for word in words
+            read_word(word) or len(word) > 60 or word.lower() in FLAGS or NUMBER.fullmatch(word) for word in words
         ):
-            meant = typed_names(zip("ab", sorted(words), strict=True))
+            meant = type_names(zip("ab", sorted(words), strict=True))
             raise Unclear(
                 f"{table.path}: no columns name the systems, and {name!r} holds two names. If they are the systems "
                 "that won, a is the first one:",
-                {"--columns": typed_names([("choice", name)]), "--values": meant},
+                {"--columns": type_names([("choice", name)]), "--values": meant},
             )
 
 
@@ -392,19 +405,19 @@ def _ask_whose_outcomes(table: RawTable, name: str) -> None:
     if not words or not {word.casefold() for word in words} <= OUTCOMES:
         return
     plain = by_plain_name(table.names)
-    values = typed_names((("a" if word.casefold() in WINS else "b"), word) for word in words)
+    values = type_names((("a" if word.casefold() in WINS else "b"), word) for word in words)
     sentence = (
         f"{table.path}: {name!r} says {' and '.join(words)}, and no columns name both systems of a row: it is open who "
         "won. If it is the outcome of one of them, name both columns, that one as a."
     )
     a, b = ([plain[word] for word in side if word in plain] for side in RIVALS)
     if len(a) == len(b) == 1:
-        columns = typed_names([("choice", name), ("system_a", a[0]), ("system_b", b[0])])
+        columns = type_names([("choice", name), ("system_a", a[0]), ("system_b", b[0])])
         raise Unclear(f"{sentence} If it is that of {a[0]}:", {"--columns": columns, "--values": values})
     if {plain_name(column) for column in table.names if column != name} <= NO_SYSTEMS:
         raise Unclear(
             f"{sentence} If all rows are the outcome of the same system, it is a:",
-            {"--columns": typed_names([("choice", name)]), "--values": values},
+            {"--columns": type_names([("choice", name)]), "--values": values},
             conditional=True,
         )
     raise InputError(f"{sentence} Add: --columns choice={name},system_a=...,system_b=... --values {values}")

@@ -35,17 +35,17 @@ class AnswerRow:
 def read_answer_rows(path: Path) -> tuple[list[AnswerRow], int]:
     """The rows of a file, and how many hold an error in place of an answer."""
     rows, failed = [], 0
-    for where, line in _lines(path):
-        if line.get("error") or _status(line) not in (None, 200):
+    for where, line in _read_lines(path):
+        if line.get("error") or _status_code(line) not in (None, 200):
             failed += 1
             continue
-        context, text = _asked_and_answered(line, where)
+        context, text = _split_row(line, where)
         name = next((cell_text(line[key]).strip() for key in IDS if line.get(key) not in (None, "")), "")
         rows.append(AnswerRow(where, name, context, text))
     return rows, failed
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every row with its place; JSON Lines as they stand, since a table would take their objects apart."""
     if not path.name.endswith(LINES):
         yield from read_table(path).rows()
@@ -59,50 +59,50 @@ def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             raise InputError(f"{path}:{number}: no JSON ({error}).") from error
         if not isinstance(value, dict):
             raise InputError(f"{path}:{number}: {line[:40]!r} is no object with a prompt and a response.")
-        if "format" in value and "version" in value and not _field(value, TEXTS):  # the header of our own files
+        if "format" in value and "version" in value and not _first_field(value, TEXTS):  # the header of our own files
             continue
         yield f"{path}:{number}", value
 
 
-def _asked_and_answered(line: Mapping[str, Any], where: str) -> tuple[tuple[Utterance, ...], str]:
+def _split_row(line: Mapping[str, Any], where: str) -> tuple[tuple[Utterance, ...], str]:
     """Prompt and answer of a row, whatever its form."""
     if isinstance(reply := line.get("response"), dict) and isinstance(body := reply.get("body"), dict):
-        return (), _of_body(body, where)
+        return (), _answer_in_body(body, where)
     body = line.get("body")
     asked = body if isinstance(body, dict) else line
-    if isinstance(chat := _field(asked, (*CHATS, "input") if asked is body else CHATS), list):
-        context = _utterances(chat, where)
+    if isinstance(chat := _first_field(asked, (*CHATS, "input") if asked is body else CHATS), list):
+        context = _read_messages(chat, where)
         if asked is body:
             return context, ""
-        if text := cell_text(_field(line, TEXTS) or "").strip():
+        if text := cell_text(_first_field(line, TEXTS) or "").strip():
             return context, text
         if not context or context[-1].speaker != "system":  # a prompt that nobody has answered
             return context, ""
         return context[:-1], context[-1].text
-    prompt = _field(asked, PROMPTS)
-    context = _utterances(prompt, where) if isinstance(prompt, list) else _spoken(cell_text(prompt or ""))
-    return context, "" if asked is body else cell_text(_field(line, TEXTS) or "").strip()
+    prompt = _first_field(asked, PROMPTS)
+    context = _read_messages(prompt, where) if isinstance(prompt, list) else _say_as_user(cell_text(prompt or ""))
+    return context, "" if asked is body else cell_text(_first_field(line, TEXTS) or "").strip()
 
 
-def _of_body(body: Mapping[str, Any], where: str) -> str:
+def _answer_in_body(body: Mapping[str, Any], where: str) -> str:
     """The answer in a reply of chat completions or of responses."""
     if choices := body.get("choices"):
-        return _content((choices[0].get("message") or {}).get("content") or choices[0].get("text") or "")
+        return _join_parts((choices[0].get("message") or {}).get("content") or choices[0].get("text") or "")
     parts = [
         part for message in body.get("output") or () if message.get("type") == "message" for part in message["content"]
     ]
-    if text := _content(parts):
+    if text := _join_parts(parts):
         return text
     raise InputError(f"{where}: the response's body holds no answer (choices or output).")
 
 
-def _utterances(messages: Sequence[Any], where: str) -> tuple[Utterance, ...]:
+def _read_messages(messages: Sequence[Any], where: str) -> tuple[Utterance, ...]:
     """The messages that people and the system said; instructions to the model are none."""
     spoken = []
     for message in messages:
         known = message if isinstance(message, dict) else {}
         speaker = str(known.get("role") or known.get("from") or known.get("speaker") or "").lower()
-        text = _content(_field(known, ("content", "text", "value")) or "")
+        text = _join_parts(_first_field(known, ("content", "text", "value")) or "")
         if not speaker:
             raise InputError(f"{where}: a message is {str(message)[:40]!r}; role and content are expected.")
         if text and not ("speaker" not in known and speaker in PROMPTED):
@@ -110,21 +110,21 @@ def _utterances(messages: Sequence[Any], where: str) -> tuple[Utterance, ...]:
     return tuple(spoken)
 
 
-def _content(value: Any) -> str:
+def _join_parts(value: Any) -> str:
     """A text, or the texts of a list of parts."""
     if isinstance(value, list):
-        return "\n".join(_content(part.get("text") if isinstance(part, dict) else part) for part in value).strip()
+        return "\n".join(_join_parts(part.get("text") if isinstance(part, dict) else part) for part in value).strip()
     return cell_text(value if value is not None else "").strip()
 
 
-def _spoken(text: str) -> tuple[Utterance, ...]:
+def _say_as_user(text: str) -> tuple[Utterance, ...]:
     return (Utterance("user", text.strip()),) if text.strip() else ()
 
 
-def _field(line: Mapping[str, Any], names: Sequence[str]) -> Any:
+def _first_field(line: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((line[name] for name in names if line.get(name) not in (None, "")), None)
 
 
-def _status(line: Mapping[str, Any]) -> Any:
+def _status_code(line: Mapping[str, Any]) -> Any:
     reply = line.get("response")
     return reply.get("status_code") if isinstance(reply, dict) else None

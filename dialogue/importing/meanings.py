@@ -14,18 +14,18 @@ from itertools import permutations
 
 from seedvote.dialogue.errors import InputError, Unclear
 from seedvote.dialogue.importing.columns import Roles, are_aligned, plain_name
-from seedvote.dialogue.importing.naming import IGNORED, quoted_name, said_no_vote, typed_names
+from seedvote.dialogue.importing.reading import IGNORED, quote_name, say_no_vote, type_names
 from seedvote.dialogue.importing.words import (
     FLAGS,
     NUMBER,
     Meaning,
-    bound_of,
+    find_bound,
+    fold_name,
     is_missing,
     is_tie,
-    one_name,
+    read_named_winner,
+    read_word,
     resembles,
-    spoken,
-    winner_named,
 )
 from seedvote.dialogue.tables.table import RawTable
 
@@ -64,58 +64,58 @@ def same_text(text_a: str, text_b: str) -> bool:
     return text_a.split() == text_b.split()
 
 
-def word_meanings(rows: Rows, values: Mapping[str, str], own: Mapping[str, Meaning]) -> dict[str, Meaning]:
+def read_words(rows: Rows, values: Mapping[str, str], own: Mapping[str, Meaning]) -> dict[str, Meaning]:
     """Every word of the answers: as stated, as the tool writes it, as the name of a column or system, as it speaks."""
     stated = {word.strip(): ours for word, ours in values.items()}
-    folded = {one_name(word): ours for word, ours in stated.items()}
+    folded = {fold_name(word): ours for word, ours in stated.items()}
     names_sides = bool({"a", "b", "left", "right"} & {*stated.values()})
     if len({"a", "b"} & {*stated.values()}) == 1 or len({"left", "right"} & {*stated.values()}) == 1:
-        typed = typed_names((ours, word) for word, ours in stated.items())
+        typed = type_names((ours, word) for word, ours in stated.items())
         raise InputError(f"--values is {typed}; three different words are expected: a=FIRST,b=SECOND,tie=TIE.")
     meanings: dict[str, Meaning] = {}
     for row, word in enumerate(rows.choice):
         if word in meanings and meanings[word].kind != "text":
             continue
-        ours = stated.get(word, folded.get(one_name(word)) if word else None) or bound_of(word, stated)
+        ours = stated.get(word, folded.get(fold_name(word)) if word else None) or find_bound(word, stated)
         if ours is not None:
-            meanings[word] = _as_stated(rows, word, ours)
+            meanings[word] = _stated_meaning(rows, word, ours)
         elif not word:
             meanings[word] = Meaning("blank")
-        elif (meaning := _unstated(rows, row, word, own, names_sides)) is not None:
+        elif (meaning := _unstated_meaning(rows, row, word, own, names_sides)) is not None:
             meanings[word] = meaning
         else:
-            raise unknown_word(rows, row, stated)
+            raise _unknown_word(rows, row, stated)
     return meanings
 
 
-def _as_stated(rows: Rows, word: str, ours: str) -> Meaning:
+def _stated_meaning(rows: Rows, word: str, ours: str) -> Meaning:
     if ours == IGNORED:
         return Meaning("none", stated=True)
     if ours == "tie":
         return Meaning("tie", stated=True)
     if ours in ("a", "b", "left", "right"):
-        near = [name for name in rows.systems.values() if one_name(name) == one_name(word) or resembles(word, name)]
-        if near and len(rows.systems) > 1 and spoken(word) is None:
+        near = [name for name in rows.systems.values() if fold_name(name) == fold_name(word) or resembles(word, name)]
+        if near and len(rows.systems) > 1 and read_word(word) is None:
             raise Unclear(
                 f"{rows.table.path}: --values says that {word!r} is {ours}, a side, and it looks like the system "
                 f"{near[0]!r}.",
-                *({"--values": typed_names([(name, word)])} for name in near),
+                *({"--values": type_names([(name, word)])} for name in near),
             )
         return Meaning("response" if ours in "ab" else "place", int(ours in ("b", "right")), stated=True)
-    if (system := rows.systems.get(one_name(ours))) is not None:
+    if (system := rows.systems.get(fold_name(ours))) is not None:
         return Meaning("system", system=system, stated=True)
     legal = ", ".join(["a, b, tie, left, right", *list(rows.systems.values())[:8]])
     raise InputError(f"--values gives {word!r} the meaning {ours!r}, which is not one of {legal}, or - for no vote.")
 
 
-def _unstated(rows: Rows, row: int, word: str, own: Mapping[str, Meaning], names_sides: bool) -> Meaning | None:
+def _unstated_meaning(rows: Rows, row: int, word: str, own: Mapping[str, Meaning], names_sides: bool) -> Meaning | None:
     if (meaning := own.get(word.lower())) is not None and not (names_sides and meaning.kind != "tie"):
         return meaning
-    if not names_sides and (bounded := bound_of(word, {name: name for name in own})) is not None:
-        return own[next(name for name in own if bound_of(word, {name: name}) == bounded)]
-    if (by_verb := winner_named(word, rows.systems)) is not None and one_name(word) not in rows.systems:
+    if not names_sides and (bounded := find_bound(word, {name: name for name in own})) is not None:
+        return own[next(name for name in own if find_bound(word, {name: name}) == bounded)]
+    if (by_verb := read_named_winner(word, rows.systems)) is not None and fold_name(word) not in rows.systems:
         return by_verb
-    system, speaks = rows.systems.get(one_name(word)), spoken(word)
+    system, speaks = rows.systems.get(fold_name(word)), read_word(word)
     texts = rows.roles.texts
     if texts is not None and rows.roles.systems is not None and not are_aligned(rows.roles.systems, texts):
         texts = None
@@ -141,18 +141,18 @@ def _unstated(rows: Rows, row: int, word: str, own: Mapping[str, Meaning], names
 def _name_and_side(rows: Rows, row: int, speaks: Meaning) -> InputError:
     """The answer `A` where a system is called A: the system, or the response or place that is called so."""
     sentence = f"{rows.place(row)}: the answer {rows.choice[row]!r} is the name of a system and of a side."
-    names = [(rows.systems.get(one_name(word), ""), word) for word in dict.fromkeys(rows.choice) if not is_tie(word)]
-    sides = [(meaning.side, word) for _, word in names if (meaning := spoken(word)) is not None]
+    names = [(rows.systems.get(fold_name(word), ""), word) for word in dict.fromkeys(rows.choice) if not is_tie(word)]
+    sides = [(meaning.side, word) for _, word in names if (meaning := read_word(word)) is not None]
     is_plain = all(name and name not in ("a", "b", "tie", "left", "right") for name, _ in names)
     if not is_plain or sorted(side for side, _ in sides) != [0, 1]:
         return InputError(f"{sentence} Rename the system in the table, so that every answer has one meaning.")
     is_place = speaks.kind == "place" or (rows.roles.systems is not None and rows.roles.systems.kind == "places")
     called = ("left", "right") if is_place else ("a", "b")
-    ways = (typed_names(names), typed_names((called[side], word) for side, word in sides))
+    ways = (type_names(names), type_names((called[side], word) for side, word in sides))
     return Unclear(f"{sentence} Which does it name here?", *({"--values": way} for way in ways))
 
 
-def unknown_word(rows: Rows, row: int, stated: Mapping[str, str]) -> InputError:
+def _unknown_word(rows: Rows, row: int, stated: Mapping[str, str]) -> InputError:
     """A word that says nothing: where it stands, and what to type; never a mapping that may name the loser."""
     word, met = rows.choice[row], list(dict.fromkeys(word for word in rows.choice if word))
     about = f"{rows.place(row)}: choice is {word!r}, which is not one of a, b, tie"
@@ -160,39 +160,41 @@ def unknown_word(rows: Rows, row: int, stated: Mapping[str, str]) -> InputError:
     if is_missing(word) or SKIPPED.fullmatch(word.strip().casefold()):
         return Unclear(
             f"{about} {words} Is it no vote, or a tie?",
-            *({"--values": typed} for typed in (f"{quoted_name(word)}=-", typed_names([("tie", word)]))),
+            *({"--values": typed} for typed in (f"{quote_name(word)}=-", type_names([("tie", word)]))),
         )
     is_code = re.fullmatch(r"[-\d.]+", word) is not None
-    says = {meaning.shown for answer in met if (meaning := spoken(answer)) is not None}
+    says = {meaning.shown for answer in met if (meaning := read_word(answer)) is not None}
     if rows.systems and not is_code:
         names = list(rows.systems.values())
         systems = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         if len(short := _short_forms(rows, met, stated)) > 1:
             return Unclear(
                 f"{about} and no system's name ({systems}). The answers look like short forms of the systems' names.",
-                {"--values": typed_names((name, answer) for answer, name in short.items())},
+                {"--values": type_names((name, answer) for answer, name in short.items())},
             )
         near = [name for name in names if resembles(word, name)]
-        which = typed_names([(name, word) for name in near[:1]]) if len(near) == 1 else f"SYSTEM={word}"
+        which = type_names([(name, word) for name in near[:1]]) if len(near) == 1 else f"SYSTEM={word}"
         return InputError(
             f"{about} and no system's name ({systems}). If it names a system, say which: --values {which}; if it is a "
-            f"tie: --values {typed_names([('tie', word)])}; if it is no vote: {said_no_vote(word)} {words}"
+            f"tie: --values {type_names([('tie', word)])}; if it is no vote: {say_no_vote(word)} {words}"
         )
     if ({"a", "b"} <= says or {"left", "right"} <= says or stated) and not is_code:
-        step = f"If it is one of them, say so (--values {typed_names([('tie', word)])})"
-        return InputError(f"{about}. {step}; if it is no vote: {said_no_vote(word)} {words}")
+        step = f"If it is one of them, say so (--values {type_names([('tie', word)])})"
+        return InputError(f"{about}. {step}; if it is no vote: {say_no_vote(word)} {words}")
     missing = ",".join(f"{ours}=..." for ours in ("a", "b", "tie") if is_code or ours not in says)
     if is_code:  # to drop one number of a scale would leave the others to be read as something else
         return InputError(f"{about}. Say of every number what it means: --values {missing}; - for no vote {words}")
     return InputError(
         f"{about}. If the file is from another tool, map it: --values {missing}; a word that is no vote: "
-        f"{said_no_vote(word)} {words}"
+        f"{say_no_vote(word)} {words}"
     )
 
 
 def _short_forms(rows: Rows, met: Sequence[str], stated: Mapping[str, str]) -> dict[str, str]:
     """Word -> system, where every word that says nothing resembles one system, and no two the same one."""
-    unknown = [word for word in met if word not in stated and one_name(word) not in rows.systems and not spoken(word)]
+    unknown = [
+        word for word in met if word not in stated and fold_name(word) not in rows.systems and not read_word(word)
+    ]
     near = {word: [name for name in rows.systems.values() if resembles(word, name)] for word in unknown}
     if not all(len(names) == 1 for names in near.values()):
         return {}
@@ -209,7 +211,7 @@ class Alternative:
     name: str = ""
 
 
-def tell_readings(rows: Rows, sentence: str, alternatives: Sequence[Alternative]) -> None:
+def refuse_different_readings(rows: Rows, sentence: str, alternatives: Sequence[Alternative]) -> None:
     """Refuse readings that give some row different winners, with the result of each and the rows that tell."""
     different: dict[tuple[int | None, ...], Alternative] = {}
     for reading in alternatives:
@@ -224,12 +226,13 @@ def tell_readings(rows: Rows, sentence: str, alternatives: Sequence[Alternative]
         f"{rows.table.path}: {sentence} The readings differ in {line} {places}{more}.",
         *(reading.options for reading in different.values()),
         results=[
-            ": ".join(filter(None, [reading.name, tally(rows, reading.winners)])) for reading in different.values()
+            ": ".join(filter(None, [reading.name, tally_winners(rows, reading.winners)]))
+            for reading in different.values()
         ],
     )
 
 
-def tally(rows: Rows, winner: Winners) -> str:
+def tally_winners(rows: Rows, winner: Winners) -> str:
     """`alpha 80, beta 20, tie 3`: how often each system won by a reading."""
     won: Counter[str] = Counter()
     for row, side in enumerate(winner):
@@ -242,16 +245,19 @@ def tally(rows: Rows, winner: Winners) -> str:
 # Codes
 
 
-def codes_of(rows: Rows, stated: Mapping[str, str], own: Mapping[str, Meaning]) -> list[str]:
+def find_codes(rows: Rows, stated: Mapping[str, str], own: Mapping[str, Meaning]) -> list[str]:
     """The codes among the answers whose meaning nobody has said; none where other words say sides."""
     known = {**dict.fromkeys(own, ""), **stated}
-    folded = {one_name(word) for word in known}
-    words = [word for word in dict.fromkeys(rows.choice)
-             if word and one_name(word) not in folded and bound_of(word, known) is None]  # fmt: skip
+    folded = {fold_name(word) for word in known}
+    words = [
+        word
+        for word in dict.fromkeys(rows.choice)
+        if word and fold_name(word) not in folded and find_bound(word, known) is None
+    ]
     codes = [word for word in words if NUMBER.fullmatch(word) or word.lower() in FLAGS]
     if any(word not in codes and not is_tie(word) and not is_missing(word) for word in words):
         codes = _two_unknown(rows, words)
-    if any(one_name(word) in rows.systems for word in codes):
+    if any(fold_name(word) in rows.systems for word in codes):
         return []
     columns = rows.roles.systems or rows.roles.texts
     is_called_so = columns is not None and columns.family == ("1", "2") and {*codes} <= {"1", "2"}
@@ -265,11 +271,11 @@ def _two_unknown(rows: Rows, words: Sequence[str]) -> list[str]:
     texts = {*rows.text_a, *rows.text_b}
     unknown = [word for word in words if not is_tie(word) and not is_missing(word)]
     is_known = any(
-        spoken(word)
-        or winner_named(word, rows.systems)
+        read_word(word)
+        or read_named_winner(word, rows.systems)
         or word in texts
         or plain_name(word) in names
-        or any(one_name(word) == one_name(name) or resembles(word, name) for name in rows.systems.values())
+        or any(fold_name(word) == fold_name(name) or resembles(word, name) for name in rows.systems.values())
         for word in unknown
     )
     return unknown if rows.roles.systems is not None and len(unknown) == 2 and not is_known else []
@@ -283,40 +289,42 @@ def ask_what_codes_mean(
     words += [(word, IGNORED) for word in dict.fromkeys(rows.choice) if is_missing(word) and word not in stated]
     systems = rows.roles.systems
     alternatives = []
-    for assignment in _assignments(codes):
+    for assignment in _possible_assignments(codes):
         if systems is None or systems.kind == "letters":
-            won = [_meant(word, assignment) for word in rows.choice]
-            alternatives.append(Alternative({"--values": _typed(assignment, "response", words)}, won))
+            won = [_decode_word(word, assignment) for word in rows.choice]
+            alternatives.append(Alternative({"--values": _type_assignment(assignment, "response", words)}, won))
         for typed, left_sides in orders.items():
-            options = {"--values": _typed(assignment, "place", words)} | ({"--columns": typed} if typed else {})
-            alternatives.append(Alternative(options, _placed(rows, assignment, left_sides)))
+            options = {"--values": _type_assignment(assignment, "place", words)} | (
+                {"--columns": typed} if typed else {}
+            )
+            alternatives.append(Alternative(options, _winners_by_place(rows, assignment, left_sides)))
     numbers = sorted(float(code) for code in codes if NUMBER.fullmatch(code))
     what = f"are numbers from {numbers[0]:g} to {numbers[-1]:g}" if numbers else f"are {' and '.join(codes)}"
-    tell_readings(rows, f"the answers {what}, and nothing says which of them means a.", alternatives)
+    refuse_different_readings(rows, f"the answers {what}, and nothing says which of them means a.", alternatives)
 
 
-def _typed(assignment: Assignment, kind: str, more: Sequence[tuple[str, str]]) -> str:
+def _type_assignment(assignment: Assignment, kind: str, more: Sequence[tuple[str, str]]) -> str:
     names = SIDE_NAMES[kind]
     sides = sorted((names[side], code) for code, side in assignment.items())
     if not any(ours == "tie" for ours, _ in sides):
         sides += [pair for pair in more if pair[0] == "tie"]
-    return typed_names([*sides, *(pair for pair in more if pair[1] == IGNORED)])
+    return type_names([*sides, *(pair for pair in more if pair[1] == IGNORED)])
 
 
-def _meant(word: str, assignment: Assignment) -> int | None:
+def _decode_word(word: str, assignment: Assignment) -> int | None:
     if is_tie(word):
         return TIED
     if word in assignment:
         return assignment[word]
-    meant = bound_of(word, {bound: str(side) for bound, side in assignment.items()})
+    meant = find_bound(word, {bound: str(side) for bound, side in assignment.items()})
     return None if meant is None else int(meant)
 
 
-def _placed(rows: Rows, assignment: Assignment, left_sides: Sides) -> Winners:
+def _winners_by_place(rows: Rows, assignment: Assignment, left_sides: Sides) -> Winners:
     """Winners where the codes are places."""
     won: Winners = []
     for word, side_left in zip(rows.choice, left_sides, strict=True):
-        place = _meant(word, assignment)
+        place = _decode_word(word, assignment)
         if place in (None, TIED) or side_left is None:
             won.append(None if place != TIED else TIED)
         else:
@@ -324,7 +332,7 @@ def _placed(rows: Rows, assignment: Assignment, left_sides: Sides) -> Winners:
     return won
 
 
-def _assignments(codes: Sequence[str]) -> list[Assignment]:
+def _possible_assignments(codes: Sequence[str]) -> list[Assignment]:
     """What codes can mean: two are the two sides, three may hold a tie, more are a scale with a middle."""
     if len(codes) == 1:
         partners = {"1": "2", "2": "1", "0": "1", "true": "false", "false": "true", "yes": "no", "no": "yes"}
@@ -337,11 +345,11 @@ def _assignments(codes: Sequence[str]) -> list[Assignment]:
         return [{ordered[0]: side, ordered[1]: 1 - side} for side in (0, 1)]
     if len(codes) == 3 and {float(code) for code in codes} in ({0, 1, 2}, {1, 2, 3}):
         return [dict(zip(ordered, sides, strict=True)) for sides in permutations((0, 1, TIED))]
-    middles = [f"{middle:g}" for middle in _middles([float(code) for code in ordered])]
+    middles = [f"{middle:g}" for middle in _possible_middles([float(code) for code in ordered])]
     return [{f"<{middle}": side, f">{middle}": 1 - side, middle: TIED} for middle in middles for side in (0, 1)]
 
 
-def _middles(numbers: Sequence[float]) -> list[float]:
+def _possible_middles(numbers: Sequence[float]) -> list[float]:
     """The middles that a scale with these numbers may have; its ends need not have been chosen."""
     low, high = numbers[0], numbers[-1]
     if low < 0 < high:

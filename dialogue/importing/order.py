@@ -25,21 +25,31 @@ from seedvote.dialogue.importing.columns import (
     plain_name,
 )
 from seedvote.dialogue.importing.meanings import Rows, same_text
-from seedvote.dialogue.importing.naming import IGNORED, typed_names
-from seedvote.dialogue.importing.words import one_name, spoken
+from seedvote.dialogue.importing.reading import IGNORED, type_names
+from seedvote.dialogue.importing.words import fold_name, read_word
 from seedvote.dialogue.tables.table import RawTable
 
 Sides = list[int | None]  # 0 or 1 for every row: the response that stood on the left; None where nothing says it
-SHOWN_FIRST = {"left_side", "on_left", "shown_first", "first_shown", "shown_left", "left_response", "left_is", "first",
-               "displayed_first", "left_shown", "left_first", "input_left", "which_left"}  # fmt: skip
-SHOWN_SECOND = {"right_side", "on_right", "shown_second", "second_shown", "shown_right", "right_response", "right_is",
-                "displayed_second", "right_shown", "input_right", "which_right"}  # fmt: skip
-ORDERS = {"order", "presentation_order", "display_order", "shown_order", "side_order", "order_shown", "ordering",
-          "response_order", "presented_order"}  # fmt: skip
-SWAPS = {"swapped", "swap", "is_swapped", "flipped", "flip", "is_flipped", "reversed", "is_reversed", "switched",
-         "inverted", "order_swapped", "swap_order", "sides_swapped", "position_swapped", "was_swapped"}  # fmt: skip
-OF_A = {"position_a", "a_position", "pos_a", "side_a", "a_side", "model_a_position", "position_of_a", "model_a_side",
-        "position_model_a", "a_pos", "system_a_side", "system_a_position"}  # fmt: skip
+SHOWN_FIRST = {
+    *("left_side", "on_left", "shown_first", "first_shown", "shown_left", "left_response", "left_is", "first"),
+    *("displayed_first", "left_shown", "left_first", "input_left", "which_left"),
+}
+SHOWN_SECOND = {
+    *("right_side", "on_right", "shown_second", "second_shown", "shown_right", "right_response", "right_is"),
+    *("displayed_second", "right_shown", "input_right", "which_right"),
+}
+ORDERS = {
+    *("order", "presentation_order", "display_order", "shown_order", "side_order", "order_shown", "ordering"),
+    *("response_order", "presented_order"),
+}
+SWAPS = {
+    *("swapped", "swap", "is_swapped", "flipped", "flip", "is_flipped", "reversed", "is_reversed", "switched"),
+    *("inverted", "order_swapped", "swap_order", "sides_swapped", "position_swapped", "was_swapped"),
+}
+OF_A = {
+    *("position_a", "a_position", "pos_a", "side_a", "a_side", "model_a_position", "position_of_a", "model_a_side"),
+    *("position_model_a", "a_pos", "system_a_side", "system_a_position"),
+}
 ORDER_NAME = re.compile(
     r"order|position|swap|flip|random|revers|inver[st]|switch|tausch|reihenfolge|ordre|orden|links|gauche|izquierd|"
     r"rechts|droite|derech|presentation|\b(lr|pos|left\w*|right\w*|first\w*|second\w*|shown|display\w*|turned|"
@@ -51,10 +61,14 @@ LETTER_CELLS = {"a", "b", "model_a", "model_b", "ab", "ba"}
 LEFT = {"a": 0, "b": 1, "ab": 0, "ba": 1, "a,b": 0, "b,a": 1, "0,1": 0, "1,0": 1}
 
 
-def left_column(
-    table: RawTable, names: Mapping[str, str], stated: Mapping[str, str], free: Sequence[str],
-    systems: Collection[str], texts: TwoColumns | None,
-) -> LeftColumn | None:  # fmt: skip
+def find_left_column(
+    table: RawTable,
+    names: Mapping[str, str],
+    stated: Mapping[str, str],
+    free: Sequence[str],
+    systems: Collection[str],
+    texts: TwoColumns | None,
+) -> LeftColumn | None:
     """The column that says who stood on the left, as stated or by its name; None where there is none."""
     if stated.get("left") == IGNORED:
         return None
@@ -63,14 +77,14 @@ def left_column(
     if (name := names.get("left")) is not None:
         if _quotes_responses(table, name, texts):
             return LeftColumn(name, "left", True)
-        readings = readings_of(table, name, systems)
+        readings = possible_readings(table, name, systems)
         reading = next((way for way in readings if way.reads == "left" or len(readings) == 1), None)
         if reading is None:
             raise _open_order(table, name, readings)
         return LeftColumn(name, reading.reads, True, reading.word)
     for name in free:
         plain = plain_name(leaf_name(name))
-        cells = {one_name(cell) for cell in table.values(name)}
+        cells = {fold_name(cell) for cell in table.values(name)}
         if plain in SWAPS and cells <= FLAGS:
             return LeftColumn(name, "swapped", False)
         says_response = cells <= LETTER_CELLS | {"0", "1", "2"} or cells <= set(systems)
@@ -80,7 +94,7 @@ def left_column(
             cells <= LETTER_CELLS or cells <= set(systems)
         ):
             return LeftColumn(name, "right", False)
-        if plain in ORDERS and _orders(table, name):
+        if plain in ORDERS and _holds_orders(table, name):
             return LeftColumn(name, "left", False)
         if plain in OF_A:
             return LeftColumn(name, "place of a", False)
@@ -105,14 +119,13 @@ def _stated_order(table: RawTable, stated: Mapping[str, str]) -> LeftColumn | No
         word = ""
         if field == "swapped" and name not in table.names:
             name, _, word = name.rpartition(":")
-        if name not in table.names:
-            raise InputError(f"{table.path} has no column {stated[field]!r} (found: {', '.join(table.names)}).")
+        table.check_columns([name] if name in table.names else [stated[field]])
         cells = {cell.lower() for cell in table.values(name)}
         if field == "swapped" and (word.lower() not in cells if word else not cells <= FLAGS):
             raise Unclear(
                 f"{table.path}: {name} holds {', '.join(table.values(name)[:4])}. Which of these words says that the "
                 "sides were swapped, so that response b stood on the left?",
-                *({"--columns": typed_names([("swapped", f"{name}:{cell}")])} for cell in table.values(name)[:4]),
+                *({"--columns": type_names([("swapped", f"{name}:{cell}")])} for cell in table.values(name)[:4]),
             )
         return LeftColumn(name, "right" if field == "right" else "swapped", True, word)
     return None
@@ -132,7 +145,7 @@ def _open_order(table: RawTable, name: str, readings: Sequence[LeftColumn]) -> I
     )
 
 
-def readings_of(table: RawTable, name: str, systems: Collection[str] = ()) -> list[LeftColumn]:
+def possible_readings(table: RawTable, name: str, systems: Collection[str] = ()) -> list[LeftColumn]:
     """How the cells of a column may say who stood on the left; several where its name and cells leave that open.
 
     `not_swapped`, `a_first` with true and false, and `secondab` are open: some of them would be read against their
@@ -140,7 +153,7 @@ def readings_of(table: RawTable, name: str, systems: Collection[str] = ()) -> li
     """
     plain = plain_name(leaf_name(name))
     cells = list(dict.fromkeys(cell.lower() for cell in table.values(name)))
-    folded = {one_name(cell) for cell in cells}
+    folded = {fold_name(cell) for cell in cells}
     if plain in OF_A:
         return [LeftColumn(name, "place of a", False)]
     if plain == "left" or not cells:
@@ -153,7 +166,7 @@ def readings_of(table: RawTable, name: str, systems: Collection[str] = ()) -> li
         if plain in ORDERS:
             return [LeftColumn(name, "left", False)]
         return [LeftColumn(name, "left", False), LeftColumn(name, "right", False)]
-    if folded <= LETTER_CELLS or (systems and folded <= set(systems)) or _orders(table, name):
+    if folded <= LETTER_CELLS or (systems and folded <= set(systems)) or _holds_orders(table, name):
         if (plain in SHOWN_FIRST | ORDERS or _is_system_at(name, LEFT_WORDS)) and not is_turned(plain):
             return [LeftColumn(name, "left", False)]
         if plain in SHOWN_SECOND or _is_system_at(name, RIGHT_WORDS):
@@ -166,7 +179,7 @@ def readings_of(table: RawTable, name: str, systems: Collection[str] = ()) -> li
 
 def _system_shown_first(cell: str, systems: Iterable[str]) -> str:
     """The system that `alpha-beta` begins with; empty where the cell is not made of two systems' names."""
-    folded = one_name(re.sub(r"[\[\]\"'()]", "", cell))
+    folded = fold_name(re.sub(r"[\[\]\"'()]", "", cell))
     for first in systems:
         remainder = folded.removeprefix(first)
         if remainder != folded and any(second != first and remainder.endswith(second) for second in systems):
@@ -174,9 +187,11 @@ def _system_shown_first(cell: str, systems: Iterable[str]) -> str:
     return ""
 
 
-def _orders(table: RawTable, name: str) -> bool:
-    return all(re.fullmatch(r"[\[\"' ]*(a|b|ab|ba|a ?, ?b|b ?, ?a|0, ?1|1, ?0|model_[ab])[\]\"' ]*", value.lower())
-               for value in table.values(name))  # fmt: skip
+def _holds_orders(table: RawTable, name: str) -> bool:
+    return all(
+        re.fullmatch(r"[\[\"' ]*(a|b|ab|ba|a ?, ?b|b ?, ?a|0, ?1|1, ?0|model_[ab])[\]\"' ]*", value.lower())
+        for value in table.values(name)
+    )
 
 
 LEFT_WORDS, RIGHT_WORDS = {"left", "first", "top"}, {"right", "second", "bottom"}
@@ -188,15 +203,19 @@ def _is_system_at(name: str, places: Collection[str]) -> bool:
     return bool(words & set(places)) and bool(words & SYSTEM_WORDS) and not words & NO_SYSTEM
 
 
-def lone_side(table: RawTable, free: Iterable[str]) -> tuple[str, bool]:
+def find_lone_side(table: RawTable, free: Iterable[str]) -> tuple[str, bool]:
     """The column of the system at one side, where none names its partner; whether that side is the right one."""
-    of_two = [name for name in free if len({one_name(cell) for cell in table.values(name)}) == 2]
-    columns = [(name, places is RIGHT_WORDS) for name in of_two for places in (LEFT_WORDS, RIGHT_WORDS)
-               if _is_system_at(name, places)]  # fmt: skip
+    of_two = [name for name in free if len({fold_name(cell) for cell in table.values(name)}) == 2]
+    columns = [
+        (name, places is RIGHT_WORDS)
+        for name in of_two
+        for places in (LEFT_WORDS, RIGHT_WORDS)
+        if _is_system_at(name, places)
+    ]
     return columns[0] if len(columns) == 1 else ("", False)
 
 
-def order_suspects(table: RawTable, free: Iterable[str], systems: Collection[str]) -> list[str]:
+def find_order_suspects(table: RawTable, free: Iterable[str], systems: Collection[str]) -> list[str]:
     """Columns with two values, whose cells are sides or whose names speak of the order: they may say who stood left."""
     suspects = []
     for name in free:
@@ -204,7 +223,7 @@ def order_suspects(table: RawTable, free: Iterable[str], systems: Collection[str
         if len(values) != 2:
             continue
         sides = any(values <= words for words in ({"a", "b"}, {"ab", "ba"}, {"left", "right"}, {"[0, 1]", "[1, 0]"}))
-        names_systems = bool(systems) and {one_name(value) for value in values} <= set(systems)
+        names_systems = bool(systems) and {fold_name(value) for value in values} <= set(systems)
         if (sides or speaks_of_order(name) or names_systems) and not _is_known(plain_name(name)):
             suspects.append(name)
     return suspects
@@ -228,7 +247,7 @@ def _is_known(plain: str) -> bool:
     )
 
 
-def left_of(rows: Rows, column: LeftColumn | None) -> Sides:
+def read_left_sides(rows: Rows, column: LeftColumn | None) -> Sides:
     """Which response stood on the left in every row: 0 or 1, None where nothing says it."""
     systems, size = rows.roles.systems, len(rows.choice)
     if systems is not None and systems.kind == "places":
@@ -242,10 +261,10 @@ def left_of(rows: Rows, column: LeftColumn | None) -> Sides:
             "or right there; if the column means something else, leave it out: --columns left=-."
         )
     one_based = "2" in cells
-    return [_left(rows, row, cell, column, one_based) for row, cell in enumerate(cells)]
+    return [_read_left_cell(rows, row, cell, column, one_based) for row, cell in enumerate(cells)]
 
 
-def with_texts_shown_first(rows: Rows, texts: Mapping[str, tuple[str, str]], left_sides: Sides) -> Sides:
+def add_texts_shown_first(rows: Rows, texts: Mapping[str, tuple[str, str]], left_sides: Sides) -> Sides:
     """With the sides that the text shown first gives away, looked up among the two responses of the pair."""
     names = rows.roles.names
     if "left_text" not in names or not texts or "pair" not in names:
@@ -261,7 +280,7 @@ def with_texts_shown_first(rows: Rows, texts: Mapping[str, tuple[str, str]], lef
     return sides
 
 
-def in_fixed_order(rows: Rows, left_sides: Sides) -> Sides:
+def fix_order(rows: Rows, left_sides: Sides) -> Sides:
     """The first response on the left wherever nothing says it (`--fixed-order`)."""
     if 1 in left_sides and not rows.a:
         where = rows.place(left_sides.index(1))
@@ -269,21 +288,21 @@ def in_fixed_order(rows: Rows, left_sides: Sides) -> Sides:
     return [0 if side is None else side for side in left_sides]
 
 
-def _left(rows: Rows, row: int, cell: str, column: LeftColumn, one_based: bool) -> int | None:
-    word = one_name(cell)
+def _read_left_cell(rows: Rows, row: int, cell: str, column: LeftColumn, one_based: bool) -> int | None:
+    word = fold_name(cell)
     if not word:
         return None
     if column.reads == "swapped":
         if column.word:
-            return int(word == one_name(column.word))
+            return int(word == fold_name(column.word))
         if word in TRUE | FALSE:
             return int(word in TRUE)
     elif column.reads == "place of a":
         if word in ("0", "1", "2"):
             return int(word) - one_based if 0 <= int(word) - one_based <= 1 else None
-        if (meaning := spoken(cell)) is not None and meaning.kind in ("place", "letter"):
+        if (meaning := read_word(cell)) is not None and meaning.kind in ("place", "letter"):
             return meaning.side
-    elif (side := _side(rows, row, cell, one_based)) is not None:
+    elif (side := _named_side(rows, row, cell, one_based)) is not None:
         return side if column.reads == "left" else 1 - side
     sentence = f"{rows.place(row)}: left is {cell!r}, which is not one of a, b; the response shown first is expected."
     if word in FLAGS | {"2", "2.0"}:
@@ -291,16 +310,16 @@ def _left(rows: Rows, row: int, cell: str, column: LeftColumn, one_based: bool) 
     raise InputError(f"{sentence} If the column means something else, leave it out: --columns left=-.")
 
 
-def _side(rows: Rows, row: int, cell: str, one_based: bool) -> int | None:
+def _named_side(rows: Rows, row: int, cell: str, one_based: bool) -> int | None:
     word = re.sub(r"\s*,\s*", ",", re.sub(r"[\[\]\"'()]", "", cell.lower())).strip()
     sides = {**LEFT, **({"1": 0, "2": 1} if one_based else {"0": 0, "1": 1})}
-    speaks = spoken(cell)
+    speaks = read_word(cell)
     side = sides.get(word, sides.get(word.replace(" ", ",")))
     if side is None and speaks is not None and speaks.kind == "letter":
         side = speaks.side
     if rows.a:
-        systems = [one_name(rows.a[row]), one_name(rows.b[row])]
-        name = one_name(cell) if one_name(cell) in systems else _system_shown_first(cell, systems)
+        systems = [fold_name(rows.a[row]), fold_name(rows.b[row])]
+        name = fold_name(cell) if fold_name(cell) in systems else _system_shown_first(cell, systems)
         if name and systems[0] != systems[1]:
             if side is not None:
                 raise InputError(

@@ -14,33 +14,27 @@ from seedvote.dialogue.importing.columns import plain_name
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import RawTable, cell_text
 
-IDS = ("rater", "participant_id", "prolific_pid", "prolific_id", "worker_id", "workerid", "rater_id", "user_id",
-       "annotator", "annotator_id", "response_id", "responseid", "id")  # fmt: skip
+IDS = (
+    *("rater", "participant_id", "prolific_pid", "prolific_id", "worker_id", "workerid", "rater_id", "user_id"),
+    *("annotator", "annotator_id", "response_id", "responseid", "id"),
+)
 NOT_GIVEN = "not given"
 WITHHELD = {
-    "",
-    "nan",
-    "data_expired",
-    "consent_revoked",
-    "prefer not to say",
-    "rather not say",
-    "n/a",
-    "not applicable",
+    *("", "nan", "data_expired", "consent_revoked", "prefer not to say", "rather not say", "n/a", "not applicable")
 }
 BANDS = ((18, "under 18"), (25, "18 to 24"), (35, "25 to 34"), (45, "35 to 44"), (55, "45 to 54"), (65, "55 to 64"))
 YOUNGEST, OLDEST = 5, 120  # beyond them stands a slip, or a year of birth
 MOST_GROUPS = 20
 
 
-def groups_of_people(path: Path, by: str, id_column: str = "") -> dict[str, str]:
+def group_people(path: Path, by: str, id_column: str = "") -> dict[str, str]:
     """Id of each person -> the group that column `by` puts them in; the first name of a column fits in any spelling."""
     table = read_table(path)
-    column, who = _column(table, by), id_column or _id_column(table)
-    if who not in table.names:
-        raise InputError(f"{path} has no column {who!r} (found: {', '.join(table.names)}).")
+    column, who = _find_column(table, by), id_column or _find_id_column(table)
+    table.check_columns([who])
     groups_of: dict[str, str] = {}
     for where, row in table.rows():
-        person, group = cell_text(row[who]).strip(), coarse(column, cell_text(row[column]))
+        person, group = cell_text(row[who]).strip(), coarsen_answer(column, cell_text(row[column]))
         if not person:
             raise InputError(f"{where}: {who} is empty; every person needs an id.")
         if groups_of.setdefault(person, group) != group:
@@ -53,10 +47,10 @@ def groups_of_people(path: Path, by: str, id_column: str = "") -> dict[str, str]
     return groups_of
 
 
-def coarse(column: str, answer: str) -> str:
+def coarsen_answer(column: str, answer: str) -> str:
     """An answer as a group: an age as its band, what was withheld as not given.
 
-    >>> coarse("Age", "31"), coarse("Sex", "CONSENT_REVOKED")
+    >>> coarsen_answer("Age", "31"), coarsen_answer("Sex", "CONSENT_REVOKED")
     ('25 to 34', 'not given')
     """
     answer = answer.strip()
@@ -73,7 +67,7 @@ def coarse(column: str, answer: str) -> str:
     return answer
 
 
-def _column(table: RawTable, name: str) -> str:
+def _find_column(table: RawTable, name: str) -> str:
     fits = [column for column in table.names if column == name] or [
         column for column in table.names if plain_name(column) == plain_name(name)
     ]
@@ -82,7 +76,7 @@ def _column(table: RawTable, name: str) -> str:
     return fits[0]
 
 
-def _id_column(table: RawTable) -> str:
+def _find_id_column(table: RawTable) -> str:
     plain = {plain_name(name): name for name in table.names}
     column = next((plain[name] for name in IDS if name in plain), "")
     if not column:
@@ -90,7 +84,7 @@ def _id_column(table: RawTable) -> str:
     return column
 
 
-def coarse_columns(path: Path, wanted: Mapping[str, str]) -> tuple[list[str], dict[str, dict[str, str]]]:
+def coarsen_columns(path: Path, wanted: Mapping[str, str]) -> tuple[list[str], dict[str, dict[str, str]]]:
     """Several columns at once: the people, and for each of our names their groups."""
-    groups = {ours: groups_of_people(path, theirs) for ours, theirs in wanted.items()}
+    groups = {ours: group_people(path, theirs) for ours, theirs in wanted.items()}
     return list(next(iter(groups.values()))), groups

@@ -11,29 +11,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.columns import LIKELY, commonest, leaf_name, plain_name, refuse_twins
-from seedvote.dialogue.importing.judged import with_source
-from seedvote.dialogue.importing.naming import IGNORED, no_votes
-from seedvote.dialogue.importing.questions import of_one_question
-from seedvote.dialogue.importing.reading import Stated
-from seedvote.dialogue.importing.recognising import SCORES, SYSTEMS
-from seedvote.dialogue.importing.scores_of_sides import SIDES, one_row_a_system, with_systems_of_places
-from seedvote.dialogue.importing.wide import melted
-from seedvote.dialogue.importing.words import one_name
+from seedvote.dialogue.importing.columns import (
+    LIKELY,
+    add_source,
+    commonest_spellings,
+    leaf_name,
+    plain_name,
+    refuse_twins,
+)
+from seedvote.dialogue.importing.reading import IGNORED, Stated, no_votes, take_one_question
+from seedvote.dialogue.importing.scores_of_sides import SIDES, melt_scores, name_systems_of_places, split_scores
+from seedvote.dialogue.importing.shaping import melt_survey
+from seedvote.dialogue.importing.tools import SCORES, SYSTEMS
+from seedvote.dialogue.importing.words import fold_name
 from seedvote.dialogue.judges import JUDGE, door_of, find_judges, folded_name, is_judge_name, judges_rating
-from seedvote.dialogue.tables.nesting import flat_table
-from seedvote.dialogue.tables.table import RawTable, cell_text, from_rows
+from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text, flatten_table, from_rows
 
-NOT_GIVEN = {"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "missing", "-"}  # as a score, in any case
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "score": SCORES,
     "system": (*SYSTEMS, "system_id", "systemid", "model_id", "model_name"),
-    "item": ("item", "item_id", "id", "example", "example_id", "prompt_id", "question_id", "context_id", "segment_id",
-             "segmentid", "seg_id"),
+    "item": (
+        *("item", "item_id", "id", "example", "example_id", "prompt_id", "question_id", "context_id", "segment_id"),
+        *("segmentid", "seg_id"),
+    ),
     "rater": ("rater", *LIKELY["rater"], "userid"),
     "dialogue": ("dialogue", "dialogue_id"),
     "seed": ("seed",),
-}  # fmt: skip
+}
 RANKS = ("rank", "ranking")  # names of a column of ranks, which then stands in the place of scores
 IN_KEY = ("column", "item", "system")
 
@@ -59,27 +63,29 @@ def read_rating_rows(table: RawTable, stated: Stated, systems: Sequence[str] = (
     legal = (*KNOWN, *SIDES, "question", "rank")
     if unknown := [name for name in stated.columns if name not in legal]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(legal)}.")
-    table, dropped, form = flat_table(table), dict[str, int](), "ranks" if ranks else "ratings"
+    table, dropped, form = flatten_table(table), dict[str, int](), "ranks" if ranks else "ratings"
     if stated.wide is not None:
-        long = melted(table, stated.wide, stated.columns, IN_KEY)
-        dropped, form = dict(long.dropped), f"ratings, one row a person, key {stated.wide.name}"
+        long = melt_survey(table, stated, IN_KEY)
+        dropped, form = dict(long.dropped), f"ratings, {long.form}"
         rows = [{**row, "score": row["choice"]} for _, row in long.table.rows()]
         table = from_rows(table.path, rows, long.table.notes)
     elif systems:
-        table, form = _one_row_a_column(table, systems), "ratings, one column a system"
-    elif (sides := one_row_a_system(table, stated.columns)) is not None:
+        table.check_columns(systems)
+        of_row = {name: [name] * len(table) for name in systems}
+        table, form = melt_scores(table, of_row, items=KNOWN["item"]), "ratings, one column a system"
+    elif (sides := split_scores(table, stated.columns)) is not None:
         table, form, stated = sides, "ratings, one column a response", _without_sides(stated)
     else:
-        table = with_systems_of_places(table, stated.columns)
+        table = name_systems_of_places(table, stated.columns)
         stated = _without_sides(stated)
-    table, question = of_one_question(table, stated, stated.columns, of=("item", "system", "rater"))
-    names = _columns(table, stated, ranks=ranks)
+    table, question = take_one_question(table, stated, stated.columns, of=("item", "system", "rater"))
+    names = _find_columns(table, stated, ranks=ranks)
     _refuse_other_scale(table, names["score"], f" --question {stated.question}" if stated.question else "")
     if ranks or "" in map(cell_text, table.columns.get(names.get("seed", ""), ())):  # not of every rating
         names.pop("seed", None)
-    cells = _texts(table, names)
+    cells = _read_texts(table, names)
     _refuse_judges(table, names, cells.get("rater", ()))
-    score = [_number(table, row, cell, stated.values) for row, cell in enumerate(table.columns[names["score"]])]
+    score = [_read_number(table, row, cell, stated.values) for row, cell in enumerate(table.columns[names["score"]])]
     if not ranks and stated.columns.get("rank") != IGNORED:
         _ask_whether_ranks(table, names, cells, score)
     return Ratings(table, names, cells, score, f"{form}{question}", dropped)
@@ -89,36 +95,25 @@ def _without_sides(stated: Stated) -> Stated:
     return replace(stated, columns={ours: theirs for ours, theirs in stated.columns.items() if ours not in SIDES})
 
 
-def _one_row_a_column(table: RawTable, systems: Sequence[str]) -> RawTable:
-    """One row a rating, from a table with a column for each system."""
-    if missing := [name for name in systems if name not in table.names]:
-        raise InputError(f"{table.path} has no column {missing[0]!r} (found: {', '.join(table.names)}).")
-    rows, places = [], []
-    for number, (place, row) in enumerate(table.rows(), 1):
-        shared = {name: value for name, value in row.items() if name not in systems}
-        shared.setdefault("item", f"row {number}")
-        rows += [{**shared, "system": name, "score": row[name]} for name in systems]
-        places += [place] * len(systems)
-    return from_rows(table.path, rows, table.notes, places)
-
-
-def _columns(table: RawTable, stated: Stated, *, ranks: bool) -> dict[str, str]:
+def _find_columns(table: RawTable, stated: Stated, *, ranks: bool) -> dict[str, str]:
     """Our field -> its column: as stated, else by its name; where two fit, it is asked."""
     names = {}
     for ours, words in {**KNOWN, **({"score": RANKS} if ranks else {})}.items():
         named = "rank" if ranks and ours == "score" else ours
         if (theirs := stated.columns.get(named)) is not None:
-            if theirs not in (*table.names, IGNORED):
-                raise InputError(f"{table.path} has no column {theirs!r} (found: {', '.join(table.names)}).")
+            table.check_columns({theirs} - {IGNORED})
             names[ours] = theirs
             continue
-        fits = [name for name in table.names
-                if plain_name(leaf_name(name)) in words and name not in stated.columns.values()]  # fmt: skip
+        fits = [
+            name for name in table.names if plain_name(leaf_name(name)) in words and name not in stated.columns.values()
+        ]
         exact = [name for name in fits if name == named] or [name for name in fits if plain_name(name) == named]
         fits = exact[:1] or fits
         if len(fits) > 1:
-            raise Unclear(f"{table.path}: {len(fits)} columns may be {named}: {', '.join(fits)}.",
-                          *({"--columns": f"{named}={name}"} for name in fits))  # fmt: skip
+            raise Unclear(
+                f"{table.path}: {len(fits)} columns may be {named}: {', '.join(fits)}.",
+                *({"--columns": f"{named}={name}"} for name in fits),
+            )
         names |= dict.fromkeys([ours], fits[0]) if fits else {}
     names = {ours: theirs for ours, theirs in names.items() if theirs != IGNORED}
     if missing := [name for name in ("score", "system", "item") if name not in names]:
@@ -133,11 +128,11 @@ def _columns(table: RawTable, stated: Stated, *, ranks: bool) -> dict[str, str]:
     return names
 
 
-def _texts(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
+def _read_texts(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
     """The cells of every field; `Alpha` and `alpha ` are one system, as in votes."""
     cells = {ours: table.text(name) for ours, name in names.items()}
-    spelling = commonest(filter(None, cells["system"])) | {"": ""}
-    cells["system"] = [spelling[one_name(cell)] for cell in cells["system"]]
+    spelling = commonest_spellings(filter(None, cells["system"])) | {"": ""}
+    cells["system"] = [spelling[fold_name(cell)] for cell in cells["system"]]
     for ours, column in cells.items():
         if ours != "score" and "" in column:
             raise InputError(
@@ -148,7 +143,7 @@ def _texts(table: RawTable, names: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _refuse_judges(table: RawTable, names: Mapping[str, str], raters: Sequence[str]) -> None:
     """Ratings are of people alone: a judge is known by the source of its row, or by its name."""
-    table, source = with_source(table, {*names.values()}, "source" if "source" in table.names else "")
+    table, source = add_source(table, {*names.values()}, "source" if "source" in table.names else "")
     sources = table.text(source) if source else ()
     by_source = {word for word in dict.fromkeys(sources) if door_of(word, table.place(sources.index(word))) == JUDGE}
     judges = find_judges([table.path])
@@ -187,12 +182,12 @@ def _ask_whether_ranks(
     )
 
 
-def _number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:
+def _read_number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:
     text = cell_text(cell)
     if text.strip() in no_votes(values):
         return math.nan
     text = values.get(text, values.get(text.strip(), text)).strip()
-    if text.casefold() in NOT_GIVEN:
+    if text.casefold() in NO_NUMBER:
         return math.nan
     try:
         number = float(text)

@@ -10,11 +10,10 @@ from seedvote.dialogue.importing.answer_columns import (
     RULE_OF_TOOL,
     WON_EVERY_ROW,
     add_answers,
-    choice_of_tool,
+    find_choice_of_tool,
     refuse_turned_question,
     refuse_unread,
 )
-from seedvote.dialogue.importing.answers import answer_cells
 from seedvote.dialogue.importing.columns import (
     ANSWER_WORDS,
     FIELDS,
@@ -24,9 +23,11 @@ from seedvote.dialogue.importing.columns import (
     SYSTEM_WORDS,
     Roles,
     TwoColumns,
+    add_source,
+    answer_cells,
     by_plain_name,
-    commonest,
-    first_fit,
+    commonest_spellings,
+    find_column,
     holds_systems,
     is_row_number,
     is_turned,
@@ -36,43 +37,38 @@ from seedvote.dialogue.importing.columns import (
     text_columns,
     unnamed_systems,
 )
-from seedvote.dialogue.importing.judged import with_source
-from seedvote.dialogue.importing.naming import IGNORED, typed_names
-from seedvote.dialogue.importing.order import left_column, lone_side, order_suspects
-from seedvote.dialogue.importing.questions import of_one_question
-from seedvote.dialogue.importing.reading import Stated
-from seedvote.dialogue.importing.scores_of_sides import BY_SCORE, with_answers_by_score
+from seedvote.dialogue.importing.order import find_left_column, find_lone_side, find_order_suspects
+from seedvote.dialogue.importing.reading import IGNORED, Stated, take_one_question, type_names
+from seedvote.dialogue.importing.scores_of_sides import BY_SCORE, add_answers_by_score
 from seedvote.dialogue.importing.tools import Tool
-from seedvote.dialogue.importing.words import is_tie, one_name
+from seedvote.dialogue.importing.words import fold_name, is_tie
 from seedvote.dialogue.tables.table import RawTable, from_rows
 
 ORDER_FIELDS = ("right", "swapped")  # stated alone: a column of that name may mean something else
 
 
-def with_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -> tuple[RawTable, Roles, str]:
+def assign_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -> tuple[RawTable, Roles, str]:
     """The rows of the question that is asked for, with what every column of theirs holds."""
     stated = {ours: theirs for ours, theirs in stated_table.columns.items() if theirs != IGNORED}
     by_score = next(((field, stated.pop(field)) for field in ("scores", "ranks") if field in stated), None)
     ignored = {ours for ours, theirs in stated_table.columns.items() if theirs == IGNORED}
-    names, why = _names(table, tool, stated, ignored)
-    table = _spread(table, names)
-    for ours, theirs in stated.items():
-        if ours not in ("choice", "worse", "swapped") and theirs not in table.names:
-            raise InputError(f"{table.path} has no column {theirs!r} (found: {', '.join(table.names)}).")
+    names, why = _name_columns(table, tool, stated, ignored)
+    table = _spread_numbered(table, names)
+    table.check_columns(theirs for ours, theirs in stated.items() if ours not in ("choice", "worse", "swapped"))
     refuse_twins(table, names.values())
     if name != "plain" and by_score is None and not {"choice", "worse"} & names.keys():
         question = "" if stated_table.columns.get("question") else stated_table.question
-        names["choice"] = choice_of_tool(table, tool.choice, question)
+        names["choice"] = find_choice_of_tool(table, tool.choice, question)
         refuse_unread(table, tool.choice, names["choice"])
         why["choice"] = f"{RULE_OF_TOOL} a {name} export"
-    table, question = of_one_question(table, stated_table, names, ours=name != "plain")
-    table, systems = _winner_and_loser(table, names, why) if name == "plain" and not by_score else (table, None)
-    systems = systems or _systems(table, name, tool, stated_table, names)
+    table, question = take_one_question(table, stated_table, names, ours=name != "plain")
+    table, systems = _take_winner_and_loser(table, names, why) if name == "plain" and not by_score else (table, None)
+    systems = systems or _find_systems(table, name, tool, stated_table, names)
     if systems is None and "system_a" not in ignored:
-        table, systems = _with_the_other_system(table, [name for name in table.names if name not in names.values()])
+        table, systems = _add_other_system(table, [name for name in table.names if name not in names.values()])
     if by_score is not None:
         field, columns = by_score
-        table, systems = with_answers_by_score(table, columns, systems, lower_wins=field == "ranks")
+        table, systems = add_answers_by_score(table, columns, systems, lower_wins=field == "ranks")
         names["choice"], why["choice"] = BY_SCORE, f"the {'lower' if field == 'ranks' else 'higher'} of {columns}"
     if systems is not None:
         refuse_twins(table, (systems.a, systems.b))
@@ -87,7 +83,7 @@ def with_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -> 
     used = {*names.values(), *((systems.a, systems.b) if systems else ())}
     used |= {stated[field].rpartition(":")[0] or stated[field] for field in ORDER_FIELDS if field in stated}
     if "source" not in ignored and "source" not in stated:
-        table, source = with_source(table, used, names.get("source", ""))
+        table, source = add_source(table, used, names.get("source", ""))
         names = {ours: theirs for ours, theirs in names.items() if ours != "source"}
         names |= {"source": source} if source else {}
     used |= {*names.values()}
@@ -98,14 +94,14 @@ def with_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -> 
     used |= {systems.a, systems.b} if systems else set()
     free = [column for column in free if column not in used and (texts is None or column not in (texts.a, texts.b))]
     folded_systems = (
-        {one_name(cell) for column in (systems.a, systems.b) for cell in table.values(column)} if systems else set()
+        {fold_name(cell) for column in (systems.a, systems.b) for cell in table.values(column)} if systems else set()
     )
-    order_column = left_column(table, names, stated_table.columns, free, folded_systems, texts)
-    suspects = [] if order_column or "left" in ignored else order_suspects(table, free, folded_systems)
+    order_column = find_left_column(table, names, stated_table.columns, free, folded_systems, texts)
+    suspects = [] if order_column or "left" in ignored else find_order_suspects(table, free, folded_systems)
     return table, Roles(names, why, systems, texts, order_column, suspects), question
 
 
-def _names(
+def _name_columns(
     table: RawTable, tool: Tool, stated: Mapping[str, str], ignored: set[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Field -> column: as stated, else the tool's own, else the column of that name."""
@@ -121,13 +117,19 @@ def _names(
     if "left" in lacking and plain["left"].lower() != "left" and not _holds_sides(table, plain["left"]):
         lacking.remove("left")  # Links may be the left side in German, and is a list of addresses elsewhere
     usual |= {field: plain[field] for field in lacking}
-    names = {field: column for field, column in usual.items()
-             if column in table.names and column not in stated.values() and field not in ignored}  # fmt: skip
+    names = {
+        field: column
+        for field, column in usual.items()
+        if column in table.names and column not in stated.values() and field not in ignored
+    }
     if "right" in plain and names.get("left") == plain.get("left", "") and not _holds_sides(table, plain["left"]):
         del names["left"]  # the two responses, or the two systems
     why = {field: "by its name" if column == field else "as the tool writes it" for field, column in names.items()}
-    names |= {field: column for field, column in stated.items()
-              if not field.startswith("system_") and field not in ORDER_FIELDS}  # fmt: skip
+    names |= {
+        field: column
+        for field, column in stated.items()
+        if not field.startswith("system_") and field not in ORDER_FIELDS
+    }
     return names, why | dict.fromkeys(stated, "as stated")
 
 
@@ -135,7 +137,7 @@ def _holds_sides(table: RawTable, name: str) -> bool:
     return {value.lower() for value in table.values(name)} <= {"a", "b", "0", "1", "2", "ab", "ba"}
 
 
-def _spread(table: RawTable, names: dict[str, str]) -> RawTable:
+def _spread_numbered(table: RawTable, names: dict[str, str]) -> RawTable:
     """One row a judgement where `{n}` in the names counts the pairs of a row."""
     if not any("{n}" in column for column in names.values()):
         return table
@@ -166,7 +168,7 @@ def _spread(table: RawTable, names: dict[str, str]) -> RawTable:
     return from_rows(table.path, [row for _, row in rows], table.notes, [where for where, _ in rows])
 
 
-def _winner_and_loser(
+def _take_winner_and_loser(
     table: RawTable, names: dict[str, str], why: dict[str, str]
 ) -> tuple[RawTable, TwoColumns | None]:
     """`winner` and `loser`, `chosen_model` and `rejected_model`: the two systems, the first of which won every row."""
@@ -192,29 +194,30 @@ def _winner_and_loser(
     return table, None
 
 
-def _systems(
+def _find_systems(
     table: RawTable, name: str, tool: Tool, stated_table: Stated, names: Mapping[str, str]
 ) -> TwoColumns | None:
     taken = {**names, **stated_table.columns}
     systems = system_columns(table, taken)
     if systems is None and stated_table.columns.get("system_a") != IGNORED:
-        systems = _systems_of_winners(table, [column for column in table.names if column not in names.values()
-                                              or column == names.get("choice")])  # fmt: skip
+        systems = _systems_of_winners(
+            table, [column for column in table.names if column not in names.values() or column == names.get("choice")]
+        )
     if tool.names_models and systems is None:
         raise InputError(f"{table.place(0)}: {name}'s table needs model_1 and model_2, which its values stand for.")
     return systems
 
 
-def _with_the_other_system(table: RawTable, free: Sequence[str]) -> tuple[RawTable, TwoColumns | None]:
+def _add_other_system(table: RawTable, free: Sequence[str]) -> tuple[RawTable, TwoColumns | None]:
     """Where one column says which of two systems stood on the left, the other one stood on the right."""
-    name, is_right = lone_side(table, free)
+    name, is_right = find_lone_side(table, free)
     if not name or unnamed_systems(table, {*table.names} - {*free} | {name}):  # other columns hold both: asked
         return table, None
     cells = table.text(name)
-    first, second = commonest(filter(None, cells)).values()
-    partner = {one_name(first): second, one_name(second): first, "": ""}
+    first, second = commonest_spellings(filter(None, cells)).values()
+    partner = {fold_name(first): second, fold_name(second): first, "": ""}
     added = f"the other than {name}"
-    table = table.with_columns(**{added: [partner[one_name(cell)] for cell in cells]})
+    table = table.with_columns(**{added: [partner[fold_name(cell)] for cell in cells]})
     left_column_name, right_column_name = (added, name) if is_right else (name, added)
     return table, TwoColumns(
         left_column_name,
@@ -227,19 +230,22 @@ def _with_the_other_system(table: RawTable, free: Sequence[str]) -> tuple[RawTab
 def _systems_of_winners(table: RawTable, free: Sequence[str]) -> TwoColumns | None:
     """Two columns of any name, of which every winner is named by one."""
     few = [name for name in free if 1 <= len(table.values(name)) <= MOST_SYSTEMS][:40]
-    answers = [name for name in few if plain_name(name) in LIKELY["choice"]
-               or ANSWER_WORDS & {*plain_name(name).split("_")}]  # fmt: skip
+    answers = [
+        name for name in few if plain_name(name) in LIKELY["choice"] or ANSWER_WORDS & {*plain_name(name).split("_")}
+    ]
     for answer in answers:
-        winners = {one_name(value) for value in table.values(answer) if not is_tie(value)}
+        winners = {fold_name(value) for value in table.values(answer) if not is_tie(value)}
         if not len(winners) > 1:
             continue
-        cells = [one_name(cell) for cell in table.text(answer)]
+        cells = [fold_name(cell) for cell in table.text(answer)]
         for first, second in combinations([name for name in few if name not in answers], 2):
-            if not winners <= {one_name(value) for name in (first, second) for value in table.values(name)}:
+            if not winners <= {fold_name(value) for name in (first, second) for value in table.values(name)}:
                 continue
-            systems = zip(map(one_name, table.text(first)), map(one_name, table.text(second)), strict=True)
-            if all(system_a != system_b and (cell in (system_a, system_b) or is_tie(cell) or not cell)
-                   for cell, (system_a, system_b) in zip(cells, systems, strict=True)):  # fmt: skip
+            systems = zip(map(fold_name, table.text(first)), map(fold_name, table.text(second)), strict=True)
+            if all(
+                system_a != system_b and (cell in (system_a, system_b) or is_tie(cell) or not cell)
+                for cell, (system_a, system_b) in zip(cells, systems, strict=True)
+            ):
                 return TwoColumns(first, second, "letters", "every winner is one of them")
     return None
 
@@ -251,7 +257,7 @@ def _doubtful_systems(table: RawTable, free: Sequence[str], texts: TwoColumns | 
     if not pairs:
         return None
     ways = [
-        {"--columns": typed_names([("system_a", a), ("system_b", b)])} for two in pairs[:3] for a, b in (two, two[::-1])
+        {"--columns": type_names([("system_a", a), ("system_b", b)])} for two in pairs[:3] for a, b in (two, two[::-1])
     ]
     column_a, column_b = pairs[0]
     raise Unclear(
@@ -281,6 +287,6 @@ def _add_likely(
                 names["pair"], why["pair"] = names["item"], "the item, since no column names the pair"
                 continue
             free = [column for column in free if not is_row_number(table, column)]
-        if name := first_fit(field, free):
+        if name := find_column(field, free):
             names[field], why[field] = name, "by its name"
             used.add(name)

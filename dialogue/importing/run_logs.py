@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.tables.reading import read_table
-from seedvote.dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text
 
 LETTERS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
 CLUSTERS = (
@@ -37,6 +37,7 @@ SCORES = ("score", "value", "correct", "is_correct", "accuracy", "acc", "exact_m
 ROLES = {"item": ITEMS, "system": SYSTEMS, "epoch": EPOCHS, "task": TASKS, "metric": METRICS}
 INSPECT, LM_EVAL, LIGHTEVAL, HELM, TABLE = "inspect_ai", "lm-evaluation-harness", "lighteval", "HELM", "table"
 ZSTANDARD = 93  # method of compression within a ZIP
+PER_UNIT = {"word_perplexity": "word", "byte_perplexity": "byte", "bits_per_byte": "byte"}
 STAMP = re.compile(r"[_-](\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d[.,]?\d*(?:[+-]\d\d[-:]\d\d)?)")
 
 
@@ -81,7 +82,7 @@ def _read_file(path: Path, columns: Mapping[str, str]) -> list[RunLog]:
     if path.suffix == ".eval" or (path.suffix == ".json" and _is_inspect(path)):
         return [_read_inspect(path)]
     table = read_table(path)
-    if _is_lm_eval(table):
+    if {"doc_id", "doc", "resps"} <= set(table.names):
         return [_read_lm_eval(path, table)]
     if _holds_objects(table, "metrics") or _holds_objects(table, "metric"):
         return [_read_lighteval(path, table)]
@@ -98,7 +99,7 @@ def _read_folder(path: Path, columns: Mapping[str, str]) -> list[RunLog]:
         )
     newest: dict[tuple[str, str], RunLog] = {}
     notes: dict[str, list[str]] = defaultdict(list)
-    for file in sorted(logs, key=_stamp):
+    for file in sorted(logs, key=_log_time):
         for run in _read_file(file, columns):
             for task in dict.fromkeys(score.task for score in run.scores):
                 if (run.system, task) in newest:
@@ -108,7 +109,7 @@ def _read_folder(path: Path, columns: Mapping[str, str]) -> list[RunLog]:
     runs: dict[str, list[RunLog]] = defaultdict(list)
     for (system, _), part in newest.items():
         runs[system].append(part)
-    return [_joined(path, system, parts, notes[system]) for system, parts in runs.items()]
+    return [_join_parts(path, system, parts, notes[system]) for system, parts in runs.items()]
 
 
 def is_run_log(path: Path) -> bool:
@@ -116,7 +117,7 @@ def is_run_log(path: Path) -> bool:
     return any(map(_is_log, path.rglob("*.*"))) if path.is_dir() else _is_log(path)
 
 
-def _joined(path: Path, system: str, parts: Sequence[RunLog], notes: Iterable[str]) -> RunLog:
+def _join_parts(path: Path, system: str, parts: Sequence[RunLog], notes: Iterable[str]) -> RunLog:
     logs = {part.path: part for part in parts}
     return RunLog(
         path,
@@ -139,7 +140,7 @@ def _is_log(path: Path) -> bool:
     )
 
 
-def _stamp(path: Path) -> str:
+def _log_time(path: Path) -> str:
     """When a log was written, by its name or else by the file system: what sorts last is the newest."""
     match = STAMP.search(path.name) or STAMP.search(f"_{path.name}")
     return match[1].replace(":", "-") if match else f"{path.stat().st_mtime:020.6f}"
@@ -155,51 +156,58 @@ def _is_inspect(path: Path) -> bool:
 
 
 def _read_inspect(path: Path) -> RunLog:
-    head, samples = _zipped(path) if path.suffix == ".eval" else _whole(path)
+    head, samples = _open_eval(path) if path.suffix == ".eval" else _open_json_log(path)
     described = head.get("eval") or {}
     task = str(described.get("task") or path.stem).rsplit("/", 1)[-1]
     model = str(described.get("model") or path.stem)
-    scores, failed = [], 0
+    scores: list[Score] = []
+    asked, failed = 0, 0
+    unread = set[str]()  # scorers without a number for some sample
     for place, sample in samples:
         if not (sample.get("scores")):
             failed += 1
             continue
+        asked += 1
         item, epoch = str(sample.get("id")), str(sample.get("epoch", 1))
-        question = _fingerprint(sample.get("input"), sample.get("target"))
+        question = _hash_question(sample.get("input"), sample.get("target"))
         fields = {**(sample.get("metadata") or {})}
         for scorer, score in sample["scores"].items():
-            for metric, value in _inspect_values(scorer, score.get("value")):
-                scores.append(Score(task, metric, item, epoch, value, question, fields, place))
+            values = list(_inspect_values(scorer, score.get("value")))
+            unread |= set() if values else {scorer}
+            scores += [Score(task, metric, item, epoch, value, question, fields, place) for metric, value in values]
     status = head.get("status")
-    notes = () if status in ("success", None) else (f"{path.name}: the run ended as {status!r}, not as success",)
-    return RunLog(path, INSPECT, model, scores, failed, notes)
+    notes = [] if status in ("success", None) else [f"{path.name}: the run ended as {status!r}, not as success"]
+    notes += _say_missing(path, scores, dict.fromkeys([*(score.metric for score in scores), *sorted(unread)], asked))
+    return RunLog(path, INSPECT, model, scores, failed, tuple(notes))
 
 
 def _inspect_values(scorer: str, value: Any) -> Iterator[tuple[str, float]]:
     """A scorer's value: a number, a letter (C, I, P, N), or several by name."""
     if isinstance(value, Mapping):
         for name, part in value.items():
-            if (number := _number(part)) is not None:
+            if (number := _read_number(part)) is not None:
                 yield f"{scorer}.{name}", number
-    elif (number := _number(value)) is not None:
+    elif (number := _read_number(value)) is not None:
         yield scorer, number
 
 
-def _zipped(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, Any]]]]:
+def _open_eval(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, Any]]]]:
     try:
         archive = zipfile.ZipFile(path)
         names = archive.namelist()
         header = "header.json" if "header.json" in names else "_journal/start.json"
-        head = json.loads(_unzipped(archive, header, path))
+        head = json.loads(_unzip_member(archive, header, path))
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise InputError(f"{path} is no whole log of inspect_ai: {error}.") from error
     samples = (
-        (f"{path}: {name}", json.loads(_unzipped(archive, name, path))) for name in names if name.startswith("samples/")
+        (f"{path}: {name}", json.loads(_unzip_member(archive, name, path)))
+        for name in names
+        if name.startswith("samples/")
     )
     return head, samples
 
 
-def _unzipped(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+def _unzip_member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
     """A member of the archive; newer logs are packed by Zstandard, which zipfile reads from Python 3.14 on."""
     member = archive.getinfo(name)
     if member.compress_type != ZSTANDARD:
@@ -219,12 +227,12 @@ def _unzipped(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
     return raw
 
 
-def _whole(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, Any]]]]:
-    head = _json(path)
+def _open_json_log(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, Any]]]]:
+    head = _read_json(path)
     return head, ((f"{path}: sample {n}", sample) for n, sample in enumerate(head.get("samples") or [], 1))
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -234,45 +242,59 @@ def _json(path: Path) -> Any:
 # lm-evaluation-harness
 
 
-def _is_lm_eval(table: RawTable) -> bool:
-    return {"doc_id", "doc", "resps"} <= set(table.names)
-
-
 def _read_lm_eval(path: Path, table: RawTable) -> RunLog:
     stem = STAMP.sub("", path.stem)
     task = stem.removeprefix("samples_")
-    scores, failed, skipped = [], 0, set()
-    repeats: Counter[tuple[str, str]] = Counter()
+    scores: list[Score] = []
+    failed = 0
+    repeats, asked = Counter[tuple[str, str]](), Counter[str]()
     for place, row in table.rows():
         doc = row["doc"] if isinstance(row["doc"], Mapping) else {}
         item, filtered = cell_text(row["doc_id"]), cell_text(row.get("filter")) or "none"
-        question = _fingerprint(row.get("doc_hash") or doc, row.get("target_hash") or row.get("target"))
+        question = _hash_question(row.get("doc_hash") or doc, row.get("target_hash") or row.get("target"))
         names = row.get("metrics") or [name for name in row if name not in LM_EVAL_FIELDS]
         repeats[item, filtered] += 1
-        values = {name: _number(row.get(name)) for name in names}
-        skipped |= {name for name, value in values.items() if value is None and row.get(name) is not None}
-        failed += all(value is None for value in values.values())
-        for name, value in values.items():
-            if value is not None:
-                metric = name if filtered == "none" else f"{name},{filtered}"
-                epoch = str(repeats[item, filtered])
-                scores.append(Score(task, metric, item, epoch, value, question, doc, place))
-    notes = [f"{path.name}: {name} has no score for a single item and is not compared" for name in sorted(skipped)]
+        values = dict(
+            _lm_eval_value(name, row.get(name), "" if filtered == "none" else f",{filtered}") for name in names
+        )
+        is_failed = all(value is None for value in values.values())
+        failed += is_failed
+        asked.update(dict.fromkeys(values, int(not is_failed)))
+        epoch = str(repeats[item, filtered])
+        scores += [
+            Score(task, metric, item, epoch, value, question, doc, place)
+            for metric, value in values.items()
+            if value is not None
+        ]
+    notes = _say_missing(path, scores, asked)
     return RunLog(path, LM_EVAL, _lm_eval_model(path), scores, failed, tuple(notes))
+
+
+def _lm_eval_value(name: str, value: Any, suffix: str) -> tuple[str, float | None]:
+    """A metric of one item with its value. Of a perplexity, an item has a log-likelihood, of so many words or bytes."""
+    if name == "perplexity":
+        return f"log-likelihood{suffix}", _read_number(value)
+    if name in PER_UNIT and isinstance(value, list | tuple) and len(value) == 2:
+        likelihood, units = map(_read_number, value)
+        mean = likelihood / units if units and likelihood is not None else None
+        return f"log-likelihood a {PER_UNIT[name]}{suffix}", mean
+    return name + suffix, _read_number(value)
 
 
 def _lm_eval_model(path: Path) -> str:
     """As the results beside the samples name it; else the folder, which lm-eval names by the model."""
     for results in sorted(path.parent.glob("results_*.json"), reverse=True):
-        if name := _json(results).get("model_name"):
+        if name := _read_json(results).get("model_name"):
             return str(name)
     return path.parent.name
 
 
 LM_EVAL_FIELDS = frozenset(
-    ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash",
-     "target_hash")
-)  # fmt: skip
+    (
+        *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash"),
+        *("prompt_hash", "target_hash"),
+    )
+)
 
 
 # lighteval
@@ -290,10 +312,10 @@ def _read_lighteval(path: Path, table: RawTable) -> RunLog:
         doc: Mapping[str, Any] = row.get("doc") or {}
         item = cell_text(doc.get("id")) or str(number)
         query = doc.get("query") or row.get("example") or row.get("full_prompt")
-        question = _fingerprint(query, doc.get("choices") or row.get("gold"))
+        question = _hash_question(query, doc.get("choices") or row.get("gold"))
         fields = {**doc, **(doc.get("specific") or {})} if doc else dict(row)
         for metric, cell in row[metric_column].items():
-            if (value := _number(cell)) is not None:
+            if (value := _read_number(cell)) is not None:
                 scores.append(Score(task, metric, item, "1", value, question, fields, place))
     # details/MODEL/DATE/details_TASK_DATE.parquet
     model = path.parent.parent.name if STAMP.search(f"_{path.parent.name}") else path.parent.name
@@ -305,19 +327,19 @@ def _read_lighteval(path: Path, table: RawTable) -> RunLog:
 
 def _read_helm(path: Path) -> RunLog:
     specification = path.with_name("run_spec.json")
-    spec = _json(specification) if specification.exists() else {}
+    spec = _read_json(specification) if specification.exists() else {}
     name = str(spec.get("name") or path.parent.name)
     model = str((spec.get("adapter_spec") or {}).get("model") or "")
     model_in_name = re.search(r"[,:]model=([^,]+)", name)
     task = re.sub(r"([,:])model(?:_deployment)?=[^,]+", "", name).rstrip(",:")
-    scores, rows = [], _json(path)
+    scores, rows = [], _read_json(path)
     if not isinstance(rows, list):
         raise InputError(f"{path} is no list of instances, as HELM writes it.")
     for number, row in enumerate(rows):
         changed = (row.get("perturbation") or {}).get("name")
         item = f"{row['instance_id']} ({changed})" if changed else str(row["instance_id"])
         for stat in row.get("stats") or ():
-            if stat.get("count") and (value := _number(stat.get("mean"))) is not None:
+            if stat.get("count") and (value := _read_number(stat.get("mean"))) is not None:
                 place = f"{path}: instance {number + 1}"
                 epoch = str(row.get("train_trial_index", 0) + 1)
                 scores.append(Score(task, stat["name"]["name"], item, epoch, value, "", {}, place))
@@ -334,14 +356,14 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
             raise InputError(f"--columns has {role!r}, which is not one of {', '.join([*ROLES, 'score', 'cluster'])}.")
         if name not in table.names:
             raise InputError(f"{path} has no column {name!r}; it has {', '.join(table.names)}.")
-    roles = {role: columns.get(role) or _named(table, names) for role, names in ROLES.items()}
+    roles = {role: columns.get(role) or _find_column(table, names) for role, names in ROLES.items()}
     if roles["item"] is None:
         raise InputError(
             f"{path}: no column says which item a score is of; it has {', '.join(table.names)}. Name it: "
             "--columns item=NAME,score=NAME"
         )
     taken = {name for name in roles.values() if name}
-    stated = columns.get("score") or _named(table, SCORES)
+    stated = columns.get("score") or _find_column(table, SCORES)
     measured = [stated] if stated else [n for n in table.names if n not in taken and _all_numbers(table.columns[n])]
     if not measured:
         raise InputError(
@@ -356,8 +378,8 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
             raise InputError(f"{place}: {roles['item']} is empty; a score without an item cannot be paired.")
         for name in measured:
             cell = row[name]
-            value = _number(cell)
-            if value is None and cell_text(cell) and cell_text(cell).casefold() not in MISSING:
+            value = _read_number(cell)
+            if value is None and cell_text(cell) and cell_text(cell).casefold() not in NO_NUMBER:
                 raise InputError(f"{place}: {name} is {cell_text(cell)!r}, which is no number.")
             failed[known["system"]] += value is None
             if value is None:
@@ -375,20 +397,28 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
     return [RunLog(path, TABLE, system or path.stem, scores, failed[system]) for system, scores in runs.items()]
 
 
-MISSING = frozenset(("", "na", "n/a", "nan", "none", "null", "-", "missing"))
-
-
-def _named(table: RawTable, names: Sequence[str]) -> str | None:
+def _find_column(table: RawTable, names: Sequence[str]) -> str | None:
     plain = {re.sub(r"[\s-]+", "_", name.strip().casefold()): name for name in reversed(table.names)}
     return next((plain[name] for name in names if name in plain), None)
 
 
 def _all_numbers(cells: Sequence[Any]) -> bool:
-    texts = [cell for cell in cells if cell_text(cell).casefold() not in MISSING]
-    return bool(texts) and all(_number(cell) is not None for cell in texts)
+    texts = [cell for cell in cells if cell_text(cell).casefold() not in NO_NUMBER]
+    return bool(texts) and all(_read_number(cell) is not None for cell in texts)
 
 
 # What all share
+
+
+def _say_missing(path: Path, scores: Sequence[Score], asked: Mapping[str, int]) -> list[str]:
+    """A sentence for each metric that lacks numbers; `asked` has the samples of which it should have one."""
+    numbers, notes = Counter(score.metric for score in scores), []
+    for metric, samples in asked.items():
+        if not numbers[metric]:
+            notes.append(f"{path.name}: {metric} has no score for a single item and is not compared")
+        elif lost := samples - numbers[metric]:
+            notes.append(f"{path.name}: {metric} has no number for {lost:,} of {samples:,} samples, which are left out")
+    return notes
 
 
 def cluster_names(runs: Sequence[RunLog]) -> list[str]:
@@ -411,7 +441,7 @@ def field_of(fields: Mapping[str, Any], name: str) -> str | None:
     return cell_text(value) or None if not isinstance(value, Mapping | list) else json.dumps(value, sort_keys=True)
 
 
-def _number(value: Any) -> float | None:
+def _read_number(value: Any) -> float | None:
     """A score as a number; letters of inspect_ai, truth values and numbers in text count, nothing else does."""
     if isinstance(value, bool):
         return float(value)
@@ -426,7 +456,7 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def _fingerprint(question: Any, target: Any) -> str:
+def _hash_question(question: Any, target: Any) -> str:
     if question in (None, "", {}) and target in (None, "", []):
         return ""
     text = json.dumps([question, target], sort_keys=True, default=str, ensure_ascii=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from seedvote.dialogue.errors import InputError, Unclear
@@ -19,14 +20,14 @@ from seedvote.dialogue.importing.columns import (
     SYSTEM_WORDS,
     TwoColumns,
     by_plain_name,
+    find_twins,
     is_turned,
     leaf_name,
     plain_name,
     system_columns,
-    twins,
 )
-from seedvote.dialogue.importing.naming import typed_names
-from seedvote.dialogue.importing.words import NUMBER, is_missing, spoken
+from seedvote.dialogue.importing.reading import type_names
+from seedvote.dialogue.importing.words import NUMBER, is_missing, read_word
 from seedvote.dialogue.tables.table import RawTable
 
 SIDES = ("system_a", "system_b")
@@ -36,30 +37,45 @@ WEIGHTS = {"critical": 10.0, "major": 5.0, "minor": 1.0, "neutral": 0.0, "no-err
 MQM = {"system", "rater", "severity"}
 
 
-def one_row_a_system(table: RawTable, stated: Mapping[str, str]) -> RawTable | None:
+def split_scores(table: RawTable, stated: Mapping[str, str]) -> RawTable | None:
     """One row a score, where each row scores both responses; the errors of MQM as sums. None where it does not."""
     if {plain_name(name) for name in table.names} >= MQM and "score" not in table.names:
-        return _summed_errors(table)
+        return _sum_errors(table)
     if columns_of_systems := _scores_by_name(table):
-        return _one_row_a_name(table, columns_of_systems)
-    scores = [two for shared, two in twins(table.names) if set(shared) & SCORE_WORDS]
+        constant = {column: [system] * len(table) for system, column in columns_of_systems.items()}
+        return melt_scores(table, constant, items=("item", "item_id", "id"))
+    scores = [two for shared, two in find_twins(table.names) if set(shared) & SCORE_WORDS]
     systems = system_columns(table, {ours: theirs for ours, theirs in stated.items() if ours in SIDES})
     if systems is None or len(scores) != 1:
         return None
     (score,) = scores
-    if _kind(score) != _kind(systems):
+    if _kind_of_sides(score) != _kind_of_sides(systems):
         raise _other_kind(table, score, systems)
-    sides = [(systems.a, score.a), (systems.b, score.b)]
-    names = [name for name in table.names if name not in (systems.a, systems.b, score.a, score.b, "system", "score")]
-    order = [(row, side) for row in range(len(table)) for side in (0, 1)]
-    columns: dict[str, list[object]] = {name: [table.columns[name][row] for row, _ in order] for name in names}
-    columns["system"] = [table.columns[sides[side][0]][row] for row, side in order]
-    columns["score"] = [table.columns[sides[side][1]][row] for row, side in order]
-    if not {"item", "pair"} & set(names):
-        columns["item"] = [f"row {row + 1}" for row, _ in order]
-    elif "item" not in names:
-        columns["item"] = columns["pair"]
-    return RawTable(table.path, columns, (), table.notes, places=tuple(table.place(row) for row, _ in order))
+    long = melt_scores(
+        table,
+        {score.a: table.columns[systems.a], score.b: table.columns[systems.b]},
+        but=(systems.a, systems.b, "system", "score"),
+        items=("item", "pair"),
+    )
+    return long if "item" in long.names else long.with_columns(item=long.columns["pair"])
+
+
+def melt_scores(
+    table: RawTable, systems: Mapping[str, Sequence[object]], items: Sequence[str], but: Sequence[str] = ()
+) -> RawTable:
+    """One row a score: `systems` are the columns of scores, each with the system of every row.
+
+    Where none of the columns `items` is there, a row is an item of its own. Columns called as in `but` are left.
+    """
+    names = [name for name in table.names if name not in (*systems, *but)]
+    order = [(row, name) for row in range(len(table)) for name in systems]
+    more: dict[str, Sequence[object]] = {
+        "system": [systems[name][row] for row, name in order],
+        "score": [table.columns[name][row] for row, name in order],
+    }
+    if not {*items} & {plain_name(name) for name in names}:
+        more["item"] = [f"row {row + 1}" for row, _ in order]
+    return table.repeat([row for row, _ in order], names, **more)
 
 
 # Scores as votes: `--columns scores=score_a|score_b`, the higher one wins; `ranks=`, the lower one
@@ -74,10 +90,10 @@ MARKS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no"
 def ways_to_score(table: RawTable) -> list[dict[str, str]]:
     """`scores=score_a|score_b` where the higher number is better; `ranks=` too where it may be the lower one."""
     if len(columns := list(_scores_by_name(table).values())) == 2:
-        return _ways(table, columns, is_plain=True)
+        return _ways_by_columns(table, columns, is_plain=True)
     ways = [
-        _ways(table, [two.a, two.b], is_plain={*shared} <= SCORE_WORDS - {"rank"})
-        for shared, two in twins(table.names)
+        _ways_by_columns(table, [two.a, two.b], is_plain={*shared} <= SCORE_WORDS - {"rank"})
+        for shared, two in find_twins(table.names)
         if {*shared} & SCORE_WORDS
     ]
     return [way for several in ways for way in several]
@@ -89,32 +105,32 @@ def ways_to_score_rows(table: RawTable) -> list[dict[str, str]]:
     return [
         way
         for name in columns
-        if in_pairs(table, {"scores": name}) is not None
-        for way in _ways(table, [name], is_plain=True)
+        if join_pairs(table, {"scores": name}) is not None
+        for way in _ways_by_columns(table, [name], is_plain=True)
     ]
 
 
-def _ways(table: RawTable, columns: Sequence[str], *, is_plain: bool) -> list[dict[str, str]]:
+def _ways_by_columns(table: RawTable, columns: Sequence[str], *, is_plain: bool) -> list[dict[str, str]]:
     may_be_ranks = {cell for name in columns for cell in table.values(name)} <= {"1", "2", "1.0", "2.0"}
     fields = ("scores", "ranks") if may_be_ranks or not is_plain else ("scores",)
-    return [{"--columns": typed_names([(field, SEVERAL.join(columns))])} for field in fields]
+    return [{"--columns": type_names([(field, SEVERAL.join(columns))])} for field in fields]
 
 
 def ask_about_numbers(table: RawTable, systems: TwoColumns | None) -> None:
     """Two columns of numbers, one for each system, whose name does not say whether more is better."""
     if systems is None:
         return
-    for _, two in twins(name for name in table.names if name not in (systems.a, systems.b)):
+    for _, two in find_twins(name for name in table.names if name not in (systems.a, systems.b)):
         cells = [*table.values(two.a), *table.values(two.b)]
         if two.kind == systems.kind and len({*cells}) > 1 and all(NUMBER.fullmatch(cell) for cell in cells):
             raise Unclear(
                 f"{table.path} has no column 'choice', which every vote needs. {two.a} and {two.b} hold a number for "
                 "each response. Does the higher number win (scores), or the lower one (ranks)?",
-                *_ways(table, [two.a, two.b], is_plain=False),
+                *_ways_by_columns(table, [two.a, two.b], is_plain=False),
             )
 
 
-def with_answers_by_score(
+def add_answers_by_score(
     table: RawTable, stated: str, systems: TwoColumns | None, *, lower_wins: bool
 ) -> tuple[RawTable, TwoColumns]:
     """The table with a column that names the better of two by their scores; equal scores are a tie."""
@@ -125,7 +141,7 @@ def with_answers_by_score(
             f"{table.path}: {what}; two columns are expected, e.g. scores=score_a|score_b (found: "
             f"{', '.join(table.names)})."
         )
-    if systems is None or not twins(names):
+    if systems is None or not find_twins(names):
         parts = _systems_named(names, () if systems is None else (*table.values(systems.a), *table.values(systems.b)))
         if not parts:
             raise InputError(
@@ -136,8 +152,8 @@ def with_answers_by_score(
         systems = TwoColumns(first, second, "letters", "by the names of the scores")
         called = dict(zip((first, second), parts, strict=True))
         table = table.with_columns(**{name: [system] * len(table) for name, system in called.items()})
-    for _, two in twins(names) if systems.family else ():
-        if _kind(two) != _kind(systems):
+    for _, two in find_twins(names) if systems.family else ():
+        if _kind_of_sides(two) != _kind_of_sides(systems):
             raise _other_kind(table, two, systems)
         names = [two.b, two.a] if systems.turned else [two.a, two.b]
     answers = []
@@ -169,7 +185,7 @@ def _systems_named(names: Sequence[str], systems: Sequence[str]) -> tuple[str, .
     return tuple(part[different[0]] for part in parts)
 
 
-def in_pairs(table: RawTable, stated: Mapping[str, str]) -> tuple[RawTable, str] | None:
+def join_pairs(table: RawTable, stated: Mapping[str, str]) -> tuple[RawTable, str] | None:
     """One row a pair, where two rows with a system each make one, and whether `scores` or `ranks` say who won.
 
     A flag says which response was chosen, or a rank; or the user names the column. None where the rows are not so.
@@ -178,7 +194,7 @@ def in_pairs(table: RawTable, stated: Mapping[str, str]) -> tuple[RawTable, str]
     field = "ranks" if "ranks" in stated else "scores"
     value = stated.get(field, "")
     if is_mark := value not in table.names:
-        value, field = _mark(table)
+        value, field = _find_mark(table)
     if not value or {"choice", "worse"} & {*stated, *plain} or {*RIVALS[1]} & plain.keys():
         return None
     system = next(
@@ -204,23 +220,22 @@ def in_pairs(table: RawTable, stated: Mapping[str, str]) -> tuple[RawTable, str]
         return None
     two_columns = system_columns(table, {ours: theirs for ours, theirs in stated.items() if ours in SIDES})
     used = [system, value, *([two_columns.a, two_columns.b] if two_columns else [])]
-    cells, systems = table.text(value), with_systems_of_places(table, {**stated, "system": ""}, system).text(system)
+    cells, systems = table.text(value), name_systems_of_places(table, {**stated, "system": ""}, system).text(system)
     others = {name: table.text(name) for name in table.names if name not in used}
-    columns: dict[str, list[object]] = {
-        name: [table.columns[name][first] for first, _ in twos]
-        for name, texts in others.items()
-        if all(texts[first] == texts[second] for first, second in twos)
-    }
-    scores = [_scores(cells[first], cells[second], is_flag=is_mark and field == "scores") for first, second in twos]
+    shared = [name for name, texts in others.items() if all(texts[first] == texts[second] for first, second in twos)]
+    scores = [
+        _read_two_scores(cells[first], cells[second], is_flag=is_mark and field == "scores") for first, second in twos
+    ]
+    columns: dict[str, Sequence[object]] = {}
     for side, name in enumerate("ab"):
         columns[f"system_{name}"] = [systems[rows[side]] for rows in twos]
         columns[f"score_{name}"] = [two[side] for two in scores]
     note = f"{len(table):,} rows of one response are {len(twos):,} pairs"
-    places = tuple(table.place(first) for first, _ in twos)
-    return RawTable(table.path, columns, (), (*table.notes, note), places=places), field
+    pairs = table.repeat([first for first, _ in twos], shared, **columns)
+    return replace(pairs, notes=(*table.notes, note)), field
 
 
-def _scores(first: str, second: str, *, is_flag: bool) -> tuple[str, str]:
+def _read_two_scores(first: str, second: str, *, is_flag: bool) -> tuple[str, str]:
     """Two scores; two flags as 1 and 0, and as nothing where they are equal: a tie, or no answer."""
     if not is_flag:
         return first, second
@@ -228,7 +243,7 @@ def _scores(first: str, second: str, *, is_flag: bool) -> tuple[str, str]:
     return ("", "") if None in flags or flags[0] == flags[1] else (str(int(bool(flags[0]))), str(int(bool(flags[1]))))
 
 
-def _mark(table: RawTable) -> tuple[str, str]:
+def _find_mark(table: RawTable) -> tuple[str, str]:
     """The column that says of every response whether it was chosen (`scores`), or its rank; empty where none does."""
     marks = []
     for name in table.names:
@@ -257,34 +272,24 @@ def _scores_by_name(table: RawTable) -> dict[str, str]:
     return several[0] if len(several) == 1 else {}
 
 
-def _one_row_a_name(table: RawTable, columns_of_systems: Mapping[str, str]) -> RawTable:
-    shared = [name for name in table.names if name not in columns_of_systems.values()]
-    order = [(row, system) for row in range(len(table)) for system in columns_of_systems]
-    columns: dict[str, list[object]] = {name: [table.columns[name][row] for row, _ in order] for name in shared}
-    columns["system"] = [system for _, system in order]
-    columns["score"] = [table.columns[columns_of_systems[system]][row] for row, system in order]
-    if not {"item", "item_id", "id"} & set(shared):
-        columns["item"] = [f"row {row + 1}" for row, _ in order]
-    return RawTable(table.path, columns, (), table.notes, places=tuple(table.place(row) for row, _ in order))
-
-
 def _other_kind(table: RawTable, score: TwoColumns, systems: TwoColumns) -> InputError:
     return InputError(
-        f"{table.path}: {score.a} and {score.b} are scores of {_kind(score)}, and {systems.a} and {systems.b} name "
-        f"the systems by {_kind(systems)}. Name the systems of the scores: --columns system_a=...,system_b=..."
+        f"{table.path}: {score.a} and {score.b} are scores of {_kind_of_sides(score)}, and {systems.a} and {systems.b} "
+        f"name the systems by {_kind_of_sides(systems)}. Name the systems of the scores: --columns "
+        "system_a=...,system_b=..."
     )
 
 
-def _kind(two: TwoColumns) -> str:
+def _kind_of_sides(two: TwoColumns) -> str:
     return "places" if two.kind == "places" else "an order" if {"first", "1st"} & {*two.family} else "letters"
 
 
-def with_systems_of_places(table: RawTable, stated: Mapping[str, str], column: str = "") -> RawTable:
+def name_systems_of_places(table: RawTable, stated: Mapping[str, str], column: str = "") -> RawTable:
     """The table, with the systems in place of sides where a row scores what stood at one side."""
     plain = {plain_name(leaf_name(name)): name for name in table.names}
     name = column or stated.get("system") or next((plain[word] for word in NAMES if word in plain), "")
     words = table.values(name) if name in table.names else ()
-    meant = {word: spoken(word) for word in words}
+    meant = {word: read_word(word) for word in words}
     if not words or not all(
         meaning_of_word is not None and meaning_of_word.kind in ("place", "letter")
         for meaning_of_word in meant.values()
@@ -310,12 +315,14 @@ def with_systems_of_places(table: RawTable, stated: Mapping[str, str], column: s
         )
     cells = table.text(name)
     systems_by_side = table.text(systems.a), table.text(systems.b)
-    who = [systems_by_side[meaning.side ^ systems.turned][row] if (meaning := meant.get(cell)) else ""
-           for row, cell in enumerate(cells)]  # fmt: skip
+    who = [
+        systems_by_side[meaning.side ^ systems.turned][row] if (meaning := meant.get(cell)) else ""
+        for row, cell in enumerate(cells)
+    ]
     return table.with_columns(**{name: who})
 
 
-def _summed_errors(table: RawTable) -> RawTable:
+def _sum_errors(table: RawTable) -> RawTable:
     """One row a system, item and rater of an MQM table: minus the weighted errors, so that more is better."""
     plain = {plain_name(name): name for name in table.names}
     item = next(

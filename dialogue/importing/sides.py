@@ -20,15 +20,14 @@ from seedvote.dialogue.importing.meanings import (
     Sides,
     Winners,
     ask_what_codes_mean,
-    codes_of,
+    find_codes,
+    read_words,
+    refuse_different_readings,
     same_text,
-    tell_readings,
-    word_meanings,
 )
-from seedvote.dialogue.importing.naming import typed_names
-from seedvote.dialogue.importing.order import in_fixed_order, left_of, readings_of, with_texts_shown_first
-from seedvote.dialogue.importing.reading import Stated
-from seedvote.dialogue.importing.words import Meaning, spoken
+from seedvote.dialogue.importing.order import add_texts_shown_first, fix_order, possible_readings, read_left_sides
+from seedvote.dialogue.importing.reading import Stated, type_names
+from seedvote.dialogue.importing.words import Meaning, read_word
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +45,11 @@ def decide_sides(rows: Rows, stated: Stated, own: Mapping[str, Meaning], letters
 
     `own` are the words of the tool that wrote the table, `letters` is what its letters are.
     """
-    left_sides = with_texts_shown_first(rows, stated.texts, left_of(rows, rows.roles.left))
-    left_sides = in_fixed_order(rows, left_sides) if stated.fixed_order else left_sides
-    if codes := codes_of(rows, stated.values, own):
+    left_sides = add_texts_shown_first(rows, stated.texts, read_left_sides(rows, rows.roles.left))
+    left_sides = fix_order(rows, left_sides) if stated.fixed_order else left_sides
+    if codes := find_codes(rows, stated.values, own):
         ask_what_codes_mean(rows, codes, stated.values, _possible_orders(rows, left_sides))
-    words = word_meanings(rows, stated.values, own)
+    words = read_words(rows, stated.values, own)
     kinds = {meaning.kind for meaning in words.values()}
     evidence: dict[str, str] = {}
     _refuse_left_twice(rows, words, left_sides)
@@ -59,25 +58,27 @@ def decide_sides(rows: Rows, stated: Stated, own: Mapping[str, Meaning], letters
         words = _read_letters_as(words, "response" if as_response else "place")
     if "place" in {meaning.kind for meaning in words.values()}:
         _check_places(rows, words, left_sides)
-    winner = _winners(rows, words, left_sides, strict=True)
+    winner = _read_winners(rows, words, left_sides, strict=True)
     return RowWinners(winner, left_sides, words, evidence)
 
 
 def _read_letters_as(words: Mapping[str, Meaning], kind: str) -> dict[str, Meaning]:
-    return {word: Meaning(kind, meaning.side, stated=meaning.stated) if meaning.kind == "letter" else meaning  # type: ignore[arg-type]
-            for word, meaning in words.items()}  # fmt: skip
+    return {
+        word: Meaning(kind, meaning.side, stated=meaning.stated) if meaning.kind == "letter" else meaning  # type: ignore[arg-type]
+        for word, meaning in words.items()
+    }
 
 
-def _winner(rows: Rows, row: int, meaning: Meaning, left_side: int | None) -> int | None:
+def _row_winner(rows: Rows, row: int, meaning: Meaning, left_side: int | None) -> int | None:
     """The winner of a row whose answer names a system, quotes a text or names a place."""
     if meaning.kind == "system":
-        return _named(rows, row, meaning)
+        return _named_winner(rows, row, meaning)
     if meaning.kind == "text":
-        return _quoted(rows, row, left_side)
-    return _at_place(rows, row, meaning.side, left_side)
+        return _quoted_winner(rows, row, left_side)
+    return _winner_at_place(rows, row, meaning.side, left_side)
 
 
-def _at_place(rows: Rows, row: int, side: int, left_side: int | None) -> int:
+def _winner_at_place(rows: Rows, row: int, side: int, left_side: int | None) -> int:
     systems = rows.roles.systems
     if systems is not None and systems.kind == "places":
         return 1 - side if systems.turned else side
@@ -87,11 +88,13 @@ def _at_place(rows: Rows, row: int, side: int, left_side: int | None) -> int:
     return side if left_side == 0 else 1 - side
 
 
-def _named(rows: Rows, row: int, meaning: Meaning) -> int:
+def _named_winner(rows: Rows, row: int, meaning: Meaning) -> int:
     systems = (rows.a[row], rows.b[row])
     if meaning.system not in systems:
-        lost = sum(word == rows.choice[row] and meaning.system not in (a, b)
-                   for word, a, b in zip(rows.choice, rows.a, rows.b, strict=True))  # fmt: skip
+        lost = sum(
+            word == rows.choice[row] and meaning.system not in (a, b)
+            for word, a, b in zip(rows.choice, rows.a, rows.b, strict=True)
+        )
         raise InputError(
             f"{rows.place(row)}: the answer is {rows.choice[row]!r}, and this row compares {systems[0]} with "
             f"{systems[1]} ({lost} such row{'s' * (lost > 1)}). Are the columns of the systems the right ones? Name "
@@ -100,7 +103,7 @@ def _named(rows: Rows, row: int, meaning: Meaning) -> int:
     return systems.index(meaning.system) ^ meaning.side
 
 
-def _quoted(rows: Rows, row: int, left_side: int | None) -> int:
+def _quoted_winner(rows: Rows, row: int, left_side: int | None) -> int:
     texts, cells = rows.roles.texts, (rows.text_a[row], rows.text_b[row])
     assert texts is not None
     fits = [bool(text) and same_text(rows.choice[row], text) for text in cells]
@@ -119,7 +122,7 @@ def _quoted(rows: Rows, row: int, left_side: int | None) -> int:
         )
     if texts.kind == (systems.kind if systems is not None else "letters"):
         return 1 - side if systems is not None and systems.turned else side
-    return _at_place(rows, row, side, left_side) if texts.kind == "places" else side
+    return _winner_at_place(rows, row, side, left_side) if texts.kind == "places" else side
 
 
 # Readings that may differ
@@ -136,9 +139,9 @@ def _possible_orders(rows: Rows, left_sides: Sides) -> dict[str, Sides]:
 def _orders_by(rows: Rows, name: str) -> list[tuple[LeftColumn, Sides]]:
     """Who stood on the left by a column of unknown name: one reading, or two that are opposite."""
     orders = []
-    for column in readings_of(rows.table, name, rows.systems):
+    for column in possible_readings(rows.table, name, rows.systems):
         with contextlib.suppress(InputError):
-            orders.append((column, left_of(rows, column)))
+            orders.append((column, read_left_sides(rows, column)))
     return orders
 
 
@@ -148,24 +151,26 @@ def _refuse_left_twice(rows: Rows, words: Mapping[str, Meaning], left_sides: Sid
     if rows.roles.left is None or (systems is not None and systems.kind == "places"):
         return
     for word, meaning in words.items():
-        speaks = spoken(word)
+        speaks = read_word(word)
         if meaning.stated and meaning.kind == "response" and speaks is not None and speaks.kind == "place":
-            places = {name: Meaning("place", m.side, stated=True) if m.stated and m.kind == "response" else m
-                      for name, m in words.items()}  # fmt: skip
-            typed = _typed_sides({name: m for name, m in places.items() if m.kind == "place"}, ("left", "right"))
-            tell_readings(
+            places = {
+                name: Meaning("place", m.side, stated=True) if m.stated and m.kind == "response" else m
+                for name, m in words.items()
+            }
+            typed = _type_sides({name: m for name, m in places.items() if m.kind == "place"}, ("left", "right"))
+            refuse_different_readings(
                 rows,
                 f"--values says that {word!r} is response {meaning.shown}, and the column {rows.roles.left.name} "
                 "says who stood on the left.",
                 [
                     Alternative(
                         {"--values": typed},
-                        _winners(rows, places, left_sides),
+                        _read_winners(rows, places, left_sides),
                         "as the place, turned back by that column",
                     ),
                     Alternative(
                         {"--columns": "left=-"},
-                        _winners(rows, words, left_sides),
+                        _read_winners(rows, words, left_sides),
                         "as the response, without that column",
                     ),
                 ],
@@ -193,7 +198,7 @@ def _are_letters_responses(
         raise InputError(
             f"{rows.table.path}: --columns names {systems.a} as system_a and {systems.b} as system_b, and the answer "
             f"{word!r} is a letter. Name them the other way round: --columns "
-            + typed_names([("system_a", systems.b), ("system_b", systems.a)])
+            + type_names([("system_a", systems.b), ("system_b", systems.a)])
         )
     is_known = (
         rows.roles.left is not None or "left_text" in rows.roles.names or any(side is not None for side in left_sides)
@@ -256,7 +261,7 @@ def _ask_about_shown_texts(rows: Rows, word: str, letters: Mapping[str, Meaning]
         f"{' and '.join(columns)} hold what was shown on each side, but not which system it came from. If the answers "
         "name places, add a column left that says which response stood there, a or b. If they name "
         f"{systems.a} and {systems.b}, say so by --values.",
-        {"--values": _typed_sides(letters, ("a", "b"))},
+        {"--values": _type_sides(letters, ("a", "b"))},
     )
 
 
@@ -275,13 +280,13 @@ def _compare_letters(rows: Rows, words: Mapping[str, Meaning], doubt: str, order
     """Refuse letters that give other winners as responses than as places; `orders` are typed names of columns."""
     letters = {word: meaning for word, meaning in words.items() if meaning.kind == "letter"}
     first = next(iter(letters))
-    responses = _winners(rows, _read_letters_as(words, "response"), next(iter(orders.values())))
-    readings = [Alternative({"--values": _typed_sides(letters, ("a", "b"))}, responses, "as the response")]
+    responses = _read_winners(rows, _read_letters_as(words, "response"), next(iter(orders.values())))
+    readings = [Alternative({"--values": _type_sides(letters, ("a", "b"))}, responses, "as the response")]
     for typed, left_sides in orders.items():
-        options = {"--values": _typed_sides(letters, ("left", "right"))} | ({"--columns": typed} if typed else {})
+        options = {"--values": _type_sides(letters, ("left", "right"))} | ({"--columns": typed} if typed else {})
         name = "as the place" if len(orders) == 1 else f"as the place, {typed}"
-        readings.append(Alternative(options, _winners(rows, _read_letters_as(words, "place"), left_sides), name))
-    tell_readings(
+        readings.append(Alternative(options, _read_winners(rows, _read_letters_as(words, "place"), left_sides), name))
+    refuse_different_readings(
         rows,
         f"The answer {first!r} names the side that was shown, or the response that is called so; {doubt}",
         readings,
@@ -301,16 +306,25 @@ def _check_places(rows: Rows, words: Mapping[str, Meaning], left_sides: Sides) -
     if column is None or column.sure or systems is None:
         return
     if len({*zip(rows.a, rows.b, strict=True)}) > len({frozenset(two) for two in zip(rows.a, rows.b, strict=True)}):
-        responses = {word: Meaning("response", meaning.side) if meaning.kind == "place" else meaning
-                     for word, meaning in words.items()}  # fmt: skip
-        tell_readings(
+        responses = {
+            word: Meaning("response", meaning.side) if meaning.kind == "place" else meaning
+            for word, meaning in words.items()
+        }
+        refuse_different_readings(
             rows,
             f"{systems.a} and {systems.b} change from row to row, and so does {column.name}: either may say who stood "
             "on the left.",
-            [Alternative({**straight, "--columns": "left=-"}, _winners(rows, responses, left_sides),
-                         f"{systems.a} always on the left"),
-             Alternative({"--columns": column.typed}, _winners(rows, words, left_sides), f"as {column.name} says")],
-        )  # fmt: skip
+            [
+                Alternative(
+                    {**straight, "--columns": "left=-"},
+                    _read_winners(rows, responses, left_sides),
+                    f"{systems.a} always on the left",
+                ),
+                Alternative(
+                    {"--columns": column.typed}, _read_winners(rows, words, left_sides), f"as {column.name} says"
+                ),
+            ],
+        )
 
 
 def _nobody_knows_who_stood_there(
@@ -322,11 +336,15 @@ def _nobody_knows_who_stood_there(
     orders = [order for name in suspects for order in _orders_by(rows, name)]
     if orders:
         try:
-            tell_readings(
-                rows, f"The answer {word!r} names the side that was shown, and {', '.join(suspects)} may say which "
+            refuse_different_readings(
+                rows,
+                f"The answer {word!r} names the side that was shown, and {', '.join(suspects)} may say which "
                 "response stood there.",
-                [Alternative({"--columns": column.typed}, _winners(rows, words, sides)) for column, sides in orders],
-            )  # fmt: skip
+                [
+                    Alternative({"--columns": column.typed}, _read_winners(rows, words, sides))
+                    for column, sides in orders
+                ],
+            )
         except Unclear as doubt:
             return doubt
         return Unclear(
@@ -347,9 +365,9 @@ def _nobody_knows_who_stood_there(
         )
     return Unclear(
         f"{rows.place(row)}: choice is {word!r}, which names the side that was shown, and the file does not tell which "
-        f"response stood there.{who} If {first} always stood on the left, or always the other, say so by --values (in "
-        "import-votes also --fixed-order). If the sides changed, name the column that tells which response was on the "
-        "left (a or b): --columns left=..., or left_text=... with --pairs. Without one, nobody can say who won.",
+        f"response stood there.{who} If {first} always stood on the left, or always the other, say so by --values. In "
+        "import-votes, --fixed-order says it too. If the sides changed, name the column that tells which response was "
+        "on the left (a or b): --columns left=..., or left_text=... with --pairs. Without one, nobody can say who won.",
         *assignments,
         conditional=True,
     )
@@ -357,21 +375,21 @@ def _nobody_knows_who_stood_there(
 
 def _both_assignments(met: Mapping[str, Meaning]) -> tuple[dict[str, str], dict[str, str]]:
     """The words as the first response and the second, and the other way round."""
-    return {"--values": _typed_sides(met, ("a", "b"))}, {"--values": _typed_sides(met, ("b", "a"))}
+    return {"--values": _type_sides(met, ("a", "b"))}, {"--values": _type_sides(met, ("b", "a"))}
 
 
-def _typed_sides(met: Mapping[str, Meaning], names: tuple[str, str]) -> str:
+def _type_sides(met: Mapping[str, Meaning], names: tuple[str, str]) -> str:
     """`a=A,b=B` of the words that say sides; a side that nobody chose has the word that would stand for it."""
     words: dict[int, list[str]] = {0: [], 1: []}
     for word, meaning in met.items():
         words[meaning.side].append(word)
     for side in (0, 1):
         if not words[side]:
-            words[side].append(_partner(words[1 - side][0]))
-    return typed_names((names[side], word) for side in (0, 1) for word in words[side])
+            words[side].append(_partner_word(words[1 - side][0]))
+    return type_names((names[side], word) for side in (0, 1) for word in words[side])
 
 
-def _partner(word: str) -> str:
+def _partner_word(word: str) -> str:
     """The word for the other side, in the same letters."""
     for two in (("left", "right"), ("top", "bottom"), ("first", "second"), ("1", "2"), ("a", "b")):
         for old, new in (two, two[::-1]):
@@ -382,7 +400,7 @@ def _partner(word: str) -> str:
     return f"not {word}"
 
 
-def _winners(rows: Rows, words: Mapping[str, Meaning], left_sides: Sides, *, strict: bool = False) -> Winners:
+def _read_winners(rows: Rows, words: Mapping[str, Meaning], left_sides: Sides, *, strict: bool = False) -> Winners:
     """Every row's winner by these meanings; `strict` refuses a place where nothing says who stood there."""
     systems = rows.roles.systems
     is_lenient = not strict and not (systems is not None and systems.kind == "places")
@@ -398,7 +416,7 @@ def _winners(rows: Rows, words: Mapping[str, Meaning], left_sides: Sides, *, str
         elif is_lenient and words[word].kind == "place" and left_sides[row] is None:
             winners.append(None)
         else:
-            winners.append(_winner(rows, row, words[word], left_sides[row]))
+            winners.append(_row_winner(rows, row, words[word], left_sides[row]))
     return winners
 
 
@@ -412,7 +430,7 @@ def refuse_swapped_texts(rows: Rows, pair: str | None, left_sides: Sequence[int 
         return
     met: dict[tuple[str, ...], tuple[dict[str, str], int]] = {}
     for row, name in enumerate(rows.table.text(pair)):
-        sides = _speakers(rows, row, left_sides[row])
+        sides = _speakers_of_texts(rows, row, left_sides[row])
         texts_of_row = rows.text_a[row], rows.text_b[row]
         if sides is None or sides[0] == sides[1] or not all(texts_of_row) or same_text(*texts_of_row):
             continue
@@ -422,12 +440,12 @@ def refuse_swapped_texts(rows: Rows, pair: str | None, left_sides: Sequence[int 
             raise InputError(
                 f"{rows.place(row)}: on pair {name!r}, {sides[0]} and {sides[1]} have changed texts since "
                 f"{rows.place(first)} ({texts.a}, {texts.b}). The two sides were swapped in one of these rows and not "
-                "in the answer. Name the columns of the two systems (--columns system_a=...,system_b=...), or what "
-                "tells which response was on the left (--columns left=...), and mend the rows where these are wrong."
+                "in the answer. Name the columns of the two systems: --columns system_a=...,system_b=... Or name what "
+                "tells which response was on the left: --columns left=... Mend the rows where these are wrong."
             )
 
 
-def _speakers(rows: Rows, row: int, left_side: int | None) -> tuple[str, str] | None:
+def _speakers_of_texts(rows: Rows, row: int, left_side: int | None) -> tuple[str, str] | None:
     """Who said the first and the second text of a row; None where the table does not tell."""
     texts, systems = rows.roles.texts, rows.roles.systems
     assert texts is not None

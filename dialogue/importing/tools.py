@@ -1,7 +1,8 @@
 """The tools whose exports are known, each a row: its columns, its words, and how its rows become one judgement a row.
 
-To add a tool: a row of `TOOLS`, and a file with its reshaping where its files are no plain tables. The commands, what
-they recognise and the words for its choices follow from the row.
+To add a tool: a row of `TOOLS`, and its reshaping in `exports.py` where its files are no plain tables. The commands,
+what they recognise and the words for its choices follow from the row. Which tool wrote a table shows by its header, and
+never silently. Where two fit, the user says which.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from seedvote.dialogue.importing import annotation_tools, published
+from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.importing import exports
+from seedvote.dialogue.importing.columns import plain_name
+from seedvote.dialogue.importing.reading import IGNORED, parse_names
+from seedvote.dialogue.importing.scores_of_sides import split_scores, ways_to_score, ways_to_score_rows
+from seedvote.dialogue.importing.words import read_word
 from seedvote.dialogue.tables.table import RawTable
 
 Reshape = Callable[[RawTable, Mapping[str, str]], RawTable]
@@ -32,6 +38,11 @@ class Tool:
     letters: Literal["", "response", "place", "asked"] = ""  # what A and B are on its page; asked where nothing tells
 
 
+def _columns(typed: str) -> dict[str, str]:
+    """Our fields and a tool's columns, as people type them."""
+    return dict(parse_names(typed, "--columns"))
+
+
 def _has(*names: str) -> Any:
     def known(columns: Iterable[str]) -> bool:
         return set(names) <= set(columns)
@@ -41,129 +52,226 @@ def _has(*names: str) -> Any:
 
 TOOLS = {
     "arena": Tool(
-        columns={
-            "pair": "question_id",
-            "question": published.ARENA_TURN,
-            "rater": "judge",
-            "choice": "winner",
-            "submitted": "tstamp",
-        },
+        columns=_columns(f"pair=question_id,question={exports.ARENA_TURN},rater=judge,choice=winner,submitted=tstamp"),
         instead={
-            "pair": (*published.ARENA_IDS, published.ARENA_ROW),
+            "pair": (*exports.ARENA_IDS, exports.ARENA_ROW),
             "rater": ("judge_hash", "user_id", "evaluator", "rater"),
             "submitted": ("timestamp", "submitted"),
         },
         values={"model_a": "a", "model_b": "b", "tie (bothbad)": "tie", "both_bad": "tie", "bothbad": "tie"},
-        reshape=published.with_arena_winner,
-        known=published.known_arena,
+        reshape=exports.read_arena,
+        known=exports.known_arena,
         names_models=True,
     ),
     "potato": Tool(
-        columns={"pair": "instance_id", "rater": "user_id"},
+        columns=_columns("pair=instance_id,rater=user_id"),
         instead={"rater": ("user",)},
-        reshape=annotation_tools.with_labels,
-        choice=annotation_tools.dotted_choice,
-        known=annotation_tools.known_potato,
+        reshape=exports.read_potato,
+        choice=exports.dotted_choice,
+        known=exports.known_potato,
         letters="place",
     ),
     "label-studio": Tool(
-        columns={
-            "rater": "annotator",
-            "submitted": "created_at",
-            "seconds": "lead_time",
-            "submission": "annotation_id",
-            "status": "was_cancelled",
-        },
+        columns=_columns(
+            "rater=annotator,submitted=created_at,seconds=lead_time,submission=annotation_id,status=was_cancelled"
+        ),
         instead={"pair": ("pair_id", "task", "id")},
-        reshape=annotation_tools.one_row_an_annotation,
-        choice=annotation_tools.label_studio_choice,
-        known=annotation_tools.known_label_studio,
+        reshape=exports.read_label_studio,
+        choice=exports.label_studio_choice,
+        known=exports.known_label_studio,
     ),
     "mturk": Tool(
-        columns={
-            "pair": "Input.pair",
-            "rater": "WorkerId",
-            "left": "Input.left",
-            "item": "Input.item",
-            "dialogue": "Input.dialogue",
-            "submitted": "SubmitTime",
-            "seconds": "WorkTimeInSeconds",
-            "submission": "AssignmentId",
-            "status": "AssignmentStatus",
-        },
+        columns=_columns(
+            "pair=Input.pair,rater=WorkerId,left=Input.left,item=Input.item,dialogue=Input.dialogue,submitted=SubmitTime,"
+            "seconds=WorkTimeInSeconds,submission=AssignmentId,status=AssignmentStatus"
+        ),
         instead={"pair": ("Input.pair_id", "Input.id", "HITId")},
-        reshape=annotation_tools.with_task_answers,
-        choice=annotation_tools.mturk_choice,
-        known=annotation_tools.known_mturk,
+        reshape=exports.read_mturk,
+        choice=exports.mturk_choice,
+        known=exports.known_mturk,
         letters="asked",
     ),
     "argilla": Tool(
-        columns={"rater": "user_id", "status": "response_status"},
+        columns=_columns("rater=user_id,status=response_status"),
         instead={"pair": ("pair_id", "id", "external_id")},
-        reshape=annotation_tools.one_row_a_person,
-        choice=annotation_tools.argilla_choice,
-        known=annotation_tools.known_argilla,
+        reshape=exports.read_argilla,
+        choice=exports.argilla_choice,
+        known=exports.known_argilla,
     ),
     "chateval": Tool(
-        columns={"pair": "prompt_id", "rater": "worker_id", "choice": "value", "submitted": "submit_datetime"},
+        columns=_columns("pair=prompt_id,rater=worker_id,choice=value,submitted=submit_datetime"),
         values={"0": "a", "1": "b", "-1": "tie"},
         known=lambda names: {"model_1", "model_2", "prompt_id", "worker_id", "value"} <= set(names),
         names_models=True,
     ),
     "alpaca-eval": Tool(
-        columns={"pair": "instruction", "rater": "annotator", "choice": "preference"},
-        reshape=published.with_judges_marked,
+        columns=_columns("pair=instruction,rater=annotator,choice=preference"),
+        reshape=exports.read_alpaca_eval,
         values={"<1.5": "a", ">1.5": "b", "1.5": "tie", "0": "tie"},
         names_models=True,
         known=_has("generator_1", "generator_2", "preference", "output_1", "output_2"),
     ),
     "webgpt": Tool(
-        columns={"choice": published.WINNER},
+        columns=_columns(f"choice={exports.WINNER}"),
         instead={"pair": ("question.id", "question.full_text", "question", "id")},
-        reshape=published.with_winner_by_score,
+        reshape=exports.read_webgpt,
         letters="response",
         known=_has("score_0", "score_1", "answer_0", "answer_1"),
     ),
     "helpsteer": Tool(
-        columns={"pair": "prompt", "choice": "preference_strength"},
-        reshape=published.checked_strengths,
+        columns=_columns("pair=prompt,choice=preference_strength"),
+        reshape=exports.read_helpsteer,
         values={"<0": "a", ">0": "b", "0": "tie"},
         letters="response",
         known=_has("preference_strength", "response_1", "response_2"),
     ),
     "shp": Tool(
-        columns={"pair": "post_id", "choice": "labels"},
+        columns=_columns("pair=post_id,choice=labels"),
         values={"1": "a", "0": "b"},
         letters="response",
         known=_has("human_ref_A", "human_ref_B", "labels"),
     ),
     "toloka": Tool(
-        columns={"rater": "ASSIGNMENT:worker_id", "status": "ASSIGNMENT:status", "submitted": "ASSIGNMENT:submitted"},
-        instead={"pair": ("INPUT:pair", "INPUT:pair_id", "INPUT:id", "INPUT:item", "ASSIGNMENT:task_id"),
-                 "submitted": ("ASSIGNMENT:submitted", "ASSIGNMENT:started")},
+        columns=_columns("rater=ASSIGNMENT:worker_id,status=ASSIGNMENT:status,submitted=ASSIGNMENT:submitted"),
+        instead={
+            "pair": ("INPUT:pair", "INPUT:pair_id", "INPUT:id", "INPUT:item", "ASSIGNMENT:task_id"),
+            "submitted": ("ASSIGNMENT:submitted", "ASSIGNMENT:started"),
+        },
         choice=lambda name, _value: name if name.startswith("OUTPUT:") else None,
         letters="asked",
         known=lambda names: any(name.startswith("OUTPUT:") for name in names) and "ASSIGNMENT:worker_id" in set(names),
     ),
     "prodigy": Tool(
-        columns={"pair": "_task_hash", "choice": "accepted", "status": "status", "submitted": "_timestamp"},
+        columns=_columns("pair=_task_hash,choice=accepted,status=status,submitted=_timestamp"),
         instead={"pair": ("_input_hash", "_task_hash"), "rater": ("_annotator_id", "_session_id")},
-        reshape=published.from_options,
+        reshape=exports.read_prodigy,
         known=_has("options", "accept", "answer"),
     ),
     "prodigy-compare": Tool(
-        columns={"pair": "id", "choice": "better", "status": "status", "submitted": "_timestamp"},
+        columns=_columns("pair=id,choice=better,status=status,submitted=_timestamp"),
         instead={"pair": ("id", "_input_hash"), "rater": ("_annotator_id", "_session_id")},
-        reshape=published.compared,
+        reshape=exports.read_prodigy_compare,
         letters="response",
         known=_has("A", "B", "mapping", "answer"),
     ),
     "jspsych": Tool(
-        columns={"choice": "response", "seconds": "rt"},
-        instead={"rater": ("subject", "participant", "subject_id", "participant_id", "run_id", "PROLIFIC_PID"),
-                 "pair": ("pair", "pair_id", "item", "item_id", "stimulus_id")},
+        columns=_columns("choice=response,seconds=rt"),
+        instead={
+            "rater": ("subject", "participant", "subject_id", "participant_id", "run_id", "PROLIFIC_PID"),
+            "pair": ("pair", "pair_id", "item", "item_id", "stimulus_id"),
+        },
         values={"0": "a", "1": "b"},
-        reshape=published.button_trials,
+        reshape=exports.read_jspsych,
         known=_has("trial_type", "trial_index", "response"),
     ),
-}  # fmt: skip
+}
+
+
+# Which form a table has
+
+
+SCORES = ("score", "rating", "likert", "stars", "grade", "points")
+SYSTEMS = ("system", "model", "bot", "assistant", "agent")
+
+
+class OnScale(Unclear):
+    """A table that holds ratings on a scale and no votes."""
+
+
+def find_tools(names: Iterable[str]) -> list[str]:
+    """The tools whose columns these are."""
+    columns = list(names)
+    return [name for name, tool in TOOLS.items() if tool.known(columns)]
+
+
+def recognise_tool(table: RawTable, stated: Mapping[str, str]) -> str:
+    """The tool that wrote the table, or `plain`; a wide table, ratings and a title above the header are sentences."""
+    columns = set(table.names)
+    tools = find_tools(table.names)
+    usual = {field: stated.get(field, field) for field in ("pair", "choice")}
+    is_plain = all(name in columns and name != IGNORED for name in usual.values())
+    if tools and is_plain and set(usual) <= set(stated):
+        return "plain"
+    if tools and is_plain and "choice" not in stated:
+        raise Unclear(
+            f"{table.path} has the columns of {tools[0]} and also pair and choice.",
+            *({"--from": name} for name in [*tools, "plain"]),
+        )
+    if len(tools) > 1:
+        raise Unclear(
+            f"{table.path} has the columns of {' and of '.join(tools)}.", *({"--from": name} for name in tools)
+        )
+    if tools:
+        return tools[0]
+    if not {"choice", "worse", "scores"} & {*columns, *stated}:
+        refuse_no_votes(table)
+    return "plain"
+
+
+def refuse_no_votes(table: RawTable) -> None:
+    """What is plainly no table of votes, with what to type for it."""
+    if not len(table):
+        raise InputError(f"{table.path} holds no rows.")
+    if sum(not name.strip("() 0123456789") for name in table.names) * 2 > len(table.names):
+        raise InputError(
+            f"{table.path} begins with {table.names[0]!r} and not with the names of its columns. Delete what stands "
+            "above these names."
+        )
+    if survey := wide_columns(table):
+        raise InputError(
+            f"{table.path} is a wide table: one row a person, one column a question ({', '.join(survey[:3])}"
+            f"{', ...' if len(survey) > 3 else ''}; {len(survey)} columns). Say what each column compares: write a CSV "
+            "file, say key.csv, with the columns column, pair, system_a and system_b. The first answer stands for "
+            f"system_a. A line is, e.g., {_quote_cell(survey[0])},p1,alpha,beta. Then add --wide key.csv."
+        )
+    if is_rated(table):
+        ways = ways_to_score_rows(table)
+        raise OnScale(
+            f"{table.path} has no column 'choice', which every vote needs; its rows look like ratings on a scale. "
+            f"Compare them: python -m analysis ratings {table.path}{' To count scores as votes, say so.' * bool(ways)}",
+            *ways,
+        )
+
+
+def refuse_scores_of_sides(table: RawTable) -> None:
+    """A score for each of the two responses and no answer: that is a rating of both."""
+    if split_scores(table, {}) is not None:
+        raise OnScale(
+            f"{table.path} has no column 'choice', which every vote needs; each row scores both responses. Compare "
+            f"them: python -m analysis ratings {table.path} To count scores as votes, say so.",
+            *ways_to_score(table),
+        )
+
+
+def unknown_table(table: RawTable, missing: str) -> InputError:
+    """That a column is not there, and those that are."""
+    columns = ", ".join(table.names[:30]) or "none"
+    return InputError(
+        f"{table.path} has no column {missing!r}, which every vote needs (found: {columns}). If it has another name, "
+        f"map it: --columns {missing}=..."
+    )
+
+
+def wide_columns(table: RawTable) -> list[str]:
+    """The questions of a survey: columns that share their few answers, none of them a number alone."""
+    if table.titles is None and plain_name(next(iter(table.names), "")) not in ("timestamp", "submitted_at"):
+        return []
+    answers = {name: table.values(name) for name in table.names}
+    return [
+        name
+        for name, values in answers.items()
+        if values
+        and any(read_word(value) for value in values)
+        and len(values) <= 9
+        and plain_name(name) not in ("status", "finished", "progress")
+    ]
+
+
+def is_rated(table: RawTable) -> bool:
+    """Whether a column is called a score or rating, and one tells the systems apart."""
+    plain = {plain_name(name) for name in table.names}
+    return bool(plain & set(SCORES)) and bool(plain & set(SYSTEMS))
+
+
+def _quote_cell(name: str) -> str:
+    return f'"{name}"' if "," in name else name

@@ -1,37 +1,39 @@
 """Votes of any table: one path for every format and every tool, from columns and words to one judgement a row.
 
-Each row becomes a vote, or is left out for a reason that is counted, or stops everything with one sentence.
+Each row becomes a vote, or is left out for a reason that is counted, or stops everything with one sentence. `as_votes`
+makes records of ours of them: hashed raters, rounds by time, and the pairs that were shown. With the pairs file, every
+judgement is looked up there, by the id of its pair or by its item and two systems.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.answers import answer_cells
 from seedvote.dialogue.importing.columns import (
     ANSWERS,
     Roles,
     TwoColumns,
-    commonest,
+    answer_cells,
+    commonest_spellings,
     plain_name,
-)  # fmt: skip
-from seedvote.dialogue.importing.meanings import TIED, Rows
-from seedvote.dialogue.importing.naming import IGNORED, joined_options
-from seedvote.dialogue.importing.reading import Reading, Stated
-from seedvote.dialogue.importing.roles import WINNER_AND_LOSER, with_roles
-from seedvote.dialogue.importing.shaping import shaped
+)
+from seedvote.dialogue.importing.meanings import TIED, Rows, same_text
+from seedvote.dialogue.importing.reading import IGNORED, Reading, Stated, join_options
+from seedvote.dialogue.importing.roles import WINNER_AND_LOSER, assign_roles
+from seedvote.dialogue.importing.shaping import shape_table
 from seedvote.dialogue.importing.sides import RowWinners, decide_sides, refuse_swapped_texts
 from seedvote.dialogue.importing.tools import TOOLS, Tool
-from seedvote.dialogue.importing.words import Kind, Meaning, is_tie, one_name, spoken
-from seedvote.dialogue.judges import refuse_verdicts
-from seedvote.dialogue.records import Choice, Side
+from seedvote.dialogue.importing.words import Kind, Meaning, fold_name, is_tie, read_word
+from seedvote.dialogue.judges import JUDGE, door_of, is_judge_name, refusal, refuse_verdicts, whose
+from seedvote.dialogue.records import Candidate, Choice, Pair, Side, Vote
 from seedvote.dialogue.tables.table import RawTable
 
 OWN = {"pair", "rater", "choice", "round", "left"}  # columns of our own votes, whose letters are responses
@@ -68,15 +70,15 @@ class Judgements:
 def read_judgements(table: RawTable, stated: Stated) -> Judgements:
     """The votes of a table, by the one reading that it has; several readings are refused with what settles them."""
     try:
-        return _judgements(table, stated)
+        return _read_once(table, stated)
     except Unclear as doubt:
-        raise (_settled_at_once(table, stated, doubt) if len(table) <= MOST_TRIED else doubt) from None
+        raise (_settle_at_once(table, stated, doubt) if len(table) <= MOST_TRIED else doubt) from None
 
 
-def _settled_at_once(table: RawTable, stated: Stated, doubt: Unclear) -> Unclear:
+def _settle_at_once(table: RawTable, stated: Stated, doubt: Unclear) -> Unclear:
     """The doubt, with ways that also settle what would be asked next, and what every way gives."""
     later: list[str] = []
-    ways = _tried(table, stated, doubt, later, 2)
+    ways = _try_ways(table, stated, doubt, later, 2)
     if len(ways) > MOST_WAYS or (doubt.results and not later):
         return doubt
     sentence = f"{doubt.sentence} Then: {later[0]}. Every command below settles all of it." if later else doubt.sentence
@@ -84,50 +86,53 @@ def _settled_at_once(table: RawTable, stated: Stated, doubt: Unclear) -> Unclear
     return type(doubt)(sentence, *(way for way, _ in ways), results=results, conditional=doubt.conditional)
 
 
-def _tried(
+def _try_ways(
     table: RawTable, stated: Stated, doubt: Unclear, later: list[str], depth: int
 ) -> list[tuple[Mapping[str, str], str]]:
     """Every way to settle a doubt, and those that follow it (`later` gets their sentences), with its result."""
     ways: list[tuple[Mapping[str, str], str]] = []
     for way in doubt.ways:
         try:
-            ways.append((way, _result(_judgements(table, stated.also(way)))))
+            ways.append((way, _say_result(_read_once(table, stated.also(way)))))
         except Unclear as error:
             if error.conditional or len(error.ways) < 2:
                 ways.append((way, ""))
                 continue
             later.append(error.sentence.partition(". ")[0].removeprefix(f"{table.path}: ").rstrip("."))
-            following = _tried(table, stated.also(way), error, later, depth - 1) if depth else []
-            ways += [(joined_options(way, more), result) for more, result in following] or [(way, "")]
+            following = _try_ways(table, stated.also(way), error, later, depth - 1) if depth else []
+            ways += [(join_options(way, more), result) for more, result in following] or [(way, "")]
         except InputError:
             ways.append((way, ""))
     return ways
 
 
-def _result(judgements: Judgements) -> str:
+def _say_result(judgements: Judgements) -> str:
     """`alpha 80, beta 20, tie 3`: how often each system won."""
     a, b = judgements.a or ["a"] * len(judgements.choice), judgements.b or ["b"] * len(judgements.choice)
-    won = Counter("tie" if choice == "tie" else (a if choice == "a" else b)[row]
-                  for row, choice in enumerate(judgements.choice))  # fmt: skip
+    won = Counter(
+        "tie" if choice == "tie" else (a if choice == "a" else b)[row] for row, choice in enumerate(judgements.choice)
+    )
     return ", ".join(f"{name} {won[name]:,}" for name in sorted(won, key=lambda name: (name == "tie", name))[:8])
 
 
-def _judgements(table: RawTable, stated: Stated) -> Judgements:
+def _read_once(table: RawTable, stated: Stated) -> Judgements:
     refuse_verdicts(table.path, table.names)
-    form = shaped(table, stated)
+    form = shape_table(table, stated)
     table, name, stated = form.table, form.tool, form.asked
     tool = TOOLS.get(name, Tool())
-    table = _reshaped(table, name, tool, stated)
+    table = _reshape(table, name, tool, stated)
     if not len(table):
         raise InputError(f"{table.path} holds no {'rows' if name == 'plain' else 'judgements'}.")
-    table, roles, question = with_roles(table, name, tool, stated)
-    rows = _rows(table, roles)
-    winners = _decided(rows, tool, name, stated)
+    table, roles, question = assign_roles(table, name, tool, stated)
+    rows = _make_rows(table, roles)
+    winners = _decide_winners(rows, tool, name, stated)
     form_name = form.form or ("table of votes" if name == "plain" else f"{name} table")
-    return _settled(rows, winners, stated, name, form_name + question, Counter(form.dropped), form.rater, form.read)
+    return _make_judgements(
+        rows, winners, stated, name, form_name + question, Counter(form.dropped), form.rater, form.read
+    )
 
 
-def _reshaped(table: RawTable, name: str, tool: Tool, stated: Stated) -> RawTable:
+def _reshape(table: RawTable, name: str, tool: Tool, stated: Stated) -> RawTable:
     try:
         return tool.reshape(table, stated.columns)
     except InputError:
@@ -139,7 +144,7 @@ def _reshaped(table: RawTable, name: str, tool: Tool, stated: Stated) -> RawTabl
 # Words and winners
 
 
-def _decided(rows: Rows, tool: Tool, name: str, stated: Stated) -> RowWinners:
+def _decide_winners(rows: Rows, tool: Tool, name: str, stated: Stated) -> RowWinners:
     table, roles = rows.table, rows.roles
     own: dict[str, Meaning] = {}
     for word, ours in tool.values.items():
@@ -166,11 +171,13 @@ def _refuse_odd_names(table: RawTable, systems: TwoColumns, a: Sequence[str], b:
     if systems.why == WINNER_AND_LOSER:
         for name in {*a} - {*b} - {""}:
             if near := get_close_matches(name, {*b} - {*a}, 1, 0.75):
-                raise InputError(f"{table.path}: {name!r} always won and {near[0]!r} always lost. If they are one "
-                                 "system, write its name in one way.")  # fmt: skip
+                raise InputError(
+                    f"{table.path}: {name!r} always won and {near[0]!r} always lost. If they are one "
+                    "system, write its name in one way."
+                )
 
 
-def _rows(table: RawTable, roles: Roles) -> Rows:
+def _make_rows(table: RawTable, roles: Roles) -> Rows:
     choice = answer_cells(table, roles.names.get("choice", roles.names.get("worse", "")))
     a: list[str] = []
     b: list[str] = []
@@ -182,32 +189,38 @@ def _rows(table: RawTable, roles: Roles) -> Rows:
                 if not cell and choice[row] and kinds[row] in ("real", ""):
                     raise InputError(f"{table.place(row)}: {name} is empty; every vote compares two systems.")
         _refuse_odd_names(table, systems, a, b)
-        spelling = commonest([*filter(None, a), *filter(None, b)]) | {"": ""}
-        spelt = {cell: spelling[one_name(cell)] for cell in {*a, *b}}
+        spelling = commonest_spellings([*filter(None, a), *filter(None, b)]) | {"": ""}
+        spelt = {cell: spelling[fold_name(cell)] for cell in {*a, *b}}
         a, b = [spelt[cell] for cell in a], [spelt[cell] for cell in b]
     texts = roles.texts
     text_cells = ([], []) if texts is None else (table.text(texts.a), table.text(texts.b))
     return Rows(
-        table, roles, choice, a, b, *text_cells, {one_name(name): name for name in dict.fromkeys([*a, *b]) if name}
+        table, roles, choice, a, b, *text_cells, {fold_name(name): name for name in dict.fromkeys([*a, *b]) if name}
     )
 
 
 # What counts
 
 
-def _settled(
-    rows: Rows, winners: RowWinners, stated: Stated, name: str, form: str, dropped: Counter[str],
-    rater: Mapping[str, str], rows_read: int | None,
-) -> Judgements:  # fmt: skip
+def _make_judgements(
+    rows: Rows,
+    winners: RowWinners,
+    stated: Stated,
+    name: str,
+    form: str,
+    dropped: Counter[str],
+    rater: Mapping[str, str],
+    rows_read: int | None,
+) -> Judgements:
     table, roles = rows.table, rows.roles
     names = dict(roles.names)
     pair = table.text(names["pair"]) if "pair" in names else [f"row {row + 1}" for row in range(len(table))]
     left_sides: list[Side | None] = [None if side is None else ("a", "b")[side] for side in winners.left]
-    counted = _usable(rows, names, pair, winners, dropped, own="round" in table.names)
+    counted = _usable_rows(rows, names, pair, winners, dropped, own="round" in table.names)
     if not counted:
         reasons = "; ".join(f"{number} {reason}" for reason, number in dropped.items()) or "none"
         raise InputError(f"{table.path}: None of the {len(table)} judgements can be used: {reasons}.")
-    times = _times(table, names, counted) if name != "plain" else []
+    times = _read_times(table, names, counted) if name != "plain" else []
     if times:
         order = sorted(range(len(counted)), key=lambda at: times[at])
         counted, times = [counted[at] for at in order], [times[at] for at in order]
@@ -244,7 +257,7 @@ def _settled(
 
 def _confounded_sides(rows: Rows, winners: RowWinners, counted: Sequence[int]) -> str:
     """That one system of every two always stood on the left, where it is known who did; empty otherwise."""
-    responses = {word: spoken(word) for word, meaning in winners.words.items() if meaning.kind == "response"}
+    responses = {word: read_word(word) for word, meaning in winners.words.items() if meaning.kind == "response"}
     places = {word for word, spoken_word in responses.items() if spoken_word and spoken_word.kind == "place"}
     left_sides = [0 if rows.choice[row] in places else winners.left[row] for row in counted]
     if None in left_sides and not (places and set(left_sides) <= {0, None}):
@@ -253,15 +266,17 @@ def _confounded_sides(rows: Rows, winners: RowWinners, counted: Sequence[int]) -
         is_constant = len({*left_sides}) == 1 and len(left_sides) > 1
         response = f"response {'ab'[left_sides[0] or 0]}"
         return f"{response} always stood on the left{COUNTS_FOR_IT}" if is_constant else ""
-    on_left = {((rows.a, rows.b)[side or 0][row], (rows.b, rows.a)[side or 0][row])
-               for row, side in zip(counted, left_sides, strict=True)}  # fmt: skip
+    on_left = {
+        ((rows.a, rows.b)[side or 0][row], (rows.b, rows.a)[side or 0][row])
+        for row, side in zip(counted, left_sides, strict=True)
+    }
     if len(counted) < 2 or any((second, first) in on_left for first, second in on_left):
         return ""
     who = next(iter(on_left))[0] if len(on_left) == 1 else "one system of every two"
     return f"{who} always stood on the left{COUNTS_FOR_IT}"
 
 
-def _usable(
+def _usable_rows(
     rows: Rows, names: Mapping[str, str], pair: Sequence[str], winners: RowWinners, dropped: Counter[str], *, own: bool
 ) -> list[int]:
     """The rows that count, and why the others do not: rejected, blank, sent twice, a second vote of one rater."""
@@ -304,8 +319,9 @@ def _usable(
             f"{table.path}: {again:,} of {again + len(counted):,} answers are a further one of the same rater on the "
             f"same pair ({names['pair']}, {names['rater']}). Is every row a comparison of its own (pair=-), or is the "
             "rater not who answered (rater=-)? Otherwise name the right column: --columns pair=...",
-            {"--columns": "pair=-"}, {"--columns": "rater=-"},
-        )  # fmt: skip
+            {"--columns": "pair=-"},
+            {"--columns": "rater=-"},
+        )
     return sorted(counted)
 
 
@@ -328,15 +344,19 @@ def _first_to_last(table: RawTable, names: Mapping[str, str]) -> list[int]:
 
 def _ask_what_blanks_are(rows: Rows, status: Sequence[str] | None, winners: RowWinners) -> None:
     """An empty answer where no word says tie may be a tie."""
-    blank = [row for row, word in enumerate(rows.choice) if winners.words[word].kind == "blank"
-             and (status is None or not is_no_answer(status[row], True))]  # fmt: skip
+    blank = [
+        row
+        for row, word in enumerate(rows.choice)
+        if winners.words[word].kind == "blank" and (status is None or not is_no_answer(status[row], True))
+    ]
     answered = any(meaning.kind not in ("blank", "none") for meaning in winners.words.values())
     if blank and answered and not any(meaning.kind in ("tie", "none") for meaning in winners.words.values()):
         raise Unclear(
             f"{rows.place(blank[0])}: the answer is empty ({len(blank):,} of {len(rows.choice):,} rows), and no answer "
             "says tie. Is an empty answer a tie, or no vote?",
-            {"--values": 'tie=""'}, {"--values": '""=-'},
-        )  # fmt: skip
+            {"--values": 'tie=""'},
+            {"--values": '""=-'},
+        )
 
 
 def _refuse_failed_checks(rows: Rows, names: Mapping[str, str], winners: RowWinners) -> None:
@@ -361,7 +381,7 @@ def _refuse_failed_checks(rows: Rows, names: Mapping[str, str], winners: RowWinn
 # Times
 
 
-def _times(table: RawTable, names: Mapping[str, str], counted: Sequence[int]) -> list[float]:
+def _read_times(table: RawTable, names: Mapping[str, str], counted: Sequence[int]) -> list[float]:
     if "submitted" not in names:
         return []
     cells = table.text(names["submitted"])
@@ -386,3 +406,201 @@ def seconds_since_1970(cell: str, where: str) -> float:
         f"{where}: {cell!r} is not a time. Known forms: ISO 8601, seconds since 1970, and MTurk's `Mon Nov 16 21:23:44 "
         "PST 2020`."
     )
+
+
+# As records of ours
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The votes, and what became of everything that was read."""
+
+    votes: Sequence[Vote]
+    read: int
+    dropped: Mapping[str, int]  # reason -> judgements
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRules:
+    """What the user states about the file, because the file does not say it."""
+
+    file_order: bool = False  # no times: the order of the file stands for the order of the votes
+    judges: Mapping[str, str] | None = None  # plain names of judges, and where they are named
+    with_judges: bool = False  # keep their votes, marked as theirs
+
+
+def as_votes(
+    judgements: Judgements, rules: ImportRules, pairs: Sequence[Pair] | None, rater_id: Callable[[str], str]
+) -> Imported:
+    """Every judgement becomes a vote, or the whole import stops."""
+    if not judgements.times and not rules.file_order:
+        raise InputError(
+            f"{judgements.table.place(0)}: no time of submission, so the order of the votes is unknown. Name its "
+            "column: --columns submitted=..., or state --file-order: then a round is a place in the file."
+        )
+    known = {pair.pair: pair for pair in pairs} if pairs is not None else None
+    fields = {name: judgements.text(name) for name in ("rater", "source", "seconds", "item", "dialogue")}
+    dropped, rounds = Counter(judgements.reading.dropped), defaultdict[str, int](int)
+    votes = []
+    for row, choice in enumerate(judgements.choice):
+        cells = {name: column[row] for name, column in fields.items()}
+        where = judgements.table.place(row)
+        by_judge = _is_from_judge(where, cells, rules)
+        if not cells["rater"]:
+            raise InputError(f"{where}: rater is empty; every judgement needs one.")
+        pair, lookup = _look_up(judgements, row, where, choice, pairs, known)
+        if pair is not None and pair.kind == "check":
+            dropped["an answer to a hidden check"] += 1
+            continue
+        rounds[lookup.pair] += 1
+        votes.append(
+            Vote(
+                pair=lookup.pair,
+                rater=cells["rater"] if by_judge else rater_id(cells["rater"]),
+                choice=lookup.choice,
+                round=rounds[lookup.pair],
+                left=lookup.left,
+                seconds=_read_number(cells["seconds"], where),
+                submitted=format_utc(judgements.times[row]) if judgements.times else None,
+                source="judge" if by_judge else "imported",
+                kind=pair.kind if pair else "real",
+                identical=pair.identical if pair else False,
+                dialogue=(pair.dialogue if pair else None) or cells["dialogue"] or None,
+                extra={"tool": judgements.tool, **lookup.systems, **({"item": lookup.item} if lookup.item else {})},
+            )
+        )
+    if not votes:
+        reasons = "; ".join(f"{number} {reason}" for reason, number in dropped.items())
+        raise InputError(f"None of the {judgements.reading.read} judgements can be used: {reasons}.")
+    return Imported(votes, judgements.reading.read, dict(dropped), _notes_on_votes(votes, known))
+
+
+@dataclass(frozen=True, slots=True)
+class _Turned:
+    """A judgement in the names and sides of the pairs file; without one, in the order of the systems' names."""
+
+    pair: str
+    choice: Choice
+    left: Side | None
+    systems: Mapping[str, str]
+    item: str
+
+
+def _look_up(
+    judgements: Judgements,
+    row: int,
+    where: str,
+    choice: Choice,
+    pairs: Sequence[Pair] | None,
+    known: Mapping[str, Pair] | None,
+) -> tuple[Pair | None, _Turned]:
+    name, item, left_side = (
+        judgements.pair[row],
+        judgements.text("item")[row] if "item" in judgements.names else "",
+        judgements.left[row],
+    )
+    systems = (judgements.a[row], judgements.b[row]) if judgements.a else None
+    if pairs is None or known is None:
+        if systems is None:
+            return None, _Turned(name, choice, left_side, {}, item)
+        first, second = sorted(systems)
+        turned = systems[0] != first
+        names = {"system_a": first, "system_b": second}
+        return None, _Turned(f"{name}|{first}|{second}", *_turn_vote(choice, left_side, turned), names, item or name)
+    if systems is None:
+        if name not in known:
+            raise InputError(f"{where}: pair {name!r} is not in the pairs file. Give the file that was shown.")
+        _refuse_swapped(judgements, row, where, known[name], ("a", "b"))
+        return known[name], _Turned(name, choice, left_side, {}, item)
+    near = [known[name]] if name in known else [pair for pair in pairs if pair.item == name]
+    fits = [
+        (pair, turned)
+        for pair in near
+        for turned, (first, second) in ((False, systems), (True, systems[::-1]))
+        if first in _names_of_side(pair.a) and second in _names_of_side(pair.b)
+    ]
+    if len(fits) != 1:
+        raise InputError(f"{where}: {len(fits)} pairs compare {' and '.join(systems)} on item {name!r}.")
+    pair, turned = fits[0]
+    _refuse_swapped(judgements, row, where, pair, systems)
+    names = {"system_a": pair.a.model, "system_b": pair.b.model}
+    return pair, _Turned(pair.pair, *_turn_vote(choice, left_side, turned), names, item or name)
+
+
+def _turn_vote(choice: Choice, left_side: Side | None, turned: bool) -> tuple[Choice, Side | None]:
+    if not turned:
+        return choice, left_side
+    turned_choice: dict[str | None, Choice] = {"a": "b", "b": "a", "tie": "tie"}
+    side: dict[str | None, Side | None] = {"a": "b", "b": "a", None: None}
+    return turned_choice[choice], side[left_side]
+
+
+def _names_of_side(side: Candidate) -> tuple[str, str]:
+    return side.model, f"{side.model}-{side.seed}"
+
+
+def _refuse_swapped(judgements: Judgements, row: int, where: str, pair: Pair, sides: tuple[str, str]) -> None:
+    """Texts that the table and the pairs file both have must stand on the same sides."""
+    if not judgements.texts:
+        return
+    texts = dict(zip(sides, judgements.texts[row], strict=True))
+    for side, response, rival in (("a", pair.a, pair.b), ("b", pair.b, pair.a)):
+        text = next((texts[name] for name in (side, *_names_of_side(response)) if name in texts), "")
+        if text and same_text(text, rival.text) and not same_text(text, response.text):
+            raise InputError(
+                f"{where}: the table and the pairs file have the two responses of pair {pair.pair!r} on opposite "
+                f"sides: response {side} there is the other response here. Give the pairs file that was shown, "
+                "or mend the columns of the texts."
+            )
+
+
+def _is_from_judge(where: str, cells: Mapping[str, str], rules: ImportRules) -> bool:
+    """A judge's answer stops the import, unless judges may be among the raters."""
+    judges = rules.judges or {}
+    by_name = whose("", cells["rater"], judges)
+    if by_name is None and is_judge_name(cells["rater"]):
+        by_name = f"is {cells['rater']!r}, a judge's name"
+    if door_of(cells["source"], where) != JUDGE and by_name is None:
+        return False
+    if not rules.with_judges:
+        raise refusal(where, by_name or "")
+    return True
+
+
+def _read_number(cell: str, where: str) -> float | None:
+    if not cell:
+        return None
+    try:
+        if math.isfinite(float(cell)):
+            return float(cell)
+    except ValueError:
+        pass
+    raise InputError(f"{where}: seconds is {cell!r}, which is not a number.")
+
+
+def format_utc(seconds: float) -> str:
+    """A time as our files write it: ISO 8601 in UTC, with milliseconds."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _notes_on_votes(votes: Sequence[Vote], known: Mapping[str, Pair] | None) -> list[str]:
+    """What the reader of the votes should know."""
+    times = Counter(Counter(vote.pair for vote in votes).values())
+    notes = []
+    if judged := [vote.rater for vote in votes if vote.source == JUDGE]:
+        verb, who, them = ("is", "a judge's", "it") if len(judged) == 1 else ("are", "judges'", "them")
+        notes.append(
+            f"{len(judged):,} of {len(votes):,} votes {verb} {who} ({', '.join(sorted(set(judged)))}). Every analysis "
+            f"refuses {them}, unless --with-judges says to treat judges as raters."
+        )
+    if len(times) > 1:
+        notes.append("Votes a pair: " + ", ".join(f"{k} on {n} of them" for k, n in sorted(times.items())) + ".")
+    if known is not None:
+        real = {name for name, pair in known.items() if pair.kind != "check"}
+        if empty := len(real - {vote.pair for vote in votes}):
+            notes.append(f"{empty} of {len(real)} pairs have no vote.")
+    sides = {vote.choice for vote in votes} - {"tie"}
+    if len(sides) == 1 and len(votes) >= 20:
+        notes.append(f"Nobody chose {'b' if sides == {'a'} else 'a'}: check how the tool writes it.")
+    return notes

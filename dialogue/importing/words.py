@@ -129,12 +129,12 @@ def is_tie(text: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 12)
-def spoken(text: str) -> Meaning | None:
+def read_word(text: str) -> Meaning | None:
     """What a word says by itself; None where it says nothing.
 
     >>> [meaning and (meaning.kind, meaning.side) for meaning in map(spoken, ("Response A wins", "Left", "B is worse"))]
     [('letter', 0), ('place', 0), ('letter', 0)]
-    >>> spoken("left=alpha") is None
+    >>> read_word("left=alpha") is None
     True
     """
     word = plain_word(text)
@@ -161,28 +161,28 @@ OVER = re.compile(r"(.+?)(?: ?>+ ?| over | beats | is better than | better than 
 UNDER = re.compile(r"(.+?)(?: ?<+ ?| loses to | is worse than | worse than | loses against )(.+)")
 
 
-def winner_named(text: str, systems: Mapping[str, str]) -> Meaning | None:
+def read_named_winner(text: str, systems: Mapping[str, str]) -> Meaning | None:
     """The system that `alpha wins`, `beta loses` or `alpha > beta` says; `systems` are folded names with their names.
 
     >>> two = {"alpha": "Alpha", "beta": "beta"}
-    >>> [meaning and meaning.shown for meaning in (winner_named(word, two) for word in ("alpha>beta", "beta loses"))]
+    >>> [read_named_winner(word, two).shown for word in ("alpha>beta", "beta loses")]
     ['Alpha', 'not beta']
     """
     word = in_english(text).strip()
     for pattern, winner in ((OVER, 0), (UNDER, 1)):
         if two := pattern.fullmatch(word.lower()):
-            names = [one_name(two[1]), one_name(two[2])]
+            names = [fold_name(two[1]), fold_name(two[2])]
             return Meaning("system", system=systems[names[winner]]) if {*names} <= systems.keys() else None
     lost, won = WORSE.search(word.lower()) is not None, BETTER.search(word.lower()) is not None
-    name = one_name(WORSE.sub(" ", BETTER.sub(" ", STRENGTH.sub(" ", word.lower()))).strip(" .,"))
+    name = fold_name(WORSE.sub(" ", BETTER.sub(" ", STRENGTH.sub(" ", word.lower()))).strip(" .,"))
     return Meaning("system", int(lost), systems[name]) if lost != won and name in systems else None
 
 
 @lru_cache(maxsize=1 << 16)
-def one_name(text: str) -> str:
+def fold_name(text: str) -> str:
     """The name of a system without what people vary when they type it: case, blanks, dashes.
 
-    >>> one_name(" GPT-4  Turbo ") == one_name("gpt-4 turbo")
+    >>> fold_name(" GPT-4  Turbo ") == fold_name("gpt-4 turbo")
     True
     """
     return folded_name(text)
@@ -200,10 +200,10 @@ def resembles(word: str, name: str) -> bool:
     return len(short) > 2 and short in long
 
 
-def bound_of(word: str, bounds: Mapping[str, str]) -> str | None:
+def find_bound(word: str, bounds: Mapping[str, str]) -> str | None:
     """What a number stands for by bounds such as `<1.5`; None where no bound holds it or it is no number.
 
-    >>> bound_of("1.25", {"<1.5": "a", ">1.5": "b"}), bound_of("x", {"<1": "a"})
+    >>> find_bound("1.25", {"<1.5": "a", ">1.5": "b"}), find_bound("x", {"<1": "a"})
     ('a', None)
     """
     if not NUMBER.fullmatch(word):

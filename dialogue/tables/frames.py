@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.tables.delimited import distinct
-from seedvote.dialogue.tables.table import RawTable
+from seedvote.dialogue.tables.table import RawTable, distinct_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,7 +61,9 @@ def unpack_zstandard(packed: bytes, size: int, place: str) -> bytes:
 
 def read_excel(path: Path, raw: bytes) -> RawTable:
     """The one sheet of a workbook that holds a table."""
-    sheets = _opened(path, lambda pd: pd.read_excel(io.BytesIO(raw), sheet_name=None, header=None, dtype=object))
+    sheets = _open_by_pandas(
+        path, lambda pd: pd.read_excel(io.BytesIO(raw), sheet_name=None, header=None, dtype=object)
+    )
     filled = {name: sheet.dropna(how="all") for name, sheet in sheets.items()}
     filled = {name: sheet for name, sheet in filled.items() if len(sheet) > 1}
     if not filled:
@@ -73,9 +74,9 @@ def read_excel(path: Path, raw: bytes) -> RawTable:
             "Save the sheet with the votes as a file of its own."
         )
     ((name, sheet),) = filled.items()
-    rows = [[_value(cell) for cell in row] for row in sheet.itertuples(index=False)]
+    rows = [[_json_value(cell) for cell in row] for row in sheet.itertuples(index=False)]
     header = ["" if cell is None else str(cell).strip() for cell in rows[0]]
-    names = distinct(header)
+    names = distinct_names(header)
     columns = {names[k]: [row[k] for row in rows[1:]] for k in range(len(names)) if header[k]}
     note = () if len(sheets) == 1 else (f"sheet {name}",)
     twins = tuple(dict.fromkeys(name for name in header if name and header.count(name) > 1))
@@ -84,21 +85,23 @@ def read_excel(path: Path, raw: bytes) -> RawTable:
 
 def read_stata(path: Path, raw: bytes) -> RawTable:
     """A file of Stata, labels in place of their codes."""
-    frame = _opened(path, lambda pd: pd.read_stata(io.BytesIO(raw)))
-    return _of_frame(path, frame)
+    frame = _open_by_pandas(path, lambda pd: pd.read_stata(io.BytesIO(raw)))
+    return _table_of_frame(path, frame)
 
 
 def read_spss(path: Path, _raw: bytes) -> RawTable:
     """A file of SPSS, labels in place of their codes."""
-    frame = _opened(path, lambda pd: pd.read_spss(path))
-    return _of_frame(path, frame)
+    frame = _open_by_pandas(path, lambda pd: pd.read_spss(path))
+    return _table_of_frame(path, frame)
 
 
-def _of_frame(path: Path, frame: DataFrame) -> RawTable:
-    return RawTable(path, {str(name): [_value(cell) for cell in frame[name].astype(object)] for name in frame.columns})
+def _table_of_frame(path: Path, frame: DataFrame) -> RawTable:
+    return RawTable(
+        path, {str(name): [_json_value(cell) for cell in frame[name].astype(object)] for name in frame.columns}
+    )
 
 
-def _opened(path: Path, open_frame: Callable[[Any], Any]) -> Any:
+def _open_by_pandas(path: Path, open_frame: Callable[[Any], Any]) -> Any:
     try:
         import pandas as pd
 
@@ -113,7 +116,7 @@ def _opened(path: Path, open_frame: Callable[[Any], Any]) -> Any:
         raise InputError(f"{path} cannot be read: {str(error).rstrip('.')}. Is the file whole?") from error
 
 
-def _value(cell: Any) -> Any:
+def _json_value(cell: Any) -> Any:
     """A cell as JSON would have it; a time as ISO 8601."""
     if cell is None or cell != cell:
         return None

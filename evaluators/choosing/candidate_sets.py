@@ -18,8 +18,7 @@ from typing import Any
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import FORMATS
 from seedvote.dialogue.records import Option, Question, Utterance
-from seedvote.dialogue.tables.decoding import decoded, unpacked
-from seedvote.dialogue.tables.delimited import read_delimited
+from seedvote.dialogue.tables.reading import decode_text, read_delimited, unpack_file
 from seedvote.dialogue.tables.table import RawTable, cell_text
 from seedvote.dialogue.tokens import normalize
 
@@ -132,9 +131,9 @@ def candidate_sets(path: Path) -> Iterator[CandidateSet]:
         if not files:
             raise InputError(f"{path} has no .txt or .json file.")
         for file in files:
-            yield _from_json(json_of(decoded(file, unpacked(file))[0], str(file)), str(file), file.stem)
+            yield _from_json(json_of(decode_text(file, unpack_file(file))[0], str(file)), str(file), file.stem)
         return
-    text, notes = decoded(path, unpacked(path))
+    text, notes = decode_text(path, unpack_file(path))
     begins = text.lstrip()[:1]
     if begins == "{":
         for number, line in enumerate(text.splitlines(), 1):

@@ -15,7 +15,7 @@ import pytest
 
 from seedvote.analysis import notebook
 from seedvote.analysis.__main__ import COMMANDS
-from seedvote.analysis.arguments import DELIVERED, READING
+from seedvote.analysis.arguments import DELIVERED, READING, check_margin
 from seedvote.analysis.questions.agreement import answer as agreement
 from seedvote.analysis.questions.agreement.answer import NONE_TWICE
 from seedvote.analysis.questions.comparison import answer as comparison
@@ -25,7 +25,6 @@ from seedvote.analysis.questions.table import COMMANDS as QUESTIONS
 from seedvote.analysis.questions.ties import answer as ties
 from seedvote.analysis.questions.variance import answer as variance
 from seedvote.analysis.showing.words import p_value
-from seedvote.analysis.votes.options import check_margin
 from seedvote.analysis.votes.systems import UNKNOWN
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError

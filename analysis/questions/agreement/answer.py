@@ -32,9 +32,8 @@ from seedvote.analysis.stats.between_raters.mace import Mace, mace
 from seedvote.analysis.stats.between_raters.raters import RaterHabits, SplitHalf, rater_table, rows, split_half
 from seedvote.analysis.stats.disparity import Disparity
 from seedvote.analysis.stats.sign_tests import holm_where
-from seedvote.analysis.votes.clusters import Ways, clusters_of
-from seedvote.analysis.votes.strata import Strata
-from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
+from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, voters
+from seedvote.analysis.votes.clusters import Strata, Ways, clusters_of
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.progress import step

@@ -34,11 +34,10 @@ from seedvote.analysis.showing.words import MINUS, chance, count, number, p_valu
 from seedvote.analysis.stats.between_raters.agreement import Category, Coefficient, landis_koch
 from seedvote.analysis.stats.between_raters.raters import RaterHabits, SplitHalf
 from seedvote.analysis.stats.disparity import Disparity
-from seedvote.analysis.votes.cautions import told_of_reading, with_reading
+from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
+from seedvote.analysis.votes.clusters import Strata, strata_of
 from seedvote.analysis.votes.inputs import votes_of, with_items
-from seedvote.analysis.votes.strata import Strata, strata_of
 from seedvote.analysis.votes.study import Study
-from seedvote.analysis.votes.voters import marked_parts, not_people
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.files import atomic
 

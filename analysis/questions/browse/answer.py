@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from seedvote.analysis.showing.words import count
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.net_preference import net_interval
+from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, voters
 from seedvote.analysis.votes.clusters import clusters_of, without_interval
 from seedvote.analysis.votes.systems import (
     Contrast,
@@ -30,7 +31,6 @@ from seedvote.analysis.votes.systems import (
     placed,
     system_names,
 )
-from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
 from seedvote.analysis.votes.votes import Votes, net_scores
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Pair

@@ -38,9 +38,8 @@ from seedvote.analysis.showing.page import hash_source
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import percent
-from seedvote.analysis.votes.cautions import told_of_reading, with_reading
+from seedvote.analysis.votes.cautions import not_people, told_of_reading, with_reading
 from seedvote.analysis.votes.inputs import pairs_known, votes_of
-from seedvote.analysis.votes.voters import not_people
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
 from seedvote.dialogue.signature import VERSION

@@ -10,7 +10,7 @@ from seedvote.analysis.questions.browse.options import AnsweredQuestion, Questio
 from seedvote.analysis.questions.browse.sets import RatedSet, SetsAnswer
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, percent, plain, signed
-from seedvote.analysis.votes.voters import marked_table, not_people
+from seedvote.analysis.votes.cautions import marked_table, not_people
 
 AGREEMENT = {
     "all": "all raters alike",

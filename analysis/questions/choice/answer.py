@@ -27,8 +27,7 @@ from seedvote.analysis.stats.mean_over_seeds import mean_over_seeds, replicates_
 from seedvote.analysis.stats.reruns import between, both_levels, wider
 from seedvote.analysis.stats.sign_tests import holm_where
 from seedvote.analysis.votes.choices import FIRST, SECOND, Choices, ModelChoices, hits_interval
-from seedvote.analysis.votes.clusters import clusters_of
-from seedvote.analysis.votes.strata import FEWEST, hidden_groups
+from seedvote.analysis.votes.clusters import FEWEST, clusters_of, hidden_groups
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.people import NOT_GIVEN
 from seedvote.dialogue.records import Question

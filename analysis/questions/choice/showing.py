@@ -14,11 +14,11 @@ from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plain, signed
 from seedvote.analysis.votes.choices import FIRST, Choices, profiles_beside, read_answers, read_models, told_of_sources
-from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.columns import read_elsewhere
 from seedvote.analysis.votes.study import ReportRequest
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.importing.naming import Names
-from seedvote.dialogue.importing.people import NOT_GIVEN, groups_of_people
+from seedvote.dialogue.importing.people import NOT_GIVEN, group_people
+from seedvote.dialogue.importing.reading import Names
 from seedvote.dialogue.questions import read_questions
 
 STAR = "* fewer than five of the rarer outcome are expected (n min(p, 1 - p) < 5): the half-width says nothing there."
@@ -354,7 +354,7 @@ def read_strata(
 ) -> dict[str, str]:
     """Rater -> stratum."""
     if table is not None:
-        groups = groups_of_people(table, by)
+        groups = group_people(table, by)
         if choices is not None and not set(groups) & set(choices.raters):
             raise InputError(f"{table} holds none of the raters of these answers, e.g. {choices.raters[:1]}.")
         return groups

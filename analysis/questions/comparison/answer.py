@@ -33,12 +33,12 @@ from seedvote.analysis.stats.reruns import (
     flips,
 )
 from seedvote.analysis.stats.spread import Ratio, sd_ratio
+from seedvote.analysis.votes.cautions import Voters, judges_in_recipe
 from seedvote.analysis.votes.choices import FIRST, SECOND, Choices, hits_interval, told_of_sources
 from seedvote.analysis.votes.scores.files import Unused
 from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Floats, Ints, Method, Panel, Scale, methods
 from seedvote.analysis.votes.scores.study_panels import Baseline, baselines_beside, compared_panels
 from seedvote.analysis.votes.study import Study
-from seedvote.analysis.votes.voters import Voters, judges_in_recipe
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.signature import signature
 

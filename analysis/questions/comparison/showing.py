@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from seedvote.analysis.arguments import check_ranges
 from seedvote.analysis.questions.comparison.answer import (
     WAYS,
     WITHIN,
@@ -27,16 +28,14 @@ from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, 
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
 from seedvote.analysis.showing.words import heading, p_value, plain
-from seedvote.analysis.votes.cautions import with_reading
-from seedvote.analysis.votes.forms import read_elsewhere
+from seedvote.analysis.votes.cautions import marked_parts, not_people, with_reading
+from seedvote.analysis.votes.columns import read_elsewhere
 from seedvote.analysis.votes.inputs import study_from
 from seedvote.analysis.votes.keeping import Unverified
-from seedvote.analysis.votes.options import check_ranges
 from seedvote.analysis.votes.scores.files import by_reason
 from seedvote.analysis.votes.scores.panel import PEOPLE, Method, Panel, methods
 from seedvote.analysis.votes.scores.study_panels import Baseline, best_baseline, compared_panels
 from seedvote.analysis.votes.study import Study
-from seedvote.analysis.votes.voters import marked_parts, not_people
 from seedvote.dialogue.command_line import next_command
 from seedvote.dialogue.errors import InputError
 

@@ -16,9 +16,9 @@ from seedvote.analysis.stats import gain as gains
 from seedvote.analysis.stats import powered as ppi
 from seedvote.analysis.stats.intervals import Interval, mean_interval
 from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, voters
 from seedvote.analysis.votes.systems import Contrast, Matches, contrasts, key_of
 from seedvote.analysis.votes.verdicts import NET, TIE, Bench, Outcome, Scored, scored_votes
-from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Pair
 from seedvote.dialogue.seeds import child_seed

@@ -16,11 +16,10 @@ from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table, in_short
 from seedvote.analysis.showing.words import count, describe_order, number, p_equals, percent, plain
 from seedvote.analysis.stats.intervals import Interval
-from seedvote.analysis.votes.cautions import told_of_reading
+from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.study import ReportRequest
 from seedvote.analysis.votes.verdicts import NET, benches_beside, from_elsewhere
-from seedvote.analysis.votes.voters import marked_parts, not_people
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.judges import VERDICTS
 

@@ -22,8 +22,8 @@ from seedvote.analysis.stats import power as sizing
 from seedvote.analysis.stats.gain import ceiling, least_correlation
 from seedvote.analysis.stats.power import Anytime, Assumptions
 from seedvote.analysis.stats.seed_power import seeds_for_difference
+from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, voters
 from seedvote.analysis.votes.systems import UNKNOWN, Contrast
-from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seedvote.analysis.arguments import check_help, check_margin, check_ranges
 from seedvote.analysis.questions.planning.answer import Effort, HelpedRow, PlanAnswer, answer
 from seedvote.analysis.questions.planning.stopping import Look
 from seedvote.analysis.showing.result import Result
@@ -16,11 +17,9 @@ from seedvote.analysis.showing.words import count, number, percent, plain
 from seedvote.analysis.stats import power as sizing
 from seedvote.analysis.stats.power import Assumptions
 from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
-from seedvote.analysis.votes.cautions import reading_of, told_of_reading
+from seedvote.analysis.votes.cautions import marked_parts, not_people, reading_of, told_of_reading
 from seedvote.analysis.votes.inputs import matches_of
-from seedvote.analysis.votes.options import check_help, check_margin, check_ranges
 from seedvote.analysis.votes.systems import contrasts
-from seedvote.analysis.votes.voters import marked_parts, not_people
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -38,11 +38,9 @@ from seedvote.analysis.stats.sign_tests import (
     sign_test,
     tie_index,
 )
-from seedvote.analysis.votes.cautions import about_dialogues, about_names
-from seedvote.analysis.votes.clusters import clusters_of, without_interval
-from seedvote.analysis.votes.strata import Strata
+from seedvote.analysis.votes.cautions import Voters, about_dialogues, about_names, judges_in_recipe, voters
+from seedvote.analysis.votes.clusters import Strata, clusters_of, without_interval
 from seedvote.analysis.votes.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
-from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
 from seedvote.analysis.votes.votes import Votes, net_scores
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed

@@ -13,6 +13,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
+from seedvote.analysis.arguments import check_margin, check_ranges
 from seedvote.analysis.questions.preference.answer import (
     GroupPreference,
     Position,
@@ -41,13 +42,11 @@ from seedvote.analysis.stats.disparity import Disparity
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.round_drift import RoundDrift
 from seedvote.analysis.stats.sign_tests import TieIndex
-from seedvote.analysis.votes.cautions import told_of_reading, with_reading
+from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
+from seedvote.analysis.votes.clusters import strata_of
 from seedvote.analysis.votes.inputs import JUDGED, matches_of, unverified_apart
-from seedvote.analysis.votes.options import check_margin, check_ranges
-from seedvote.analysis.votes.strata import strata_of
 from seedvote.analysis.votes.study import Study
 from seedvote.analysis.votes.systems import DIFFERENT, SAME, contrasts
-from seedvote.analysis.votes.voters import marked_parts, not_people
 from seedvote.dialogue.errors import InputError
 
 MODELS = {"davidson": "Davidson's model", "rao-kupper": "Rao and Kupper's model"}

@@ -22,7 +22,7 @@ from seedvote.analysis.stats.net_preference import interval_of, net_estimate, ne
 from seedvote.analysis.stats.paired.davidson import Parameter
 from seedvote.analysis.stats.paired.plackett_luce import Group, Ranking, equal_strength_p, fit_groups, stages_of
 from seedvote.analysis.stats.sign_tests import holm_where
-from seedvote.analysis.votes.cautions import cautions
+from seedvote.analysis.votes.cautions import list_cautions
 from seedvote.analysis.votes.clusters import Ways, clusters_of
 from seedvote.analysis.votes.ratings import RatingsTable
 from seedvote.analysis.votes.votes import Votes
@@ -137,7 +137,7 @@ def compare_rankings(sheets: Sheets) -> RanksAnswer:
         for pair, test, p in zip(codes, tests, adjusted, strict=True)
         if p is not None
     )
-    notes = [text for text in cautions(sheets.votes) if not text.startswith("The votes have no round column")]
+    notes = [text for text in list_cautions(sheets.votes) if not text.startswith("The votes have no round column")]
     return RanksAnswer(
         systems=_order_systems(sheets, groups, contrasts),
         contrasts=contrasts,

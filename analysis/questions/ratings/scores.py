@@ -19,7 +19,7 @@ from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.net_preference import net_interval
 from seedvote.analysis.stats.ordinal import ProportionalOdds, proportional_odds
 from seedvote.analysis.stats.sign_tests import holm
-from seedvote.analysis.votes.cautions import cautions
+from seedvote.analysis.votes.cautions import list_cautions
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.ratings import Rated, RatingsTable
 from seedvote.analysis.votes.votes import Votes, net_scores
@@ -110,7 +110,7 @@ def _list_cautions(table: RatingsTable, *, mixed: bool) -> tuple[str, ...]:
     if mixed and not parts:
         sheet = np.unique(table.rows.sheet, return_index=True)[1]
         parts = [table.rows.votes.select(sheet)]
-    texts = dict.fromkeys(text for votes in parts for text in cautions(votes))
+    texts = dict.fromkeys(text for votes in parts for text in list_cautions(votes))
     return tuple(text for text in texts if not text.startswith("The votes have no round column"))
 
 

@@ -20,7 +20,7 @@ from seedvote.analysis.stats.paired.davidson import Parameter
 from seedvote.analysis.votes.inputs import ranks_of, ratings_of
 from seedvote.analysis.votes.ratings import RatingsTable
 from seedvote.analysis.votes.study import Study
-from seedvote.dialogue.importing.naming import Names
+from seedvote.dialogue.importing.reading import Names
 
 Answer = RatingsAnswer | RanksAnswer
 Contrast = RatingDifference | RankedPair

@@ -24,9 +24,8 @@ from seedvote.analysis.stats import laws
 from seedvote.analysis.stats.intervals import Interval, groups, kish, mean_interval, share_test
 from seedvote.analysis.stats.laws import CHANCE, Law
 from seedvote.analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrowed, set_shares
-from seedvote.analysis.votes.cautions import cautions
+from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, list_cautions, voters
 from seedvote.analysis.votes.clusters import clusters_of, ways_within
-from seedvote.analysis.votes.voters import Voters, judges_in_recipe, voters
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed
@@ -173,7 +172,7 @@ def answer(
         recipe=recipe,
         crowded=crowded,
         voters=voter_counts,
-        warnings=(*unfitted, *_crowding_cautions([*experiments, pooled]), *votes.warnings, *cautions(votes)),
+        warnings=(*unfitted, *_crowding_cautions([*experiments, pooled]), *votes.warnings, *list_cautions(votes)),
         signature=_sign_recipe(recipe, pooled, [*experiments, pooled, *units], voter_counts),
     )
 

@@ -17,10 +17,9 @@ from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plural
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.laws import CHANCE, Law, density
-from seedvote.analysis.votes.cautions import told_of_reading, with_reading
+from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
 from seedvote.analysis.votes.inputs import votes_of, with_items
 from seedvote.analysis.votes.study import Study
-from seedvote.analysis.votes.voters import marked_parts, not_people
 from seedvote.dialogue.files import write_json
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from seedvote.analysis.questions.variance.cubes import ComparedModels
 from seedvote.analysis.stats.components import Component, components, group, terms_of
 from seedvote.analysis.stats.d_study import Design, design, resized, study_sizes
 from seedvote.analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, flips, replicates_of
+from seedvote.analysis.votes.cautions import Voters, judges_in_recipe
 from seedvote.analysis.votes.long_tables import NESTED, Ints, LongTable
-from seedvote.analysis.votes.voters import Voters, judges_in_recipe
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature

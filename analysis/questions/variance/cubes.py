@@ -19,8 +19,17 @@ import pyarrow.compute as pc
 
 from seedvote.analysis.stats.multibootstrap import COUNTED, Cube, difference, one_system
 from seedvote.analysis.votes.scores.files import Unused, open_scores
-from seedvote.analysis.votes.scores.summing import KEYS, UNSAID, cluster_codes, counts_in, grouped, numbers_in, texts_of
-from seedvote.analysis.votes.scores.values import Floats, Ints
+from seedvote.analysis.votes.scores.values import (
+    KEYS,
+    UNSAID,
+    Floats,
+    Ints,
+    cluster_codes,
+    counts_in,
+    grouped,
+    numbers_in,
+    texts_of,
+)
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from seedvote.analysis.arguments import STATED_OF_STUDY
+from seedvote.analysis.arguments import STATED_OF_STUDY, check_ranges
 from seedvote.analysis.questions.variance.answer import (
     Reversal,
     VarianceAnswer,
@@ -26,15 +26,14 @@ from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, percent, plain, plural
 from seedvote.analysis.stats.components import RESIDUAL, Component
 from seedvote.analysis.stats.reruns import Flip
+from seedvote.analysis.votes.cautions import marked_parts, not_people
 from seedvote.analysis.votes.inputs import long_tables, ratings_file, sources_of, study_from
 from seedvote.analysis.votes.long_tables import LongTable, long_from_choices, long_from_votes
-from seedvote.analysis.votes.options import check_ranges
 from seedvote.analysis.votes.scores.files import Unused, by_reason
 from seedvote.analysis.votes.scores.panel import OPTION_DRAWS, PEOPLE, UNSEEN, Floats, Panel
 from seedvote.analysis.votes.scores.study_panels import compared_panels
 from seedvote.analysis.votes.study import ReportRequest, Study
 from seedvote.analysis.votes.systems import fixed_sides, match
-from seedvote.analysis.votes.voters import marked_parts, not_people
 from seedvote.dialogue.errors import InputError
 
 REVERSED = (

@@ -17,8 +17,8 @@ from seedvote.analysis.questions.preference.showing import spell_clusters
 from seedvote.analysis.report.answers import VotesAnswers
 from seedvote.analysis.showing.words import count
 from seedvote.analysis.stats.power import smallest_shown
+from seedvote.analysis.votes.cautions import judges_caption, voters
 from seedvote.analysis.votes.study import Study
-from seedvote.analysis.votes.voters import judges_caption, voters
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.wording import as_typed
 

@@ -13,8 +13,8 @@ from seedvote.analysis.questions.preference.showing import spell_clusters, spell
 from seedvote.analysis.report.answers import VotesAnswers
 from seedvote.analysis.showing.tables import latex_text
 from seedvote.analysis.showing.words import count, p_equals, percent, signed
+from seedvote.analysis.votes.cautions import not_people, voters
 from seedvote.analysis.votes.study import Study
-from seedvote.analysis.votes.voters import not_people, voters
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.signature import VERSION
 

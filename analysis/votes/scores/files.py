@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seedvote.analysis.votes.columns import columns_in_memory, read_columns
-from seedvote.analysis.votes.scores.summing import Batches, ByRows, Gaps, Summed, gaps_of, scale_of, summed
-from seedvote.analysis.votes.scores.values import Key, Value
+from seedvote.analysis.votes.scores.values import Batches, ByRows, Gaps, Key, Summed, Value, gaps_of, scale_of, summed
 from seedvote.dialogue.cards import BUILT_IN, PEOPLE, SCORES, Card, cards_from, join_cards
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.judges import folded_name
@@ -88,7 +87,7 @@ def find_score_files(folder: Path) -> tuple[list[Path], list[Unused]]:
     paths = sorted(folder.glob("*.parquet"), key=lambda path: (path.name not in OLD, path.name))
     score_files, others_why = [], []
     for path in [*paths, *sorted(folder.glob(f"{CONDITIONS}/*/*.parquet"))]:
-        format_name = _metadata(path).get("format", "")
+        format_name = _read_metadata(path).get("format", "")
         if format_name == SCORES or (not format_name and path.name in OLD):
             score_files.append(path)
         else:
@@ -104,14 +103,14 @@ def find_score_files(folder: Path) -> tuple[list[Path], list[Unused]]:
 def card_files(folder: Path, *, but: str) -> list[tuple[str, dict[str, Card]]]:
     """The cards of every score file of a study but one, each with the name of its file."""
     paths = [path for path in find_score_files(folder)[0] if path.name != but]
-    return [(str(path.relative_to(folder)), _carried(path)) for path in paths]
+    return [(str(path.relative_to(folder)), _read_cards(path)) for path in paths]
 
 
 def read_study_scores(folder: Path) -> Scores | None:
     """All score files of a study folder; None where there is none."""
     paths, unused = find_score_files(folder)
-    files = [_open(path, str(path.relative_to(folder)), _condition(path, folder)) for path in paths]
-    return _read(files, unused) if files else None
+    files = [_open_file(path, str(path.relative_to(folder)), _condition_of(path, folder)) for path in paths]
+    return _sum_files(files, unused) if files else None
 
 
 def open_scores(sources: Sequence[Any], needed: Sequence[str]) -> list[ScoreFile]:
@@ -120,18 +119,18 @@ def open_scores(sources: Sequence[Any], needed: Sequence[str]) -> list[ScoreFile
     for source in sources:
         if isinstance(source, str | Path) and Path(source).is_dir():
             files += [
-                _open(path, str(path.relative_to(source)), _condition(path, Path(source)), needed)
+                _open_file(path, str(path.relative_to(source)), _condition_of(path, Path(source)), needed)
                 for path in find_score_files(Path(source))[0]
             ]
         elif str(source).endswith(".parquet"):
-            files.append(_open(Path(source), str(source), "", needed))
+            files.append(_open_file(Path(source), str(source), "", needed))
         else:
             name = str(source) if isinstance(source, str | Path) else "the scores"
-            files.append(_whole(name, [read_scores([source], needed=needed)], {}))
+            files.append(_file_of_tables(name, [read_scores([source], needed=needed)], {}))
     return files
 
 
-def _whole(name: str, tables: Sequence[pa.Table], cards: Mapping[str, Card]) -> ScoreFile:
+def _file_of_tables(name: str, tables: Sequence[pa.Table], cards: Mapping[str, Card]) -> ScoreFile:
     """Tables that are read already."""
     names = {column for table in tables for column in table.column_names}
 
@@ -145,15 +144,17 @@ def _whole(name: str, tables: Sequence[pa.Table], cards: Mapping[str, Card]) -> 
 def scores_of(sources: Sequence[Any]) -> Scores:
     """The same from files or tables in memory, whose rows are taken together."""
     tables = [read_scores([source]) for source in sources]
-    cards = join_cards((str(source), _carried(Path(source))) for source in sources if str(source).endswith(".parquet"))
-    return _read([_whole("the scores", tables, cards)], [])
+    cards = join_cards(
+        (str(source), _read_cards(Path(source))) for source in sources if str(source).endswith(".parquet")
+    )
+    return _sum_files([_file_of_tables("the scores", tables, cards)], [])
 
 
-def _condition(path: Path, folder: Path) -> str:
+def _condition_of(path: Path, folder: Path) -> str:
     return path.parent.name if path.parent.parent == folder / CONDITIONS else ""
 
 
-def _metadata(path: Path) -> dict[str, str]:
+def _read_metadata(path: Path) -> dict[str, str]:
     try:
         metadata = pq.read_schema(path).metadata or {}
     except FileNotFoundError as error:
@@ -165,14 +166,14 @@ def _metadata(path: Path) -> dict[str, str]:
     }
 
 
-def _carried(path: Path) -> dict[str, Card]:
+def _read_cards(path: Path) -> dict[str, Card]:
     """The cards that a file carries."""
-    metadata = _metadata(path)
+    metadata = _read_metadata(path)
     return cards_from(metadata["cards"], str(path)) if "cards" in metadata else {}
 
 
-def _open(path: Path, name: str, condition: str, needed: Sequence[str] = NEEDED) -> ScoreFile:
-    cards, schema = _carried(path), pq.read_schema(path)
+def _open_file(path: Path, name: str, condition: str, needed: Sequence[str] = NEEDED) -> ScoreFile:
+    cards, schema = _read_cards(path), pq.read_schema(path)
     if absent := [column for column in needed if column not in schema.names]:
         raise InputError(f"{path}: column {', '.join(absent)} missing; a score table has {', '.join(needed)}.")
     texts = [
@@ -186,12 +187,12 @@ def _open(path: Path, name: str, condition: str, needed: Sequence[str] = NEEDED)
             for batch in file.iter_batches(BATCH, columns=list(wanted)):
                 if "item" in batch.schema.names and (empty := batch.column("item").null_count):
                     raise InputError(f"{path}: item is empty in {empty:,} rows or more; every score needs one.")
-                yield _under(batch, condition) if condition and "evaluator" in wanted else batch
+                yield _set_condition(batch, condition) if condition and "evaluator" in wanted else batch
 
     return ScoreFile(name, condition, cards, batches, "cluster" in schema.names)
 
 
-def _under(batch: pa.RecordBatch, condition: str) -> pa.RecordBatch:
+def _set_condition(batch: pa.RecordBatch, condition: str) -> pa.RecordBatch:
     """The rows of conditions/NAME as rows of the condition NAME, with what else they say of it."""
     place = batch.schema.get_field_index("condition")
     conditions = [""] * len(batch) if place < 0 else batch.column(place).cast(pa.string()).fill_null("").to_pylist()
@@ -201,7 +202,7 @@ def _under(batch: pa.RecordBatch, condition: str) -> pa.RecordBatch:
     return batch.set_column(place, "condition", column)
 
 
-def _read(files: Sequence[ScoreFile], unused: Sequence[Unused]) -> Scores:
+def _sum_files(files: Sequence[ScoreFile], unused: Sequence[Unused]) -> Scores:
     cards = {**BUILT_IN, **join_cards((file.name, file.cards) for file in files)}
     gaps = _all_gaps([gaps_of(file.batches) for file in files])
     values: ByRows = {}
@@ -210,15 +211,16 @@ def _read(files: Sequence[ScoreFile], unused: Sequence[Unused]) -> Scores:
     for file in files:
         sums = summed(file.batches, cards, gaps)
         left_out += _joined_values(values, origin, sums.values, file.name)
-        left_out += _uncounted(sums)
-    left_out += [Unused(_named(key, seed), "none of its scores could be made") for key, seed in gaps.alone]
+        left_out += _list_uncounted(sums)
+    left_out += [Unused(_say_key(key, seed), "none of its scores could be made") for key, seed in gaps.alone]
     left_out += [
-        Unused(_named(scale, None), "no item has a score from every model") for scale in _emptied(gaps, values)
+        Unused(_say_key(scale, None), "no item has a score from every model")
+        for scale in sorted(set(gaps.items) - {scale_of(key) for key in values})
     ]
-    left_out += _people(values)
+    left_out += _drop_people(values)
     unit = "dialogue" if any(file.clustered for file in files) else "item"
     conditions = frozenset(file.condition for file in files if file.condition)
-    return Scores(values, cards, unit, tuple(left_out), tuple(_missing(gaps)), conditions)
+    return Scores(values, cards, unit, tuple(left_out), tuple(_say_missing(gaps)), conditions)
 
 
 def _all_gaps(parts: Sequence[Gaps]) -> Gaps:
@@ -241,9 +243,9 @@ def _joined_values(
     for key, seeds in added.items():
         for seed, value in seeds.items():
             if (first := origin.get((key, seed))) is not None:
-                if not _same(values[key][seed], value):
+                if not _are_same(values[key][seed], value):
                     raise InputError(
-                        f"{first} and {name} both hold {_named(key, seed)}, and their scores differ. "
+                        f"{first} and {name} both hold {_say_key(key, seed)}, and their scores differ. "
                         f"Keep one: move the other out of the study folder."
                     )
                 again[first] += 1
@@ -254,38 +256,33 @@ def _joined_values(
         yield Unused(name, f"{number:,} of its models and tasks stand in {first} too, with the same scores")
 
 
-def _uncounted(sums: Summed) -> Iterator[Unused]:
+def _list_uncounted(sums: Summed) -> Iterator[Unused]:
     """A line for each task of a model whose counts are not there, whichever its seeds."""
     seeds: dict[tuple[Key, str], list[int | None]] = {}
     for key, seed, why in sums.without:
         seeds.setdefault((key, why), []).append(seed)
     for (key, why), those in seeds.items():
-        yield Unused(_named(key, those[0] if len(those) == 1 else None), why)
+        yield Unused(_say_key(key, those[0] if len(those) == 1 else None), why)
 
 
-def _same(first: Value, second: Value) -> bool:
+def _are_same(first: Value, second: Value) -> bool:
     return first.examples == second.examples and bool(np.isclose(first.value, second.value, rtol=1e-9, atol=1e-12))
 
 
-def _named(key: Key, seed: int | None) -> str:
+def _say_key(key: Key, seed: int | None) -> str:
     """`probe AllSlots of hred seed 0 last`."""
     of = f"of {key.model}" + ("" if seed is None else f" seed {seed}") if key.model else ""
     return " ".join(filter(None, [key.evaluator, key.task, of, key.checkpoint, key.condition]))
 
 
-def _emptied(gaps: Gaps, values: ByRows) -> list[Key]:
-    """Scales that lost every item because some model has no score for it."""
-    return sorted(set(gaps.items) - {scale_of(key) for key in values})
-
-
-def _people(values: ByRows) -> Iterator[Unused]:
+def _drop_people(values: ByRows) -> Iterator[Unused]:
     """Rows that claim to be people's."""
     for key in [key for key in values if folded_name(key.evaluator) in PEOPLE]:
         del values[key]
         yield Unused(f"{key.evaluator} {key.task} of {key.model}", "what people say is read from votes.jsonl alone")
 
 
-def _missing(gaps: Gaps) -> Iterator[str]:
+def _say_missing(gaps: Gaps) -> Iterator[str]:
     """How many scores are not there and why, in a sentence for each task."""
     for (evaluator, task), reasons in gaps.reasons.items():
         number = sum(reasons.values())

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from seedvote.analysis.votes.columns import ABSENT, MISSING
+from seedvote.analysis.votes.columns import ABSENT
 from seedvote.analysis.votes.scores.files import card_files
 from seedvote.dialogue.cards import ASIDE, COUNTS, PEOPLE, Card, check_title, join_cards, metadata
 from seedvote.dialogue.errors import InputError
@@ -33,9 +33,8 @@ from seedvote.dialogue.files import atomic, clear_halves, digest, placed_records
 from seedvote.dialogue.importing.columns import leaf_name, plain_name
 from seedvote.dialogue.records import Pair, Response
 from seedvote.dialogue.signature import signature
-from seedvote.dialogue.tables.batches import ROWS, table_batches
-from seedvote.dialogue.tables.nesting import flat_table
-from seedvote.dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.tables.reading import ROWS, table_batches
+from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text, flatten_table
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -146,15 +145,23 @@ def bring_scores(
         evaluator=evaluator, file=path.name, rows=form.scores, tasks=form.tasks, responses=len(known.responses)
     )
     importer = _Importer(path, evaluator, card, known, form)
-    same = _write(importer, target, metadata(recipe, cards), replace=replace)
+    same = _write_file(importer, target, metadata(recipe, cards), replace=replace)
     covered = np.intersect1d(importer.scored_responses, known.responses)
     uncovered = np.setdiff1d(known.responses, covered) // max(1, len(known.items))
     systems = [*known.systems]
     without = Counter({systems[code]: int(number) for code, number in enumerate(np.bincount(uncovered)) if number})
     return Brought(
-        target, form.scores, form.tasks, same, len(known.responses), len(covered), importer.missing,
-        dict(sorted(without.items(), key=lambda entry: str(entry[0]))), form.unread, recipe,
-    )  # fmt: skip
+        target,
+        form.scores,
+        form.tasks,
+        same,
+        len(known.responses),
+        len(covered),
+        importer.missing,
+        dict(sorted(without.items(), key=lambda entry: str(entry[0]))),
+        form.unread,
+        recipe,
+    )
 
 
 def check_name(evaluator: str) -> None:
@@ -239,7 +246,7 @@ def table_form(
     legal = (*NAMES, *counts)
     if unknown := [name for name in columns if name not in legal]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(legal)}.")
-    look = _look(path, lambda names: _our_names(names, columns, legal, metrics))
+    look = _look_at_table(path, lambda names: _our_names(names, columns, legal, metrics))
     names = look.names
     if absent := [f"{name}={theirs}" for name, theirs in columns.items() if theirs not in names]:
         raise InputError(f"{path} has no column for {absent[0]} (found: {', '.join(names)}).")
@@ -290,36 +297,39 @@ class _Look:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Columns of numbers. A stray word in one is refused by its line later on, and never hides the metric."""
-        return tuple(name for name, number in self.numbers.items()
-                     if number > self.texts[name] and not ROW_NUMBER.fullmatch(name))  # fmt: skip
+        return tuple(
+            name
+            for name, number in self.numbers.items()
+            if number > self.texts[name] and not ROW_NUMBER.fullmatch(name)
+        )
 
 
-def _parts(path: Path, wanted: Sequence[str] | None = None) -> Iterator[RawTable]:
+def _read_parts(path: Path, wanted: Sequence[str] | None = None) -> Iterator[RawTable]:
     """The table in parts; what JSON nests has dotted names."""
     for table in table_batches(path, wanted and [*wanted, *(name.split(".")[0] for name in wanted)]):
         is_nested = any(isinstance(cells[0], dict | list) for cells in table.columns.values() if len(cells))
-        yield flat_table(table) if is_nested else table
+        yield flatten_table(table) if is_nested else table
 
 
-def _look(path: Path, our_names: Callable[[Sequence[str]], Mapping[str, str]]) -> _Look:
+def _look_at_table(path: Path, our_names: Callable[[Sequence[str]], Mapping[str, str]]) -> _Look:
     """Count the rows, the tasks, and the numbers in every column that has no name of ours."""
     look = _Look()
-    for table in _parts(path):
+    for table in _read_parts(path):
         look.rows += len(table)
         look.twins |= dict.fromkeys(table.twins)
         ours = our_names(table.names)
         for name, cells in table.columns.items():
-            kinds = Counter[str]() if name in ours else Counter(map(_kind, cells))
+            kinds = Counter[str]() if name in ours else Counter(map(_kind_of_cell, cells))
             look.numbers[name] = look.numbers.get(name, 0) + kinds["number"]
             look.texts[name] = look.texts.get(name, 0) + kinds["text"]
             if ours.get(name) == "task":
-                look.tasks |= dict.fromkeys(map(_text, cells))
+                look.tasks |= dict.fromkeys(map(_read_text, cells))
     return look
 
 
-def _kind(cell: Any) -> str:
+def _kind_of_cell(cell: Any) -> str:
     """Whether a cell holds a number, text, or nothing."""
-    if cell is None or (isinstance(cell, str) and cell.strip().casefold() in MISSING):
+    if cell is None or (isinstance(cell, str) and cell.strip().casefold() in NO_NUMBER):
         return "blank"
     if isinstance(cell, bool) or not isinstance(cell, str | int | float | Decimal):
         return "text"
@@ -329,7 +339,7 @@ def _kind(cell: Any) -> str:
         return "text"
 
 
-def _text(cell: Any) -> str:
+def _read_text(cell: Any) -> str:
     """A cell as text; empty where it says that it holds nothing."""
     text = (cell if isinstance(cell, str) else cell_text(cell)).strip()
     return "" if text in ABSENT else text
@@ -374,7 +384,7 @@ class _Importer:
     def parts(self) -> Iterator[pa.RecordBatch]:
         """The scores of the table in its order, then the missing ones; refuses rows that do not fit at their end."""
         wanted = [*self.form.ours, *self.form.metrics]
-        for table in _parts(self.path, wanted):
+        for table in _read_parts(self.path, wanted):
             columns = {name: table.columns[theirs] for theirs, name in self.form.ours.items() if theirs in table.names}
             part = self._part(table, columns)
             if not self.strange:
@@ -384,7 +394,7 @@ class _Importer:
 
     def _part(self, table: RawTable, columns: Mapping[str, Sequence[Any]]) -> pa.RecordBatch:
         size = len(table)
-        texts = {name: list(map(_text, columns[name])) if name in columns else [""] * size for name in TEXTS}
+        texts = {name: list(map(_read_text, columns[name])) if name in columns else [""] * size for name in TEXTS}
         for name in ("model", "item"):
             if "" in texts[name]:
                 raise InputError(f"{table.place(texts[name].index(''))}: {name} is empty; every score needs it.")
@@ -398,40 +408,65 @@ class _Importer:
         scale = np.array([self.scales.setdefault(which, len(self.scales)) for which in scales], dtype=np.int64)
         self.rows.append((scale.astype(np.int32), system.astype(np.int32), item.astype(np.int32)))
         width = max(1, len(self.form.metrics))
-        score = np.stack([self._numbers(table, name, name) for name in self.form.metrics] or
-                         [self._numbers(table, self._theirs("score"), "score")], axis=1)  # fmt: skip
+        score = np.stack(
+            [self._numbers(table, name, name) for name in self.form.metrics]
+            or [self._numbers(table, self._theirs("score"), "score")],
+            axis=1,
+        )
         is_scored = np.isfinite(score)
         has_score = is_scored.any(axis=1) & (item >= 0)
         self.scored.append(system[has_score] * len(self.known.items) + item[has_score])
-        reason = _reasons(score, texts["reason"])
+        reason = _list_reasons(score, texts["reason"])
         self.missing.update(text for text in reason if text)
         every_task = [*self.form.metrics] * size if self.form.metrics else tasks
         stats = {name: np.repeat(self._numbers(table, self._theirs(name), name), width) for name in self.form.counts}
         self._note_complaints(table, every_task, score.ravel(), reason, stats, width)
         return self._batch(
-            every_task, np.repeat(system, width), np.repeat(np.maximum(item, 0), width),
-            np.repeat(np.array(raters, dtype=object), width), np.where(is_scored, score, np.nan).ravel(),
-            np.repeat(np.array(texts["condition"], dtype=object), width), reason,
-            np.repeat(np.array(texts["cluster"], dtype=object), width), stats,
-        )  # fmt: skip
+            every_task,
+            np.repeat(system, width),
+            np.repeat(np.maximum(item, 0), width),
+            np.repeat(np.array(raters, dtype=object), width),
+            np.where(is_scored, score, np.nan).ravel(),
+            np.repeat(np.array(texts["condition"], dtype=object), width),
+            reason,
+            np.repeat(np.array(texts["cluster"], dtype=object), width),
+            stats,
+        )
 
     def _batch(
-        self, task: Any, system: Ints, item: Ints, rater: Any, score: Floats, condition: Any,
-        reason: Any, cluster: Any, stats: Mapping[str, Floats],
-    ) -> pa.RecordBatch:  # fmt: skip
+        self,
+        task: Any,
+        system: Ints,
+        item: Ints,
+        rater: Any,
+        score: Floats,
+        condition: Any,
+        reason: Any,
+        cluster: Any,
+        stats: Mapping[str, Floats],
+    ) -> pa.RecordBatch:
         names = self.models.items.take(item)
         of_item = self.models.clusters.take(item)
         own = pa.array(cluster, pa.string(), mask=np.array([not text for text in cluster], dtype=bool))
         evaluator = np.where(self.models.is_baseline(system), "baseline", self.evaluator)
         arrays = [
-            pa.array(evaluator, pa.string()), pa.array(task, pa.string()), self.models.column("model").take(system),
-            self.models.column("seed").take(system), self.models.column("checkpoint").take(system), names,
-            pa.array(rater, pa.string()), pa.array(score), pc.coalesce(own, of_item), pa.array(condition, pa.string()),
+            pa.array(evaluator, pa.string()),
+            pa.array(task, pa.string()),
+            self.models.column("model").take(system),
+            self.models.column("seed").take(system),
+            self.models.column("checkpoint").take(system),
+            names,
+            pa.array(rater, pa.string()),
+            pa.array(score),
+            pc.coalesce(own, of_item),
+            pa.array(condition, pa.string()),
             pa.array(reason, pa.string()),
-        ]  # fmt: skip
+        ]
         if self.form.counts:
-            parts = [pa.array(stats.get(name, np.full(len(score), np.nan)), from_pandas=True)
-                     for name in sorted(self.form.counts)]  # fmt: skip
+            parts = [
+                pa.array(stats.get(name, np.full(len(score), np.nan)), from_pandas=True)
+                for name in sorted(self.form.counts)
+            ]
             arrays.append(pa.StructArray.from_arrays(parts, names=sorted(self.form.counts)))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -450,7 +485,7 @@ class _Importer:
         numbers = np.full(len(table), np.nan)
         for row, cell in enumerate(cells):
             text = cell_text(cell).strip()
-            if text.casefold() in MISSING:
+            if text.casefold() in NO_NUMBER:
                 continue
             try:
                 numbers[row] = float(text)
@@ -465,7 +500,7 @@ class _Importer:
 
     def _note_strange(
         self, table: RawTable, items: Sequence[str], system: Ints, item: Ints, is_baseline: NDArray[np.bool_]
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Note the rows that score a response that the study does not have."""
         fits = np.where(is_baseline, item >= 0, self.known.has(system, item))
         rows = np.flatnonzero(~fits)
@@ -486,9 +521,14 @@ class _Importer:
         return f"Its models are {', '.join(systems[:6])}{' and more' if len(systems) > 6 else ''}."
 
     def _note_complaints(
-        self, table: RawTable, tasks: Sequence[str], score: Floats, reason: Sequence[str],
-        stats: Mapping[str, Floats], width: int,
-    ) -> None:  # fmt: skip
+        self,
+        table: RawTable,
+        tasks: Sequence[str],
+        score: Floats,
+        reason: Sequence[str],
+        stats: Mapping[str, Floats],
+        width: int,
+    ) -> None:
         """Note the first row whose counts are missing, or whose percentage the card calls a share."""
         if self.card is None or self.first_complaint:
             return
@@ -547,7 +587,7 @@ class _Importer:
 
     def _place(self, row: int) -> str:
         """Where a row stands, found by reading the table up to it."""
-        for table in _parts(self.path, [*self.form.ours]):
+        for table in _read_parts(self.path, [*self.form.ours]):
             if row < len(table):
                 return table.place(row)
             row -= len(table)
@@ -571,10 +611,16 @@ class _Importer:
                 for part in (lost[start : start + ROWS] for start in range(0, len(lost), ROWS)):
                     self.missing[reason] += len(part)
                     yield self._batch(
-                        [task] * len(part), part // items, part % items, [shared.rater] * len(part),
-                        np.full(len(part), np.nan), [shared.condition] * len(part), [reason] * len(part),
-                        [""] * len(part), {},
-                    )  # fmt: skip
+                        [task] * len(part),
+                        part // items,
+                        part % items,
+                        [shared.rater] * len(part),
+                        np.full(len(part), np.nan),
+                        [shared.condition] * len(part),
+                        [reason] * len(part),
+                        [""] * len(part),
+                        {},
+                    )
 
 
 class _Models:
@@ -613,7 +659,7 @@ class _Models:
     def _system(self, table: RawTable, row: int, model: str, seed_cell: Any, checkpoint: str) -> Answerer:
         text = cell_text(seed_cell).strip()
         seed = None
-        if text.casefold() not in MISSING:
+        if text.casefold() not in NO_NUMBER:
             try:
                 seed = int(text) if text.lstrip("-").isdecimal() else int(_whole(float(text)))
             except ValueError:
@@ -635,7 +681,7 @@ def _whole(number: float) -> float:
     return number
 
 
-def _reasons(score: Floats, texts: Sequence[str]) -> list[str]:
+def _list_reasons(score: Floats, texts: Sequence[str]) -> list[str]:
     """Why each score is missing, row by row and metric by metric; empty where it is there."""
     reasons = [""] * score.size
     width = score.shape[1]
@@ -649,7 +695,7 @@ class _SameScores(Exception):
     """The file holds these scores already."""
 
 
-def _write(importer: _Importer, target: Path, about: Mapping[str, str], *, replace: bool) -> bool:
+def _write_file(importer: _Importer, target: Path, about: Mapping[str, str], *, replace: bool) -> bool:
     """Write the file, whole or not at all; whether the same bytes were there already."""
     clear_halves(target)
     try:

@@ -165,7 +165,9 @@ def methods(panel: Panel) -> list[Method]:
     rows = []
     for model in panel.models:
         at = panel.of(model)
-        values, by_item, by_rater = (tuple(part[at].tolist()) if len(part) else () for part in _columns(panel))
+        values, by_item, by_rater = (
+            tuple(part[at].tolist()) if len(part) else () for part in _values_and_errors(panel)
+        )
         # All seeds are judged on the same items, so an error that they share moves them all and is no noise here.
         noise = math.sqrt(max(noise_between(panel.covariance, at), 0.0)) if len(at) > 1 else math.nan
         place = panel.kind, panel.name, model, panel.checkpoint, tuple(panel.systems[k].seed for k in at)
@@ -173,7 +175,7 @@ def methods(panel: Panel) -> list[Method]:
     return rows
 
 
-def _columns(panel: Panel) -> tuple[Floats, Floats, Floats]:
+def _values_and_errors(panel: Panel) -> tuple[Floats, Floats, Floats]:
     """Every model's value and its errors over new items and new raters; empty where nothing is known of them."""
     matrices = [panel.covariance.get(way, np.zeros((0, 0))) for way in ("items", "raters")]
     by_item, by_rater = (np.sqrt(np.maximum(np.diag(part), 0)) for part in matrices)

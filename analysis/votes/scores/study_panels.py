@@ -2,6 +2,12 @@
 
 Which tasks are compared, in which order and on which scale is what the evaluators' cards say. What is not compared is
 kept with the reason, so that nothing is dropped in silence.
+
+Votes give the strength of every trained model that they connect, and how far it moves with items and raters. Strengths
+are the least-squares solution of s_i - s_j = mean(i chosen) - mean(j chosen) over the pairs that compare models i and
+j; those of models that votes connect sum to zero. Covariances are cluster-robust by dialogue and by rater, and by both
+at once (Cameron, Gelbach and Miller 2011); `analysis/votes/clusters.py` has the rule. Every part is a jackknife (CV3 of
+MacKinnon, Nielsen and Webb 2023): the usual G/(G-1) is too small where few raters gave most votes.
 """
 
 from __future__ import annotations
@@ -13,14 +19,20 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse.csgraph import connected_components
 
+from seedvote.analysis.stats.intervals import crossed, groups, kish, unit_name
+from seedvote.analysis.stats.reruns import BOTH
+from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.scores.files import Scores, Unused
-from seedvote.analysis.votes.scores.panel import OPTION_DRAWS, POINTS, Panel, Scale, System
-from seedvote.analysis.votes.scores.strengths import people_panels
-from seedvote.analysis.votes.scores.summing import scale_of
-from seedvote.analysis.votes.scores.values import Floats, Key, Value
+from seedvote.analysis.votes.scores.panel import OPTION_DRAWS, PEOPLE, POINTS, Panel, Scale, System
+from seedvote.analysis.votes.scores.values import Floats, Key, Value, scale_of
 from seedvote.analysis.votes.study import Study
+from seedvote.analysis.votes.systems import placed
+from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.cards import ASIDE, LATE, LONGEST, Card, TaskCard
+from seedvote.dialogue.records import Candidate, Pair
 
 DRAW = re.compile(r"candidates draw \d+")
 CONSTANT = "constant"  # the condition of one sentence for every context
@@ -70,7 +82,9 @@ def kept_keys(scores: Scores) -> tuple[Values, list[Unused]]:
     for key, values in scores.values.items():
         perturbed = scores.perturbed(key) or bool(key.condition and (key.evaluator, key.task) in clean)
         if why := _why_not(key, scores.cards, perturbed):
-            omissions.setdefault((key.evaluator, why), {})[_omission_name(key, why)] = None
+            omissions.setdefault((key.evaluator, why), {})[
+                {BASELINE: key.model, CONTROL: key.model, MINOR: key.task}.get(why, f"of {key.condition}")
+            ] = None
         else:
             compared[key] = values
     titles = {of: scores.cards[of].title if of in scores.cards else of for of, _ in omissions}
@@ -90,11 +104,6 @@ def _why_not(key: Key, cards: Mapping[str, Card], perturbed: bool) -> str:
     if " draw " in key.condition:
         return OPTION_DRAWS if DRAW.fullmatch(key.condition) else FURTHER
     return PERTURBED if perturbed else ""
-
-
-def _omission_name(key: Key, why: str) -> str:
-    """The name by which a group of scores is left out."""
-    return {BASELINE: key.model, CONTROL: key.model, MINOR: key.task}.get(why, f"of {key.condition}")
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -150,11 +159,19 @@ def panel_of_scale(
         unit += "+rater"
     covariance["both"] = sum(covariance.values(), np.zeros_like(covariance["items"]))
     return Panel(
-        key.evaluator, key.task + suffix, key.checkpoint, systems, values, covariance, clusters,
+        key.evaluator,
+        key.task + suffix,
+        key.checkpoint,
+        systems,
+        values,
+        covariance,
+        clusters,
         {system.model: row[0].examples for system, row in zip(systems, table, strict=True)},
-        values[:, None] + len(labels) * parts, unit=unit, scale=replace(scale, title=scale.title + suffix),
+        values[:, None] + len(labels) * parts,
+        unit=unit,
+        scale=replace(scale, title=scale.title + suffix),
         by_rater=by_rater,
-    )  # fmt: skip
+    )
 
 
 def _spread_parts(value: Value, labels: Mapping[str, int]) -> Floats:
@@ -180,7 +197,11 @@ def with_option_draws(
     values_by_draw: dict[str, dict[Key, Mapping[int | None, Value]]] = {}
     for key, values in scores.values.items():
         first = compared.get(key._replace(condition=""))
-        if DRAW.fullmatch(key.condition) and first is not None and _same_dialogues(first, values):
+        if (
+            DRAW.fullmatch(key.condition)
+            and first is not None
+            and (first.keys() == values.keys() and all(first[seed].clusters == values[seed].clusters for seed in first))
+        ):
             values_by_draw.setdefault(key.condition, {})[key._replace(condition="")] = values
     panels_by_draw = [
         {_scale_name(panel): panel for panel in panels_of_draw(values)} for values in values_by_draw.values()
@@ -190,10 +211,6 @@ def with_option_draws(
         for panel in panels
         for name in [_scale_name(panel)]
     ]
-
-
-def _same_dialogues(first: Mapping[int | None, Value], second: Mapping[int | None, Value]) -> bool:
-    return first.keys() == second.keys() and all(first[seed].clusters == second[seed].clusters for seed in first)
 
 
 def _scale_name(panel: Panel) -> tuple[str, str, str]:
@@ -257,14 +274,18 @@ def baselines_beside(scores: Scores) -> tuple[Baseline, ...]:
     """The baselines of every task: rows of models that the evaluator's card names, its own or under `baseline`."""
     baselines = []
     for key, seeds in scores.values.items():
-        if (kind := _owner(key, scores.cards)) and not scores.perturbed(key) and " draw " not in key.condition:
+        if (
+            (kind := _owner_of_baseline(key, scores.cards))
+            and not scores.perturbed(key)
+            and " draw " not in key.condition
+        ):
             scale = scale_from(key._replace(evaluator=kind), scores.cards)
             mean = scale.factor * float(np.mean([value.value for value in seeds.values()]))
             baselines.append(Baseline(kind, key.task, key.checkpoint, key.model.replace("_", " "), mean))
     return tuple(baselines)
 
 
-def _owner(key: Key, cards: Mapping[str, Card]) -> str:
+def _owner_of_baseline(key: Key, cards: Mapping[str, Card]) -> str:
     """The evaluator that a baseline stands beside; empty for what is no baseline."""
     of = (
         cards
@@ -284,3 +305,131 @@ def best_baseline(panel: Panel, baselines: Sequence[Baseline]) -> Baseline | Non
     rivals = [baseline for baseline in baselines if (baseline.kind, baseline.task) == (panel.kind, task)]
     sign = -1 if panel.shown.better == "lower" else 1
     return max(rivals, key=lambda baseline: sign * baseline.value, default=None)
+
+
+# Strengths by votes
+
+
+Ints = npt.NDArray[np.int64]
+PEOPLE_SCALE = Scale(PEOPLE, "net preference", 0)
+CHUNK = 500  # clusters left out at once: a matrix of all systems for each
+JudgedModel = tuple[str, str, int | None]  # checkpoint, model, seed
+
+
+def people_panels(votes: Votes, pairs: Sequence[Pair], clusters: str = "auto") -> list[Panel]:
+    """One panel for each set of models that votes connect."""
+    known = {p.pair: p for p in pairs if p.kind == "real" and _trained_model(p.a) != _trained_model(p.b)}
+    chosen = placed(votes, known).select(np.array([name in known for name in votes.pairs], bool)[votes.pair])
+    if not len(chosen):
+        return []
+    met = [known[chosen.pairs[code]] for code in chosen.pair]
+    models = sorted({_trained_model(side) for p in met for side in (p.a, p.b)}, key=_model_order)
+    place = {model: k for k, model in enumerate(models)}
+    sides = np.array([[place[_trained_model(p.a)], place[_trained_model(p.b)]] for p in met])
+    net = np.where(chosen.tie, 0.0, np.where(chosen.choice == chosen.labels.index("a"), 1.0, -1.0))
+    # Everything that is not a rater is what items are: dialogues, contexts or pairs, whichever the rule takes.
+    by = clusters_of(chosen, clusters, part=True)
+    ways = {"raters" if name == "rater" else "items": codes for name, codes in by.items()}
+    ways = ways or {"items": np.arange(len(chosen))}
+    gram = np.zeros((len(models), len(models)))
+    np.add.at(gram, (sides[:, 0], sides[:, 1]), 1)
+    count, part = connected_components(gram, directed=False)
+    return [
+        _fit_strengths(
+            [models[k] for k in np.flatnonzero(part == seed)],
+            sides[rows],
+            net[rows],
+            chosen.pair[rows],
+            {way: codes[rows] for way, codes in ways.items()},
+            np.flatnonzero(part == seed),
+            unit_name(by),
+        )
+        for seed in range(count)
+        for rows in [part[sides[:, 0]] == seed]
+    ]
+
+
+def _trained_model(side: Candidate) -> JudgedModel:
+    return side.checkpoint, side.model, side.seed
+
+
+def _model_order(model: JudgedModel) -> tuple[str, str, int]:
+    return model[0], model[1], -1 if model[2] is None else model[2]
+
+
+def _fit_strengths(
+    models: Sequence[JudgedModel], sides: Ints, score: Floats, pair: Ints, ways: Mapping[str, Ints], of: Ints, unit: str
+) -> Panel:
+    """Least squares on the votes between `models`, whose codes in `sides` are `of`."""
+    first, second = np.searchsorted(of, sides).T
+    size = len(models)
+    gram, total = np.zeros((size, size)), np.zeros(size)
+    for row, column, sign in ((first, first, 1), (second, second, 1), (first, second, -1), (second, first, -1)):
+        np.add.at(gram, (row, column), sign)
+    np.add.at(total, first, score)
+    np.add.at(total, second, -score)
+    # Votes fix differences only, so the matrix is singular; its pseudo-inverse is the solution that sums to zero.
+    inverse = np.linalg.pinv(gram, hermitian=True)
+    strength = inverse @ total
+    residual = score - (strength[first] - strength[second])
+
+    def by(codes: Ints) -> Floats:
+        """100 x 100 times the covariance (systems, systems) for one way of clustering."""
+        moved = left_out(gram, first, second, residual, np.unique(codes, return_inverse=True)[1])
+        return 1e4 * (1 - 1 / len(moved) if len(moved) > 1 else np.nan) * moved.T @ moved
+
+    by_way = {way: by(codes) for way, codes in ways.items()}
+    covariance = sum(by_way.values(), np.zeros((size, size)))
+    covariance = covariance - by(crossed(list(ways.values()))) if len(ways) > 1 else covariance
+    checkpoints = "/".join(sorted({model[0] for model in models}))
+    examples = {
+        name: len(np.unique(pair[np.isin(first, at) | np.isin(second, at)]))
+        for name in {model[1] for model in models}
+        for at in [[k for k, model in enumerate(models) if model[1] == name]]
+    }
+    return Panel(
+        PEOPLE,
+        "net preference",
+        checkpoints,
+        tuple(System(*model[1:]) for model in models),
+        100 * strength,
+        {**by_way, BOTH: covariance},
+        {way: groups(codes) for way, codes in ways.items()},
+        examples,
+        effective={way: kish(codes) for way, codes in ways.items()},
+        unit=unit,
+        scale=PEOPLE_SCALE,
+    )
+
+
+def left_out(gram: Floats, first: Ints, second: Ints, residual: Floats, codes: Ints) -> Floats:
+    """How far the strengths move (clusters, systems) when a cluster's votes are left out: the jackknife, exactly.
+
+    Without cluster g the strengths differ by (X'X - Xg'Xg)^-1 Xg'e_g.
+    """
+    number, size = int(codes.max()) + 1, len(gram)
+    sums = np.zeros((number, size))
+    np.add.at(sums, (codes, first), residual)
+    np.add.at(sums, (codes, second), -residual)
+    moved = np.empty((number, size))
+    order, ends = np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))
+    for start in range(0, number, CHUNK):
+        stop = min(start + CHUNK, number)
+        rows = order[(ends[start - 1] if start else 0) : ends[stop - 1]]
+        remainder = np.repeat(gram[None], stop - start, axis=0)
+        for row, column, sign in ((first, first, -1), (second, second, -1), (first, second, 1), (second, first, 1)):
+            np.add.at(remainder, (codes[rows] - start, row[rows], column[rows]), sign)
+        moved[start:stop] = _solve_strengths(remainder, sums[start:stop])
+    return moved
+
+
+def _solve_strengths(gram: Floats, sums: Floats) -> Floats:
+    """The solutions that sum to zero; the shortest where what is left connects fewer systems."""
+    try:
+        solution = np.linalg.solve(gram + 1.0, sums[..., None])[..., 0]  # all ones: the only direction not determined
+    except np.linalg.LinAlgError:
+        solution = np.full_like(sums, np.inf)
+    # No vote is worth more than 1, so a strength that leaps belongs to a system that lost its votes.
+    loose = ~(np.abs(solution) < 2).all(1)
+    solution[loose] = (np.linalg.pinv(gram[loose], hermitian=True) @ sums[loose][..., None])[..., 0]
+    return np.asarray(solution)

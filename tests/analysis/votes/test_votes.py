@@ -161,7 +161,7 @@ def test_a_file_that_may_not_be_read_says_so_in_the_systems_words(tmp_path, monk
     def closed(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("seedvote.dialogue.tables.decoding.Path.read_bytes", closed)
+    monkeypatch.setattr("seedvote.dialogue.tables.reading.Path.read_bytes", closed)
     with pytest.raises(InputError, match=r"v.csv cannot be read: Permission denied\.$"):
         read_votes(tmp_path / "v.csv")
 

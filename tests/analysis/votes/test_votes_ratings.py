@@ -9,7 +9,7 @@ import pytest
 from seedvote.analysis.votes.inputs import ranks_of, ratings_of
 from seedvote.analysis.votes.ratings import scored_sides
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.importing.naming import parse_names
+from seedvote.dialogue.importing.reading import parse_names
 from seedvote.dialogue.tables.reading import read_table
 from tests.dialogue.importing.layouts import FLAT
 from tests.dialogue.importing.test_shaping import written

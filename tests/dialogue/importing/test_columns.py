@@ -10,13 +10,12 @@ from seedvote.analysis.votes.votes import read_votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.columns import text_columns
 from seedvote.dialogue.importing.reading import Stated
-from seedvote.dialogue.importing.records import ImportRules, as_votes
-from seedvote.dialogue.importing.votes import read_judgements
+from seedvote.dialogue.importing.votes import ImportRules, as_votes, read_judgements
 from seedvote.dialogue.records import Candidate, Pair
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import table_in_memory
 from tests.analysis import worlds_tables as worlds
-from tests.analysis.votes.test_opening import TRUE, counted, reading
+from tests.analysis.votes.test_every_tool import TRUE, counted, reading
 
 
 def quoting():

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.importing.naming import meanings, parse_names
-from seedvote.dialogue.importing.reading import Stated
+from seedvote.dialogue.importing.reading import Stated, meanings, parse_names
 from seedvote.dialogue.importing.votes import read_judgements
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import table_in_memory

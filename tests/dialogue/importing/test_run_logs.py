@@ -1,6 +1,8 @@
 """Logs of every tool give the same scores, and what cannot be paired is refused."""
 
 import json
+import math
+from collections import Counter
 
 import pytest
 
@@ -56,11 +58,11 @@ def test_items_that_failed_are_counted_and_an_unfinished_run_says_so(tmp_path):
 
 
 def test_the_words_of_scores():
-    from seedvote.dialogue.importing.run_logs import _number
+    from seedvote.dialogue.importing.run_logs import _read_number
 
     words = {"C": 1, "I": 0, "P": 0.5, "N": 0, True: 1, "75%": 0.75, " 3.5 ": 3.5, "yes": 1, "maybe": None, "nan": None}
-    assert {word: _number(word) for word in words} == words
-    assert _number(None) is None and _number([1]) is None
+    assert {word: _read_number(word) for word in words} == words
+    assert _read_number(None) is None and _read_number([1]) is None
 
 
 @pytest.mark.parametrize(
@@ -108,3 +110,41 @@ def test_what_is_no_whole_log_is_refused(damage, tmp_path):
         path.mkdir()
     with pytest.raises(InputError, match=r"no whole log|checksum|no log of an evaluation"):
         read_runs(path)
+
+
+def test_a_metric_that_lacks_numbers_says_of_how_many_samples(tmp_path):
+    path = logs.inspect_log(tmp_path / "a.json", "a", ONCE)
+    log = json.loads(path.read_text())
+    for number, sample in enumerate(log["samples"]):
+        if number % 3:
+            sample["scores"]["gaps"] = {"value": math.nan if number % 3 == 1 else 1}
+        sample["scores"]["listed"] = {"value": [1, 0]}
+    path.write_text(json.dumps(log))
+    (run,) = read_runs(path)
+    assert run.failed == 0 and Counter(score.metric for score in run.scores) == {"match": 9, "gaps": 3}
+    assert run.notes == (
+        "a.json: gaps has no number for 6 of 9 samples, which are left out",
+        "a.json: listed has no score for a single item and is not compared",
+    )
+
+
+def test_a_perplexity_is_the_log_likelihood_of_every_item(tmp_path):
+    """lm-eval logs a log-likelihood, alone or with its words or bytes, under the names of perplexities."""
+    file = tmp_path / "a" / "samples_wiki_2026-11-24T10-00-00.jsonl"
+    file.parent.mkdir()
+    pairs = {"word_perplexity": [-8.0, 4], "bits_per_byte": [-8.0, 16], "perplexity": -8.0, "acc": 1.0}
+    rows = [
+        {"doc_id": n, "doc": {"page": n}, "resps": [], "filter": "none", "metrics": [*pairs], **pairs} for n in (0, 1)
+    ]
+    rows[1] |= {"word_perplexity": [-9.0, 3], "acc": None}
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run,) = read_runs(file)
+    values = {(score.item, score.metric): score.score for score in run.scores}
+    assert values == {
+        **{(item, "log-likelihood a byte"): -0.5 for item in "01"},
+        **{(item, "log-likelihood"): -8.0 for item in "01"},
+        ("0", "log-likelihood a word"): -2.0,
+        ("1", "log-likelihood a word"): -3.0,
+        ("0", "acc"): 1.0,
+    }
+    assert run.notes == (f"{file.name}: acc has no number for 1 of 2 samples, which are left out",)

@@ -11,7 +11,7 @@ import pytest
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.systems import contrasts
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.naming import meanings, parse_names
+from seedvote.dialogue.importing.reading import meanings, parse_names
 from tests.dialogue.importing.layouts import LAYOUTS, TRUE, survey_key
 
 

@@ -12,7 +12,7 @@ import pytest
 from seedvote.analysis.votes.inputs import matches_of, ratings_of
 from seedvote.analysis.votes.systems import contrasts
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.naming import meanings, parse_names
+from seedvote.dialogue.importing.reading import meanings, parse_names
 from tests.analysis import worlds_tables as worlds
 
 FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "frame")

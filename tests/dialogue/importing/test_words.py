@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from seedvote.analysis.votes.cautions import told_of_reading
 from seedvote.analysis.votes.inputs import ratings_of
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.recognising import OnScale
+from seedvote.dialogue.importing.tools import OnScale
 from tests.analysis import worlds_tables as worlds
 from tests.dialogue.importing.layouts import OTHER, TRUE, Layout, table
 from tests.dialogue.importing.test_shaping import first_or_second_try, read, tally, written

@@ -14,7 +14,7 @@ from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Response
-from seedvote.dialogue.tables import batches
+from seedvote.dialogue.tables import reading
 
 MODELS, SEEDS, ITEMS = ("good", "poor"), (0, 1), [f"d{n // 2}:{n % 2}" for n in range(12)]
 
@@ -274,7 +274,7 @@ def test_a_table_in_many_parts_is_the_same_file(study, bring, monkeypatch):
     rows = [row for row in table() if row["item"] != ITEMS[5] or row["model"] == "good"]
     bring(rows, form="parquet")
     whole = pq.read_table(study / "mine.parquet").to_pandas()
-    monkeypatch.setattr(batches, "ROWS", 7)
+    monkeypatch.setattr(reading, "ROWS", 7)
     monkeypatch.setattr(importing, "ROWS", 7)
     for form in ("csv", "jsonl", "parquet"):
         bring(rows, "--replace", form=form)
@@ -290,7 +290,7 @@ def test_a_table_in_many_parts_is_the_same_file(study, bring, monkeypatch):
 def test_an_import_that_dies_leaves_the_file_as_it_was(study, bring, monkeypatch):
     bring(table())
     before = (study / "mine.parquet").read_bytes()
-    monkeypatch.setattr(batches, "ROWS", 7)
+    monkeypatch.setattr(reading, "ROWS", 7)
     rows = table(f1=0.5)
     rows[40]["item"] = "d99:1"
     with pytest.raises(InputError, match=r"1 row scores a response that responses\.jsonl does not have"):

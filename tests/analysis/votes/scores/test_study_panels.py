@@ -8,8 +8,7 @@ import pytest
 
 from seedvote.analysis.questions.comparison.answer import between_seeds
 from seedvote.analysis.votes.scores.panel import methods
-from seedvote.analysis.votes.scores.strengths import people_panels
-from seedvote.analysis.votes.scores.study_panels import panels_of
+from seedvote.analysis.votes.scores.study_panels import panels_of, people_panels
 from seedvote.analysis.votes.scores.values import ratio
 from seedvote.analysis.votes.study import study_of
 from seedvote.analysis.votes.votes import votes_from_columns

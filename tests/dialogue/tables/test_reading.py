@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.tables import batches
-from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables import reading
+from seedvote.dialogue.tables.reading import read_table, table_batches
 
 ROWS = [
     {"model": f"m{n % 3}", "item": f"d{n}:1", "text": 'schön, "ja"\nnein', "score": f"{n / 7:.3f}"} for n in range(23)
@@ -17,7 +17,7 @@ ROWS = [
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(batches, "ROWS", 5)
+    monkeypatch.setattr(reading, "ROWS", 5)
 
 
 def delimited(delimiter=",", **how):
@@ -26,7 +26,7 @@ def delimited(delimiter=",", **how):
 
 def joined(path):
     """Every row with its place, and how many parts there were."""
-    parts = list(batches.table_batches(path))
+    parts = list(table_batches(path))
     return [row for part in parts for row in part.rows()], len(parts)
 
 
@@ -58,7 +58,7 @@ def test_packed_text_excel_and_parquet(tmp_path):
     for path in tmp_path.iterdir():
         rows, parts = joined(path)
         assert rows == [*read_table(path).rows()] and parts == 5
-    (only,) = {part.names for part in batches.table_batches(tmp_path / "scores.parquet", ["item", "score"])}
+    (only,) = {part.names for part in table_batches(tmp_path / "scores.parquet", ["item", "score"])}
     assert only == ("item", "score")
 
 
@@ -74,3 +74,12 @@ def test_what_is_wrong_is_said_as_of_the_whole_file(tmp_path, raw):
     with pytest.raises(InputError) as parts:
         joined(path)
     assert str(parts.value)[:60] == str(whole.value)[:60]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1 << 20])
+def test_chinese_text_is_read_as_such_wherever_a_part_ends(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(reading, "HEAD", size)
+    path = tmp_path / "scores.csv"
+    path.write_bytes("".join(f"{n},评分高低\n" if n else "model,score\n" for n in range(9)).encode("gb18030"))
+    assert joined(path)[0] == [*read_table(path).rows()]
+    assert joined(path)[0][0][1]["score"] == "评分高低"

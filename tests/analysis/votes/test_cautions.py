@@ -11,11 +11,10 @@ import pytest
 from seedvote.analysis import notebook
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.report.assembly import ON_VOTES, report
-from seedvote.analysis.votes.cautions import about_names
+from seedvote.analysis.votes.cautions import about_names, not_people, voters
 from seedvote.analysis.votes.inputs import votes_of
 from seedvote.analysis.votes.keeping import NO_JUDGES
 from seedvote.analysis.votes.study import read_study
-from seedvote.analysis.votes.voters import not_people, voters
 from seedvote.analysis.votes.votes import read_votes, votes_from_columns
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError

@@ -11,7 +11,7 @@ from seedvote.analysis.notebook import preference, ratings
 from seedvote.analysis.votes.cautions import about_names, told_of_reading
 from seedvote.analysis.votes.inputs import matches_of, votes_of
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.people import coarse
+from seedvote.dialogue.importing.people import coarsen_answer
 from seedvote.dialogue.tables.reading import read_table
 from tests.analysis import worlds_tables as worlds
 
@@ -135,9 +135,9 @@ def test_ratings_without_a_spread_claim_nothing(tmp_path):
 
 @pytest.mark.parametrize("age", ["2001", "999", "-5", "inf"])
 def test_what_is_no_age_makes_no_band(age):
-    assert coarse("Age", "nan") == "not given"
+    assert coarsen_answer("Age", "nan") == "not given"
     with pytest.raises(InputError, match="which is no age in years"):
-        coarse("Age", age)
+        coarsen_answer("Age", age)
 
 
 def test_headers_are_read_without_spaces_and_a_title_is_named(tmp_path):

@@ -13,7 +13,7 @@ from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.systems import contrasts
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.naming import parse_names
+from seedvote.dialogue.importing.reading import parse_names
 from tests.analysis import worlds_tables as worlds
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
