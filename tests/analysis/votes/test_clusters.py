@@ -38,7 +38,7 @@ def drawn(**more):
 
 
 def test_the_flag_names_what_the_rule_knows():
-    assert arguments.CLUSTERINGS == CLUSTERINGS
+    assert arguments.CLUSTERS.choices == CLUSTERINGS
 
 
 @pytest.mark.parametrize(
