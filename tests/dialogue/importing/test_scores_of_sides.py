@@ -71,3 +71,11 @@ def test_appraise_and_pearmut_are_read_as_they_export(tmp_path):
         {system: {"score": points(v, system), "error_spans": []} for system in ("alpha", "beta")}]})  # fmt: skip
     found = ratings_of(worlds.write(tmp_path / "pearmut.jsonl", rows))
     assert [float(side.mean()) for side in (found.contrasts[0].first, found.contrasts[0].second)] == [4.2, 2.8]
+
+
+def test_raters_of_one_item_hang_together_where_every_system_has_a_column():
+    rows = [{"item_id": f"i{n % 4}", "rater": f"r{n // 4}", "alpha": 1 + n % 5, "beta": 1 + n % 3} for n in range(12)]
+    table = ratings_of(rows, ["alpha", "beta"])
+    assert len(set(table.rows.votes.pair.tolist())) == 4 and len(table) == 24
+    nameless = [{name: cell for name, cell in row.items() if name != "item_id"} for row in rows]
+    assert len(set(ratings_of(nameless, ["alpha", "beta"]).rows.votes.pair.tolist())) == 12
