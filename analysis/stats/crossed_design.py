@@ -13,12 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import cho_solve, ldl
+from scipy.linalg import ldl
+from scipy.linalg.lapack import dpotri
 
 from seedvote.analysis.stats.intervals import crossed, groups
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+AT_ONCE = 2_000_000  # numbers held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +59,31 @@ class CrossedInverse:
         """The diagonal (n,) of z times the inverse times z'."""
         cut = self.joined.shape[0]
         inner, outer = z[:, :cut], sparse.csr_array(z[:, cut:] - z[:, :cut] @ self.joined)
-        dense = np.asarray(outer.multiply(outer @ self.dense).sum(1)).ravel()
-        return np.asarray(dense + np.asarray((inner @ self.blocks).multiply(inner).sum(1)).ravel())
+        within = np.asarray((inner @ self.blocks).multiply(inner).sum(1)).ravel()
+        return np.asarray(within + _forms_of(outer, self.dense))
 
     def diagonal(self) -> Floats:
         """Its diagonal (levels,)."""
-        upper = self.blocks.diagonal() + np.asarray(self.joined.multiply(self.joined @ self.dense).sum(1)).ravel()
-        return np.concatenate([upper, np.diag(self.dense)])
+        return np.concatenate([self.blocks.diagonal() + _forms_of(self.joined, self.dense), np.diag(self.dense)])
+
+
+def _forms_of(rows: sparse.csr_array, matrix: Floats) -> Floats:
+    """The diagonal (n,) of rows times the matrix times rows', from the few numbers of each row where they are few."""
+    sizes, forms = np.diff(rows.indptr), np.zeros(rows.shape[0])
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        same = np.flatnonzero(sizes == size)
+        is_sparse = 5 * size < len(matrix)
+        held = size**2 if is_sparse else 2 * len(matrix)
+        for some in np.array_split(same, -(-len(same) * held // AT_ONCE)):
+            if is_sparse:
+                at = rows.indptr[some][:, None] + np.arange(size)
+                columns, values = rows.indices[at], rows.data[at]
+                times = matrix[columns[:, :, None], columns[:, None, :]] @ values[:, :, None]
+                forms[some] = (times[:, :, 0] * values).sum(1)
+            else:
+                dense = rows[some].toarray()
+                forms[some] = ((dense @ matrix) * dense).sum(1)
+    return forms
 
 
 def cheapest_factors(factors: Mapping[str, Ints]) -> tuple[str, ...]:
@@ -145,8 +165,8 @@ def _inverted(matrix: Floats, indefinite: bool) -> tuple[Floats, float, int]:
         return matrix, 0.0, 0
     if not indefinite:
         root = np.linalg.cholesky(matrix)
-        inverse = cho_solve((root, True), np.eye(len(matrix)))
-        return inverse, 2 * float(np.log(np.diag(root)).sum()), 0
+        lower = np.tril(dpotri(root, lower=1)[0])
+        return lower + np.tril(lower, -1).T, 2 * float(np.log(np.diag(root)).sum()), 0
     _, pivots, _ = ldl(matrix)  # of as many signs as the matrix (Sylvester's law of inertia)
     values = np.linalg.eigvalsh(pivots) if np.diag(pivots, 1).any() else np.diag(pivots)
     return np.asarray(np.linalg.inv(matrix)), float(np.log(np.abs(values)).sum()), int((values < 0).sum())

@@ -34,6 +34,7 @@ LEAST, MOST = np.log(1e-5), np.log(100.0)  # of a variance, on the logit scale
 FLAT = np.log(1e4)  # variance of effects that are free to be anything
 FARTHEST = 20.0  # log odds; beyond it they have no finite estimate
 NEWTON = 50
+GRADIENTS, GRADIENTS_LEFT = 40, 1e-10  # conjugate gradients of a Newton step; what they may leave of its gain
 STEP = 1e-4  # of the differences that give the curvature
 
 
@@ -92,7 +93,8 @@ def crossed_ordinal(
     # The curvature by what was fitted here; a variance at its lower end is none, and the likelihood is flat there.
     wanted = np.concatenate([np.ones(fixed, bool), (at[fixed:] > LEAST + 1) & (not restricted)])
     places = np.flatnonzero(wanted)
-    slopes = np.array([_slope(surface, at, place)[places] for place in places.tolist()])
+    level = surface(at)[1]
+    slopes = np.array([_bend(surface, at, level, place)[places] for place in places.tolist()])
     covariance = np.linalg.pinv((slopes + slopes.T) / 2, hermitian=True)
     own = slice(len(cuts), fixed)
     return CrossedOrdinal(
@@ -119,11 +121,11 @@ def _with_flat(design: CrossedDesign, x: Floats) -> CrossedDesign:
     return replace(design, z=z, levels=np.append(design.levels, x.shape[1]))
 
 
-def _slope(surface: _Surface, at: Floats, place: int) -> Floats:
-    """The curvature's column: how the slopes change with one parameter."""
+def _bend(surface: _Surface, at: Floats, level: Floats, place: int) -> Floats:
+    """The curvature's column: how the slopes change with one parameter from their `level`."""
     move = np.zeros(len(at))
     move[place] = STEP
-    return np.asarray((surface(at + move)[1] - surface(at - move)[1]) / (2 * STEP))
+    return np.asarray((surface(at + move)[1] - level) / STEP)
 
 
 def _thresholds(cuts: Floats) -> Floats:
@@ -167,6 +169,7 @@ class _Surface:
     x: Floats
     design: CrossedDesign
     mode: Floats = field(init=False)  # of the random effects, where it was last: the next search begins there
+    inverse: CrossedInverse | None = field(init=False, default=None)  # of the curvature there
 
     def __post_init__(self) -> None:
         self.mode = np.zeros(int(self.design.levels.sum()))
@@ -186,6 +189,7 @@ class _Surface:
         return np.asarray(np.sqrt(known))
 
     def _find_mode(self, thresholds: Floats, fixed: Floats, variances: Floats) -> tuple[_Rated, CrossedInverse]:
+        """The ratings at the mode, and the inverse of the curvature there, the only one that is computed."""
         z = self.design.z
 
         def height(effects: Floats) -> tuple[float, _Rated]:
@@ -194,17 +198,40 @@ class _Surface:
 
         top, rated = height(self.mode)
         for _ in range(NEWTON):
-            inverse = self._inverse(rated.weight, variances)
             slope = z.T @ rated.slope - self.mode / variances
-            move = inverse.times(slope[:, None])[:, 0]
-            if float(move @ slope) < 1e-12:
-                return rated, inverse
+            move = self._newton_step(rated.weight, variances, slope)
+            if float(move @ slope) < 1e-10:
+                self.mode = self.mode + move
+                rated = height(self.mode)[1]
+                break
             for halving in range(30):
                 candidate, after = height(self.mode + move / 2**halving)
                 if candidate >= top:
                     break
             self.mode, top, rated = self.mode + move / 2**halving, candidate, after
-        return rated, self._inverse(rated.weight, variances)
+        self.inverse = self._inverse(rated.weight, variances)
+        return rated, self.inverse
+
+    def _newton_step(self, weight: Floats, variances: Floats, slope: Floats) -> Floats:
+        """The curvature's inverse times the slope, by conjugate gradients that begin from the last inverse known."""
+        z = self.design.z
+        inverse = self.inverse = self.inverse or self._inverse(weight, variances)
+        move, left = np.zeros(len(slope)), slope
+        better = inverse.times(left[:, None])[:, 0]
+        towards, gain = better, float(left @ better)
+        least = GRADIENTS_LEFT * gain
+        if gain <= 0:  # nothing is left to climb
+            return move
+        for _ in range(GRADIENTS):
+            bent = z.T @ (weight * (z @ towards)) + towards / variances
+            length = gain / float(towards @ bent)
+            move, left = move + length * towards, left - length * bent
+            better = inverse.times(left[:, None])[:, 0]
+            gain, before = float(left @ better), gain
+            if gain <= least:
+                return move
+            towards = better + gain / before * towards
+        return self._inverse(weight, variances).times(slope[:, None])[:, 0]
 
     def _inverse(self, weight: Floats, variances: Floats) -> CrossedInverse:
         z = self.design.z

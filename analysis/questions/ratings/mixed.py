@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from seedvote.analysis.stats.crossed_design import cheapest_factors
 from seedvote.analysis.stats.crossed_linear import CrossedLinear, fits_of, widest_contrast
 from seedvote.analysis.stats.crossed_ordinal import LOGISTIC, CrossedOrdinal, crossed_ordinal
 from seedvote.analysis.stats.intervals import Interval, crossed, groups
@@ -24,7 +25,8 @@ from seedvote.dialogue.errors import InputError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 SHOWN = {"pair": "item"}
-MOST_RATINGS = 2_000  # for the ordinal model: some seconds
+MOST_RATINGS, MOST_LEVELS = 5_000, 700  # for the ordinal model: 4 s; with more levels that cross, FEW_RATINGS
+FEW_RATINGS = 2_000
 FEWEST = 0.1  # share of ratings that a factor must leave over, or it can hardly be separated from the rest
 
 
@@ -73,11 +75,19 @@ def mixed_ratings(table: RatingsTable, clusters: str) -> MixedRatings:
 def _fit_ordinal(rows: Rows, factors: Mapping[str, Ints], linear: CrossedLinear) -> CrossedOrdinal | None:
     """The ordinal model with the factors that the linear one has; None for sliders and for very many ratings."""
     steps, code = np.unique(rows.score, return_inverse=True)
-    if not 2 <= len(steps) <= MOST_STEPS or len(code) > MOST_RATINGS or not linear.factors:
+    own = {name: factors[name] for name in linear.factors}
+    if not own or not 2 <= len(steps) <= MOST_STEPS or len(code) > _most_ratings(own):
         return None
     start = dict(zip(linear.factors, LOGISTIC * linear.variances[:-1] / linear.variances[-1], strict=True))
     x = np.eye(len(linear.effects))[rows.system][:, 1:]
-    return crossed_ordinal(code, x, {name: factors[name] for name in linear.factors}, start=start)
+    return crossed_ordinal(code, x, own, start=start)
+
+
+def _most_ratings(factors: Mapping[str, Ints]) -> int:
+    """How many ratings the ordinal model takes in some seconds: levels that cross make a dense matrix."""
+    within = cheapest_factors(factors)
+    crossing = sum(groups(codes) for name, codes in factors.items() if name not in within)
+    return MOST_RATINGS if crossing <= MOST_LEVELS else FEW_RATINGS
 
 
 def _refuse_confounded(rows: Rows, ways: Ways) -> None:

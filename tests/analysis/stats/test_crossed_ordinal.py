@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from seedvote.analysis.questions.ratings.mixed import mixed_ratings
-from seedvote.analysis.stats.crossed_design import design_of
+from seedvote.analysis.questions.ratings.mixed import FEW_RATINGS, MOST_RATINGS, _most_ratings, mixed_ratings
+from seedvote.analysis.stats.crossed_design import _forms_of, design_of
 from seedvote.analysis.stats.crossed_ordinal import _Surface, crossed_ordinal
 from tests.analysis.claims.ratings import table_of
 from tests.analysis.worlds import Panels
@@ -66,6 +67,36 @@ def test_the_likelihood_is_that_of_a_slow_twin():
     )
     log_determinant = np.linalg.slogdet(curvature)[1] + np.log(variances).sum()
     assert surface(at)[0] == pytest.approx(height(mode) + 0.5 * log_determinant, abs=5e-3)
+
+
+def test_forms_of_sparse_rows_are_those_of_dense_ones():
+    """Rows with nothing, with few numbers and with many, each taken in its own way."""
+    generator = np.random.default_rng(0)
+    rows, matrix = generator.normal(size=(60, 40)), generator.normal(size=(40, 40))
+    rows[generator.random(rows.shape) < np.repeat([1.0, 0.9, 0.2], 20)[:, None]] = 0.0
+    forms = _forms_of(sparse.csr_array(rows), matrix)
+    assert forms == pytest.approx(((rows @ matrix) * rows).sum(1))
+
+
+def test_a_mode_found_from_the_last_inverse_is_that_of_a_fresh_surface():
+    surface, at = crossed_surface()
+    surface(at)
+    elsewhere = at + np.array([0.5, -0.3, 0.2, 0.1, -1.0, 0.5, 1.2, -1.5])
+    fresh = crossed_surface()[0]
+    value, slopes = surface(elsewhere)
+    assert value == pytest.approx(fresh(elsewhere)[0], abs=1e-9)
+    assert slopes == pytest.approx(fresh(elsewhere)[1], abs=1e-6)
+
+
+def test_five_thousand_ratings_are_fitted_where_few_levels_cross():
+    """Items and what they add to a system are eliminated, or raters and what they add: the others cross."""
+    most = []
+    for raters in (100, 400):
+        study = Panels(5, raters, 500, own=False).study(np.random.default_rng(0))
+        factors = {name: study[name] for name in ("item", "rater")}
+        factors |= {f"{name} by system": study[name] * 5 + study["system"] for name in ("item", "rater")}
+        most.append(_most_ratings(factors))
+    assert most == [MOST_RATINGS, FEW_RATINGS]
 
 
 def test_a_restricted_variance_is_larger():
