@@ -63,6 +63,15 @@ def test_what_is_shown_no_longer_counts_for_the_rest():
     assert found.quantile > 3.5 and found.all_low[0] == 12 and found.all_high[9] == 11
 
 
+def test_of_one_system_what_is_shown_no_longer_counts_either():
+    """|t| of 2.4 is below the quantile of 21 differences (3.0) and above that of the one that is left (1.96)."""
+    values, apart = np.r_[0.0, -2.4 * np.sqrt(2), np.full(20, 40.0)], apart_of(np.eye(22))
+    found = rank_sets(values, np.eye(22), apart, np.inf, sets=4000, generator=np.random.default_rng(0))
+    assert (found.low[0], found.high[0]) == (21, 21) and (found.low[1], found.high[1]) == (22, 22)
+    assert (found.all_low[:2].tolist(), found.all_high[:2].tolist()) == ([21, 21], [22, 22])
+    assert (found.low[2:] == 1).all() and (found.high[2:] == 20).all()
+
+
 def shares(values, studies):
     """Share of studies in which all simultaneous sets, the marginal sets on average, and percentiles of drawn ranks
     hold the true ranks; the covariance is known."""
