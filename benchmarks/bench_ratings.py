@@ -24,7 +24,7 @@ import statsmodels.formula.api as smf
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from seedvote.analysis.notebook import ratings  # noqa: E402 (the checkout is not installed)
+from seedvote.analysis.questions.ratings.showing import ratings  # noqa: E402 (the checkout is not installed)
 from seedvote.analysis.stats.crossed_linear import crossed_linear  # noqa: E402
 from tests.analysis.worlds import Panels  # noqa: E402
 

@@ -14,7 +14,7 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
     "stats.gain.Gain: low high correlation_low correlation_high": "questions/test_worth.py::test_the_interval_holds",
     "stats.mixed.Estimate: low high": "stats/test_mixed.py::test_coverage_of_the_share_over_everybody",
     "stats.multibootstrap.Bootstrapped: low high p": "stats/test_multibootstrap.py::test_coverage_of_the_difference",
-    "stats.ordinal.ProportionalOdds: low high p": "questions/ratings/test_ratings.py::test_without_a_difference",
+    "stats.ordinal.ProportionalOdds: low high p": "questions/ratings/test_ratings.py::test_odds_ratio_covers",
     "stats.paired.davidson.Parameter: low high": "stats/paired/test_davidson_errors.py::test_strengths_ties_and_ranks",
     "stats.sequential.Now: e low high": "stats/test_sequential.py::test_a_look_after_every_vote_errs",
     "stats.sequential.Path: e low high": "stats/test_sequential.py::test_a_look_after_every_vote_errs",
