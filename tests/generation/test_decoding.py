@@ -80,12 +80,13 @@ def whole_batch(name, how):
     return answer(lively(name), how)
 
 
-# How a token is drawn from logits no architecture knows: all ways are asked of one that looks back, of the others the
-# likeliest token, and the rest in make test-slow.
+# How a token is drawn from logits no architecture knows: one that looks back is asked for the likeliest token, by beams
+# and by all ways of drawing at once, the others for the likeliest token, and the rest in make test-slow.
 BATCHES = [
-    pytest.param(name, how, marks=[] if how == HOW[0] or name == "transformer" else pytest.mark.slow)
+    pytest.param(name, how, marks=[] if how == HOW[0] or asked else pytest.mark.slow)
     for name in ARCHITECTURES
     for how in HOW
+    for asked in [name == "transformer" and how in (HOW[1], HOW[-1])]
 ]
 
 

@@ -87,14 +87,15 @@ def market(certificate, tmp_path):
 
 # Where none is taken at all, a frame of another site fares as where none is taken in frames.
 @pytest.fixture(
-    params=["refused in frames", *(pytest.param(one, marks=pytest.mark.slow) for one in ("taken", "refused"))]
+    scope="module",
+    params=["refused in frames", *(pytest.param(one, marks=pytest.mark.slow) for one in ("taken", "refused"))],
 )
-def browser(request, chromium, tmp_path):
+def whole_browser(request, chromium, tmp_path_factory):
     """A browser of its own with these settings, and what they are called; the headless build reads no settings."""
     if (program := shutil.which("chromium")) is None:
         miss("The whole Chromium is not installed (Debian: apt-get install chromium)")
-    folder = tmp_path / "profile"
-    (folder / "Default").mkdir(parents=True)
+    folder = tmp_path_factory.mktemp("profile")
+    (folder / "Default").mkdir()
     (folder / "Default" / "Preferences").write_text(json.dumps({"profile": COOKIES[request.param]}))
     context = chromium.browser.browser_type.launch_persistent_context(
         str(folder), executable_path=program, args=FLAGS, ignore_https_errors=True, timeout=0
@@ -102,6 +103,16 @@ def browser(request, chromium, tmp_path):
     context.set_default_timeout(PATIENCE * 1000)
     yield request.param, context
     context.close()
+
+
+@pytest.fixture
+def browser(whole_browser):
+    """The same without the pages and cookies of the test before; what a page keeps beside them goes by its port."""
+    name, context = whole_browser
+    yield name, context
+    for page in context.pages[1:]:
+        page.close()
+    context.clear_cookies()
 
 
 # From the first worked example to the first pair: the page itself sends the other three, and its link leads on.
