@@ -51,6 +51,7 @@ languages: setup-dev ## the catalogues of templates/languages/, brought up to wh
 docs: setup-dev ## the site of the documents, into build/site
 	$(BIN)/python -m tests.house.reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Read it at http://localhost:8000: $(BIN)/python -m http.server -d build/site"
 
 lint: setup-dev ## ruff and mypy
 	$(BIN)/ruff check .
