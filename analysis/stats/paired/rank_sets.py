@@ -14,12 +14,14 @@ systems held in 82 of 100 studies of three raters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+DRAWN: Final = "weibull"  # one more draw exceeds this quantile of n draws with a chance of 1 - level
 AT_ONCE = 1000  # draws compared at once, so that they stay in the processor's cache
 
 
@@ -49,13 +51,13 @@ def rank_sets(
     ahead = (values[:, None] - values[None, :]) / _positive(apart)
     seed, others = int(generator.integers(2**63)), ~np.eye(len(values), dtype=bool)
     largest = _largest(covariance, freedom, sets, seed, others)
-    first = every = float(np.quantile(largest.max(1), level, method="inverted_cdf"))
+    first = every = float(np.quantile(largest.max(1), level, method=DRAWN))
     open_pairs = others.copy()
     while (open_pairs & (np.abs(ahead) > every)).any() and (open_pairs & (np.abs(ahead) <= every)).any():
         open_pairs &= np.abs(ahead) <= every
         of_open = _largest(covariance, freedom, sets, seed, open_pairs)  # the same draws, so the quantile can only fall
-        every = float(np.quantile(of_open.max(1), level, method="inverted_cdf"))
-    own = np.quantile(largest, level, axis=0, method="inverted_cdf")[:, None]
+        every = float(np.quantile(of_open.max(1), level, method=DRAWN))
+    own = np.quantile(largest, level, axis=0, method=DRAWN)[:, None]
     open_pairs = others.copy()
     while True:
         is_shown = np.abs(ahead) > own
@@ -64,7 +66,7 @@ def rank_sets(
             return RankSets(*_bounds(ahead, own), *_bounds(ahead, every), first)
         open_pairs[rows] &= ~is_shown[rows]
         of_open = _largest(covariance, freedom, sets, seed, open_pairs & rows[:, None])
-        own[rows, 0] = np.quantile(of_open[:, rows], level, axis=0, method="inverted_cdf")
+        own[rows, 0] = np.quantile(of_open[:, rows], level, axis=0, method=DRAWN)
 
 
 def _bounds(ahead: Floats, quantile: Floats | float) -> tuple[Ints, Ints]:

@@ -104,6 +104,6 @@ def test_rank_sets_cover_true_ranks_of_tied_systems():
     "values", [np.zeros(8), np.linspace(0, 8, 8), np.repeat([0.0, 2.5, 5.0], [8, 8, 4]), np.zeros(40)]
 )
 def test_sets_of_ranks_cover(values):
-    every, own, percentiles = shares(values, 1000)
+    every, own, percentiles = shares(values, 3000)  # with 1,000, chance alone takes .95 below .94 in 7 of 100 runs
     print(len(values), every, own, percentiles)
     assert every >= 0.94 and own >= 0.94
