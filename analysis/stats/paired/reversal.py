@@ -1,0 +1,145 @@
+"""How few votes decide who leads: the smallest set that is found without which another system is ahead.
+
+Of two systems the sign of a sum decides, so the largest contributions first is exact. Of several, strengths are fitted
+(davidson.py), and what a vote adds to the lead over a rival is its score times the inverse information (Broderick,
+Giordano and Meager 2021; for leaderboards Huang et al. 2025, arXiv:2508.11847). Half of the set that this predicts is
+left out, the strengths are fitted anew, and so on, so that the last fit confirms the set. Smaller sets are then tried
+one by one, up to 500 of them: small studies get the exact number, in large ones a smaller set may exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seedvote.analysis.stats.paired.davidson import Fit, Floats, Games, Ints, Model, design_of, fit, linked, outcomes
+from seedvote.dialogue.errors import InputError
+
+MOST_TRIED = 500  # smaller sets, each by a fit
+LARGE = 4_000_000  # numbers of a table of units and cells: beyond it nothing smaller is tried
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """The fewest units (votes, raters, dialogues) without which `rival` leads; None where no set was found."""
+
+    unit: str
+    fewest: int | None
+    rival: str
+    of: int
+
+
+def reverse_sum(values: Floats, units: Mapping[str, Ints], rival: str) -> list[Reversal]:
+    """The fewest without which the sum of `values`, which is above zero, is below it; exact."""
+    reversals = []
+    for unit, codes in units.items():
+        parts = np.bincount(codes, weights=values)
+        left = parts.sum() - np.cumsum(-np.sort(-parts))
+        beyond = np.flatnonzero(left < -1e-9)
+        number = int(beyond[0]) + 1 if len(beyond) else None
+        reversals.append(Reversal(unit, number, rival, len(np.unique(codes))))
+    return reversals
+
+
+def reverse_leader(played: Games, model: Model, units: Mapping[str, Ints]) -> list[Reversal]:
+    """The fewest without which the system with the highest strength falls behind another one."""
+    whole = fit(played, model)
+    return [
+        _reverse(played, whole, model, unit, np.unique(codes, return_inverse=True)[1]) for unit, codes in units.items()
+    ]
+
+
+def _reverse(played: Games, whole: Fit, model: Model, unit: str, codes: Ints) -> Reversal:
+    """Rivals in the order of what the first fit predicts, until none can need fewer than the best found."""
+    leader, number = int(np.argmax(whole.strengths)), int(codes.max()) + 1
+    predicted = {
+        rival: _fewest_predicted(_contributions(played, whole, leader, rival, codes), _gap(whole, leader, rival))
+        for rival in range(len(whole.systems))
+        if rival != leader
+    }
+    fewest, name = number, ""
+    for rival, expected in sorted(predicted.items(), key=lambda item: item[1]):
+        if expected > 2 * fewest:  # a first step is seldom off by half
+            break
+        needed = _leave_out(played, whole, model, (leader, rival), codes, fewest)
+        if needed is not None and needed < fewest:
+            fewest, name = needed, whole.systems[rival]
+    smaller = next(_smaller_sets(played, whole, model, leader, codes, fewest), None) if name else None
+    return Reversal(unit, *(smaller or (fewest if name else None, name)), number)
+
+
+def _smaller_sets(
+    played: Games, whole: Fit, model: Model, leader: int, codes: Ints, fewest: int
+) -> Iterator[tuple[int, str]]:
+    """Sets of fewer units without which another system leads, the smallest first: how many, and who leads then."""
+    if (int(codes.max()) + 1) * played.counts.size > LARGE:
+        return
+    counts = np.zeros((int(codes.max()) + 1, played.counts.size))
+    np.add.at(counts, (codes, played.code), 1.0)
+    same = np.unique(counts, axis=0, return_inverse=True)[1].ravel()
+    units = [unit for unit in range(len(counts)) if (same[:unit] == same[unit]).sum() < fewest - 1]
+    tried = 0
+    for size in range(1, fewest):
+        tried += comb(len(units), size)
+        if tried > MOST_TRIED:
+            return
+        for out in combinations(units, size):
+            rest = replace(played, counts=played.counts - counts[list(out)].sum(0).reshape(-1, 3))
+            try:
+                best = int(np.argmax(fit(rest, model).strengths))
+            except InputError:
+                continue
+            if best != leader:
+                yield size, whole.systems[best]
+
+
+def _leave_out(
+    played: Games, whole: Fit, model: Model, systems: tuple[int, int], codes: Ints, below: int
+) -> int | None:
+    """How many units were left out until `rival` was ahead; None where that takes `below` or more, or cannot be."""
+    (leader, rival), fitted, out = systems, whole, np.zeros(int(codes.max()) + 1, bool)
+    rest = played
+    while (gap := _gap(fitted, leader, rival)) >= 0:
+        contributions = np.where(out, -np.inf, _contributions(rest, fitted, leader, rival, codes))
+        order = np.argsort(-contributions, kind="stable")
+        step = max(_fewest_predicted(contributions, gap) // 2, 1)
+        if out.sum() + step >= below or contributions[order[step - 1]] <= 0:
+            return None
+        out[order[:step]] = True
+        kept = ~out[codes]
+        counts = np.bincount(played.code[kept], minlength=played.counts.size).reshape(-1, 3).astype(np.float64)
+        rest = replace(played, counts=counts)
+        groups = linked(rest)
+        if groups[leader] != groups[rival]:
+            return None
+        try:
+            fitted = fit(rest, model)
+        except InputError:
+            return None
+    return int(out.sum())
+
+
+def _gap(fitted: Fit, leader: int, rival: int) -> float:
+    return float(fitted.strengths[leader] - fitted.strengths[rival])
+
+
+def _fewest_predicted(contributions: NDArray[np.float64], gap: float) -> int:
+    """How many of the largest contributions add up to more than the lead; more than there are where none do."""
+    total = np.cumsum(-np.sort(-contributions[contributions > 0]))
+    return int(np.searchsorted(total, gap, side="right")) + 1
+
+
+def _contributions(played: Games, fitted: Fit, leader: int, rival: int, codes: Ints) -> NDArray[np.float64]:
+    """(units,) what each adds to the lead over the rival, to first order."""
+    design = design_of(played)
+    _, by_d, by_tie = outcomes(fitted.model, fitted.parameters, design)
+    direction = fitted.covariance[leader] - fitted.covariance[rival]
+    scores = (design.weights @ direction)[:, None] * by_d
+    if design.tie is not None:
+        scores = scores + direction[design.tie] * by_tie
+    return np.bincount(codes, weights=scores.ravel()[played.code])
