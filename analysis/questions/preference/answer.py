@@ -21,12 +21,13 @@ from seedvote.analysis.questions.preference.models import (
     disagreeing,
     mixed_answer,
 )
-from seedvote.analysis.questions.preference.ranking import Ranked, Ranking, ranking_of, ranks_of_two
+from seedvote.analysis.questions.preference.ranking import Ranked, Ranking, ranking_of, ranks_of_two, reversals_of
 from seedvote.analysis.stats.disparity import Disparity, disparity
 from seedvote.analysis.stats.equivalence import Equivalence, smallest_claim, tost
 from seedvote.analysis.stats.intervals import FEW, Interval, groups, kish, mean_interval, share_test
 from seedvote.analysis.stats.net_preference import interval_of, net_estimate, net_interval
 from seedvote.analysis.stats.paired.davidson import Model
+from seedvote.analysis.stats.paired.reversal import Reversal, reverse_sum
 from seedvote.analysis.stats.round_drift import RoundDrift, round_drift
 from seedvote.analysis.stats.sign_tests import (
     TIE,
@@ -131,6 +132,7 @@ class PreferenceAnswer:
     rounds: RoundDrift | None
     ranking: Ranking | None
     careful: Careful | None  # the Bayesian answer beside it, where raters are few or it was asked for
+    reversals: tuple[Reversal, ...]  # how few votes, dialogues, raters decide who leads; none: nobody leads
     mixed: tuple[MixedContrast, ...] | None  # a crossed mixed logit for each two systems, where it was asked for
     index: TieIndex | None
     fixed: tuple[RaterNet, ...]  # for these raters alone, where they are few
@@ -221,6 +223,7 @@ def answer(
         position=position(votes, clusters),
         rounds=change_over_rounds(votes),
         ranking=ranking,
+        reversals=_reverse(matches, every, ranking, clusters),
         careful=bayesian,
         mixed=mixed_answer(every, clusters) if mixed else None,
         index=calibrate_ties(matches),
@@ -232,6 +235,20 @@ def answer(
         warnings=(*votes.warnings, *_gather_cautions(matches, known), *doubts),
         signature=recipe,
     )
+
+
+def _reverse(
+    matches: Matches, every: Sequence[Contrast], ranking: Ranking | None, clusters: str
+) -> tuple[Reversal, ...]:
+    """How few votes decide who leads: of two systems by their net preference, of several by their strengths."""
+    if len(every) > 1:
+        return () if ranking is None else reversals_of(matches, ranking, clusters)
+    votes, first, second = every[0].votes, every[0].first, every[0].second
+    values = net_scores(votes.choice)
+    if not (total := values.sum()):
+        return ()
+    units = {"vote": np.arange(len(votes)), **clusters_of(votes, clusters, part=True)}
+    return tuple(reverse_sum(values * np.sign(total), units, second if total > 0 else first))
 
 
 def _prefer_unverified(matches: Matches, clusters: str) -> tuple[Preference | Untested, ...]:

@@ -9,11 +9,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.stats.paired.davidson import Fit, Model, Parameter, fit, games, linked
+from seedvote.analysis.stats.paired.davidson import Fit, Games, Model, Parameter, fit, games, linked
 from seedvote.analysis.stats.paired.davidson_errors import clustered
 from seedvote.analysis.stats.paired.rank_sets import RankSets, rank_sets
+from seedvote.analysis.stats.paired.reversal import Reversal, reverse_leader
 from seedvote.analysis.votes.clusters import Ways, clusters_of
 from seedvote.analysis.votes.systems import Matches
+from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
 
 Bools = NDArray[np.bool_]
@@ -96,6 +98,15 @@ def ranking_of(
     return Ranking(model, ranked, tuple(left_out), tie, position, fit_result.freedom, sets), ""
 
 
+def reversals_of(matches: Matches, ranking: Ranking, clusters: str) -> tuple[Reversal, ...]:
+    """How few votes, and how few of each cluster, decide which of the ranked systems has the highest strength."""
+    names = {system.system for system in ranking.systems}
+    inside = np.array([name in names for name in matches.systems])
+    played, votes = _games_between(matches, inside)
+    units = {"vote": np.arange(len(votes)), **clusters_of(votes, clusters, part=True)}
+    return tuple(reverse_leader(played, ranking.model, units))
+
+
 def ranks_of_two(ranking: Ranking, p: float) -> Ranking:
     """Two systems with the ranks that their net preference leaves open: they have no other comparison."""
     differ = p < 0.05
@@ -151,11 +162,16 @@ def _why_unlinked(matches: Matches, system: int, ranked: Bools) -> str:
 
 def _fit_strengths(matches: Matches, inside: Bools, model: Model, clusters: str) -> Fit:
     """The strengths of the chosen systems by the votes between them."""
+    played, votes = _games_between(matches, inside)
+    return clustered(played, fit(played, model), clusters_of(votes, clusters, part=True))
+
+
+def _games_between(matches: Matches, inside: Bools) -> tuple[Games, Votes]:
+    """The votes on two of the chosen systems, as they are and counted by cell."""
     rows, code = inside[matches.a] & inside[matches.b], np.cumsum(inside) - 1
     votes = matches.votes.select(rows)
     names = [name for name, ranked in zip(matches.systems, inside, strict=True) if ranked]
-    played = games(names, code[matches.a[rows]], code[matches.b[rows]], votes.choice, votes.left)
-    return clustered(played, fit(played, model), clusters_of(votes, clusters, part=True))
+    return games(names, code[matches.a[rows]], code[matches.b[rows]], votes.choice, votes.left), votes
 
 
 def _rank_systems(fit_result: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Ranked, ...]:

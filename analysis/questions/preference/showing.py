@@ -40,6 +40,7 @@ from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
 from seedvote.analysis.showing.words import count, number, p_equals, p_value, percent, plain, signed
 from seedvote.analysis.stats.disparity import Disparity
 from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.paired.reversal import Reversal
 from seedvote.analysis.stats.round_drift import RoundDrift
 from seedvote.analysis.stats.sign_tests import TieIndex
 from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
@@ -95,8 +96,8 @@ def _detail_parts(answer: PreferenceAnswer) -> list[Table | str]:
 
 
 def findings(answer: PreferenceAnswer) -> list[str]:
-    """Who may be the best of several systems, whether any difference was shown, then the largest one seen."""
-    return [*best_of(answer), *preferred(answer)]
+    """Who may be the best of several, whether any difference was shown, the largest one, how few votes turn it."""
+    return [*best_of(answer), *preferred(answer), *decisive_votes(answer)]
 
 
 def best_of(answer: PreferenceAnswer) -> list[str]:
@@ -124,6 +125,22 @@ def preferred(answer: PreferenceAnswer) -> list[str]:
     largest = max(shown_preferences or answer.led, key=lambda preference: preference.net.value)
     sentences = _largest(answer, largest, len(shown_preferences)) if largest.net.value else [_balanced(answer, largest)]
     return [*sentences, *_of_these_raters(answer)]
+
+
+def decisive_votes(answer: PreferenceAnswer) -> Iterator[str]:
+    """How few votes, raters or dialogues would have to be missing for another system to lead."""
+    known = [reversal for reversal in answer.reversals if reversal.fewest is not None]
+    if not known or known[0].unit != "vote":
+        return
+    votes, *others = known
+    decide = "decides who leads: without it" if votes.fewest == 1 else "decide who leads: without them"
+    yield f"{_spell_fewest(votes)} {decide} {votes.rival} would."
+    if others:
+        yield f"The same is true of {', and of '.join(_spell_fewest(reversal) for reversal in others)}."
+
+
+def _spell_fewest(reversal: Reversal) -> str:
+    return f"{reversal.fewest:,} of the {count(reversal.of, reversal.unit)}"
 
 
 def _largest(answer: PreferenceAnswer, largest: Preference, shown_count: int) -> list[str]:
@@ -521,6 +538,7 @@ def document(answer: PreferenceAnswer) -> dict[str, Any]:
             "position": None if answer.position is None else _position_keys(answer.position),
             "rounds": None if answer.rounds is None else asdict(answer.rounds),
             "davidson": None if answer.ranking is None else _ranking_keys(answer.ranking),
+            "reversals": [asdict(reversal) for reversal in answer.reversals],
             "careful": None if answer.careful is None else careful_document(answer.careful),
             "mixed": None if answer.mixed is None else mixed_document(answer.mixed),
             "these_raters": [asdict(net) for net in answer.fixed],

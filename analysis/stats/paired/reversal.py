@@ -17,7 +17,18 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.stats.paired.davidson import Fit, Floats, Games, Ints, Model, design_of, fit, linked, outcomes
+from seedvote.analysis.stats.paired.davidson import (
+    CellWeights,
+    Fit,
+    Floats,
+    Games,
+    Ints,
+    Model,
+    design_of,
+    fit,
+    linked,
+    outcomes,
+)
 from seedvote.dialogue.errors import InputError
 
 MOST_TRIED = 500  # smaller sets, each by a fit
@@ -56,9 +67,11 @@ def reverse_leader(played: Games, model: Model, units: Mapping[str, Ints]) -> li
 
 def _reverse(played: Games, whole: Fit, model: Model, unit: str, codes: Ints) -> Reversal:
     """Rivals in the order of what the first fit predicts, until none can need fewer than the best found."""
-    leader, number = int(np.argmax(whole.strengths)), int(codes.max()) + 1
+    leader, number, design = int(np.argmax(whole.strengths)), int(codes.max()) + 1, design_of(played)
     predicted = {
-        rival: _fewest_predicted(_contributions(played, whole, leader, rival, codes), _gap(whole, leader, rival))
+        rival: _fewest_predicted(
+            _contributions(played, design, whole, (leader, rival), codes), _gap(whole, leader, rival)
+        )
         for rival in range(len(whole.systems))
         if rival != leader
     }
@@ -82,6 +95,7 @@ def _smaller_sets(
     counts = np.zeros((int(codes.max()) + 1, played.counts.size))
     np.add.at(counts, (codes, played.code), 1.0)
     same = np.unique(counts, axis=0, return_inverse=True)[1].ravel()
+    # Units that are the same in everything: as many of them as a smaller set can hold.
     units = [unit for unit in range(len(counts)) if (same[:unit] == same[unit]).sum() < fewest - 1]
     tried = 0
     for size in range(1, fewest):
@@ -105,7 +119,7 @@ def _leave_out(
     (leader, rival), fitted, out = systems, whole, np.zeros(int(codes.max()) + 1, bool)
     rest = played
     while (gap := _gap(fitted, leader, rival)) >= 0:
-        contributions = np.where(out, -np.inf, _contributions(rest, fitted, leader, rival, codes))
+        contributions = np.where(out, -np.inf, _contributions(rest, design_of(rest), fitted, systems, codes))
         order = np.argsort(-contributions, kind="stable")
         step = max(_fewest_predicted(contributions, gap) // 2, 1)
         if out.sum() + step >= below or contributions[order[step - 1]] <= 0:
@@ -134,12 +148,13 @@ def _fewest_predicted(contributions: NDArray[np.float64], gap: float) -> int:
     return int(np.searchsorted(total, gap, side="right")) + 1
 
 
-def _contributions(played: Games, fitted: Fit, leader: int, rival: int, codes: Ints) -> NDArray[np.float64]:
-    """(units,) what each adds to the lead over the rival, to first order."""
-    design = design_of(played)
+def _contributions(
+    played: Games, design: CellWeights, fitted: Fit, systems: tuple[int, int], codes: Ints
+) -> NDArray[np.float64]:
+    """(units,) what each adds to the lead of the first system over the second, to first order."""
     _, by_d, by_tie = outcomes(fitted.model, fitted.parameters, design)
-    direction = fitted.covariance[leader] - fitted.covariance[rival]
+    direction = fitted.covariance[systems[0]] - fitted.covariance[systems[1]]
     scores = (design.weights @ direction)[:, None] * by_d
     if design.tie is not None:
         scores = scores + direction[design.tie] * by_tie
-    return np.bincount(codes, weights=scores.ravel()[played.code])
+    return np.bincount(codes, weights=scores.ravel()[played.code]).astype(np.float64)
