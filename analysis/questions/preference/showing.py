@@ -134,9 +134,9 @@ def decisive_votes(answer: PreferenceAnswer) -> Iterator[str]:
         return
     votes, *others = known
     decide = "decides who leads: without it" if votes.fewest == 1 else "decide who leads: without them"
-    yield f"{_spell_fewest(votes)} {decide} {votes.rival} would."
-    if others:
-        yield f"The same is true of {', and of '.join(_spell_fewest(reversal) for reversal in others)}."
+    sentence = f"{_spell_fewest(votes)} {decide} {votes.rival} would."
+    same = ", and of ".join(_spell_fewest(reversal) for reversal in others)
+    yield f"{sentence} The same is true of {same}." if others else sentence
 
 
 def _spell_fewest(reversal: Reversal) -> str:
