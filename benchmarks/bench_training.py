@@ -31,16 +31,16 @@ sys.path.insert(0, str(ROOT))
 
 from seedvote.dialogue.corpora.examples import examples  # noqa: E402 (the checkout is not installed)
 from seedvote.dialogue.corpora.reading import read_corpus  # noqa: E402
+from seedvote.dialogue.devices import keep_freed_memory  # noqa: E402
 from seedvote.dialogue.signature import signature  # noqa: E402
-from seedvote.dialogue.tokens import tokenize  # noqa: E402
+from seedvote.dialogue.tokens import LONGEST_CONTEXT, tokenize  # noqa: E402
 from seedvote.generation.batches import Contexts, plan_batches, stack  # noqa: E402
-from seedvote.generation.devices import keep_freed_memory  # noqa: E402
 from seedvote.generation.models.architectures import build, sizes_of  # noqa: E402
 from seedvote.generation.models.interface import Encoded  # noqa: E402
 from seedvote.generation.models.recurrent import batch_first  # noqa: E402
 from seedvote.generation.numbering import Numbered  # noqa: E402
 from seedvote.generation.training import batch_loss  # noqa: E402
-from seedvote.generation.vocabulary import BOS, EOS, EOU, LONGEST_CONTEXT, LONGEST_TARGET, PAD  # noqa: E402
+from seedvote.generation.vocabulary import BOS, EOS, EOU, LONGEST_TARGET, PAD  # noqa: E402
 
 WORDS, SIZE, SLOW_BATCHES = 13_000, 64, 2
 CORPUS = ROOT.parent / "shared" / "data" / "multiwoz22_text" / "multiwoz22_text.jsonl.xz"

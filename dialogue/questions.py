@@ -18,6 +18,8 @@ from seedvote.dialogue.records import OptionChoice, Question
 from seedvote.dialogue.signature import signature
 from seedvote.dialogue.validity import option_order
 
+QUESTION_STATES = "question_states"  # folder of a study: what an encoder makes of contexts and options
+
 
 def texts_hash(questions: Iterable[Question]) -> str:
     """SHA-256, its first 16 digits, over all that is shown: ids, contexts and options, in their order."""

@@ -7,8 +7,14 @@ and commas, so that a time or a price stays whole) and single marks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from seedvote.dialogue.records import Turn
+
+LONGEST_CONTEXT, LONGEST_RESPONSE = 100, 60  # tokens that a model of ours reads and writes at most
+OTHER, SELF, EOU = "<other>", "<self>", "<eou>"  # before what another said, before one's own, and behind either
 _TOKEN = re.compile(r"\d+(?:[:.,]\d+)+|\w+(?:['’-]\w+)*|[^\w\s]")
 _CLOSING = frozenset(",.?!;:)%]}")
 _OPENING = frozenset("([{$£€#")
@@ -34,6 +40,16 @@ def detokenize(tokens: Iterable[str]) -> str:
         tight = not text or token in _CLOSING or text[-1] in _OPENING
         text += token if tight else f" {token}"
     return text
+
+
+def newest_words(turns: Sequence[Turn], speaker: str, longest: int = LONGEST_CONTEXT) -> list[str]:
+    """The newest tokens of a history as `speaker`, who is about to answer, reads them, with marks around each turn."""
+    words: list[str] = []
+    for turn in reversed(turns):
+        if len(words) >= longest:
+            break
+        words = [SELF if turn.speaker == speaker else OTHER, *tokenize(turn.text), EOU, *words]
+    return words[-longest:]
 
 
 def normalize(text: str) -> str:

@@ -24,14 +24,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seedvote.dialogue.devices import keep_freed_memory
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.tokens import LONGEST_RESPONSE
 from seedvote.generation.batches import pad, stack_contexts
-from seedvote.generation.devices import keep_freed_memory
 from seedvote.generation.models.interface import DialogueModel, Encoded
 from seedvote.generation.vocabulary import BOS, EOS, SPECIAL
 
-LONGEST_RESPONSE = 60
 # Not at every row that finishes: to copy the others' states costs more than a few idle rows.
 KEEP_ROWS = 0.75  # finished rows leave the batch when this share or less is still writing
 # How far ahead the best token must be, as a share of the range of a row's logits. Rounding moves logits by about 1e-6.

@@ -16,18 +16,19 @@ from seedvote.dialogue import jobs
 from seedvote.dialogue.conditions import condition_folders
 from seedvote.dialogue.corpora.examples import Example, examples
 from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.devices import pick_device, use_threads
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import as_json, atomic, clear_halves, digest, from_json, read_json, write_json
-from seedvote.dialogue.questions import answering_speaker, read_questions, texts_hash
+from seedvote.dialogue.questions import QUESTION_STATES, answering_speaker, read_questions, texts_hash
 from seedvote.dialogue.records import Question, States, Turn
 from seedvote.dialogue.signature import signature
+from seedvote.dialogue.tokens import LONGEST_CONTEXT
 from seedvote.generation.batches import Contexts, stack_contexts
 from seedvote.generation.checkpoints import TrainedModel, load_model, name_again, pruned_hashes, weights_hash
-from seedvote.generation.devices import pick_device, threads
 from seedvote.generation.erasing import FOLDERS, seen_by_decoder, view_widths
 from seedvote.generation.models.interface import DialogueModel
 from seedvote.generation.numbering import Numbered, evenly_spread, examples_hash
-from seedvote.generation.vocabulary import LONGEST_CONTEXT, PAD, Vocabulary
+from seedvote.generation.vocabulary import PAD, Vocabulary
 
 # Encoder states of contexts: one row per item in a `.npy` file that probes can map, with a JSON sidecar.
 #
@@ -176,7 +177,6 @@ def _vectors(model: DialogueModel, batch: Contexts, form: Form) -> Tensor:
 # utterance of the one who answers. The name of a row says what it is: `train/context/ITEM`, `question/option/ID/2`.
 
 MOST_TRAIN, MOST_VALID = 4000, 1000
-QUESTION_STATES = "question_states"  # folder of a study
 
 
 def rows_of_study(
@@ -270,7 +270,7 @@ def encode_matrix(encoding: Encoding, matrix: Matrix) -> None:
     trained, device = matrix.trained, pick_device(encoding.device)
     model = load_model(trained, matrix.checkpoint, encoding.vocabulary).to(device)
     clear_halves(matrix.path)
-    with threads(jobs.JOB_THREADS):
+    with use_threads(jobs.JOB_THREADS):
         write_states(
             matrix.path,
             model,

@@ -14,6 +14,7 @@ import torch
 from scipy.sparse import csr_array
 
 from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.devices import use_threads
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, clear_halves, digest, read_json
 from seedvote.dialogue.jobs import JOB_THREADS, content_key
@@ -22,7 +23,6 @@ from seedvote.dialogue.signature import signature
 from seedvote.dialogue.tokens import tokenize
 from seedvote.generation.checkpoints import TrainedModel, load_model, weights_hash
 from seedvote.generation.decoding import Decoding, respond
-from seedvote.generation.devices import threads
 from seedvote.generation.erasing import read_eraser, with_eraser
 from seedvote.generation.metrics.overlap import bleu2, bleu_counts
 from seedvote.generation.metrics.scoring import forced_rows
@@ -183,7 +183,7 @@ def redecode(shared: Redecoding, parts: Sequence[ErasedPart], device: torch.devi
     """Write what is not there of one checkpoint; the part without erasure is the first of `parts`."""
     first = parts[0]
     model = load_model(first.trained, first.checkpoint, shared.vocabulary)
-    with threads(JOB_THREADS):
+    with use_threads(JOB_THREADS):
         for part in parts:
             if not part.done:
                 plain = None if part.eraser is None else pq.read_table(first.path, columns=["text"])["text"].to_pylist()

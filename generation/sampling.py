@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from seedvote.dialogue.devices import use_threads
 from seedvote.dialogue.files import clear_halves, write_records
 from seedvote.dialogue.jobs import JOB_THREADS, content_key
 from seedvote.dialogue.records import Dialogue, Response
@@ -19,7 +20,6 @@ from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 from seedvote.generation.checkpoints import TrainedModel, load_model, weights_hash
 from seedvote.generation.decoding import Decoding
-from seedvote.generation.devices import threads
 from seedvote.generation.numbering import Numbered, examples_hash
 from seedvote.generation.speaking.agent import Speaker, Spoken
 from seedvote.generation.speaking.speech import REPLY, Speech
@@ -89,7 +89,7 @@ def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Rou
         clear_halves(part.path)
         # The model is part of the name: with the same numbers, two models' responses to an item would be correlated.
         seed = child_seed(sampling.seed, "sample", trained.model, trained.seed, part.draw)
-        with threads(JOB_THREADS):
+        with use_threads(JOB_THREADS):
             spoken = _speak(Speaker(model, sampling.speech, vocabulary, device), sampling, part.how, seed)
         responses = [
             Response(

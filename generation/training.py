@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from seedvote.dialogue import jobs
 from seedvote.dialogue.adam import Adam
+from seedvote.dialogue.devices import keep_freed_memory, pick_device, use_threads
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, digest, read_json, write_json
 from seedvote.dialogue.seeds import child_seed
@@ -26,7 +27,6 @@ from seedvote.dialogue.signature import signature
 from seedvote.generation import checkpoints
 from seedvote.generation.batches import Batch, plan_batches, stack
 from seedvote.generation.checkpoints import TrainedModel, prune_epochs
-from seedvote.generation.devices import keep_freed_memory, pick_device, threads
 from seedvote.generation.encoding import remove_stale
 from seedvote.generation.metrics.embedding import Yardstick, cosines, learned_words, local_encoder
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
@@ -85,7 +85,7 @@ def train(
         return
     keep_freed_memory()
     # devices=[]: saving the generators of CUDA would start CUDA in every process.
-    with torch.random.fork_rng(devices=[]), threads(settings.threads):
+    with torch.random.fork_rng(devices=[]), use_threads(settings.threads):
         run = _Run(folder, settings, data, device)
         run.start()
         name = f"{settings.model}-{settings.seed}"
@@ -432,7 +432,7 @@ def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
     last = read_log(folder)[-1]
     results = [f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "joint", "bleu2") if name in last]
     if grid.encoder:
-        with threads(settings.threads):
+        with use_threads(settings.threads):
             best = select_epoch(folder, settings, grid.data, device, grid.encoder)
         results.append(f"{grid.encoder.name} picks epoch {best}")
         grid.prune(settings)

@@ -21,11 +21,10 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_json, write_json
 from seedvote.dialogue.records import Turn
 from seedvote.dialogue.signature import signature
-from seedvote.dialogue.tokens import detokenize, tokenize
+from seedvote.dialogue.tokens import LONGEST_CONTEXT, detokenize, newest_words, tokenize
 
 SPECIAL = ("<pad>", "<unk>", "<bos>", "<eos>", "<eou>", "<other>", "<self>")
 PAD, UNK, BOS, EOS, EOU, OTHER, SELF = range(len(SPECIAL))
-LONGEST_CONTEXT = 100
 LONGEST_TARGET = 100
 
 
@@ -58,13 +57,7 @@ class Vocabulary:
 
     def context(self, turns: Sequence[Turn], speaker: str, longest: int = LONGEST_CONTEXT) -> list[int]:
         """The newest tokens of a history, seen by `speaker`, who is about to answer."""
-        tokens: list[int] = []
-        for turn in reversed(turns):
-            if len(tokens) >= longest:
-                break
-            who = SELF if turn.speaker == speaker else OTHER
-            tokens = [who, *self.encode(turn.text), EOU, *tokens]
-        return tokens[-longest:]
+        return [self.numbers.get(word, UNK) for word in newest_words(turns, speaker, longest)]
 
     def target(self, turn: Turn) -> list[int]:
         """The tokens of a reference, closed by <eos>."""

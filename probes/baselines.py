@@ -14,12 +14,12 @@ import numpy as np
 
 from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.records import Turn
-from seedvote.dialogue.tokens import tokenize
+from seedvote.dialogue.tokens import EOU, LONGEST_CONTEXT, OTHER, SELF, newest_words
 from seedvote.probes.tasks.catalogue import tokens
 from seedvote.probes.tasks.labels import Labels
 
 WORDS, AXES, EXAMPLES_AN_AXIS = 1000, 256, 4
-TURNS, SEEN, STEP = 10, 100, 5
+TURNS, STEP = 10, 5
 POSITION, NARROW = "_position", "_narrow"  # how the names of a bag's other forms end
 
 FeatureMaker = Callable[[Sequence[Example], Sequence[Example]], np.ndarray]
@@ -41,8 +41,9 @@ def turn_index(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarra
 def context_length(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
     """How many words and ends of turns the context has, up to the 100 that a model sees: one column for each 5."""
     del fit
-    tokens = [sum(len(turn.text.split()) + 1 for turn in example.context) for example in examples]
-    return np.eye(SEEN // STEP, dtype=np.float32)[[min(number, SEEN - 1) // STEP for number in tokens]]
+    counts = [sum(len(turn.text.split()) + 1 for turn in example.context) for example in examples]
+    steps = [min(count, LONGEST_CONTEXT - 1) // STEP for count in counts]
+    return np.eye(LONGEST_CONTEXT // STEP, dtype=np.float32)[steps]
 
 
 def bag_of_words(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
@@ -62,18 +63,13 @@ def bag_of_two_turns(fit: Sequence[Example], examples: Sequence[Example]) -> np.
 
 def bag_of_window(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
     """The words among the newest 100 tokens, which are all that our encoders see."""
-    return _bag(fit, examples, newest_words)
+    return _bag(fit, examples, words_in_window)
 
 
-def newest_words(example: Example) -> list[str]:
+def words_in_window(example: Example) -> list[str]:
     """The words among the newest 100 tokens, where every turn has two more for its speaker and its end."""
-    # Twin of Vocabulary.context in generation/vocabulary.py: packages import the leaf alone.
-    words: list[str] = []
-    for turn in reversed(example.context):
-        if len(words) >= SEEN:
-            break
-        words = ["", *tokenize(turn.text), "", *words]
-    return tokens(" ".join(words[-SEEN:]))
+    read = newest_words(example.context, example.target.speaker)
+    return tokens(" ".join(word for word in read if word not in (OTHER, SELF, EOU)))
 
 
 def _words(turns: Iterable[Turn]) -> list[str]:

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from seedvote.dialogue.devices import use_threads
 from seedvote.dialogue.files import read_json, write_json
 from seedvote.dialogue.jobs import JOB_THREADS, content_key
 from seedvote.dialogue.seeds import child_random
 from seedvote.probes.classifiers import logistic
 from seedvote.probes.classifiers.logistic import Features
-from seedvote.probes.devices import threads
 from seedvote.probes.plan import LabelledTask, Plan
 from seedvote.probes.states import Representation
 from seedvote.probes.suite import Material
@@ -150,7 +150,7 @@ def code_parts(folder: Path, representations: Iterable[Representation], plan: Pl
 def code(coding: Coding, todo: Sequence[CodePart]) -> int:
     """Send the labels of each part of one representation, each written when it is coded; how many there were."""
     # The number of threads moves the last bits, and parts made on different machines must agree.
-    with threads(JOB_THREADS):
+    with use_threads(JOB_THREADS):
         material = Material(todo[0].representation, coding.plan)
         for part in todo:
             code_length = online(material.features, material.axes, part.labelled.fit, coding.blocks, c=coding.c)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
+from seedvote.dialogue.formulas.difficulty import RECURRENT, rank_difficulty
 from seedvote.probes.plan import CONTROL_TASK, TRUE
 from seedvote.probes.states import Representation, layer_of
 from seedvote.probes.summary import TaskScore, read_whole
@@ -20,8 +21,6 @@ from seedvote.probes.summary import TaskScore, read_whole
 #
 # Scores come in and go out in points (0-100); nothing is drawn here, and no file is written.
 
-RECURRENT = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn")
-EASY, MEDIUM = 50.0, 25.0  # points of the untrained recurrent models above which a task is easy, or medium
 DIFFICULTIES = ("easy", "medium", "hard")
 
 
@@ -76,16 +75,13 @@ class DifficultyGroup:
 Means = Mapping[tuple[str, str, str], float]  # (task, model, checkpoint) -> mean micro-F1 over seeds, in points
 
 
-# Twin of analysis/questions/comparison/published.py, which groups the papers' numbers: packages import the leaf alone.
-# tests/house/test_twins.py holds the two equal.
 def task_difficulty(means: Means) -> dict[str, str]:
     """Each task is easy, medium or hard by the mean of the untrained recurrent models."""
     untrained: dict[str, list[float]] = defaultdict(list)
     for (task, model, checkpoint), f1 in means.items():
         if checkpoint == "untrained" and model in RECURRENT:
             untrained[task].append(f1)
-    levels = {task: float(np.mean(values)) for task, values in untrained.items()}
-    return {task: "easy" if f1 > EASY else "medium" if f1 >= MEDIUM else "hard" for task, f1 in levels.items()}
+    return rank_difficulty(untrained)
 
 
 def difficulty_by(means: Means, words: Mapping[str, float]) -> tuple[dict[str, str], str]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seedvote.dialogue.devices import use_threads
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, clear_halves, read_json, write_json
 from seedvote.dialogue.jobs import JOB_THREADS, content_key
@@ -17,7 +18,6 @@ from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 from seedvote.probes.baselines import always_the_most_frequent
 from seedvote.probes.classifiers.logistic import fit_features, fit_logistic
-from seedvote.probes.devices import threads
 from seedvote.probes.plan import LabelledTask, Plan
 from seedvote.probes.scoring import count_hits
 from seedvote.probes.states import Representation, read_states
@@ -268,7 +268,7 @@ def make_erasers(shared: tuple[Plan, ErasingOptions], folder: EraserFolder) -> i
     (old := folder.path / "erasers.json").unlink(missing_ok=True)  # its files are no longer what it says
     fit, report = (_views(folder, side.items) for side in (plan.fit, plan.report))
     erasers: list[dict[str, Any]] = []
-    with threads(JOB_THREADS):
+    with use_threads(JOB_THREADS):
         for labelled in plan.labelled_tasks:
             erasers += _erase_task(folder.path, labelled, fit, report, options)
         erasers += _erase_randomly(folder.path, fit, erasers, options)

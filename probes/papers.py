@@ -18,10 +18,11 @@ from seedvote.dialogue.command_line import next_command
 from seedvote.dialogue.corpora.examples import examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.files import read_json
+from seedvote.dialogue.formulas.counts import Smooth, corpus_bleu
+from seedvote.dialogue.formulas.difficulty import RECURRENT
 from seedvote.probes.classifiers.catalogue import CLASSIFIERS
 from seedvote.probes.comparisons import (
     DIFFICULTIES,
-    RECURRENT,
     CloudSpread,
     by_selector,
     courses,
@@ -29,7 +30,7 @@ from seedvote.probes.comparisons import (
     task_difficulty,
 )
 from seedvote.probes.plan import Plan, Splits
-from seedvote.probes.scoring import Spread, corpus_bleu2, spread
+from seedvote.probes.scoring import Spread, spread
 from seedvote.probes.states import Representation
 from seedvote.probes.summary import Cell, TaskScore
 
@@ -42,7 +43,7 @@ from seedvote.probes.summary import Cell, TaskScore
 CHECKPOINTS = ("untrained", "last", "best_bleu")  # the rows of the papers' tables
 SHOWN_LABELS = 10
 KNOWN_CLASSIFIERS = ("logistic", "mlp", "paper")
-SMOOTHED = {"bleu2": True, "bleu2_swapped": False, "bleu2_teacher_forced": True}
+SMOOTHING: Mapping[str, Smooth] = {"bleu2": "exp", "bleu2_swapped": "none", "bleu2_teacher_forced": "exp"}
 BLEU_COUNTS = ("match1", "total1", "match2", "total2", "length", "reference")
 
 
@@ -98,7 +99,7 @@ def bleu_by_seed(study: Path) -> PaperTable:
         return PaperTable(*what, missing=f"there is no {path.name}")
     keys = ["task", "model", "seed", "checkpoint", "condition"]
     table = pq.read_table(path).flatten()
-    table = table.filter(pc.is_in(table["task"], pa.array(list(SMOOTHED))))
+    table = table.filter(pc.is_in(table["task"], pa.array(list(SMOOTHING))))
     counted = [f"stats.{name}" for name in BLEU_COUNTS if f"stats.{name}" in table.column_names]
     sums = table.group_by(keys).aggregate([("score", "mean"), *((name, "sum") for name in counted)])
     scores: dict[tuple[str, ...], dict[int, float]] = defaultdict(dict)
@@ -107,7 +108,9 @@ def bleu_by_seed(study: Path) -> PaperTable:
         scores[*name, "mean of responses"][row["seed"]] = row["score_mean"]
         if len(counted) == len(BLEU_COUNTS):
             counts = {count: row[f"stats.{count}_sum"] for count in BLEU_COUNTS}
-            scores[*name, "corpus"][row["seed"]] = corpus_bleu2(counts, smooth=SMOOTHED[row["task"]])
+            scores[*name, "corpus"][row["seed"]] = corpus_bleu(
+                counts, (1, 2), smooth=SMOOTHING[row["task"]], effective=True
+            )
     seeds = sorted({seed for values in scores.values() for seed in values})
     rows = tuple(
         (*key, *(f"{values[s]:.2f}" if s in values else "-" for s in seeds), *_mean_and_sd(list(values.values())))

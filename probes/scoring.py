@@ -5,12 +5,13 @@ Counts may be summed over any set of examples; F1 of sums is micro-F1, the mean 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from seedvote.dialogue.formulas.counts import micro_f1
+from seedvote.dialogue.formulas.uncertainty import sd_interval
 from seedvote.probes.tasks.labels import Labels
 
 
@@ -30,25 +31,7 @@ class Counts:
     @property
     def micro_f1(self) -> float:
         """2 tp / (2 tp + fp + fn) of the sums, in [0, 1]; with one label and one answer each it is the accuracy."""
-        return micro_f1(self.tp.sum(), self.fp.sum(), self.fn.sum())
-
-
-# Twin of analysis/stats/multibootstrap.py, which takes arrays of sums: packages import the leaf alone.
-# tests/house/test_twins.py holds the two equal.
-def micro_f1(tp: float, fp: float, fn: float) -> float:
-    """Micro-F1 of summed counts; 0 where there is neither label nor answer."""
-    return float(2 * tp / (2 * tp + fp + fn)) if tp + fp + fn else 0.0
-
-
-# Twin of generation/metrics/overlap.py, likewise.
-def corpus_bleu2(counts: Mapping[str, float], *, smooth: bool) -> float:
-    """BLEU-2 from summed counts, 0-100; `smooth`: no bigram match counts as half a one."""
-    used = [order for order in (1, 2) if counts[f"total{order}"]]
-    if not counts["match1"] or not (smooth or all(counts[f"match{order}"] for order in used)):
-        return 0.0
-    logs = sum(math.log((counts[f"match{order}"] or 0.5) / counts[f"total{order}"]) for order in used)
-    penalty = min(1.0, math.exp(1 - counts["reference"] / counts["length"]))
-    return 100 * penalty * math.exp(logs / len(used))
+        return float(micro_f1(self.tp.sum(), self.fp.sum(), self.fn.sum()))
 
 
 def count_hits(predicted: np.ndarray, gold: Labels) -> Counts:
@@ -73,15 +56,6 @@ class Spread:
     high: float
 
 
-# Twin of analysis/stats/spread.py: packages import the leaf alone. tests/house/test_twins.py holds the two equal.
 def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
     """Mean and SD over seeds, in the unit of the values."""
-    n, mean = len(values), float(np.mean(values))
-    if n < 2:
-        return Spread(tuple(values), mean, math.nan, math.nan, math.nan)
-    from scipy.special import gammaincinv  # no job of `probes run` needs it
-
-    sd = float(np.std(values, ddof=1))
-    # (n - 1) s^2 / sigma^2 follows chi-square with n - 1 degrees of freedom, whose quantiles these are.
-    upper, lower = (2 * float(gammaincinv((n - 1) / 2, (1 + sign * level) / 2)) for sign in (1, -1))
-    return Spread(tuple(values), mean, sd, sd * math.sqrt((n - 1) / upper), sd * math.sqrt((n - 1) / lower))
+    return Spread(tuple(values), float(np.mean(values)), *sd_interval(values, level=level))

@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seedvote.dialogue.cards import PROBE, metadata
+from seedvote.dialogue.devices import pick_device, use_threads
 from seedvote.dialogue.files import atomic, write_json
 from seedvote.dialogue.jobs import JOB_THREADS, Job, content_key
 from seedvote.probes.baselines import always_the_most_frequent, baseline_features
 from seedvote.probes.classifiers.catalogue import CLASSIFIERS, FitRequest, Prediction, nothing_fitted
 from seedvote.probes.classifiers.logistic import fit_features
-from seedvote.probes.devices import pick_device, threads
 from seedvote.probes.plan import TRUE, LabelledTask, Options, Plan, Splits, labels_of_every_kind
 from seedvote.probes.scoring import Counts, count_hits
 from seedvote.probes.states import Representation, read_states
@@ -319,8 +319,8 @@ def probe_parts(shared: tuple[Plan, str], todo: Sequence[ScorePart]) -> int:
     by_task: dict[tuple[str, Options], list[ScorePart]] = {}
     for part in todo:
         by_task.setdefault((part.labelled.task, part.options), []).append(part)
-    with threads(JOB_THREADS):
-        device = pick_device(device)
+    with use_threads(JOB_THREADS):
+        device = str(pick_device(device))
         materials = {folder: Material(who, plan, device) for folder, who in representations.items()}
         for (_, options), group in by_task.items():
             answers = fit_and_score([materials[part.path.parent] for part in group], group[0].labelled, options)

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.formulas.counts import micro_f1
 from seedvote.probes.plan import CONTROL_TASK, SHUFFLED, TRUE
-from seedvote.probes.scoring import Spread, micro_f1, spread
+from seedvote.probes.scoring import Spread, spread
 
 # From the score table to the numbers people read: micro-F1 per seed, its spread over seeds, and its controls.
 
@@ -89,7 +90,7 @@ def read_task_scores(path: Path) -> list[TaskScore]:
 
 
 def _score(row: Mapping[str, Any]) -> TaskScore:
-    f1 = 100 * micro_f1(*(row[f"stats.{name}_sum"] for name in ("tp", "fp", "fn")))
+    f1 = 100 * float(micro_f1(*(row[f"stats.{name}_sum"] for name in ("tp", "fp", "fn"))))
     return TaskScore(**{name: row[name] for name in KEY}, f1=f1, examples=row["count_all"])
 
 

@@ -26,10 +26,10 @@ from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, percent, plain, signed, warn_of_few_seeds
 from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from seedvote.analysis.stats.reruns import both_levels
-from seedvote.analysis.stats.sign_tests import holm
 from seedvote.analysis.votes.study import ReportRequest
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, read_json
+from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
@@ -142,7 +142,7 @@ def compare_erasures(checkpoints: Sequence[ErasedCheckpoint], *, margin: float =
         raise InputError(
             "No task was erased from all seeds of a model. Name others: python -m probes erase --tasks ..."
         )
-    adjusted = holm(np.array([row.effects["nats"].beyond.p for row in rows]))
+    adjusted = adjust_by_holm(np.array([row.effects["nats"].beyond.p for row in rows]))
     first = checkpoints[0]
     random = [replies for replies in first.erased if replies.is_random]
     draws = len(random) // max(len({str(replies.entry["ranks"]) for replies in random}), 1)

@@ -21,12 +21,12 @@ from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, heading, number, plain, signed, warn_of_few_seeds
 from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
-from seedvote.analysis.stats.sign_tests import holm
 from seedvote.analysis.votes.scores.files import Unused
 from seedvote.analysis.votes.scores.paired import PairedScale, paired_scales
 from seedvote.analysis.votes.study import ReportRequest, Study, read_study
 from seedvote.dialogue.cards import BY
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.signature import signature
 
 if TYPE_CHECKING:
@@ -174,7 +174,9 @@ def _measure_drops(scales: Sequence[PairedScale]) -> list[Drop]:
             for place, (scale, mean) in enumerate(zip(scales, means, strict=True))
             if (scale.evaluator, scale.name) == task and not math.isnan(mean.p) and scale.dose > 0
         ]
-        adjusted.update(zip(places, holm(np.array([means[place].p for place in places])).tolist(), strict=True))
+        adjusted.update(
+            zip(places, adjust_by_holm(np.array([means[place].p for place in places])).tolist(), strict=True)
+        )
     return [
         Drop(scale, float(scale.clean.mean()), float(scale.value.mean()), mean, adjusted.get(place, math.nan))
         for place, (scale, mean) in enumerate(zip(scales, means, strict=True))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.formulas.counts import corpus_bleus, micro_f1
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -52,12 +53,10 @@ class Bootstrapped:
     distribution: Floats
 
 
-# Twins of probes/scoring.py and generation/metrics/overlap.py: packages import the leaf alone.
-# tests/house/test_twins.py holds them equal.
 def micro_f1_metric(names: Sequence[str]) -> Metric:
     """2 tp / (2 tp + fp + fn), 0 to 1."""
     tp, fp, fn = _places(names, COUNTED["micro_f1"])
-    return lambda sums: 2 * sums[..., tp] / np.maximum(2 * sums[..., tp] + sums[..., fp] + sums[..., fn], 1e-300)
+    return lambda sums: micro_f1(sums[..., tp], sums[..., fp], sums[..., fn])
 
 
 def bleu2_metric(names: Sequence[str]) -> Metric:
@@ -66,16 +65,15 @@ def bleu2_metric(names: Sequence[str]) -> Metric:
     Where no response has a bigram, unigrams alone count (sacrebleu's effective order).
     """
     m1, t1, m2, t2, length, reference = _places(names, COUNTED["bleu2"])
-
-    def value(sums: Floats) -> Floats:
-        first = sums[..., m1] / np.maximum(sums[..., t1], 1)
-        geometric_mean = np.sqrt(first * sums[..., m2] / np.maximum(sums[..., t2], 1))
-        # Seeds of a weak model can all answer in one word; 0 would say that none of these words was right.
-        precision = np.where(sums[..., t2] > 0, geometric_mean, first)
-        short = np.minimum(1 - sums[..., reference] / np.maximum(sums[..., length], 1e-300), 0)
-        return np.asarray(100 * np.exp(short) * precision)
-
-    return value
+    # Effective: seeds of a weak model can all answer in one word; 0 would say that none of these words was right.
+    return lambda sums: corpus_bleus(
+        sums[..., [m1, m2]],
+        sums[..., [t1, t2]],
+        sums[..., length],
+        sums[..., reference],
+        smooth="none",
+        effective=True,
+    )
 
 
 def mean_metric(names: Sequence[str]) -> Metric:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
+from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
+
 Ints = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 
@@ -45,18 +47,6 @@ class TieIndex:
     same: float
 
 
-def holm(values: Floats) -> Floats:
-    """P values adjusted for their number (Holm 1979): the largest error over all of them stays at the level.
-
-    Its twin is in evaluators.task.comparing. That of statsmodels gives the same bits, but looks through the memory of
-    the whole program for garbage at every call, which takes up to half a second where much is loaded.
-    """
-    p_values = np.array(values, dtype=float)
-    order = p_values.argsort(kind="stable")
-    p_values[order] = np.minimum(np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1)), 1.0)
-    return p_values
-
-
 def holm_where(values: Sequence[float | None], tests: Sequence[Hashable] | None = None) -> list[float | None]:
     """The same for those that are there; None where nothing was tested.
 
@@ -67,7 +57,7 @@ def holm_where(values: Sequence[float | None], tests: Sequence[Hashable] | None 
     """
     names = range(len(values)) if tests is None else tests
     once = {name: value for name, value in zip(names, values, strict=True) if value is not None}
-    adjusted = dict(zip(once, holm(np.array([*once.values()])).tolist(), strict=True))
+    adjusted = dict(zip(once, adjust_by_holm(np.array([*once.values()])).tolist(), strict=True))
     return [None if value is None else adjusted[name] for name, value in zip(names, values, strict=True)]
 
 

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import fdtri, gammaincinv  # chi-square and F as scipy.stats has them, without its weight
 
+from seedvote.dialogue.formulas.uncertainty import sd_interval
+
 FEW_SEEDS = 5  # with 4 an SD must be almost 4 times another before F tells them apart
 
 
@@ -38,15 +40,9 @@ def chi_square(share: float | NDArray[np.float64], freedom: float) -> NDArray[np
     return np.asarray(2 * gammaincinv(freedom / 2, share), np.float64)
 
 
-# Twin of probes/scoring.py: packages import the leaf alone. tests/house/test_twins.py holds the two equal.
 def seed_spread(values: Sequence[float], *, level: float = 0.95) -> SeedSpread:
     """The SD of `values` over seeds, in the values' own unit."""
-    n = len(values)
-    if n < 2:  # one training says nothing of the next: not 0 but unknown
-        return SeedSpread(tuple(values), math.nan, math.nan, math.nan, level)
-    sd = float(np.std(values, ddof=1))
-    upper, lower = (float(chi_square((1 + sign * level) / 2, n - 1)) for sign in (1, -1))
-    return SeedSpread(tuple(values), sd, sd * math.sqrt((n - 1) / upper), sd * math.sqrt((n - 1) / lower), level)
+    return SeedSpread(tuple(values), *sd_interval(values, level=level), level)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.tables import Exclusion
 from seedvote.crowd.rating import standing
 from seedvote.crowd.rating.deciding import tell
-from seedvote.crowd.rating.gate import at_least
 from seedvote.crowd.rating.moment import kept_hit, rules_in_force
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import FORGOTTEN, rater_hash
 from seedvote.crowd.store.store import Store, settings
 from seedvote.crowd.store.tables import raters, votes
+from seedvote.dialogue.formulas.chances import binomial_tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ def _in_a_row(judgements: Sequence[JudgedPair], most: int | None) -> str | None:
 def _too_many_left(judgements: Sequence[JudgedPair], bound: float | None) -> str | None:
     decided = [judgement.pressed for judgement in judgements if judgement.pressed != "tie"]
     left_count = decided.count("left")
-    if bound is None or (p := at_least(left_count, len(decided), 0.5)) > bound:
+    if bound is None or (p := binomial_tail(left_count, len(decided), 0.5)) > bound:
         return None
     return f"left: {left_count} of {len(decided)} on the left, probability {p:.1g}"
 
 
 def _too_many_ties(judgements: Sequence[JudgedPair], share: float, bound: float | None) -> str | None:
     ties = sum(judgement.pressed == "tie" for judgement in judgements)
-    if bound is None or (p := at_least(ties, len(judgements), share)) > bound:
+    if bound is None or (p := binomial_tail(ties, len(judgements), share)) > bound:
         return None
     return f"ties: {ties} of {len(judgements)} where others have {share:.0%}, probability {p:.1g}"
 

@@ -7,7 +7,6 @@ so a rater is judged alike whatever marketplace they came from.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -100,28 +99,6 @@ def _count_failures(failed: Sequence[bool], count: Counting) -> int:
         run = run + 1 if outcome else 0
         longest = max(longest, run)
     return longest
-
-
-# Twin of failing_so_often in crowd/watching/checks.py, which may not import this room.
-def at_least(number: int, trials: int, p: float) -> float:
-    """Probability of `number` or more successes in `trials` independent trials (binomial upper tail), exact.
-
-    >>> round(at_least(2, 3, 0.5), 6)
-    0.5
-    """
-    if number <= 0 or p >= 1:
-        return 1.0
-    if p <= 0:
-        return 0.0
-    logs = (
-        math.lgamma(trials + 1)
-        - math.lgamma(x + 1)
-        - math.lgamma(trials - x + 1)
-        + x * math.log(p)
-        + (trials - x) * math.log1p(-p)
-        for x in range(number, trials + 1)
-    )
-    return min(1.0, math.fsum(map(math.exp, logs)))
 
 
 def pass_probability(fails: Sequence[float], rule: GateRule) -> float:

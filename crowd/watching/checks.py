@@ -7,7 +7,6 @@ often, and most of those who answered it gave one and the same other answer. Car
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import sqlalchemy as sa
 
 from seedvote.crowd.forms.form import decisive
 from seedvote.crowd.store.tables import pairs, votes
+from seedvote.dialogue.formulas.chances import binomial_tail
 
 SLIPS = 0.03  # of a careful rater, as `crowd plan-checks` assumes them
 DOUBTFUL = 0.001
@@ -73,27 +73,7 @@ def _make_line(
     total = answers.total()
     failed = total - answers[str(answer)] if by_sheet is None else by_sheet
     usual = answers.most_common(1)[0][0] if answers else ""
-    return CheckLine(check, mended or written, total, failed, failing_so_often(failed, total, SLIPS), usual)
-
-
-# Twin of at_least in crowd/rating/gate.py, which this room may not import; tests hold both to the binomial.
-def failing_so_often(number: int, trials: int, p: float) -> float:
-    """Probability of `number` or more successes in `trials` independent trials (binomial upper tail), exact.
-
-    >>> round(failing_so_often(2, 3, 0.5), 6)
-    0.5
-    """
-    if number <= 0:
-        return 1.0
-    logs = (
-        math.lgamma(trials + 1)
-        - math.lgamma(x + 1)
-        - math.lgamma(trials - x + 1)
-        + x * math.log(p)
-        + (trials - x) * math.log1p(-p)
-        for x in range(number, trials + 1)
-    )
-    return min(1.0, math.fsum(map(math.exp, logs)))
+    return CheckLine(check, mended or written, total, failed, binomial_tail(failed, total, SLIPS), usual)
 
 
 def table_of(lines: Sequence[CheckLine]) -> list[str]:

@@ -34,6 +34,7 @@ from seedvote.crowd.store import event_log
 from seedvote.crowd.store.event_log import read_events
 from seedvote.crowd.store.store import settings
 from seedvote.crowd.store.tables import pairs, study_settings, votes
+from seedvote.dialogue.formulas.chances import binomial_tail
 
 STANDS_OUT = 4.0
 LEAST = 0.01  # the probability below which nothing counts more
@@ -406,13 +407,8 @@ def _find_twins(by_rater: Mapping[str, Sequence[TimedAnswer]]) -> dict[str, tupl
     for couple, (same, shared) in compared.items():
         other_shared = every_shared - shared  # the two are no measure of themselves
         usual = max(1 / 3, (every_same - same) / other_shared) if other_shared else 1 / 3
-        chance = min(1.0, _at_least(same, shared, usual) * len(compared))
+        chance = min(1.0, binomial_tail(same, shared, usual) * len(compared))
         for rater in couple:
             if rater not in twins or chance < twins[rater][1]:
                 twins[rater] = ((same, shared), chance)
     return twins
-
-
-def _at_least(k: int, n: int, p: float) -> float:
-    """The probability of k or more among n. The twin of crowd/rating/gate.py's, which belongs to another room."""
-    return math.fsum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))

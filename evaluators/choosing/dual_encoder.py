@@ -22,11 +22,12 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from seedvote.dialogue.adam import Adam
 from seedvote.dialogue.corpora.examples import examples
 from seedvote.dialogue.corpora.reading import Corpus
+from seedvote.dialogue.devices import use_threads
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.jobs import JOB_THREADS
 from seedvote.dialogue.records import Question
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.tokens import tokenize
-from seedvote.evaluators.detection.network import one_thread
 
 PAD, UNK, EOU = range(3)
 MARKS = 3
@@ -134,7 +135,7 @@ class DualEncoder(nn.Module):
 
 def train_and_score(material: DualMaterial, how: DualSettings, seed: int) -> NDArray[np.float64]:
     """The scores of all options under a dual encoder of this seed."""
-    with one_thread():
+    with use_threads(JOB_THREADS):
         network = train_dual(material, how, seed)
         with torch.no_grad():
             contexts = _in_parts(network, material.contexts)

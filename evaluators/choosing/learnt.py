@@ -15,7 +15,7 @@ from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, clear_halves, from_json, read_json
 from seedvote.dialogue.jobs import content_key
-from seedvote.dialogue.questions import check_texts
+from seedvote.dialogue.questions import QUESTION_STATES, check_texts
 from seedvote.dialogue.records import Question, States
 from seedvote.dialogue.seeds import child_seed
 from seedvote.evaluators.choosing.rules import Chooser
@@ -23,7 +23,6 @@ from seedvote.evaluators.choosing.rules import Chooser
 # Frozen encoder states of contexts, replies and options, as `generation encode --questions` writes them.
 
 Floats = NDArray[np.float64]
-FOLDER = "question_states"  # QUESTION_STATES of generation/encoding.py: tests/house/test_twins.py
 AGAIN = "Encode again: python -m generation encode STUDY --questions"
 
 
@@ -52,7 +51,7 @@ class EncoderStates:
 
 def state_files(study: Path) -> list[Path]:
     """The matrices of a study, by name."""
-    return [path for path in sorted((study / FOLDER).glob("*.npy")) if path.with_suffix(".json").exists()]
+    return [path for path in sorted((study / QUESTION_STATES).glob("*.npy")) if path.with_suffix(".json").exists()]
 
 
 def read_question_states(path: Path, questions: Sequence[Question], texts: str) -> EncoderStates:

@@ -13,7 +13,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, placed_records, read_json
 from seedvote.dialogue.records import Response
 from seedvote.dialogue.seeds import child_random, child_seed
-from seedvote.dialogue.tokens import tokenize
+from seedvote.dialogue.tokens import LONGEST_RESPONSE, tokenize
 
 # What is to be told apart: the replies of people and of models to the same contexts, spelt alike.
 #
@@ -24,7 +24,6 @@ from seedvote.dialogue.tokens import tokenize
 
 PAD, UNK, OTHER, SELF, EOU = range(5)
 MARKS = 5
-LONGEST_REPLY = 60  # like LONGEST_RESPONSE of generation/decoding.py; tests/house/test_twins.py holds them equal
 NEWEST = 50  # tokens of a context that the discriminator reads
 QUARTERS = 4  # one is tested, or each in turn; a fifth of the others is put aside: 60, 15 and 25 % of the dialogues
 ASIDE = 5
@@ -176,7 +175,7 @@ def _replies(
             )
         if record.item not in known:
             raise InputError(f"{place}: {record.item} is no context of this corpus. Give the one that was answered.")
-        replies[who][record.item].append(Said(_tokens(record.text, numbers)[:LONGEST_REPLY], record.logprob))
+        replies[who][record.item].append(Said(_tokens(record.text, numbers)[:LONGEST_RESPONSE], record.logprob))
     for wanted_names, known_names in ((wanted.models, models), (wanted.decodings, decodings)):
         if unknown := [name for name in wanted_names if name not in known_names]:
             raise InputError(f"No response is by {unknown[0]!r}; {path} has {', '.join(sorted(known_names))}.")
@@ -204,7 +203,7 @@ def _occasion(example: Example, numbers: Mapping[str, int], places: Mapping[str,
         who = SELF if turn.speaker == example.target.speaker else OTHER
         context += [who, *_tokens(turn.text, numbers), EOU]
     dialogue = example.dialogue.dialogue
-    human = _tokens(example.target.text, numbers)[:LONGEST_REPLY]
+    human = _tokens(example.target.text, numbers)[:LONGEST_RESPONSE]
     return Occasion(example.item, dialogue, places[dialogue], tuple(context[-NEWEST:]), human)
 
 

@@ -5,7 +5,6 @@ The same seed gives the same bits: one thread, its own stream of numbers, batche
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from seedvote.dialogue.adam import Adam
+from seedvote.dialogue.devices import use_threads
 from seedvote.dialogue.jobs import JOB_THREADS
 from seedvote.evaluators.detection.material import SELF, Occasion, Showing, Tokens
 
@@ -87,7 +87,7 @@ class Discriminator(nn.Module):
 
 def fit_discriminator(fit: Sequence[Showing], choose: Sequence[Showing], words: int, seed: int) -> Fitted:
     """Train until the loss on the dialogues put aside gets no better, and keep the best epoch."""
-    with one_thread(), torch.random.fork_rng(devices=[]):
+    with use_threads(JOB_THREADS), torch.random.fork_rng(devices=[]):
         network = Discriminator(words, seed)
         optimizer = Adam(network.parameters(), RATE)
         groups = _by_context(fit)
@@ -116,7 +116,7 @@ def chance_of_a_person(network: Discriminator, rows: Sequence[Row]) -> NDArray[n
     chances = np.empty(len(rows))
     # Near lengths together; the result goes back to its place.
     order = sorted(range(len(rows)), key=lambda n: (len(rows[n][1]), len(rows[n][0].context), n))
-    with one_thread(), torch.no_grad():
+    with use_threads(JOB_THREADS), torch.no_grad():
         for start in range(0, len(rows), 4 * BATCH):
             places = order[start : start + 4 * BATCH]
             chances[places] = torch.sigmoid(network([rows[n] for n in places]).double()).numpy()
@@ -149,14 +149,3 @@ def _by_context(showings: Sequence[Showing]) -> list[list[Showing]]:
 def _batches(groups: Sequence[Sequence[Showing]]) -> Iterator[list[Showing]]:
     for start in range(0, len(groups), BATCH):
         yield [showing for group in groups[start : start + BATCH] for showing in group]
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Their number moves the last bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(JOB_THREADS)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -20,7 +20,8 @@ from scipy.special import expit
 from seedvote.dialogue.files import atomic, clear_halves
 from seedvote.dialogue.jobs import Job, content_key
 from seedvote.dialogue.seeds import child_seed
-from seedvote.evaluators.detection.material import LONGEST_REPLY, PARTS, DetectionMaterial, Showing, Tokens, Trial
+from seedvote.dialogue.tokens import LONGEST_RESPONSE
+from seedvote.evaluators.detection.material import PARTS, DetectionMaterial, Showing, Tokens, Trial
 
 # What is told without reading: by the length of a reply alone, and by its words and pairs of words.
 #
@@ -48,7 +49,7 @@ class Artefact:
 
 def fit_length(fit: Sequence[Showing], choose: Sequence[Showing]) -> Predict:
     """P(person | length): counts of each length, smoothed over its neighbours."""
-    places = np.arange(LONGEST_REPLY + 1)
+    places = np.arange(LONGEST_RESPONSE + 1)
     counts = {label: np.zeros(len(places)) for label in (True, False)}
     for showing in fit:
         counts[showing.human][len(showing.reply)] += showing.weight

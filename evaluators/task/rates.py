@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,13 +18,74 @@ from numpy.typing import NDArray
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.domains.database import DomainTable, domain_tables
 from seedvote.dialogue.domains.delexicalizing import delexicalized
+from seedvote.dialogue.domains.spelling import PLACEHOLDER, placeholder
 from seedvote.dialogue.domains.states import State
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.formulas.counts import corpus_bleus
+from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.records import Dialogue
-from seedvote.evaluators.task.bleu import COUNTS, as_kinds, bleu4, counts
 from seedvote.evaluators.task.predictions import Answer, Predictions, comparable_id
 from seedvote.evaluators.task.states import Tracked, gold_states, tracked
 from seedvote.evaluators.task.success import Domains, Reached, Tables, Wanted, goal_reached, goals
+
+# BLEU-4 of delexicalised replies from counts that may be summed: the score of a corpus, or of any of its dialogues.
+#
+# Papineni et al. 2002 with the tokenizer 13a and sacrebleu's smoothing of orders without a match (Post 2018); equal to
+# sacrebleu's corpus score.
+
+ORDERS = (1, 2, 3, 4)
+BLEU_COUNTS = (*(f"match{n}" for n in ORDERS), *(f"total{n}" for n in ORDERS), "length", "reference")
+ENTITIES = {"&quot;": '"', "&lt;": "<", "&gt;": ">", "&amp;": "&"}
+MARKS = (
+    (re.compile(r"([{-~\[-` -&(-+:-@/])"), r" \1 "),
+    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
+    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+)
+
+
+@lru_cache(maxsize=1 << 16)  # references are the same for every system
+def replace_placeholders(text: str) -> str:
+    """A reply with each placeholder as one word, its kind: `[hotel_phone]` and `[value_phone]` are both PHONE."""
+    return " ".join(PLACEHOLDER.sub(lambda match: placeholder(match[1]) or "OTHER", text.lower()).split())
+
+
+@lru_cache(maxsize=1 << 16)  # likewise
+def tokenize_13a(text: str) -> list[str]:
+    """The tokens of NIST's mteval-v13a.
+
+    >>> tokenize_13a("the fare is 4.50, right?")
+    ['the', 'fare', 'is', '4.50', ',', 'right', '?']
+    """
+    for name, sign in ENTITIES.items():
+        text = text.replace(name, sign)
+    text = f" {text} "
+    for mark, spaced in MARKS:
+        text = mark.sub(spaced, text)
+    return text.split()
+
+
+def count_ngrams(reply: str, reference: str) -> list[float]:
+    """The counts of one reply, in the order of COUNTS."""
+    reply_tokens, reference_tokens = tokenize_13a(reply), tokenize_13a(reference)
+    matches = [_count_shared(_list_ngrams(reply_tokens, n), _list_ngrams(reference_tokens, n)) for n in ORDERS]
+    return [*matches, *(max(0, len(reply_tokens) - n + 1) for n in ORDERS), len(reply_tokens), len(reference_tokens)]
+
+
+def _list_ngrams(words: list[str], n: int) -> list[tuple[str, ...]]:
+    return list(zip(*(words[start:] for start in range(n)), strict=False))
+
+
+def _count_shared(grams: list[tuple[str, ...]], reference_grams: list[tuple[str, ...]]) -> int:
+    """How many are in both, each as often as where it is rarer; few are, so counting these alone is quickest."""
+    return sum(min(grams.count(gram), reference_grams.count(gram)) for gram in set(grams).intersection(reference_grams))
+
+
+def bleu4(sums: Floats) -> Floats:
+    """BLEU, 0 to 100, from summed counts `(..., 10)`; 0 where nothing was said or nothing matches at all."""
+    matches, totals, length, reference = sums[..., :4], sums[..., 4:8], sums[..., 8], sums[..., 9]
+    return corpus_bleus(matches, totals, length, reference, smooth="exp", effective=False)
+
 
 # The corpus as a judge of predictions: goals, databases, annotated states and reference replies.
 
@@ -113,8 +176,11 @@ def _outcome(name: str, answers: Sequence[Answer], active: Domains, world: World
     met = goal_reached(goal, answers, active, world.tables) if goal and world.tables else None
     pairs = zip(states, answers, strict=False)
     turns = [tracked(gold, answer.state) for gold, answer in pairs if answer.state is not None]
-    rows = [counts(as_kinds(answer.text), as_kinds(text)) for answer, text in zip(answers, references, strict=False)]
-    return DialogueOutcome(name, len(answers), met, turns, np.array(rows, np.float64).reshape(-1, len(COUNTS)))
+    rows = [
+        count_ngrams(replace_placeholders(answer.text), replace_placeholders(text))
+        for answer, text in zip(answers, references, strict=False)
+    ]
+    return DialogueOutcome(name, len(answers), met, turns, np.array(rows, np.float64).reshape(-1, len(BLEU_COUNTS)))
 
 
 def goals_reached(
@@ -269,20 +335,14 @@ def ranked(scores: Mapping[str, Rate]) -> list[RankedSystem]:
     steps = draws[:-1] - draws[1:]
     low, high = np.quantile(steps, (0.025, 0.975), axis=1)
     gaps = [scores[a].value - scores[b].value for a, b in pairwise(order)]
-    p = holm_p_values([_two_sided(gap, float(step.std(ddof=1))) for gap, step in zip(gaps, steps, strict=True)])
+    p = adjust_by_holm(
+        [_two_sided(gap, float(step.std(ddof=1))) for gap, step in zip(gaps, steps, strict=True)]
+    ).tolist()
     pairs = []
     for n, name in enumerate(order):
         step = (gaps[n], float(low[n]), float(high[n]), p[n]) if n < len(gaps) else ()
         pairs.append(RankedSystem(name, scores[name].value, n + 1, int(best[n]), int(worst[n]), *step))
     return pairs
-
-
-def holm_p_values(values: Sequence[float]) -> list[float]:
-    """P values adjusted for their number (Holm 1979); the twin of analysis.stats.sign_tests.holm."""
-    p_values = np.array(values, dtype=float)
-    order = p_values.argsort(kind="stable")
-    p_values[order] = np.minimum(np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1)), 1.0)
-    return [float(p) for p in p_values]
 
 
 def _two_sided(gap: float, error: float) -> float:

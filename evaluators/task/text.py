@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 from seedvote.dialogue.cards import BY, Card, TaskCard, metadata
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, write_json
-from seedvote.evaluators.task.bleu import COUNTS, bleu4
 from seedvote.evaluators.task.evaluation import VENUE_DRAWS, Evaluation, TaskSystem
-from seedvote.evaluators.task.rates import DRAWS, TITLES, DialogueOutcome, RankedSystem, Rate
+from seedvote.evaluators.task.rates import BLEU_COUNTS, DRAWS, TITLES, DialogueOutcome, RankedSystem, Rate, bleu4
 from seedvote.evaluators.task.states import Tracked
 
 # Printed numbers beside computed ones: a claim that does not follow from its own parts is marked.
@@ -247,7 +246,7 @@ def _document(system: TaskSystem, claim: Claim | None) -> dict[str, Any]:
 
 # The score table of task success: a row for every dialogue (Inform, Success) and turn (states, BLEU).
 
-STATS = ("tp", "fp", "fn", "inform", "success", *COUNTS)
+STATS = ("tp", "fp", "fn", "inform", "success", *BLEU_COUNTS)
 SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("evaluator", "task", "model")),
@@ -326,7 +325,7 @@ def _scores(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, dict[st
         yield "jga", _item(name, n), float(turn.joint), None
         yield "slot_f1", _item(name, n), _f1(turn), counts
     for n, row in enumerate(outcome.bleu):
-        yield "bleu", _item(name, n), float(bleu4(row)), dict(zip(COUNTS, map(float, row), strict=True))
+        yield "bleu", _item(name, n), float(bleu4(row)), dict(zip(BLEU_COUNTS, map(float, row), strict=True))
 
 
 def _by_domain(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, None]]:
@@ -347,7 +346,7 @@ def _combined_counts(outcome: DialogueOutcome) -> tuple[float, dict[str, float]]
     counts_met = {"inform": float(met is not None and met.inform), "success": float(met is not None and met.success)}
     return 50 * sum(counts_met.values()) + float(bleu4(sums)), {
         **counts_met,
-        **dict(zip(COUNTS, map(float, sums), strict=True)),
+        **dict(zip(BLEU_COUNTS, map(float, sums), strict=True)),
     }
 
 

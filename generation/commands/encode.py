@@ -97,9 +97,9 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     from tqdm import tqdm
 
     from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.questions import QUESTION_STATES
     from seedvote.generation.checkpoints import kind_of, named_checkpoints
     from seedvote.generation.encoding import (
-        QUESTION_STATES,
         Encoding,
         Form,
         encode_again,

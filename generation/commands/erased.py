@@ -85,7 +85,7 @@ def _read_shared(args: argparse.Namespace) -> Redecoding:
 
 
 def _redecode(shared: tuple[Redecoding, str], parts: list[ErasedPart]) -> int:
-    from seedvote.generation.devices import pick_device
+    from seedvote.dialogue.devices import pick_device
     from seedvote.generation.redecoding import redecode
 
     missing = sum(not part.done for part in parts)

@@ -102,15 +102,15 @@ def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: st
 
 
 def _rank_options(shared: RankInputs, job: RankJob) -> None:
+    from seedvote.dialogue.devices import pick_device, use_threads
     from seedvote.dialogue.files import clear_halves
     from seedvote.generation.checkpoints import load_model
-    from seedvote.generation.devices import pick_device, threads
     from seedvote.generation.ranking import rank_options, write_ranks
 
     trained, device = job.trained, pick_device(shared.device)
     model = load_model(trained, job.checkpoint, shared.vocabulary).to(device)
     clear_halves(job.path)
-    with threads(jobs.JOB_THREADS):
+    with use_threads(jobs.JOB_THREADS):
         ranks = list(rank_options(model, shared.questions, device))
     write_ranks(job.path, ranks, trained.model, trained.seed, job.checkpoint, texts=shared.texts, key=job.key)
 
@@ -118,8 +118,8 @@ def _rank_options(shared: RankInputs, job: RankJob) -> None:
 def _rank_hugging_face(args: argparse.Namespace, questions: list[Question], texts: str) -> None:
     from tqdm import tqdm
 
+    from seedvote.dialogue.devices import pick_device
     from seedvote.dialogue.files import clear_halves
-    from seedvote.generation.devices import pick_device
     from seedvote.generation.imports.hugging_face import HuggingFace, rank_by
     from seedvote.generation.ranking import write_ranks
 

@@ -166,7 +166,7 @@ def _group_by_model(todo: list[Round]) -> list[jobs.Job]:
 
 
 def _answer_rounds(shared: tuple[Sampling, Vocabulary, str], todo: list[Round]) -> None:
-    from seedvote.generation.devices import pick_device
+    from seedvote.dialogue.devices import pick_device
     from seedvote.generation.sampling import answer_rounds
 
     sampling, vocabulary, device = shared

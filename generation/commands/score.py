@@ -46,11 +46,11 @@ def run(args: argparse.Namespace) -> None:
     """Score what has a reference."""
     from seedvote.dialogue.corpora.examples import examples
     from seedvote.dialogue.corpora.reading import read_corpus
+    from seedvote.dialogue.devices import use_threads
     from seedvote.dialogue.files import read_records
     from seedvote.dialogue.jobs import JOB_THREADS
     from seedvote.dialogue.records import Response
     from seedvote.dialogue.signature import signature
-    from seedvote.generation.devices import threads
     from seedvote.generation.metrics.scoring import embedding_rows, most_frequent, overlap_rows, write_scores
     from seedvote.generation.metrics.word_matching import WordNet, find_wordnet
     from seedvote.generation.same_corpus import check_utterances
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
         wordnet=wordnet.name if wordnet else "none",
     )
     corpus_scores: dict[_Group, OverlapCounts] = {}
-    with threads(JOB_THREADS):
+    with use_threads(JOB_THREADS):
         written = write_scores(args.study / "metrics.parquet", _added_up(rows, corpus_scores), signature=recipe)
     print(f"{args.study / 'metrics.parquet'}: {written} scores of {number} responses")
     _print_scores(corpus_scores)

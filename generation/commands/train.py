@@ -143,7 +143,7 @@ def _kept_epochs(text: str) -> int | None:
 
 def precision_for(model: str, precision: str, device: str) -> str:
     """What an architecture is trained in: float32 where its LSTMs cannot learn in bf16."""
-    from seedvote.generation.devices import lstms_take_bf16
+    from seedvote.dialogue.devices import lstms_take_bf16
     from seedvote.generation.models.architectures import ARCHITECTURES, known
 
     can = not ARCHITECTURES[known(model)].module.has_lstms or precision != "bf16" or lstms_take_bf16(device)
@@ -152,7 +152,7 @@ def precision_for(model: str, precision: str, device: str) -> str:
 
 def _precision(args: argparse.Namespace) -> tuple[str, str]:
     """The precision that is asked for, and the kind of device."""
-    from seedvote.generation.devices import pick_device, pick_precision
+    from seedvote.dialogue.devices import pick_device, pick_precision
 
     if args.on == "local" or args.device != "cuda":
         device = pick_device(args.device)

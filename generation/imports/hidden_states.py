@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from seedvote.dialogue.corpora.examples import Example
+from seedvote.dialogue.devices import pick_device
 from seedvote.dialogue.engines.chat import lock_journal
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import as_json, atomic, clear_halves, read_json, write_json
@@ -21,7 +22,6 @@ from seedvote.dialogue.jobs import content_key
 from seedvote.dialogue.records import States
 from seedvote.dialogue.seeds import child_seed, parse_seeds
 from seedvote.dialogue.signature import signature
-from seedvote.generation.devices import pick_device
 from seedvote.generation.imports.hugging_face import ModelPlace, model_place, opening, precision_named, refuse_missing
 from seedvote.generation.imports.prompting import Prompter, ReadContext, describe_changes, window_of
 from seedvote.generation.imports.tables import messages_of

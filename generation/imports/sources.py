@@ -61,7 +61,7 @@ class LoadedModel(Source):
 
     def __post_init__(self) -> None:
         # An endpoint is asked without PyTorch.
-        from seedvote.generation.devices import pick_device
+        from seedvote.dialogue.devices import pick_device
         from seedvote.generation.imports.hugging_face import HuggingFace, precision_named
 
         precision, device = precision_named(self.precision), pick_device(self.device)

@@ -16,15 +16,13 @@ its card (TOKEN in dialogue/cards.py) compares models by it, SELECTORS (generati
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
 
+from seedvote.dialogue.formulas.counts import Smooth, corpus_bleu
 from seedvote.generation.metrics.word_matching import stem
 
-Smooth = Literal["exp", "none"]
 Tokens = Sequence[str]
 OverlapCounts = dict[str, float]
 Synonyms = Callable[[str], frozenset[str]]  # a word -> the words that may stand for it, itself among them
@@ -54,17 +52,9 @@ def add_counts(rows: Iterable[Mapping[str, float]]) -> OverlapCounts:
     return total
 
 
-# Twin of analysis/stats/multibootstrap.py, which takes arrays of sums: packages import the leaf alone.
-# tests/house/test_twins.py holds the two equal.
 def bleu2(counts: Mapping[str, float], *, smooth: Smooth) -> float:
     """BLEU-2 of one item, or of a corpus from summed counts."""
-    used = [order for order in ORDERS if counts[f"total{order}"]]
-    if not counts["match1"] or (smooth == "none" and not all(counts[f"match{order}"] for order in used)):
-        return 0.0
-    logs = sum(math.log((counts[f"match{order}"] or 0.5) / counts[f"total{order}"]) for order in used)
-    length, reference = counts["length"], counts["reference"]
-    penalty = 1.0 if length >= reference else math.exp(1 - reference / length)
-    return 100 * penalty * math.exp(logs / len(used))
+    return corpus_bleu(counts, ORDERS, smooth=smooth, effective=True)
 
 
 def rouge1_counts(response: Tokens, reference: Tokens) -> OverlapCounts:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from seedvote.dialogue.devices import pick_device, pick_precision
 from seedvote.dialogue.errors import InputError
 from seedvote.generation.batches import plan_batches, stack, stack_contexts
-from seedvote.generation.devices import pick_device, pick_precision
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import BOS, EOS, PAD
 

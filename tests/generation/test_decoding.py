@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.tokens import LONGEST_RESPONSE
 from seedvote.generation import decoding
 from seedvote.generation.batches import stack_contexts
-from seedvote.generation.decoding import LONGEST_RESPONSE, Sampler, keep_likely, parse_decoding, respond
+from seedvote.generation.decoding import Sampler, keep_likely, parse_decoding, respond
 from seedvote.generation.models.architectures import ARCHITECTURES, build
 from seedvote.generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL
 from tests.generation.small_sizes import small_sizes

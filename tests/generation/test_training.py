@@ -290,9 +290,9 @@ def test_training_goes_on_from_pruned_weights_and_says_which_are_gone(tmp_path, 
 def test_where_lstms_cannot_learn_in_bf16_it_is_for_the_transformer_alone(model, monkeypatch):
     alone = "bf16" if model == "transformer" else "float32"
     assert precision_for(model, "bf16", "cuda") == alone
-    monkeypatch.setattr("seedvote.generation.devices.lstms_take_bf16", {"cpu": False}.get)
+    monkeypatch.setattr("seedvote.dialogue.devices.lstms_take_bf16", {"cpu": False}.get)
     assert precision_for(model, "bf16", "cpu") == alone
-    monkeypatch.setattr("seedvote.generation.devices.lstms_take_bf16", {"cpu": True}.get)
+    monkeypatch.setattr("seedvote.dialogue.devices.lstms_take_bf16", {"cpu": True}.get)
     assert precision_for(model, "bf16", "cpu") == "bf16"
     assert precision_for(model, "float32", "cuda") == "float32"
 

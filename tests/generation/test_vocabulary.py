@@ -5,11 +5,11 @@ import pytest
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.dialogue.tokens import LONGEST_CONTEXT
 from seedvote.generation.numbering import study_vocabulary
 from seedvote.generation.vocabulary import (
     EOS,
     EOU,
-    LONGEST_CONTEXT,
     OTHER,
     SELF,
     SPECIAL,

@@ -75,17 +75,18 @@ ROOMS = {
     "generation": {
         "speaking": {"decoding", "models", "numbering", "vocabulary"},
         "models": {"batches", "vocabulary"},
-        "metrics": {"batches", "decoding", "devices", "models", "numbering", "vocabulary"},
+        "metrics": {"batches", "decoding", "models", "numbering", "vocabulary"},
         "pairs": {"metrics", "vocabulary"},
-        "imports": {"decoding", "devices", "numbering", "ranking", "same_corpus", "sampling"},
+        "imports": {"decoding", "numbering", "ranking", "same_corpus", "sampling"},
     },
-    "probes": {"tasks": set(), "classifiers": {"devices", "scoring", "tasks"}},
+    "probes": {"tasks": set(), "classifiers": {"scoring", "tasks"}},
     "evaluators": {"task": set(), "perturbing": set(), "detection": set(), "judging": set(), "choosing": {"detection"}},
     "dialogue": {
         "corpora": {"errors", "files", "records", "seeds", "signature"},
         "engines": {"errors", "files", "jobs", "signature", "stopping"},
         "conversations": {"corpora", "errors", "records", "seeds", "validity"},
         "domains": {"records"},
+        "formulas": set(),
         "tables": {"errors", "files"},
         "importing": {"tables", "errors", "files", "judges", "records"},
     },
@@ -175,7 +176,8 @@ def test_a_package_imports_itself_and_the_leaf_only(package):
 ON_DEMAND = {
     "engines": {"on_ray.py": {"ray"}, "on_slurm.py": {"submitit"}, "chat.py": {"httpx"}},
     "tables": {"frames.py": {"pandas", "pyarrow"}},
-    "dialogue": {"adam.py": {"torch"}, "lettering.py": {"matplotlib", "fontTools"}},
+    "dialogue": {"adam.py": {"torch"}, "devices.py": {"torch"}, "lettering.py": {"matplotlib", "fontTools"}},
+    "formulas": {"counts.py": {"numpy"}, "uncertainty.py": {"numpy", "scipy"}},
 }
 
 

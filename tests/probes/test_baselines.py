@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from seedvote.dialogue.cards import PROBE
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import Example, examples
 from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.formulas.counts import micro_f1
 from seedvote.dialogue.records import Dialogue, Turn
+from seedvote.dialogue.tokens import LONGEST_CONTEXT
 from seedvote.probes import baselines, plan
+from seedvote.probes.baselines import words_in_window
 from seedvote.probes.classifiers import reference
-from seedvote.probes.scoring import count_hits, micro_f1
+from seedvote.probes.scoring import count_hits
 from seedvote.probes.tasks.catalogue import ProbeTask, fixed, or_none, tasks_of
 from seedvote.probes.tasks.labels import label
 
@@ -173,3 +176,20 @@ def test_bag_of_few_examples_has_no_empty_axis(name):
     bag = baselines.BAGS[name](fit, [*fit, *report])
     known, new = bag[: len(fit)].std(0), bag[len(fit) :].std(0)
     assert bag.shape[1] == len(fit) // 4 and (known > 0.1 * known.max()).all() and (new < 2 * known).all()
+
+
+def test_the_bag_of_words_of_the_window_holds_what_an_encoder_reads():
+    """The newest words of a context are those that a model with a vocabulary of all words would be given."""
+    from random import Random
+
+    from seedvote.generation.vocabulary import SPECIAL, Vocabulary
+
+    random = Random(0)
+    vocabulary = Vocabulary((*SPECIAL, *(f"w{n}" for n in range(300))))
+    for length in range(1, 16):
+        said = [" ".join(f"w{random.randrange(300)}" for _ in range(random.randrange(30))) for _ in range(length)]
+        turns = [Turn(("user", "system")[n % 2], text) for n, text in enumerate([*said, "x"])]
+        numbers = vocabulary.context(turns[:-1], "system")
+        assert len(numbers) <= LONGEST_CONTEXT
+        seen = [vocabulary.words[number] for number in numbers if number >= len(SPECIAL)]
+        assert words_in_window(Example("D:1", Dialogue("D", "train", tuple(turns)), length)) == seen

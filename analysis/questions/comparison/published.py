@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 
+from seedvote.dialogue.formulas.difficulty import RECURRENT, rank_difficulty
+
 TABLE = Path(__file__).with_name("published_scores.csv")
 CHECKPOINTS = ("untrained", "last", "best_bleu", "best_rouge", "best_meteor", "best_bert")
-RECURRENT = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn")
-EASY, HARD = 50.0, 25.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +71,13 @@ def read_published() -> list[Published]:
     ]
 
 
-# Twin of task_difficulty in probes/comparisons.py: packages import the leaf alone. tests/house/test_twins.py holds
-# the two equal.
 def difficulty_of_tasks(scores: Sequence[Published]) -> dict[str, str]:
     """Task -> easy, medium or hard, by the mean untrained F1 of the four recurrent models on MultiWOZ."""
     untrained: dict[str, list[float]] = {}
     for score in scores:
         if score.corpus == "multiwoz" and score.checkpoint == "untrained" and score.model in RECURRENT:
             untrained.setdefault(score.task, []).append(score.f1)
-    return {task: _group(fmean(values)) for task, values in untrained.items()}
-
-
-def _group(mean: float) -> str:
-    return "easy" if mean > EASY else "medium" if mean >= HARD else "hard"
+    return rank_difficulty(untrained)
 
 
 def difficulty_groups(scores: Sequence[Published], *, checkpoint: str = "best_bleu") -> list[DifficultyGroup]:

@@ -33,7 +33,6 @@ from seedvote.analysis.stats.sign_tests import (
     TIE,
     SignTest,
     TieIndex,
-    holm,
     holm_where,
     position_test,
     sign_test,
@@ -44,6 +43,7 @@ from seedvote.analysis.votes.clusters import Strata, clusters_of, without_interv
 from seedvote.analysis.votes.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from seedvote.analysis.votes.votes import Votes, net_scores
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 
@@ -219,7 +219,7 @@ def answer(
             for contrast, reason in zip(every, reasons, strict=True)
             if reason
         ),
-        adjusted=tuple(float(p) for p in holm(np.array([contrast.p for contrast in preferences]))),
+        adjusted=tuple(float(p) for p in adjust_by_holm(np.array([contrast.p for contrast in preferences]))),
         position=position(votes, clusters),
         rounds=change_over_rounds(votes),
         ranking=ranking,
@@ -416,7 +416,7 @@ def _rater_net(contrast: Contrast, ways: dict[str, Any], raters: int, weights: A
 
 
 def _adjust_nets(nets: Sequence[RaterNet]) -> tuple[RaterNet, ...]:
-    adjusted = holm(np.array([net.p for net in nets]))
+    adjusted = adjust_by_holm(np.array([net.p for net in nets]))
     return tuple(
         RaterNet(net.first, net.second, net.raters, net.value, net.low, net.high, net.p, float(p))
         for net, p in zip(nets, adjusted, strict=True)

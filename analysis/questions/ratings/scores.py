@@ -18,11 +18,11 @@ from seedvote.analysis.stats.bounded_mean import bounded_interval, p_of_zero
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.net_preference import net_interval
 from seedvote.analysis.stats.ordinal import ProportionalOdds, proportional_odds
-from seedvote.analysis.stats.sign_tests import holm
 from seedvote.analysis.votes.cautions import list_cautions
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.ratings import Rated, RatingsTable
 from seedvote.analysis.votes.votes import Votes, net_scores
+from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.signature import signature
 
 
@@ -86,7 +86,7 @@ def compare_ratings(table: RatingsTable, *, clusters: str = "auto", mixed: bool 
         rows = [_compare_pairs(rated, clusters, high - low) for rated in table.contrasts]
     else:
         rows = [_take_from_model(difference) for difference in model.differences]
-    adjusted = holm(np.array([row["p"] for row in rows])).tolist()
+    adjusted = adjust_by_holm(np.array([row["p"] for row in rows])).tolist()
     contrasts = tuple(RatingDifference(**row, p_holm=p) for row, p in zip(rows, adjusted, strict=True))
     recipe = signature(
         ratings=table.compared,

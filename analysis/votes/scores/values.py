@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from seedvote.dialogue.cards import ASIDE, COUNTS, PROBE, Aggregate, Card
+from seedvote.dialogue.formulas.counts import corpus_bleu
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -124,17 +125,11 @@ def bleu(total: Mapping[str, float]) -> float:
     response is long enough, and is 0 where one does not match.
     """
     orders = sorted(int(name[5:]) for name in total if name.startswith("match"))
-    used = [n for n in orders if total.get(f"total{n}", 0.0) > 0]
     is_bleu4 = len(orders) == 4
     # Counts are whole; slopes move them a little, and what is next to none is still none.
-    matched = {n: total[f"match{n}"] for n in used if total[f"match{n}"] >= 0.5}
-    if 1 not in matched or (used != orders if is_bleu4 else len(matched) < len(used)):
-        return 0.0
-    logs, missed = 0.0, 0
-    for n in used:
-        missed += n not in matched
-        logs += math.log(matched.get(n, 0.5**missed) / total[f"total{n}"]) / len(used)
-    return 100 * math.exp(min(1 - total["reference"] / total["length"], 0.0) + logs)
+    counts = {name: 0.0 if name.startswith("match") and count < 0.5 else count for name, count in total.items()}
+    counts = {**{f"total{order}": 0.0 for order in orders}, "match1": 0.0, **counts}
+    return corpus_bleu(counts, orders, smooth="exp" if is_bleu4 else "none", effective=not is_bleu4)
 
 
 def combined(total: Mapping[str, float]) -> float:

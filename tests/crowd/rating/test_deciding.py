@@ -4,15 +4,13 @@ import dataclasses
 
 import pytest
 import sqlalchemy as sa
-from scipy import stats
 
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.hit.hit import read_hit
-from seedvote.crowd.rating.gate import at_least
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import pairs, payments, raters, votes
 from seedvote.crowd.study_folder import prepare_study
-from seedvote.crowd.watching.checks import check_lines, failing_so_often
+from seedvote.crowd.watching.checks import check_lines
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
@@ -176,9 +174,3 @@ def test_a_good_check_that_clickers_fail_does_not_look_wrong(url, tmp_path):
 def study_hit(folder):
     (folder / "hit.toml").write_text(RULES, encoding="utf-8")
     return dataclasses.replace(read_hit(folder / "hit.toml"), examples=())
-
-
-@pytest.mark.parametrize("tail", [at_least, failing_so_often])
-@pytest.mark.parametrize("number, of, p", [(0, 5, 0.03), (3, 7, 0.03), (7, 7, 0.5), (40, 60, 0.3), (900, 2000, 0.4)])
-def test_the_chance_of_failing_so_often_is_the_binomial_tail(tail, number, of, p):
-    assert tail(number, of, p) == pytest.approx(stats.binom.sf(number - 1, of, p), rel=1e-9)

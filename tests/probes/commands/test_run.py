@@ -18,11 +18,11 @@ from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.examples import examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.formulas.counts import micro_f1
 from seedvote.dialogue.records import Score
 from seedvote.probes import codelength, suite
 from seedvote.probes.__main__ import COMMANDS
 from seedvote.probes.plan import Options
-from seedvote.probes.scoring import micro_f1
 from seedvote.probes.states import check_covers, read_states
 from seedvote.probes.suite import warnings
 from seedvote.probes.summary import cells, read_task_scores

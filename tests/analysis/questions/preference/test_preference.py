@@ -13,12 +13,13 @@ from seedvote.analysis.questions.preference.answer import answer, led, prefer
 from seedvote.analysis.questions.preference.showing import equivalence_sentences, parts
 from seedvote.analysis.stats.equivalence import tost
 from seedvote.analysis.stats.net_preference import net_estimate, net_interval
-from seedvote.analysis.stats.sign_tests import holm, position_test, sign_test, tie_index
+from seedvote.analysis.stats.sign_tests import position_test, sign_test, tie_index
 from seedvote.analysis.votes.systems import contrasts, fixed_sides, match
 from seedvote.analysis.votes.votes import net_scores, read_votes, votes_from_columns
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
+from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
 
 
@@ -119,13 +120,13 @@ def test_left_against_right_uses_decisive_votes_with_a_known_side():
 
 def test_holms_adjustment_is_its_definition(monkeypatch):
     """Holm 1979: the k-th smallest of m is multiplied by m - k + 1, and none falls below one before it, or above 1."""
-    assert holm(np.array([0.01, 0.04, 0.03, 0.2, 0.005])) == pytest.approx([0.04, 0.09, 0.09, 0.2, 0.025])
-    assert holm(np.array([0.7, 0.6])) == pytest.approx([1.0, 1.0])
-    assert holm(np.array([0.03])) == pytest.approx([0.03]) and holm(np.array([])).tolist() == []
+    assert adjust_by_holm(np.array([0.01, 0.04, 0.03, 0.2, 0.005])) == pytest.approx([0.04, 0.09, 0.09, 0.2, 0.025])
+    assert adjust_by_holm(np.array([0.7, 0.6])) == pytest.approx([1.0, 1.0])
+    assert adjust_by_holm(np.array([0.03])) == pytest.approx([0.03]) and adjust_by_holm(np.array([])).tolist() == []
     monkeypatch.setattr("gc.collect", lambda *_: 0)  # statsmodels' calls of it take long
     rng = np.random.default_rng(0)
     for values in (np.array([0.2, np.nan, 0.01]), *(rng.integers(0, 30, n) / 100 for n in range(1, 40))):
-        np.testing.assert_array_equal(holm(values), multipletests(values, method="holm")[1])
+        np.testing.assert_array_equal(adjust_by_holm(values), multipletests(values, method="holm")[1])
 
 
 def test_the_tie_index_is_fiellers_ratio():

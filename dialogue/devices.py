@@ -14,9 +14,6 @@ import torch
 
 from seedvote.dialogue.errors import InputError
 
-# Both functions have a twin in probes/devices.py: packages import the leaf alone, and the leaf knows no torch.
-# tests/house/test_twins.py holds each pair equal.
-
 
 def pick_device(name: str) -> torch.device:
     """The device of that name, or a sentence."""
@@ -58,7 +55,7 @@ def lstms_take_bf16(device: str) -> bool:
 
 
 @contextlib.contextmanager
-def threads(number: int) -> Iterator[None]:
+def use_threads(number: int) -> Iterator[None]:
     """Compute with so many threads, then with as many as before: their number moves the last bits."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)

@@ -1,0 +1,1 @@
+"""Formulas that two packages compute: numbers in, numbers out, on the standard library and numpy."""
