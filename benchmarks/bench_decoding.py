@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from seedvote.dialogue.signature import signature
 from seedvote.generation import decoding
 from seedvote.generation.batches import stack_contexts
-from seedvote.generation.models.architectures import build, sizes_of
+from seedvote.generation.models.architectures import build_model, sizes_of
 from seedvote.generation.vocabulary import BOS, EOS, EOU, OTHER
 
 WORDS, CONTEXTS, ALONE, LENGTH = 13_000, 2000, 20, 20
@@ -48,9 +48,9 @@ def alone(model, context):
 def bare(model, context):
     """The least that a loop for one context can do."""
     encoded, written, latest = model.encode(stack_contexts([context], CPU)), [], torch.tensor([BOS])
-    state = model.start(encoded)
+    state = model.start_state(encoded)
     while len(written) < LENGTH:
-        hidden, state = model.step(encoded, state, latest)
+        hidden, state = model.decode_step(encoded, state, latest)
         latest = decoding.mask_special(model.output(hidden), first=not written).argmax(1)
         written.append(int(latest))
     return tuple(written)
@@ -67,12 +67,12 @@ def singly(way, model, few):
 def greedy(name, given):
     """Contexts a second in batches, and one by one (half of them before, half after: a machine's speed drifts)."""
     torch.random.default_generator.manual_seed(0)
-    model = build(name, WORDS, sizes_of(name, "paper")).eval()
+    model = build_model(name, WORDS, sizes_of(name, "paper")).eval()
     model.output.bias.data[EOS] = -100.0
     few = sorted(given, key=len)[:: len(given) // ALONE]
     before = {way: singly(way, model, few) for way in (alone, bare)}
     begun = clock()
-    answers = decoding.respond(model, given, how=GREEDY, seed=0, items=[str(n) for n in range(len(given))])
+    answers = decoding.write_responses(model, given, how=GREEDY, seed=0, items=[str(n) for n in range(len(given))])
     fast = len(given) / (clock() - begun)
     after = {way: singly(way, model, few) for way in (alone, bare)}
     slow = {way: 2 * len(few) / (before[way][1] + after[way][1]) for way in (alone, bare)}

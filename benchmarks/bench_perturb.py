@@ -20,10 +20,10 @@ from seedvote.dialogue.corpora.reading import read_corpus  # noqa: E402
 from seedvote.dialogue.corpora.toy.write import write_toy  # noqa: E402
 from seedvote.dialogue.seeds import child_random  # noqa: E402
 from seedvote.evaluators.perturbing.entities import invented_names, with_unseen  # noqa: E402
-from seedvote.evaluators.perturbing.kinds import Means, rewriting  # noqa: E402
+from seedvote.evaluators.perturbing.kinds import Means, choose_rewrite  # noqa: E402
 from seedvote.evaluators.perturbing.material import DIGITS, Span, UserTurns, known_values  # noqa: E402
 from seedvote.evaluators.perturbing.speech import Confusions, Recogniser, at_rate  # noqa: E402
-from seedvote.evaluators.perturbing.typos import typos  # noqa: E402
+from seedvote.evaluators.perturbing.typos import mistype_turn  # noqa: E402
 
 RUNS, EVERY = 5, 10
 
@@ -67,10 +67,10 @@ def main():
 
     def whole():
         UserTurns.turns.func(material)
-        return [typos(one.pieces, rng=child_random(0, one.item)) for one in material.turns]
+        return [mistype_turn(one.pieces, rng=child_random(0, one.item)) for one in material.turns]
 
     def plain():
-        return [typos(plain_pieces(text, known), rng=child_random(0, text)) for text in turns[::EVERY]]
+        return [mistype_turn(plain_pieces(text, known), rng=child_random(0, text)) for text in turns[::EVERY]]
 
     ours = min(seconds(whole) for _ in range(RUNS)) / len(turns)
     theirs = seconds(plain) / len(turns[::EVERY])
@@ -79,7 +79,7 @@ def main():
         f"{theirs / ours:.0f} times as fast (bar: 10,000 a second)"
     )
     for kind in ("verbose", "simple", "paraphrase"):
-        how = rewriting(material, kind, Means())
+        how = choose_rewrite(material, kind, Means())
 
         def protected(how=how):
             UserTurns.turns.func(material)

@@ -14,12 +14,12 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.evaluators.choosing.drawing import DrawingRules, draw_questions, pool_of
 from seedvote.generation.batches import stack_contexts
-from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes_of
+from seedvote.generation.models.architectures import ARCHITECTURES, build_model, sizes_of
 from seedvote.generation.ranking import ROWS_AT_ONCE, SAYS_NOTHING, number_questions, rank_options, target_likelihood
 from seedvote.generation.vocabulary import build_vocabulary
 
@@ -32,7 +32,7 @@ def prepared():
     with tempfile.TemporaryDirectory() as folder:
         write_toy(Path(folder) / "corpus", 300, seed=0)
         corpus = read_corpus(Path(folder) / "corpus")
-    test = list(examples(corpus.split("test")))
+    test = list(iterate_examples(corpus.split("test")))
     questions = draw_questions(pool_of(test, DrawingRules(n=200, checks=0, law="all"), "toy"))
     texts = (turn.text for dialogue in corpus.split("train") for turn in dialogue.turns)
     vocabulary = build_vocabulary(texts, largest=13_000, at_least=1)
@@ -80,7 +80,7 @@ def main():
     print("architecture    own rows   one by one   largest difference")
     for name in ARCHITECTURES:
         torch.random.default_generator.manual_seed(0)
-        model = build(name, words, sizes_of(name, "small")).double().eval()
+        model = build_model(name, words, sizes_of(name, "small")).double().eval()
         ours, found = least(lambda model=model: shared(model, questions))
         batched, same = least(lambda model=model: own_rows(model, questions, ROWS_AT_ONCE))
         single, _ = least(lambda model=model: own_rows(model, few, 1))

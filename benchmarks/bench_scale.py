@@ -50,7 +50,7 @@ from seedvote.dialogue.jobs import job_environment  # noqa: E402
 from seedvote.dialogue.signature import signature  # noqa: E402
 from seedvote.generation import decoding  # noqa: E402
 from seedvote.generation.encoding import Form, encode_block  # noqa: E402
-from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes_of  # noqa: E402
+from seedvote.generation.models.architectures import ARCHITECTURES, build_model, sizes_of  # noqa: E402
 from seedvote.generation.numbering import Numbered  # noqa: E402
 from seedvote.generation.vocabulary import EOS  # noqa: E402
 from seedvote.probes.classifiers import logistic  # noqa: E402
@@ -93,7 +93,7 @@ def head(*names: str) -> None:
 def model_of(name: str, words: int):
     """An architecture at paper size with random weights: words as unlike in chance as in a trained one, no end."""
     torch.random.default_generator.manual_seed(0)
-    model = build(name, words, sizes_of(name, "paper"))
+    model = build_model(name, words, sizes_of(name, "paper"))
     model.output.bias.data.normal_(0, 3.5)
     model.output.bias.data[EOS] = -100.0
     return model
@@ -111,8 +111,10 @@ def answered(name: str, words: int, contexts: Sequence[Sequence[int]], how: str)
     """CPU seconds for a response of LENGTH tokens to each context."""
     decoding.LONGEST_RESPONSE = LENGTH
     model, items = model_of(name, words).eval(), [str(n) for n in range(len(contexts))]
-    decoding.respond(model, contexts[:2], how=decoding.parse_decoding(how), seed=0, items=items[:2])
-    return seconds(lambda: decoding.respond(model, contexts, how=decoding.parse_decoding(how), seed=0, items=items))
+    decoding.write_responses(model, contexts[:2], how=decoding.parse_decoding(how), seed=0, items=items[:2])
+    return seconds(
+        lambda: decoding.write_responses(model, contexts, how=decoding.parse_decoding(how), seed=0, items=items)
+    )
 
 
 def encoded(name: str, words: int, contexts: Sequence[Sequence[int]]) -> float:

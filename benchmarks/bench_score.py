@@ -18,12 +18,12 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.records import Dialogue, Response, Turn
 from seedvote.dialogue.signature import signature
 from seedvote.generation.decoding import mask_special
 from seedvote.generation.metrics import scoring
-from seedvote.generation.models.architectures import build, sizes_of
+from seedvote.generation.models.architectures import build_model, sizes_of
 from seedvote.generation.numbering import number_examples
 from seedvote.generation.vocabulary import PAD, SPECIAL, Vocabulary
 
@@ -40,7 +40,7 @@ def invented(tokens, number):
 def whole(model, batch):
     """What `scoring` computes token by token in chunks, from the logits of the whole batch."""
     with torch.inference_mode():
-        logits = model.output(model.forced(model.encode(batch.contexts), batch.inputs))
+        logits = model.output(model.decode_targets(model.encode(batch.contexts), batch.inputs))
         losses = -logits.log_softmax(2).gather(2, batch.targets[:, :, None])[:, :, 0]
         best, real = mask_special(logits.flatten(0, 1), first=False).argmax(1), batch.targets != PAD
     return losses[real].double(), best[real.flatten()]
@@ -50,16 +50,16 @@ def scored(count, tokens, plain):
     """Growth of peak memory, in MB, over the scores of so many responses."""
     torch.set_num_threads(1)
     if plain:
-        scoring._forced = whole
+        scoring._teacher_forced = whole
     vocabulary = Vocabulary((*SPECIAL, *(f"w{n}" for n in range(WORDS - len(SPECIAL)))))
     texts = invented(tokens, DISTINCT)
     dialogues = [Dialogue(f"d{n}", "test", (Turn("user", text), Turn("system", text))) for n, text in enumerate(texts)]
-    references = {example.item: example for example in examples(dialogues)}
+    references = {example.item: example for example in iterate_examples(dialogues)}
     made = [Response(f"d{n}:1", "seq2seq", 0, "last", texts[n - 1]) for n in range(DISTINCT)]
     responses = list(itertools.islice(itertools.cycle(made), count))
     numbered = list(itertools.islice(itertools.cycle(number_examples(references.values(), vocabulary)), count))
     torch.random.default_generator.manual_seed(0)
-    model = build("seq2seq", WORDS, sizes_of("seq2seq", "small")).eval()
+    model = build_model("seq2seq", WORDS, sizes_of("seq2seq", "small")).eval()
     names = {"name": "seq2seq", "seed": 0, "checkpoint": "last"}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rows = itertools.chain(

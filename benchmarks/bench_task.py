@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 from seedvote.dialogue.domains.database import FUZZY, UNKNOWN, DomainTable  # noqa: E402
 from seedvote.dialogue.domains.matching import ALIKE, partial_ratio  # noqa: E402
-from seedvote.dialogue.domains.spelling import NO_MATTER, minutes  # noqa: E402
+from seedvote.dialogue.domains.spelling import NO_MATTER, count_minutes  # noqa: E402
 from seedvote.evaluators.task import success  # noqa: E402
 from seedvote.evaluators.task.predictions import read_predictions  # noqa: E402
 from seedvote.evaluators.task.rates import world_of  # noqa: E402
@@ -38,9 +38,9 @@ class PlainTable:
         if name not in self.columns or wanted in NO_MATTER or found == UNKNOWN:
             return True
         if name == "arrive":
-            return minutes(found) <= minutes(wanted)
+            return count_minutes(found) <= count_minutes(wanted)
         if name == "leave":
-            return minutes(found) >= minutes(wanted)
+            return count_minutes(found) >= count_minutes(wanted)
         return partial_ratio(found, wanted) >= ALIKE if name in FUZZY else found == wanted
 
 

@@ -29,13 +29,13 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_se
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from seedvote.dialogue.corpora.examples import examples  # noqa: E402 (the checkout is not installed)
+from seedvote.dialogue.corpora.examples import iterate_examples  # noqa: E402 (the checkout is not installed)
 from seedvote.dialogue.corpora.reading import read_corpus  # noqa: E402
 from seedvote.dialogue.devices import keep_freed_memory  # noqa: E402
 from seedvote.dialogue.signature import signature  # noqa: E402
 from seedvote.dialogue.tokens import LONGEST_CONTEXT, tokenize  # noqa: E402
-from seedvote.generation.batches import Contexts, plan_batches, stack  # noqa: E402
-from seedvote.generation.models.architectures import build, sizes_of  # noqa: E402
+from seedvote.generation.batches import Contexts, plan_batches, stack_batch  # noqa: E402
+from seedvote.generation.models.architectures import build_model, sizes_of  # noqa: E402
 from seedvote.generation.models.interface import Encoded  # noqa: E402
 from seedvote.generation.models.recurrent import batch_first  # noqa: E402
 from seedvote.generation.numbering import Numbered  # noqa: E402
@@ -53,7 +53,7 @@ def lengths():
         contexts = np.minimum(100, 12 + rng.gamma(2.0, 45.0, number)).astype(int)
         return list(zip(contexts, np.clip(rng.gamma(4.0, 4.5, number), 3, 100).astype(int), strict=True))
     found = []
-    for example in examples(read_corpus(CORPUS).split("train")):
+    for example in iterate_examples(read_corpus(CORPUS).split("train")):
         context = sum(len(tokenize(turn.text)) + 2 for turn in example.context)
         found.append((min(LONGEST_CONTEXT, context), min(LONGEST_TARGET, len(tokenize(example.target.text)) + 1)))
     return found
@@ -92,13 +92,13 @@ def packed(model, contexts):
 
 def slow_loss(model, chosen):
     """The straightforward loop's loss a token."""
-    batch = stack(chosen, torch.device("cpu"))
+    batch = stack_batch(chosen, torch.device("cpu"))
     contexts = type(batch.contexts)(wide([e.context for e in chosen], LONGEST_CONTEXT), batch.contexts.lengths)
     inputs, targets = (wide(part.tolist(), LONGEST_TARGET) for part in (batch.inputs, batch.targets))
     encoded, total = packed(model, contexts), 0.0
-    state = model.start(encoded)
+    state = model.start_state(encoded)
     for time_step in range(LONGEST_TARGET):
-        hidden, state = model.step(encoded, state, inputs[:, time_step])
+        hidden, state = model.decode_step(encoded, state, inputs[:, time_step])
         total = total + cross_entropy(model.output(hidden), targets[:, time_step], ignore_index=PAD, reduction="sum")
     return total / (targets != PAD).sum()
 
@@ -151,7 +151,7 @@ def product_seconds(batches):
 
 def fast_loss(model, chosen):
     """Ours."""
-    summed, tokens = batch_loss(model, stack(chosen, torch.device("cpu")))
+    summed, tokens = batch_loss(model, stack_batch(chosen, torch.device("cpu")))
     return summed / tokens
 
 
@@ -173,7 +173,7 @@ def examples_a_second(loss_of, batches, optimizer, model):
 def fresh():
     """The model, always with the same weights."""
     torch.random.default_generator.manual_seed(0)
-    return build("seq2seq_attn", WORDS, sizes_of("seq2seq_attn", "paper"))
+    return build_model("seq2seq_attn", WORDS, sizes_of("seq2seq_attn", "paper"))
 
 
 def their_rate(loss_of, batches):

@@ -49,7 +49,7 @@ def dispatch(
     The command `plan-checks` lives in `package/commands/plan_checks.py`, or is itself in the table.
     """
     if TYPED in os.environ and not argv:
-        return _offer(f"{name}\t{text}" for name, text in commands.items() if name.startswith(os.environ[TYPED]))
+        return _offer_lines(f"{name}\t{text}" for name, text in commands.items() if name.startswith(os.environ[TYPED]))
     listing = "\n".join(f"  {name:<{max(map(len, commands))}}  {text}" for name, text in commands.items())
     parser = Parser(
         prog=as_typed(f"python -m {package}"),
@@ -78,7 +78,7 @@ def run_command(module: CommandModule, prog: str, argv: Sequence[str]) -> int:
     """Run one command; while the shell completes a line, say instead what may stand there."""
     parser = parser_of(module, prog)
     if TYPED in os.environ:
-        return _offer(candidates(parser, argv, os.environ[TYPED]))
+        return _offer_lines(candidates(parser, argv, os.environ[TYPED]))
     try:
         args = parser.parse_args(argv)
         # A command that runs until it is stopped (LASTING) is not on its way anywhere, and --json is for programs.
@@ -117,7 +117,7 @@ def _type_again(
     return [f"{'  or' if k else 'Type'}: {command}{comments[k]}" for k, command in enumerate(typed)]
 
 
-def _offer(lines: Iterable[str]) -> int:
+def _offer_lines(lines: Iterable[str]) -> int:
     for line in lines:
         print(line)
     return 0

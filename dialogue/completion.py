@@ -20,25 +20,25 @@ def candidates(parser: argparse.ArgumentParser, before: Sequence[str], typed: st
     >>> candidates(parser, ["runs/mine"], "--p"), candidates(parser, ["runs/mine", "--preset"], "s")
     (['--preset\\tsizes'], ['small\\t'])
     """
-    asking = _option(parser, before[-1]) if before else None
+    asking = _find_option(parser, before[-1]) if before else None
     if asking is not None and asking.nargs != 0:
-        words = _choices(asking)
+        words = _list_choices(asking)
     elif typed.startswith("-"):
-        words = _options(parser, before)
+        words = _list_options(parser, before)
     else:
-        words = (word for action in parser._get_positional_actions() for word in _choices(action))
+        words = (word for action in parser._get_positional_actions() for word in _list_choices(action))
     return [word for word in words if word.startswith(typed)]
 
 
-def _option(parser: argparse.ArgumentParser, word: str) -> argparse.Action | None:
+def _find_option(parser: argparse.ArgumentParser, word: str) -> argparse.Action | None:
     return parser._option_string_actions.get(word)
 
 
-def _choices(action: argparse.Action) -> Iterator[str]:
+def _list_choices(action: argparse.Action) -> Iterator[str]:
     return (f"{choice}\t" for choice in action.choices or ())
 
 
-def _options(parser: argparse.ArgumentParser, before: Sequence[str]) -> Iterator[str]:
+def _list_options(parser: argparse.ArgumentParser, before: Sequence[str]) -> Iterator[str]:
     """Options with their help, without those that stand there already and those that are not for people."""
     # argparse has no public way to list its options.
     for action in parser._get_optional_actions():

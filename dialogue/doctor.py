@@ -44,11 +44,11 @@ class Examination:
     is_needed: bool = True  # whether Seedvote does less without it
 
 
-def examine() -> Iterator[Examination]:
+def examine_machine() -> Iterator[Examination]:
     """Look at everything, in the order of a study."""
-    yield Examination("Seedvote", f"{VERSION}, {_origin()}")
+    yield Examination("Seedvote", f"{VERSION}, {_install_origin()}")
     yield Examination("Python", f"{platform.python_version()} at {_without_home(sys.executable)}")
-    yield Examination("machine", f"{platform.system()} {platform.release()}, {platform.machine()}, {_size()}")
+    yield Examination("machine", f"{platform.system()} {platform.release()}, {platform.machine()}, {_free_space()}")
     for part, stage in STAGES.items():
         yield examine_packages(part, stage)
     yield examine_fonts()
@@ -60,12 +60,12 @@ def examine() -> Iterator[Examination]:
 def examine_packages(part: str, stage: str) -> Examination:
     """The packages of one extra, with their versions; those that are missing or too old."""
     wanted = {name: bound for name, bound, parts in required_packages() if part in parts}
-    versions = {name: _version(name) for name in wanted}
+    versions = {name: _installed_version(name) for name in wanted}
     missing = [name for name, version in versions.items() if version is None]
     old = [
         f"{name} is {version}, {wanted[name]} or later is needed"
         for name, version in versions.items()
-        if version is not None and _numbers(version) < _numbers(wanted[name])
+        if version is not None and _version_numbers(version) < _version_numbers(wanted[name])
     ]
     present = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     if not missing and not old:
@@ -92,7 +92,7 @@ def examine_fonts() -> Examination:
     """The font of the pictures, which comes with matplotlib."""
     spec = util.find_spec("matplotlib")
     if spec is None or spec.origin is None:
-        return Examination("font", "comes with matplotlib, which is missing", _install())
+        return Examination("font", "comes with matplotlib, which is missing", _install_command())
     if (Path(spec.origin).parent / FONT_FILE).is_file():
         return Examination("font", "DejaVu Sans, from matplotlib")
     return Examination("font", "DejaVu Sans is missing from matplotlib", "pip install --force-reinstall matplotlib")
@@ -134,11 +134,11 @@ def examine_port() -> Examination:
         return Examination("local server", f"may not listen on 127.0.0.1 ({error.strerror})", "allow local servers")
 
 
-def _install() -> str:
+def _install_command() -> str:
     return "make setup" if is_checkout() else f"pip install --upgrade {COMMAND}"
 
 
-def _origin() -> str:
+def _install_origin() -> str:
     if not is_checkout():
         return "installed"
     commit = _first_line("git", "-C", str(CHECKOUT), "rev-parse", "--short", "HEAD")
@@ -150,22 +150,22 @@ def _without_home(path: str) -> str:
     return f"~{path[len(home) :]}" if len(home) > 1 and path.startswith(f"{home}/") else path
 
 
-def _size() -> str:
+def _free_space() -> str:
     free = shutil.disk_usage(Path.cwd()).free / 1e9
     return f"{cores()} cores, {free:.0f} GB free here"
 
 
-def _version(package: str) -> str | None:
+def _installed_version(package: str) -> str | None:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _version_numbers(version: str) -> tuple[int, ...]:
     """The numbers of a version, as far as it has only numbers.
 
-    >>> _numbers("2.13.0+cpu") > _numbers("2.9"), _numbers("3.0") == _numbers("3")
+    >>> _version_numbers("2.13.0+cpu") > _version_numbers("2.9"), _version_numbers("3.0") == _version_numbers("3")
     (True, True)
     """
     numbers = [int(word) for word in re.findall(r"\d+", re.split(r"[^\d.]", version)[0])]

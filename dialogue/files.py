@@ -160,7 +160,7 @@ def write_records(path: str | Path, records: Iterable[Any], *, signature: str, k
 
 def as_json(record: Any) -> dict[str, Any]:
     """The record as plain JSON values, with the fields of `extra` among the known ones, without empty sparse ones."""
-    values = _values(record)
+    values = _record_values(record)
     kind: Any = type(record)
     _leave_out_empty(kind, values)
     for name, part in _find_parts(kind):
@@ -172,20 +172,20 @@ def as_json(record: Any) -> dict[str, Any]:
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-def _values(value: Any) -> Any:
+def _record_values(value: Any) -> Any:
     """What dataclasses.asdict gives of a record, without a copy of every text and number in it."""
     kind = type(value)
     if kind in _PLAIN:
         return value
     if dataclasses.is_dataclass(kind):
-        return {name: _values(getattr(value, name)) for name in _names(kind)}
+        return {name: _record_values(getattr(value, name)) for name in _field_names(kind)}
     if isinstance(value, (list, tuple)):
-        return [_values(part) for part in value]
-    return {name: _values(part) for name, part in value.items()} if isinstance(value, Mapping) else value
+        return [_record_values(part) for part in value]
+    return {name: _record_values(part) for name, part in value.items()} if isinstance(value, Mapping) else value
 
 
 @cache
-def _names(kind: Any) -> tuple[str, ...]:
+def _field_names(kind: Any) -> tuple[str, ...]:
     return tuple(f.name for f in dataclasses.fields(kind))
 
 
@@ -198,7 +198,7 @@ def _leave_out_empty(kind: Any, values: dict[str, Any]) -> None:
 @cache
 def _find_parts(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Fields that are records, or sequences of them, with sparse fields of their own."""
-    hints = ((name, [hint, *typing.get_args(hint)]) for name, (hint, _) in _fields(kind).items())
+    hints = ((name, [hint, *typing.get_args(hint)]) for name, (hint, _) in _typed_fields(kind).items())
     inner: Iterator[tuple[str, Any]] = (
         (name, part) for name, options in hints for part in options if dataclasses.is_dataclass(part)
     )
@@ -223,7 +223,7 @@ def singular(kind: type) -> str:
 
 def read_header(path: str | Path) -> dict[str, Any]:
     """The header line of a record file, or an empty mapping where the file has none."""
-    for _, value in _lines(Path(path)):
+    for _, value in _numbered_lines(Path(path)):
         return value if "format" in value and "version" in value else {}
     return {}
 
@@ -235,7 +235,7 @@ def read_records(path: str | Path, kind: type[R]) -> list[R]:
 
 def placed_records(path: str | Path, kind: type[R]) -> Iterator[tuple[str, R]]:
     """The same, each record with its place (`votes.jsonl:17`), for checks that compare one with another."""
-    for number, value in _lines(Path(path)):
+    for number, value in _numbered_lines(Path(path)):
         where = f"{path}:{number}"
         if number == 1 and "format" in value and "version" in value:
             _check_header(value, kind, where)
@@ -250,8 +250,8 @@ def read_field(path: str | Path, kind: type, name: str) -> Iterator[Any]:
 
 def read_fields(path: str | Path, kind: type, names: Sequence[str], *, required: bool = True) -> Iterator[list[Any]]:
     """Some fields of every record, which are all that is checked; records that lack one are refused or left out."""
-    checks = [(name, _make_check(_fields(kind)[name][0])) for name in names]
-    for number, value in _lines(Path(path)):
+    checks = [(name, _make_check(_typed_fields(kind)[name][0])) for name in names]
+    for number, value in _numbered_lines(Path(path)):
         where = f"{path}:{number}"
         if number == 1 and "format" in value and "version" in value:
             _check_header(value, kind, where)
@@ -261,7 +261,7 @@ def read_fields(path: str | Path, kind: type, names: Sequence[str], *, required:
             raise InputError(f"{where}: {', '.join(absent)} missing; a {singular(kind)} needs it. See docs/format.md.")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _numbered_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         # utf-8-sig: spreadsheets put a byte-order mark at the beginning.
         with path.open(encoding="utf-8-sig") as handle:
@@ -321,7 +321,7 @@ def _check_header(header: Mapping[str, Any], kind: type, where: str) -> None:
 
 
 @cache
-def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
+def _typed_fields(kind: type) -> dict[str, tuple[Any, bool]]:
     # Cached, because resolving the annotations takes longer than checking a record.
     hints = typing.get_type_hints(kind)
     missing = dataclasses.MISSING
@@ -334,14 +334,14 @@ def _fields(kind: type) -> dict[str, tuple[Any, bool]]:
 
 def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
     """Build one record from parsed JSON; every complaint names the place, the field and what is legal."""
-    fields = _fields(kind)  # type: ignore[arg-type]
+    fields = _typed_fields(kind)  # type: ignore[arg-type]
     if absent := [name for name, (_, required) in fields.items() if required and name not in value]:
         raise InputError(
             f"{where}: {', '.join(absent)} missing; a {singular(kind)} needs it. "
             f"Found: {', '.join(map(str, value)) or 'nothing'}. See docs/format.md."
         )
     known = {n: _make_check(t)(value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
-    if "extra" in _names(kind):  # type: ignore[arg-type]
+    if "extra" in _field_names(kind):  # type: ignore[arg-type]
         known["extra"] = {name: part for name, part in value.items() if name not in fields}
     record = kind(**known)
     if wrong := complaint(record):

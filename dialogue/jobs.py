@@ -101,25 +101,27 @@ def perform(work: Work, job: Job) -> Outcome:
     # Workers of Ray and Slurm start in folders of their own.
     os.chdir(work.cwd)
     log, begun = work.log(job), time.monotonic()
-    _write(log, f"{job.name} {job.key[:12]} begun on {platform.node()}, process {os.getpid()}, {_processor()}")
+    _append_log(
+        log, f"{job.name} {job.key[:12]} begun on {platform.node()}, process {os.getpid()}, {_processor_kind()}"
+    )
     try:
         outcome = Outcome(job, work.act(work.shared, job.piece))
     except InputError as error:
         outcome = Outcome(job, failure=str(error))
     except Exception as error:  # noqa: BLE001 (its traceback is in the log, and its sentence goes to the person)
-        _write(log, traceback.format_exc())
-        outcome = Outcome(job, failure=_sentence(job, error))
-    _write(log, outcome.failure or f"done in {time.monotonic() - begun:.1f} s")
+        _append_log(log, traceback.format_exc())
+        outcome = Outcome(job, failure=_failure_sentence(job, error))
+    _append_log(log, outcome.failure or f"done in {time.monotonic() - begun:.1f} s")
     return outcome
 
 
-def _sentence(job: Job, error: Exception) -> str:
+def _failure_sentence(job: Job, error: Exception) -> str:
     if isinstance(error, OSError) and error.filename:
         return f"{job.name} stopped: {unusable(error)}"
     return f"{job.name} failed with {type(error).__name__}: {error}."
 
 
-def _write(log: Path, text: str) -> None:
+def _append_log(log: Path, text: str) -> None:
     """Add to a log; a disk that has no room for it must not hide what became of the job."""
     with contextlib.suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +130,7 @@ def _write(log: Path, text: str) -> None:
             handle.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} {text}\n")
 
 
-def _processor() -> str:
+def _processor_kind() -> str:
     """The kind of processor: other kinds may compute other last bits."""
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
         for line in lines:

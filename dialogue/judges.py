@@ -85,7 +85,7 @@ def find_judges(files: Iterable[Path]) -> dict[str, str]:
     A file in a folder of the study (STUDY/export/votes.csv) counts as next to the study's verdicts.
     """
     judges: dict[str, str] = {}
-    for folder in dict.fromkeys(folder for file in files for folder in _folders(file)):
+    for folder in dict.fromkeys(folder for file in files for folder in _parent_folders(file)):
         path = folder / VERDICTS
         if path.is_file():
             for name in dict.fromkeys(read_field(path, Verdict, "judge")):
@@ -93,7 +93,7 @@ def find_judges(files: Iterable[Path]) -> dict[str, str]:
     return judges
 
 
-def _folders(file: Path) -> Iterator[Path]:
+def _parent_folders(file: Path) -> Iterator[Path]:
     folder = file.parent.resolve() if file.parent == Path() else file.parent
     yield folder
     if (folder.parent / "pairs.jsonl").is_file():
@@ -178,7 +178,7 @@ def judges_rating(where: str, why: str) -> InputError:
 
 def refuse_verdicts(path: Path, columns: Sequence[str] = ()) -> None:
     """Refuse a file of verdicts where votes are expected; `columns` are its own, where known."""
-    if not set(columns or _columns(path)) >= MARKS:
+    if not set(columns or _first_columns(path)) >= MARKS:
         return
     raise InputError(
         f"{path} holds verdicts, which are a judge's answers and not the votes of people. Give a file of votes, e.g. "
@@ -186,7 +186,7 @@ def refuse_verdicts(path: Path, columns: Sequence[str] = ()) -> None:
     )
 
 
-def _columns(path: Path) -> set[str]:
+def _first_columns(path: Path) -> set[str]:
     """The fields of the first record of JSON Lines, JSON or CSV; nothing for what is none, as its reader will say."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as handle:
@@ -195,7 +195,7 @@ def _columns(path: Path) -> set[str]:
                 return set(next(csv.reader([head], delimiter=max(",;\t", key=head.count)), []))
             if ".json" in path.suffixes:
                 return _first_of_list(handle.read())
-            first = [value for line in (handle.readline(), handle.readline()) if (value := _object(line))]
+            first = [value for line in (handle.readline(), handle.readline()) if (value := _parse_object(line))]
     except (OSError, UnicodeDecodeError, csv.Error):
         return set()
     if first and first[0].get("format") == FORMATS[Verdict]:
@@ -211,7 +211,7 @@ def _first_of_list(text: str) -> set[str]:
         return set()
 
 
-def _object(line: str) -> dict[str, Any]:
+def _parse_object(line: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except ValueError:

@@ -37,11 +37,11 @@ def measure_line(text: str, size: float, weight: str = "normal") -> float:
     """The width of one line, in inches, in the font of the figure that is being drawn."""
     from matplotlib import rcParams
 
-    return _width(text, tuple(rcParams["font.family"]), size, weight)
+    return _measure_width(text, tuple(rcParams["font.family"]), size, weight)
 
 
 @lru_cache(4096)
-def _width(text: str, family: tuple[str, ...], size: float, weight: str) -> float:
+def _measure_width(text: str, family: tuple[str, ...], size: float, weight: str) -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -64,10 +64,10 @@ def break_text(text: str, room: float, size: float, weight: str = "normal") -> s
 
     Lines that the text already has stay.
     """
-    return "\n".join(line for part in text.split("\n") for line in _fill(part, room, size, weight))
+    return "\n".join(line for part in text.split("\n") for line in _fill_lines(part, room, size, weight))
 
 
-def _fill(text: str, room: float, size: float, weight: str) -> list[str]:
+def _fill_lines(text: str, room: float, size: float, weight: str) -> list[str]:
     lines = [""]
     for piece in PIECES.split(text):
         if measure_line(lines[-1] + piece, size, weight) <= room:

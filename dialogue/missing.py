@@ -28,7 +28,7 @@ def missing_package(module: str) -> str | None:
             f"{package} is not installed for {sys.executable}. Type `make setup`, then `. .venv/bin/activate` "
             "(without make: pip install -r requirements.txt -c constraints.txt), and run the command again."
         )
-    extra = _extra(wanted)
+    extra = _name_extra(wanted)
     return (
         f"{package} is not installed for {sys.executable}. Type: pip install '{COMMAND}{extra}' (with pipx or uv, in "
         f"the checkout: pipx install --force '.{extra}' or uv tool install '.{extra}'), and run the command again."
@@ -52,7 +52,7 @@ def requirement_lines() -> list[str]:
         return []
 
 
-def _extra(wanted: list[str]) -> str:
+def _name_extra(wanted: list[str]) -> str:
     """`[rate]` where the extra `rate` brings the package; nothing where every installation does."""
     names = [match[1] for line in wanted if (match := re.search(r"extra == ['\"](\w+)['\"]", line))]
     names = [name for name in names if name not in UNADVISED]

@@ -75,7 +75,7 @@ class ProgressLine:
     def draw(self, now: float) -> None:
         """Show the line if it is time for it."""
         with self.lock:
-            if self.over.is_set() or now - self.spoken < QUIET or _bars():
+            if self.over.is_set() or now - self.spoken < QUIET or _has_bars():
                 return
             self.drawn = True
             doing = f"{self.name}: {_doing[0]}" if _doing[0] else self.name
@@ -102,7 +102,7 @@ class _YieldingStream:
         return getattr(self._stream, name)
 
 
-def _bars() -> bool:
+def _has_bars() -> bool:
     """Whether a bar of tqdm stands on the terminal."""
     kind = getattr(sys.modules.get("tqdm"), "tqdm", None)
     return any(not bar.disable for bar in list(getattr(kind, "_instances", ())))

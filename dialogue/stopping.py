@@ -27,7 +27,7 @@ def heed() -> None:
     """From now on; a process that was started deaf to Ctrl-C (in the background of a shell) stays so."""
     ours = threading.current_thread() is threading.main_thread()
     if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupted)
+        signal.signal(signal.SIGINT, _on_interrupt)
 
 
 def allow(seconds: float, instead: Callable[[], None] | None = None) -> None:
@@ -51,12 +51,12 @@ def leave() -> NoReturn:
             stream.flush()
         except (OSError, ValueError):
             continue
-    _end()
+    _end_process()
 
 
-def _interrupted(_signal: int, _frame: FrameType | None) -> None:
+def _on_interrupt(_signal: int, _frame: FrameType | None) -> None:
     if _asked.is_set():
-        _end()
+        _end_process()
     _asked.set()
     threading.Thread(target=_end_later, daemon=True).start()
     if not _instead:
@@ -66,10 +66,10 @@ def _interrupted(_signal: int, _frame: FrameType | None) -> None:
 
 def _end_later() -> None:
     threading.Event().wait(_grace[0])
-    _end()
+    _end_process()
 
 
-def _end() -> NoReturn:
+def _end_process() -> NoReturn:
     # Past Python's streams, whose locks a thread may hold; one line, whatever stands on the last one.
     mark = "\r\x1b[K" if os.isatty(2) else "\n"
     os.write(2, f"{mark}{SENTENCE}\n".encode())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.records import Response
@@ -25,7 +25,7 @@ def main(study: Path) -> None:
     """Print the table."""
     references = {
         example.item: example.target.text.lower().split()
-        for example in examples(read_corpus(study / "corpus").dialogues)
+        for example in iterate_examples(read_corpus(study / "corpus").dialogues)
     }
     frequency = Counter(word for words in references.values() for word in words)
     total = sum(frequency.values()) + len(frequency)

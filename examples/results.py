@@ -28,9 +28,9 @@ from seedvote.analysis.votes.scores.files import scores_of  # noqa: E402
 from seedvote.dialogue.files import atomic, read_records  # noqa: E402
 from seedvote.dialogue.records import Response  # noqa: E402
 from seedvote.generation.metrics.overlap import add_counts, bleu2  # noqa: E402
-from seedvote.probes.scoring import Spread, spread  # noqa: E402
+from seedvote.probes.scoring import Spread, seed_spread  # noqa: E402
 from seedvote.probes.states import layer_name, layer_of  # noqa: E402
-from seedvote.probes.summary import Cell, cells, read_task_scores  # noqa: E402
+from seedvote.probes.summary import Cell, gather_cells, read_task_scores  # noqa: E402
 
 MODELS = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn", "transformer")
 BASELINES = ("majority", "turn_index", "bag_of_words", "bag_of_last_turn", "bag_of_two_turns", "bag_of_window")
@@ -101,8 +101,8 @@ def responses(study: Path) -> Iterator[str]:
         every = [(m, c) for m in MODELS for c in ("untrained", "last")] + [("most_frequent", "last")]
         for model, checkpoint in [system for system in every if system in present]:
             keys = sorted((k for k in counts if k[:2] == (model, checkpoint)), key=str)
-            scores = spread([bleu2(add_counts(counts[k]), smooth="exp") for k in keys])
-            overlap = spread([sum(rouge[k]) / len(rouge[k]) for k in keys])
+            scores = seed_spread([bleu2(add_counts(counts[k]), smooth="exp") for k in keys])
+            overlap = seed_spread([sum(rouge[k]) / len(rouge[k]) for k in keys])
             loss, minutes = (
                 ("", "") if checkpoint == "untrained" or model == "most_frequent" else training(study, model)
             )
@@ -132,7 +132,9 @@ def training(study: Path, model: str) -> tuple[str, str]:
         for path in sorted((study / "models").glob(f"{model}-[0-9]*/log.jsonl"))
     ]
     minutes = [sum(epoch["seconds"] for epoch in log) / 60 for log in logs]
-    return show_spread(spread([log[-1]["valid_loss"] for log in logs]), 2), f"{min(minutes):.1f}-{max(minutes):.1f}"
+    return show_spread(
+        seed_spread([log[-1]["valid_loss"] for log in logs]), 2
+    ), f"{min(minutes):.1f}-{max(minutes):.1f}"
 
 
 def probe_cells(study: Path) -> list[Cell]:
@@ -140,7 +142,7 @@ def probe_cells(study: Path) -> list[Cell]:
         sys.exit(f"{study} has no scores.parquet. Make it: python -m probes run {study}")
     return [
         cell
-        for cell in cells(read_task_scores(study / "scores.parquet"))
+        for cell in gather_cells(read_task_scores(study / "scores.parquet"))
         if cell.classifier in ("logistic", "majority")
     ]
 
@@ -247,10 +249,10 @@ def answered(study: Path) -> Iterator[str]:
         for model in dict.fromkeys(r["model"] for r in rows):
             seeds = sorted({r["seed"] for r in rows if r["model"] == model}, key=str)
             of_seed = [[r for r in rows if (r["model"], r["seed"]) == (model, seed)] for seed in seeds]
-            scores = spread([bleu2(add_counts(_counts(part)), smooth="exp") for part in of_seed])
+            scores = seed_spread([bleu2(add_counts(_counts(part)), smooth="exp") for part in of_seed])
             rouge = [[r["score"] for r in part if r["task"] == "rouge_l"] for part in of_seed]
             long = [sum(words[model, seed]) / len(words[model, seed]) for seed in seeds if (model, seed) in words]
-            overlap = spread([sum(part) / len(part) for part in rouge])
+            overlap = seed_spread([sum(part) / len(part) for part in rouge])
             length = f"{sum(long) / len(long):.0f}" if long else ""
             yield [model, str(len(seeds)), f"{len(rouge[0])}", show_spread(scores), show_spread(overlap), length]
 
@@ -396,7 +398,7 @@ def list_task_success(study: Path) -> Iterator[str]:
     def lines() -> Iterator[list[str]]:
         for model in MODELS:
             runs = [run for run in systems if re.fullmatch(rf"{model}-\d+-last", run["system"])]
-            yield [model, *(show_spread(spread([run["rates"][name]["value"] for run in runs])) for name in names)]
+            yield [model, *(show_spread(seed_spread([run["rates"][name]["value"] for run in runs])) for name in names)]
 
     return table(["model", "Inform", "Success", "BLEU", "Combined", "JGA", "slot F1"], lines())
 

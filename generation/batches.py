@@ -61,7 +61,7 @@ def plan_batches(examples: Sequence[Numbered], size: int, *, seed: int, epoch: i
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def pad(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+def pad_rows(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
     """Rows of unlike length as one matrix with PAD behind."""
     # NumPy, not pad_sequence: that would make a tensor of every row first.
     matrix = np.full((len(rows), max(map(len, rows), default=0)), PAD, dtype=np.int64)
@@ -74,19 +74,19 @@ def stack_contexts(rows: Sequence[Sequence[int]], device: torch.device) -> Conte
     """Contexts as one padded matrix; an empty one is a mistake."""
     if not rows or not all(rows):
         raise InputError("A batch is empty or holds an empty context: every context needs at least one utterance.")
-    return Contexts(pad(rows, device), torch.tensor([len(row) for row in rows], device=device))
+    return Contexts(pad_rows(rows, device), torch.tensor([len(row) for row in rows], device=device))
 
 
-def stack(examples: Sequence[Numbered], device: torch.device) -> Batch:
+def stack_batch(examples: Sequence[Numbered], device: torch.device) -> Batch:
     """One training batch."""
     return Batch(
         stack_contexts([e.context for e in examples], device),
-        pad([[BOS, *e.target[:-1]] for e in examples], device),
-        pad([_spoken(e) for e in examples], device),
+        pad_rows([[BOS, *e.target[:-1]] for e in examples], device),
+        pad_rows([_scored_target(e) for e in examples], device),
     )
 
 
-def _spoken(example: Numbered) -> Sequence[int]:
+def _scored_target(example: Numbered) -> Sequence[int]:
     """The target, blank where it is given to the model."""
     start, stop = example.unscored
     return [*example.target[:start], *[PAD] * (stop - start), *example.target[stop:]] if stop else example.target

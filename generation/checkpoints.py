@@ -19,7 +19,7 @@ from torch import Tensor
 
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, digest, read_json, replaceable, temporary_name, write_json
-from seedvote.generation.models.architectures import build
+from seedvote.generation.models.architectures import build_model
 from seedvote.generation.models.interface import DialogueModel
 from seedvote.generation.vocabulary import Vocabulary
 
@@ -163,7 +163,7 @@ def load_model(trained: TrainedModel, checkpoint: str, vocabulary: Vocabulary) -
     path, config = trained.weights(checkpoint), read_json(trained.folder / "config.json")
     check_vocabulary(config, vocabulary, trained.folder)
     with torch.random.fork_rng(devices=[]):
-        model = build(trained.model, len(vocabulary), config["sizes"])
+        model = build_model(trained.model, len(vocabulary), config["sizes"])
     model.load_state_dict(read_weights(path))
     return model.eval()
 

@@ -41,11 +41,11 @@ def draw_curves(study: Path) -> Path | None:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         logs.setdefault(model, {})[int(seed)] = lines
     with mpl.rc_context(CURVE_LOOK), atomic(picture, "wb") as handle:
-        _figure(logs).savefig(handle, format="png", dpi=150, metadata={"Software": None})
+        _draw_figure(logs).savefig(handle, format="png", dpi=150, metadata={"Software": None})
     return picture
 
 
-def _figure(logs: Logs) -> Figure:
+def _draw_figure(logs: Logs) -> Figure:
     width = 6.4
     figure = Figure(figsize=(width, 0.9 + 1.7 * len(logs)), layout="constrained")
     rows: Any = figure.subplots(len(logs), 2, squeeze=False, sharex=True, sharey="col")

@@ -28,7 +28,7 @@ from seedvote.dialogue.devices import keep_freed_memory
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.tokens import LONGEST_RESPONSE
-from seedvote.generation.batches import pad, stack_contexts
+from seedvote.generation.batches import pad_rows, stack_contexts
 from seedvote.generation.models.interface import DialogueModel, Encoded
 from seedvote.generation.vocabulary import BOS, EOS, SPECIAL
 
@@ -106,7 +106,7 @@ def parse_decoding(text: str) -> Decoding:
     return Decoding(text, int(beam), not {"greedy", "beam"} & set(values), top_k=int(top_k), **sampled)
 
 
-def respond(
+def write_responses(
     model: DialogueModel,
     contexts: Sequence[Sequence[int]],
     *,
@@ -178,7 +178,7 @@ def measure_rounding(model: DialogueModel, contexts: Sequence[Sequence[int]]) ->
         inputs[row, 1:] = torch.tensor([context[-1 - time % len(context)] for time in range(PROBED)])
     single, double = (_in_precision(model, cpu, precision) for precision in (torch.float32, torch.float64))
     single_logits, double_logits = (
-        m.output(m.forced(m.encode(stack_contexts(contexts, cpu)), inputs)).double() for m in (single, double)
+        m.output(m.decode_targets(m.encode(stack_contexts(contexts, cpu)), inputs)).double() for m in (single, double)
     )
     moved = (single_logits - double_logits).abs().amax(2) / (double_logits.amax(2) - double_logits.amin(2))
     return float(moved.max())
@@ -217,13 +217,13 @@ def run_free(
     # In double precision also where the model is single: the sum of 60 terms is written to four places.
     logprob = torch.zeros(size, dtype=torch.float64, device=device)
     least = torch.full((size,), torch.inf, device=device, dtype=encoded.memory.dtype)
-    rows, state = torch.arange(size, device=device), model.start(encoded)
+    rows, state = torch.arange(size, device=device), model.start_state(encoded)
     latest = torch.full((size,), BOS, device=device)
     alive = torch.ones(size, dtype=torch.bool, device=device)
-    prefixes = pad(beginnings or [[]] * size, device)
+    prefixes = pad_rows(beginnings or [[]] * size, device)
     lengths = torch.tensor([len(row) for row in beginnings or [[]] * size], device=device)
     for time in range(prefixes.shape[1] + part.longest):
-        hidden, state = model.step(encoded, state, latest)
+        hidden, state = model.decode_step(encoded, state, latest)
         place = time - lengths[rows]  # the token that a row writes now; below 0 it is still given
         logits = mask_special(model.output(hidden), first=place <= 0, part=part)
         latest, gain, lead = choose(logits, rows, place.clamp(0, part.longest - 1))
@@ -252,14 +252,14 @@ def run_beam(model: DialogueModel, encoded: Encoded, width: int) -> Written:
     """
     size, device = len(encoded.mask), encoded.mask.device
     encoded = encoded.rows(torch.arange(size, device=device).repeat_interleave(width))
-    state, latest = model.start(encoded), torch.full((size * width,), BOS, device=device)
+    state, latest = model.start_state(encoded), torch.full((size * width,), BOS, device=device)
     scores = torch.full((size, width), -torch.inf, dtype=torch.float64, device=device)
     # The prefixes of a row begin as copies: all but one are ruled out, else the beam would hold copies of one response.
     scores[:, 0] = 0.0
     written = torch.full((size, width, LONGEST_RESPONSE), EOS, device=device)
     best = _Best(torch.full((size, LONGEST_RESPONSE), EOS, device=device), scores[:, -1] - torch.inf, scores[:, 0] * 0)
     for time in range(LONGEST_RESPONSE):
-        hidden, state = model.step(encoded, state, latest)
+        hidden, state = model.decode_step(encoded, state, latest)
         logs = mask_special(model.output(hidden), first=time == 0).log_softmax(1)
         scores, place = (scores[:, :, None] + logs.view(size, width, -1)).flatten(1).topk(width)
         parents, latest = place // logs.shape[1], place % logs.shape[1]
@@ -267,7 +267,7 @@ def run_beam(model: DialogueModel, encoded: Encoded, width: int) -> Written:
         written[:, :, time] = latest
         # At the limit every open prefix counts as finished, else a row could be left without a response.
         ended = (latest == EOS) | (time == LONGEST_RESPONSE - 1)
-        best.take(written, scores.masked_fill(~ended, -torch.inf), time + 1)
+        best.take_better(written, scores.masked_fill(~ended, -torch.inf), time + 1)
         scores = scores.masked_fill(ended, -torch.inf)
         if not bool((scores > -torch.inf).any()):
             break
@@ -284,7 +284,7 @@ class _Best:
     a_token: Tensor
     logprob: Tensor
 
-    def take(self, written: Tensor, ended: Tensor, length: int) -> None:
+    def take_better(self, written: Tensor, ended: Tensor, length: int) -> None:
         """Take over what ended now (score -inf where nothing did) where it beats what ended before."""
         score, slot = ended.max(1)
         better = score / length > self.a_token

@@ -14,7 +14,7 @@ from torch.nn.functional import pad
 
 from seedvote.dialogue import jobs
 from seedvote.dialogue.conditions import condition_folders
-from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.devices import pick_device, use_threads
 from seedvote.dialogue.errors import InputError
@@ -69,7 +69,7 @@ def write_states(
 ) -> None:
     """Write `path` (.npy) and its sidecar; the sidecar comes last, so that where it is, the matrix is whole."""
     with atomic(path, "wb") as handle:
-        width = _stream(handle, path.name, model, examples, form, device)
+        width = _stream_blocks(handle, path.name, model, examples, form, device)
     pooling, views = pooling_name(model, form), {}
     if form.pooling == "decoder":
         views = {"views": view_widths(model, examples[0].context, device)}
@@ -86,7 +86,7 @@ def write_states(
         "",
         {"splits": list(splits), "key": key, **views},
     )
-    write_json(path.with_suffix(".json"), as_json(replace(sidecar, signature=_recipe(sidecar))))
+    write_json(path.with_suffix(".json"), as_json(replace(sidecar, signature=_sidecar_recipe(sidecar))))
 
 
 def write_states_again(source: Path, path: Path, checkpoint: str) -> None:
@@ -95,10 +95,10 @@ def write_states_again(source: Path, path: Path, checkpoint: str) -> None:
     sidecar = replace(from_json(States, read_json(sidecar_path), str(sidecar_path)), checkpoint=checkpoint)
     path.with_suffix(".json").unlink(missing_ok=True)  # where a sidecar is, the matrix is its own
     name_again(source, path)
-    write_json(path.with_suffix(".json"), as_json(replace(sidecar, signature=_recipe(sidecar))))
+    write_json(path.with_suffix(".json"), as_json(replace(sidecar, signature=_sidecar_recipe(sidecar))))
 
 
-def _recipe(sidecar: States) -> str:
+def _sidecar_recipe(sidecar: States) -> str:
     return signature(
         model=sidecar.model,
         seed=sidecar.seed,
@@ -122,7 +122,7 @@ def pooling_name(model: DialogueModel, form: Form) -> str:
     return pooling if form.layers == "top" else f"{pooling} of all layers"
 
 
-def _stream(
+def _stream_blocks(
     handle: IO[bytes], name: str, model: DialogueModel, examples: Sequence[Numbered], form: Form, device: torch.device
 ) -> int:
     """Write a .npy file block by block; the width of a row."""
@@ -150,14 +150,14 @@ def encode_block(
     with torch.inference_mode():
         for start in range(0, len(order), batch_size):
             batch = stack_contexts([contexts[row] for row in order[start : start + batch_size]], device)
-            parts.append(_vectors(model, batch, form).float().cpu())
+            parts.append(_context_vectors(model, batch, form).float().cpu())
     vectors = torch.cat(parts).numpy()
     block = np.empty_like(vectors)
     block[order] = vectors
     return block
 
 
-def _vectors(model: DialogueModel, batch: Contexts, form: Form) -> Tensor:
+def _context_vectors(model: DialogueModel, batch: Contexts, form: Form) -> Tensor:
     if form.pooling == "padded":
         longest = max(LONGEST_CONTEXT, batch.tokens.shape[1])  # an agent's belief comes on top of its dialogue
         tokens = pad(batch.tokens, (0, longest - batch.tokens.shape[1]), value=PAD)
@@ -193,7 +193,7 @@ def question_rows(
     """All rows, those of the splits first."""
     rows: list[Numbered] = []
     for split, most in (("train", limit or MOST_TRAIN), ("valid", MOST_VALID)):
-        chosen = evenly_spread(list(examples(corpus.split(split))), most)
+        chosen = evenly_spread(list(iterate_examples(corpus.split(split))), most)
         if not chosen:
             raise InputError(f"The {split} split holds no example, and a head is fitted on train and valid.")
         rows += _number_pairs(split, chosen, vocabulary)

@@ -85,17 +85,17 @@ class ErasedModel(DialogueModel):
             memory = self.erasers["memory"](memory)
         return replace(encoded, state=state, memory=memory)
 
-    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+    def decode_targets(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """As the model inside."""
-        return self.inside.forced(encoded, inputs)
+        return self.inside.decode_targets(encoded, inputs)
 
-    def start(self, encoded: Encoded) -> DecoderState:
+    def start_state(self, encoded: Encoded) -> DecoderState:
         """As the model inside."""
-        return self.inside.start(encoded)
+        return self.inside.start_state(encoded)
 
-    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
+    def decode_step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """As the model inside."""
-        return self.inside.step(encoded, state, tokens)
+        return self.inside.decode_step(encoded, state, tokens)
 
 
 def read_eraser(path: Path) -> dict[str, LinearEraser]:

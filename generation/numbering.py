@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.corpora.splits import SPLITS
 from seedvote.dialogue.errors import InputError
@@ -65,10 +65,10 @@ def training_data(
     chosen, validating = _split_validation(corpus, split)
     if dialogues is not None and dialogues < len(chosen):
         chosen = child_random(0, "training dialogues").sample(chosen, dialogues)
-    train = number_examples(examples(chosen), vocabulary, speech)
+    train = number_examples(iterate_examples(chosen), vocabulary, speech)
     if not train:
         raise InputError("The training split holds no example (an utterance that answers another). Check the corpus.")
-    held_out = evenly_spread(list(examples(validating)), valid)
+    held_out = evenly_spread(list(iterate_examples(validating)), valid)
     valid_rows = number_examples(held_out, vocabulary, speech)
     where = "" if split == "train" else f"of {split}, "
     recipe = (
@@ -96,14 +96,14 @@ def evenly_spread(chosen: Sequence[T], limit: int | None) -> list[T]:
 
 def spread_over(corpus: Corpus, splits: Sequence[str], limit: int | None) -> list[Example]:
     """All examples of these splits, or so many of each."""
-    if contexts := [e for split in splits for e in evenly_spread(list(examples(corpus.split(split))), limit)]:
+    if contexts := [e for split in splits for e in evenly_spread(list(iterate_examples(corpus.split(split))), limit)]:
         return contexts
     raise InputError(f"The splits {','.join(splits)} hold no context. Name others: --splits train,valid,test")
 
 
 def contexts_of(corpus: Corpus, split: str, limit: int | None) -> list[Example]:
     """At most `limit` contexts of a split, evenly spread; a split without any is refused."""
-    if contexts := evenly_spread(list(examples(corpus.split(split))), limit):
+    if contexts := evenly_spread(list(iterate_examples(corpus.split(split))), limit):
         return contexts
     sizes = {name: len(corpus.split(name)) for name in ("train", "valid", "test")}
     listing = ", ".join(f"{name} {number}" for name, number in sizes.items() if number)

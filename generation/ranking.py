@@ -16,7 +16,7 @@ from seedvote.dialogue.files import atomic
 from seedvote.dialogue.questions import answering_speaker
 from seedvote.dialogue.records import Question, Turn
 from seedvote.dialogue.signature import signature
-from seedvote.generation.batches import pad, stack_contexts
+from seedvote.generation.batches import pad_rows, stack_contexts
 from seedvote.generation.models.interface import CHUNK, DialogueModel, Encoded
 from seedvote.generation.vocabulary import BOS, EOU, OTHER, PAD, UNK, Vocabulary
 
@@ -75,13 +75,13 @@ def rank_options(
         {option for question in questions for option in question.options}, key=lambda option: (len(option), option)
     )
     unconditional = dict(
-        zip(different, _likelihoods(model, [SAYS_NOTHING], [(0, o) for o in different], device), strict=True)
+        zip(different, _option_likelihoods(model, [SAYS_NOTHING], [(0, o) for o in different], device), strict=True)
     )
     order = sorted(questions, key=lambda question: (len(question.context), question.name))
     for start in range(0, len(order), QUESTIONS_AT_ONCE):
         part = order[start : start + QUESTIONS_AT_ONCE]
         rows = [(k, option) for k, question in enumerate(part) for option in question.options]
-        logprobs = iter(_likelihoods(model, [question.context for question in part], rows, device))
+        logprobs = iter(_option_likelihoods(model, [question.context for question in part], rows, device))
         for question in part:
             for place, option in enumerate(question.options):
                 yield RankedOption(
@@ -94,7 +94,7 @@ def rank_options(
                 )
 
 
-def _likelihoods(
+def _option_likelihoods(
     model: DialogueModel, contexts: Sequence[Tokens], rows: Sequence[tuple[int, Tokens]], device: torch.device
 ) -> list[float]:
     """Log-probability of each (place of its context, tokens), in the order given."""
@@ -114,8 +114,8 @@ def target_likelihood(
     model: DialogueModel, encoded: Encoded, targets: Sequence[Tokens], device: torch.device
 ) -> Tensor:
     """The log-probability of each target under its own encoded context (rows)."""
-    wanted = pad(targets, device)
-    hidden = model.forced(encoded, pad([(BOS, *target[:-1]) for target in targets], device))
+    wanted = pad_rows(targets, device)
+    hidden = model.decode_targets(encoded, pad_rows([(BOS, *target[:-1]) for target in targets], device))
     real = wanted != PAD
     states, tokens = hidden[real], wanted[real]
     parts = [
@@ -171,13 +171,15 @@ def write_ranks(
 
 def is_ranked(path: Path, key: str) -> bool:
     """Whether the ranks with this very key are there."""
-    return path.exists() and _describe(path).get(b"key", b"").decode() == key
+    return path.exists() and _read_metadata(path).get(b"key", b"").decode() == key
 
 
-def gather(study: Path, texts: str) -> tuple[Path, int, int]:
+def gather_ranks(study: Path, texts: str) -> tuple[Path, int, int]:
     """Write ranks.parquet from all checkpoints ranked on these texts; its path, checkpoints and rows."""
     parts = [
-        path for path in sorted((study / "ranks").glob("*.parquet")) if _describe(path).get(b"texts") == texts.encode()
+        path
+        for path in sorted((study / "ranks").glob("*.parquet"))
+        if _read_metadata(path).get(b"texts") == texts.encode()
     ]
     path, rows = study / "ranks.parquet", 0
     recipe = signature(checkpoints=len(parts), texts=texts)
@@ -190,5 +192,5 @@ def gather(study: Path, texts: str) -> tuple[Path, int, int]:
     return path, len(parts), rows
 
 
-def _describe(path: Path) -> dict[bytes, bytes]:
+def _read_metadata(path: Path) -> dict[bytes, bytes]:
     return dict(pq.read_schema(path).metadata or {})

@@ -22,7 +22,7 @@ from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 from seedvote.dialogue.tokens import tokenize
 from seedvote.generation.checkpoints import TrainedModel, load_model, weights_hash
-from seedvote.generation.decoding import Decoding, respond
+from seedvote.generation.decoding import Decoding, write_responses
 from seedvote.generation.erasing import read_eraser, with_eraser
 from seedvote.generation.metrics.overlap import bleu2, bleu_counts
 from seedvote.generation.metrics.scoring import forced_rows
@@ -47,15 +47,15 @@ class ActReader:
         self._acts = list(known.values())
         self._column = {word: n for n, word in enumerate(dict.fromkeys(word for text in texts for word in text))}
         self._rarity = np.ones(len(self._column))
-        frequency = np.maximum(np.bincount(self._counts(texts).indices, minlength=len(self._column)), 1)
+        frequency = np.maximum(np.bincount(self._count_words(texts).indices, minlength=len(self._column)), 1)
         self._rarity = np.log1p(len(texts) / frequency)
-        self._known = self._counts(texts)
+        self._known = self._count_words(texts)
 
     def read(self, texts: Sequence[str]) -> list[str]:
         """The acts of each text, by name and comma-separated."""
         acts: list[str] = []
         for start in range(0, len(texts), ROWS_AT_ONCE):
-            counts = self._counts([tokenize(text) for text in texts[start : start + ROWS_AT_ONCE]])
+            counts = self._count_words([tokenize(text) for text in texts[start : start + ROWS_AT_ONCE]])
             acts += [self._acts[place] for place in (counts @ self._known.T).toarray().argmax(1)]
         return acts
 
@@ -64,7 +64,7 @@ class ActReader:
         acts = self.read([example.target.text for example in held_out])
         return float(np.mean([act == acts_named(example) for act, example in zip(acts, held_out, strict=True)]))
 
-    def _counts(self, texts: Sequence[Sequence[str]]) -> csr_array:
+    def _count_words(self, texts: Sequence[Sequence[str]]) -> csr_array:
         """One row a text, of length one."""
         rows, columns, values = [], [], []
         for row, text in enumerate(texts):
@@ -179,7 +179,7 @@ def _check_weights(summary: Path, about: Mapping[str, Any], trained: TrainedMode
     return weights
 
 
-def redecode(shared: Redecoding, parts: Sequence[ErasedPart], device: torch.device) -> None:
+def redecode_checkpoint(shared: Redecoding, parts: Sequence[ErasedPart], device: torch.device) -> None:
     """Write what is not there of one checkpoint; the part without erasure is the first of `parts`."""
     first = parts[0]
     model = load_model(first.trained, first.checkpoint, shared.vocabulary)
@@ -190,15 +190,17 @@ def redecode(shared: Redecoding, parts: Sequence[ErasedPart], device: torch.devi
                 behind = (
                     model if part.eraser is None else with_eraser(model, read_eraser(part.eraser), str(part.eraser))
                 )
-                _write_part(part, _rows(behind, shared, part.trained, plain, device), shared)
+                _write_part(part, _decoded_rows(behind, shared, part.trained, plain, device), shared)
 
 
-def _rows(
+def _decoded_rows(
     model: DialogueModel, shared: Redecoding, trained: TrainedModel, plain: Sequence[str] | None, device: torch.device
 ) -> dict[str, list[Any]]:
     rows, items = shared.contexts, [row.item for row in shared.contexts]
     seed = child_seed(shared.seed, "sample", trained.model, trained.seed, 0)  # the first draw of `sample`
-    replies = respond(model, [row.context for row in rows], how=shared.how, seed=seed, items=items, device=device)
+    replies = write_responses(
+        model, [row.context for row in rows], how=shared.how, seed=seed, items=items, device=device
+    )
     texts = [shared.vocabulary.decode(reply.tokens) for reply in replies]
     plain = plain or texts
     nll = {

@@ -90,7 +90,7 @@ def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Rou
         # The model is part of the name: with the same numbers, two models' responses to an item would be correlated.
         seed = child_seed(sampling.seed, "sample", trained.model, trained.seed, part.draw)
         with use_threads(JOB_THREADS):
-            spoken = _speak(Speaker(model, sampling.speech, vocabulary, device), sampling, part.how, seed)
+            spoken = _speak_items(Speaker(model, sampling.speech, vocabulary, device), sampling, part.how, seed)
         responses = [
             Response(
                 item,
@@ -120,7 +120,7 @@ def answer_rounds(sampling: Sampling, vocabulary: Vocabulary, todo: Sequence[Rou
         write_records(part.path, responses, signature=recipe, kind=Response)
 
 
-def _speak(speaker: Speaker, sampling: Sampling, how: Decoding, seed: int) -> dict[str, Spoken]:
+def _speak_items(speaker: Speaker, sampling: Sampling, how: Decoding, seed: int) -> dict[str, Spoken]:
     """Item -> what is said: dialogue by dialogue where beliefs are carried along, else context by context."""
     if sampling.speech.is_agent:
         return speaker.answer_dialogues(sampling.dialogues, how, seed)

@@ -25,12 +25,12 @@ from seedvote.dialogue.files import atomic, digest, read_json, write_json
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 from seedvote.generation import checkpoints
-from seedvote.generation.batches import Batch, plan_batches, stack
+from seedvote.generation.batches import Batch, plan_batches, stack_batch
 from seedvote.generation.checkpoints import TrainedModel, prune_epochs
 from seedvote.generation.encoding import remove_stale
-from seedvote.generation.metrics.embedding import Yardstick, cosines, learned_words, local_encoder
-from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor, rouge_l_counts
-from seedvote.generation.models.architectures import build
+from seedvote.generation.metrics.embedding import Yardstick, learned_words, local_encoder, row_cosines
+from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor_score, rouge_l_counts
+from seedvote.generation.models.architectures import build_model
 from seedvote.generation.models.interface import DialogueModel, summed_cross_entropy
 from seedvote.generation.numbering import Data, Numbered
 from seedvote.generation.speaking.agent import Spoken, joint_accuracy, speaker_of
@@ -76,11 +76,11 @@ SELECTORS = {"best_bleu": "bleu2", "best_rouge": "rouge_l", "best_meteor": "mete
 SAVE_SECONDS = 300.0  # between two resume points inside a long epoch
 
 
-def train(
+def train_model(
     folder: Path, settings: Settings, data: Data, device: torch.device, *, bar_row: int = 0, keep: int | None = None
 ) -> None:
     """Train up to `settings.epochs`, going on from what the folder holds; `keep` as in `prune_epochs`."""
-    _agree(folder, settings, data, device)
+    _check_settings(folder, settings, data, device)
     if epochs_done(folder) >= settings.epochs:
         return
     keep_freed_memory()
@@ -120,29 +120,29 @@ def recipe_of(settings: Settings, data: Data, device: str = "") -> dict[str, Any
 def is_trained(folder: Path, settings: Settings, data: Data) -> bool:
     """Whether the folder holds this very model, trained to the end."""
     path = folder / "config.json"
-    same = path.exists() and not _changes(read_json(path), recipe_of(settings, data))
+    same = path.exists() and not _recipe_changes(read_json(path), recipe_of(settings, data))
     return same and epochs_done(folder) >= settings.epochs
 
 
-def _changes(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+def _recipe_changes(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs between two recipes, the version of this code included: name -> (theirs, ours)."""
     # An older folder does not say what was no choice, or was not written down.
     theirs = {"precision": "float32", "speak": "reply", "device": ours.get("device"), **theirs}
     pairs = {name: (theirs.get(name), ours[name]) for name in ours if name != "signature"}
-    pairs["version"] = (_version(theirs), _version(ours))
+    pairs["version"] = (_recipe_version(theirs), _recipe_version(ours))
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _version(recipe: dict[str, Any]) -> str:
+def _recipe_version(recipe: dict[str, Any]) -> str:
     return str(recipe.get("signature")).rpartition("|v:")[2]
 
 
-def _agree(folder: Path, settings: Settings, data: Data, device: torch.device) -> None:
+def _check_settings(folder: Path, settings: Settings, data: Data, device: torch.device) -> None:
     """Write config.json, or check that the folder was begun with the same settings."""
     ours, path = recipe_of(settings, data, device.type), folder / "config.json"
     if not path.exists():
         return write_json(path, ours)
-    for name, (theirs, wanted) in _changes(read_json(path), ours).items():
+    for name, (theirs, wanted) in _recipe_changes(read_json(path), ours).items():
         if name == "version":
             raise InputError(
                 f"{folder} was started with version {theirs} of Seedvote; this is {wanted}, whose weights "
@@ -162,28 +162,30 @@ class _Run:
     def __init__(self, folder: Path, settings: Settings, data: Data, device: torch.device) -> None:
         self.folder, self.settings, self.data, self.device = folder, settings, data, device
         torch.manual_seed(child_seed(settings.seed, "weights"))
-        self.model = build(settings.model, len(data.vocabulary), settings.sizes).to(device)
+        self.model = build_model(settings.model, len(data.vocabulary), settings.sizes).to(device)
         self.optimizer = Adam(self.model.parameters(), settings.learning_rate, fused=True)
         self.done = _Progress()
-        self.batches_an_epoch = len(self._plan(1))
+        self.batches_an_epoch = len(self._plan_epoch(1))
 
-    def _plan(self, epoch: int) -> list[list[int]]:
+    def _plan_epoch(self, epoch: int) -> list[list[int]]:
         return plan_batches(self.data.train, self.settings.batch_size, seed=self.settings.seed, epoch=epoch)
 
     def start(self) -> None:
         """Write the untrained weights, or go on from the last resume point."""
         resume = self.folder / "resume.safetensors"
         if resume.exists():
-            self._restore(resume)
+            self._restore_resume(resume)
         elif not (path := self.folder / "untrained.safetensors").exists():
             checkpoints.save_weights(path, self.model.state_dict(), {"epoch": "0"})
 
     def epoch(self, bar: Any) -> None:
         """Run one epoch to its end (or from a resume point inside it), score it and save it."""
-        plan, begun, saved = self._plan(self.done.epoch), time.monotonic(), time.monotonic()
+        plan, begun, saved = self._plan_epoch(self.done.epoch), time.monotonic(), time.monotonic()
         self.model.train()
         for number in range(self.done.batch, len(plan)):
-            loss = self._update(stack([self.data.train[row] for row in plan[number]], self.device), number)
+            loss = self._update_weights(
+                stack_batch([self.data.train[row] for row in plan[number]], self.device), number
+            )
             bar.update()
             bar.set_postfix(epoch=self.done.epoch, loss=f"{loss:.3f}", refresh=False)
             if time.monotonic() - saved > SAVE_SECONDS:
@@ -191,7 +193,7 @@ class _Run:
                 saved = time.monotonic()
         self._close_epoch(time.monotonic() - begun)
 
-    def _update(self, batch: Batch, number: int) -> float:
+    def _update_weights(self, batch: Batch, number: int) -> float:
         # At every update, not once: after a restart dropout draws what it would have drawn.
         torch.manual_seed(child_seed(self.settings.seed, "update", self.done.epoch, number))
         self.optimizer.forget_gradients()
@@ -215,7 +217,12 @@ class _Run:
     def _close_epoch(self, seconds: float) -> None:
         """Weights, log and best selections first, the resume point after them, `last` at the very end."""
         epoch, done = self.done.epoch, self.done
-        line = {"epoch": epoch, "loss": done.loss / done.tokens, **self._validate(), "seconds": round(seconds, 1)}
+        line = {
+            "epoch": epoch,
+            "loss": done.loss / done.tokens,
+            **self._score_validation(),
+            "seconds": round(seconds, 1),
+        }
         path = self.folder / f"epoch-{epoch}.safetensors"
         checkpoints.save_weights(path, self.model.state_dict(), {"epoch": str(epoch)})
         # A crash between the log and the resume point scores an epoch twice; the later line holds.
@@ -231,7 +238,7 @@ class _Run:
         self._save_resume()
         checkpoints.name_again(path, self.folder / "last.safetensors")
 
-    def _validate(self) -> dict[str, float]:
+    def _score_validation(self) -> dict[str, float]:
         valid, vocabulary = self.data.valid, self.data.vocabulary
         if not valid:
             return {}
@@ -247,8 +254,8 @@ class _Run:
             # BLEU of summed counts, as papers report it; the others are means over contexts.
             "bleu2": bleu2(add_counts(bleu_counts(*pair) for pair in texts), smooth="exp"),
             "rouge_l": mean(f_measure(rouge_l_counts(*pair)) for pair in texts),
-            "meteor": mean(meteor(*pair) for pair in texts),
-            "embedding": float(cosines(ours, theirs).mean()),
+            "meteor": mean(meteor_score(*pair) for pair in texts),
+            "embedding": float(row_cosines(ours, theirs).mean()),
         }
 
     def _save_resume(self) -> None:
@@ -257,7 +264,7 @@ class _Run:
         notes = {"progress": json.dumps(asdict(self.done))}
         checkpoints.save_weights(self.folder / "resume.safetensors", tensors, notes)
 
-    def _restore(self, path: Path) -> None:
+    def _restore_resume(self, path: Path) -> None:
         tensors = checkpoints.read_weights(path)
         self.done = _Progress(**json.loads(checkpoints.read_notes(path)["progress"]))
         weights = {name.removeprefix("weights."): part for name, part in tensors.items() if name.startswith("weights.")}
@@ -268,7 +275,7 @@ class _Run:
 def batch_loss(model: DialogueModel, batch: Batch) -> tuple[Tensor, int]:
     """Summed cross-entropy of a batch under teacher forcing, and over how many real tokens."""
     real = batch.targets != PAD
-    hidden = model.forced(model.encode(batch.contexts), batch.inputs)[real]
+    hidden = model.decode_targets(model.encode(batch.contexts), batch.inputs)[real]
     targets = batch.targets[real]
     return summed_cross_entropy(hidden, model.output.weight, model.output.bias, targets), len(targets)
 
@@ -280,7 +287,7 @@ def mean_loss(model: DialogueModel, examples: Sequence[Numbered], batch_size: in
     order = sorted(examples, key=lambda e: (len(e.target), len(e.context)))
     with torch.no_grad():
         for start in range(0, len(order), batch_size):
-            loss, count = batch_loss(model, stack(order[start : start + batch_size], device))
+            loss, count = batch_loss(model, stack_batch(order[start : start + batch_size], device))
             total, tokens = total + float(loss), tokens + count
     return total / tokens
 
@@ -368,7 +375,7 @@ def _score_epoch(
     model = checkpoints.load_model(trained, checkpoint, data.vocabulary).to(device)
     _, texts = validation_texts(model, data, device)
     ours, theirs = (embed([" ".join(pair[side]) for pair in texts]) for side in (0, 1))
-    return float(cosines(ours, theirs).mean())
+    return float(row_cosines(ours, theirs).mean())
 
 
 def _read_scores(folder: Path, encoder: Encoder) -> dict[int, float]:
@@ -428,7 +435,7 @@ def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
     if epochs_done(folder) < settings.epochs:
         forget_selection(folder)
     # An encoder reads every epoch, so none goes before it has picked one.
-    train(folder, settings, grid.data, device, bar_row=row, keep=None if grid.encoder else grid.keep)
+    train_model(folder, settings, grid.data, device, bar_row=row, keep=None if grid.encoder else grid.keep)
     last = read_log(folder)[-1]
     results = [f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "joint", "bleu2") if name in last]
     if grid.encoder:

@@ -15,7 +15,7 @@ import numpy as np
 from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.records import Turn
 from seedvote.dialogue.tokens import EOU, LONGEST_CONTEXT, OTHER, SELF, newest_words
-from seedvote.probes.tasks.catalogue import tokens
+from seedvote.probes.tasks.catalogue import tokenize_words
 from seedvote.probes.tasks.labels import Labels
 
 WORDS, AXES, EXAMPLES_AN_AXIS = 1000, 256, 4
@@ -25,7 +25,7 @@ POSITION, NARROW = "_position", "_narrow"  # how the names of a bag's other form
 FeatureMaker = Callable[[Sequence[Example], Sequence[Example]], np.ndarray]
 
 
-def constant(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
+def constant_feature(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
     """One feature that never varies: the classifier is left with its intercept."""
     del fit
     return np.zeros((len(examples), 1), np.float32)
@@ -48,42 +48,44 @@ def context_length(fit: Sequence[Example], examples: Sequence[Example]) -> np.nd
 
 def bag_of_words(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
     """The words of the whole context without their order (`examples` begins with the fitted ones)."""
-    return _leading_axes(fit, _counts(_frequent(fit), examples))
+    return _leading_axes(fit, _count_words(_frequent_words(fit), examples))
 
 
 def bag_of_last_turn(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
     """The words of the turn that is to be answered."""
-    return _bag(fit, examples, lambda example: _words(example.context[-1:]))
+    return _make_bag(fit, examples, lambda example: _turn_words(example.context[-1:]))
 
 
 def bag_of_two_turns(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
     """The words of the last two turns."""
-    return _bag(fit, examples, lambda example: _words(example.context[-2:]))
+    return _make_bag(fit, examples, lambda example: _turn_words(example.context[-2:]))
 
 
 def bag_of_window(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
     """The words among the newest 100 tokens, which are all that our encoders see."""
-    return _bag(fit, examples, words_in_window)
+    return _make_bag(fit, examples, words_in_window)
 
 
 def words_in_window(example: Example) -> list[str]:
     """The words among the newest 100 tokens, where every turn has two more for its speaker and its end."""
     read = newest_words(example.context, example.target.speaker)
-    return tokens(" ".join(word for word in read if word not in (OTHER, SELF, EOU)))
+    return tokenize_words(" ".join(word for word in read if word not in (OTHER, SELF, EOU)))
 
 
-def _words(turns: Iterable[Turn]) -> list[str]:
-    return [word for turn in turns for word in tokens(turn.text)]
+def _turn_words(turns: Iterable[Turn]) -> list[str]:
+    return [word for turn in turns for word in tokenize_words(turn.text)]
 
 
-def _frequent(fit: Sequence[Example]) -> dict[str, int]:
+def _frequent_words(fit: Sequence[Example]) -> dict[str, int]:
     """The 1,000 most frequent words of the fitted dialogues, each with its column."""
-    spoken = (word for example in fit for word in _words(example.context[-2:]))
+    spoken = (word for example in fit for word in _turn_words(example.context[-2:]))
     return {word: index for index, (word, _) in enumerate(Counter(spoken).most_common(WORDS))}
 
 
-def _bag(fit: Sequence[Example], examples: Sequence[Example], words: Callable[[Example], Iterable[str]]) -> np.ndarray:
-    column = _frequent(fit)
+def _make_bag(
+    fit: Sequence[Example], examples: Sequence[Example], words: Callable[[Example], Iterable[str]]
+) -> np.ndarray:
+    column = _frequent_words(fit)
     counts = np.zeros((len(examples), len(column)), np.float32)
     for row, example in enumerate(examples):
         for word in words(example):
@@ -105,14 +107,14 @@ def _leading_axes(fit: Sequence[Example], counts: np.ndarray) -> np.ndarray:
     return np.asarray(centred @ axes[:, ::-1][:, : min(AXES, max(1, len(fit) // EXAMPLES_AN_AXIS))])
 
 
-def _counts(column: Mapping[str, int], examples: Sequence[Example]) -> np.ndarray:
+def _count_words(column: Mapping[str, int], examples: Sequence[Example]) -> np.ndarray:
     """How often each word occurs in each context; a context that continues the one before it adds its new turns."""
     counts = np.zeros((len(examples), len(column)), np.float32)
     before: Example | None = None
     for row, example in enumerate(examples):
         known = before.n if before and before.dialogue is example.dialogue and before.n < example.n else 0
         counts[row] = counts[row - 1] if known else 0
-        for word in _words(example.context[known:]):
+        for word in _turn_words(example.context[known:]):
             if word in column:
                 counts[row, column[word]] += 1
         before = example
@@ -120,8 +122,8 @@ def _counts(column: Mapping[str, int], examples: Sequence[Example]) -> np.ndarra
 
 
 PLAIN: dict[str, FeatureMaker] = {
-    "constant": constant,
-    "majority": constant,
+    "constant": constant_feature,
+    "majority": constant_feature,
     "turn_index": turn_index,
     "context_length": context_length,
 }

@@ -47,7 +47,9 @@ class Codelength:
         return self.uniform / sum(self.bits) if self.uniform else 1.0
 
 
-def online(features: Tensor, axes: Features, labels: Labels, blocks: Sequence[np.ndarray], *, c: float) -> Codelength:
+def online_code(
+    features: Tensor, axes: Features, labels: Labels, blocks: Sequence[np.ndarray], *, c: float
+) -> Codelength:
     """Send the labels of `blocks` (rows of `features`) one after the other."""
     uniform_bits = len(labels.classes) if labels.many else float(np.log2(len(labels.classes)))
     bits, before = (
@@ -71,7 +73,7 @@ def _count_bits(logits: Tensor, truth: np.ndarray, many: bool, known: int) -> fl
     return float(-torch.log2((known * probability + 1 / classes) / (known + 1)).sum())
 
 
-def blocks(clusters: Sequence[str], *, seed: int) -> list[np.ndarray]:
+def draw_blocks(clusters: Sequence[str], *, seed: int) -> list[np.ndarray]:
     """The rows of each block: dialogues in an order drawn from `seed`, cut at PORTIONS of the examples."""
     rows: dict[str, list[int]] = {}
     for row, cluster in enumerate(clusters):
@@ -147,13 +149,13 @@ def code_parts(folder: Path, representations: Iterable[Representation], plan: Pl
     ]
 
 
-def code(coding: Coding, todo: Sequence[CodePart]) -> int:
+def encode_parts(coding: Coding, todo: Sequence[CodePart]) -> int:
     """Send the labels of each part of one representation, each written when it is coded; how many there were."""
     # The number of threads moves the last bits, and parts made on different machines must agree.
     with use_threads(JOB_THREADS):
         material = Material(todo[0].representation, coding.plan)
         for part in todo:
-            code_length = online(material.features, material.axes, part.labelled.fit, coding.blocks, c=coding.c)
+            code_length = online_code(material.features, material.axes, part.labelled.fit, coding.blocks, c=coding.c)
             write_json(part.path, dataclasses.asdict(code_length) | {"key": part.key})
     return len(todo)
 

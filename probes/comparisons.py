@@ -44,17 +44,17 @@ def epoch_of(checkpoint: str) -> int | None:
     return 0 if checkpoint == "untrained" else int(number[1]) if number else None
 
 
-def courses(scores: Iterable[TaskScore]) -> list[Course]:
+def score_courses(scores: Iterable[TaskScore]) -> list[Course]:
     """The course of every model and task, over the epochs that all its seeds have."""
     by_course: dict[tuple[str, str], dict[int, dict[int | None, float]]] = defaultdict(lambda: defaultdict(dict))
     for score in scores:
         epoch = epoch_of(score.checkpoint)
         if score.evaluator == "probe" and epoch is not None:
             by_course[score.task, score.model][epoch][score.seed] = score.f1
-    return [_course(task, model, by_epoch) for (task, model), by_epoch in sorted(by_course.items())]
+    return [_model_course(task, model, by_epoch) for (task, model), by_epoch in sorted(by_course.items())]
 
 
-def _course(task: str, model: str, by_epoch: Mapping[int, Mapping[int | None, float]]) -> Course:
+def _model_course(task: str, model: str, by_epoch: Mapping[int, Mapping[int | None, float]]) -> Course:
     seeds = set.intersection(*(set(values) for values in by_epoch.values()))
     epochs = sorted(by_epoch)
     rows = [[by_epoch[epoch][seed] for epoch in epochs] for seed in sorted(seeds, key=str)]
@@ -99,11 +99,16 @@ def means_by_difficulty(means: Means, checkpoint: str, level: Mapping[str, str] 
     level = task_difficulty(means) if level is None else level
     models = dict.fromkeys(model for (task, model, at) in means if at == checkpoint and task in level)
     return [
-        group for model in models for name in DIFFICULTIES if (group := _group(means, level, model, checkpoint, name))
+        group
+        for model in models
+        for name in DIFFICULTIES
+        if (group := _difficulty_group(means, level, model, checkpoint, name))
     ]
 
 
-def _group(means: Means, level: Mapping[str, str], model: str, checkpoint: str, name: str) -> DifficultyGroup | None:
+def _difficulty_group(
+    means: Means, level: Mapping[str, str], model: str, checkpoint: str, name: str
+) -> DifficultyGroup | None:
     tasks = tuple(task for task in level if level[task] == name and (task, model, checkpoint) in means)
     if not tasks:
         return None
@@ -283,7 +288,7 @@ def model_axes(representations: Sequence[Representation], items: Sequence[Sequen
         known = set.intersection(*(set(who.ids) for who in whose))
         sides = [[item for item in side if item in known] for side in items]
         if all(len(side) > 1 for side in sides):
-            axes[name] = common_axes(*([_widen(who.rows(side)) for who in whose] for side in sides))
+            axes[name] = common_axes(*([_widen_states(who.rows(side)) for who in whose] for side in sides))
     return axes
 
 
@@ -330,7 +335,7 @@ def _in_order(who: Representation) -> float:
 
 def _split_states(who: Representation, items: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
     known = set(who.ids)
-    fit, plotted = (_widen(who.rows([item for item in side if item in known])) for side in items)
+    fit, plotted = (_widen_states(who.rows([item for item in side if item in known])) for side in items)
     return fit, plotted
 
 
@@ -359,6 +364,6 @@ def _keep_top_layers(representations: Sequence[Representation]) -> list[Represen
     return [who for who in representations if (layer_of(who.model)[1] or 0) == tops[layer_of(who.model)[0]]]
 
 
-def _widen(states: np.ndarray) -> np.ndarray:
+def _widen_states(states: np.ndarray) -> np.ndarray:
     """At least two columns, since there are two axes."""
     return states if states.shape[1] > 1 else np.hstack([states, np.zeros_like(states)])

@@ -95,7 +95,7 @@ class Whitening:
         return Erasure(self.mean, basis.T @ self.whiten, self.unwhiten @ basis, self.flat)
 
 
-def leace(views: Sequence[Floats], labels: Floats, also: Sequence[Floats] = ()) -> Erasure:
+def fit_leace(views: Sequence[Floats], labels: Floats, also: Sequence[Floats] = ()) -> Erasure:
     """Erase labels (n x k, of numbers) from views (each n x width): the label's covariance with each becomes zero."""
     white = _fit_whitening([*views, *also])
     centred = labels - labels.mean(0)
@@ -126,7 +126,7 @@ def _fit_whitening(views: Sequence[Floats]) -> Whitening:
     return Whitening(mean, (axes * inverse) @ axes.T, (axes * root) @ axes.T, axes[:, ~varies])
 
 
-def inlp(views: Sequence[Floats], labels: Labels, also: Sequence[Floats] = (), *, rounds: int = ROUNDS) -> Erasure:
+def fit_inlp(views: Sequence[Floats], labels: Labels, also: Sequence[Floats] = (), *, rounds: int = ROUNDS) -> Erasure:
     """Erase what one linear classifier after the other finds, until it finds nothing in examples that it has not seen.
 
     Each view has a classifier of its own. Examples of one dialogue must stand together: the last are not seen.
@@ -164,7 +164,7 @@ def count_varying(views: Sequence[Floats]) -> int:
     return _fit_whitening(views).varying
 
 
-def everything(views: Sequence[Floats]) -> Erasure:
+def erase_everything(views: Sequence[Floats]) -> Erasure:
     """Every vector becomes the mean: what the decoder then does without is all of the context."""
     width = views[0].shape[1]
     mean = np.mean([view.mean(0) for view in views], axis=0)
@@ -266,14 +266,16 @@ def make_erasers(shared: tuple[Plan, ErasingOptions], folder: EraserFolder) -> i
     """Fit and write every eraser of one checkpoint; how many there are."""
     plan, options = shared
     (old := folder.path / "erasers.json").unlink(missing_ok=True)  # its files are no longer what it says
-    fit, report = (_views(folder, side.items) for side in (plan.fit, plan.report))
+    fit, report = (_split_views(folder, side.items) for side in (plan.fit, plan.report))
     erasers: list[dict[str, Any]] = []
     with use_threads(JOB_THREADS):
         for labelled in plan.labelled_tasks:
             erasers += _erase_task(folder.path, labelled, fit, report, options)
         erasers += _erase_randomly(folder.path, fit, erasers, options)
         erasers.append(
-            _write_erasure(folder.path, "everything", _erase_each_site(fit, everything), fit, {"kind": "everything"})
+            _write_erasure(
+                folder.path, "everything", _erase_each_site(fit, erase_everything), fit, {"kind": "everything"}
+            )
         )
     recipe = signature(
         erasers=len(erasers),
@@ -291,7 +293,7 @@ def make_erasers(shared: tuple[Plan, ErasingOptions], folder: EraserFolder) -> i
     return len(erasers)
 
 
-def _views(folder: EraserFolder, items: Sequence[str]) -> dict[str, Floats]:
+def _split_views(folder: EraserFolder, items: Sequence[str]) -> dict[str, Floats]:
     states = folder.representation.rows(items).astype(np.float64)
     edges = np.cumsum(list(folder.sidecar["views"].values()))[:-1]
     return dict(zip(folder.sidecar["views"], np.split(states, edges, axis=1), strict=True))
@@ -307,9 +309,9 @@ def _erase_task(
     erasers = []
     for method in options.methods:
         sites = {
-            site: leace(views, labelled.fit.dense().astype(np.float64), also)
+            site: fit_leace(views, labelled.fit.dense().astype(np.float64), also)
             if method == "leace"
-            else inlp(views, labelled.fit, also)
+            else fit_inlp(views, labelled.fit, also)
             for site, (views, also) in by_map(fit).items()
         }
         after = _probe_f1(labelled, _erase_views(fit, sites), _erase_views(report, sites))

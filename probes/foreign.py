@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.dialogue.conditions import OUTSIDE, condition_parts
-from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed
@@ -103,10 +103,10 @@ def _weigh_rates(calls: ForeignCalls, truth: Bools, weights: Floats) -> Floats:
         f1 = np.where(called + positive > 0, 2 * tp / (called + positive), 0.0)
         precision = np.where(called > 0, tp / called, np.nan)
         recall = np.where(positive > 0, tp / positive, np.nan)
-    return np.stack([f1, precision, recall, auroc(calls.scores, truth, weights)])
+    return np.stack([f1, precision, recall, weighted_auroc(calls.scores, truth, weights)])
 
 
-def auroc(scores: Floats, truth: Bools, weights: Floats) -> Floats:
+def weighted_auroc(scores: Floats, truth: Bools, weights: Floats) -> Floats:
     """The share of (foreign, other) pairs in which the foreign one scores higher, equals as halves (one a weight row).
 
     NaN where there are not both.
@@ -154,18 +154,18 @@ def read_foreign(folders: Sequence[Path], split: str) -> list[ForeignTalk]:
     """The conditions that hold dialogues of this split, with foreign talk in some of them."""
     talks = []
     for folder in folders:
-        chosen = list(examples(read_corpus(folder / "corpus").split(split)))
+        chosen = list(iterate_examples(read_corpus(folder / "corpus").split(split)))
         truth = foreign_turns(chosen)
         if truth.any() and not truth.all():
             talks.append(ForeignTalk(folder, chosen, truth))
     return talks
 
 
-def detections(
+def detect_everywhere(
     study: Path, taught: Sequence[ForeignTalk], talk: ForeignTalk, checkpoints: str, *, seed: int
 ) -> list[dict[str, Any]]:
     """One row for every model, checkpoint and way of detecting, over its seeds; then a bag of words."""
-    clean = list(examples(read_corpus(study / "corpus").split("train")))
+    clean = list(iterate_examples(read_corpus(study / "corpus").split("train")))
     groups: dict[tuple[str, str], list[Representation]] = {}
     for who in find_states(talk.folder, None, checkpoints):
         check_covers(who, talk.items)

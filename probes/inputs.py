@@ -51,7 +51,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     """Read what the arguments of `add_input_arguments` name, to report on that split; write the baselines' features."""
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.probes import states, suite
     from seedvote.probes.plan import lay_out, plan_splits
@@ -59,7 +59,7 @@ def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     from seedvote.probes.tasks.own import read_own_labels
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
-    members = list(examples(corpus.dialogues))
+    members = list(iterate_examples(corpus.dialogues))
     own = read_own_labels(args.labels, [task.name for task in TASKS], [example.item for example in members])
     tasks = args.tasks or ("" if own else "all")
     sides = plan_splits(corpus, report, own, annotated=bool(tasks))

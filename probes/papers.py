@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seedvote.dialogue.command_line import next_command
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.files import read_json
 from seedvote.dialogue.formulas.counts import Smooth, corpus_bleu
@@ -25,12 +25,12 @@ from seedvote.probes.comparisons import (
     DIFFICULTIES,
     CloudSpread,
     by_selector,
-    courses,
     means_by_difficulty,
+    score_courses,
     task_difficulty,
 )
 from seedvote.probes.plan import Plan, Splits
-from seedvote.probes.scoring import Spread, spread
+from seedvote.probes.scoring import Spread, seed_spread
 from seedvote.probes.states import Representation
 from seedvote.probes.summary import Cell, TaskScore
 
@@ -64,7 +64,7 @@ class PaperTable:
     classifier: str = ""
 
 
-def sizes(study: Path) -> PaperTable:
+def size_table(study: Path) -> PaperTable:
     """Parameters of every model, counted in its weights."""
     parameters = {}
     for path in sorted((study / "models").glob("*/untrained.safetensors")):
@@ -121,7 +121,7 @@ def bleu_by_seed(study: Path) -> PaperTable:
 
 
 def _mean_and_sd(values: Sequence[float]) -> tuple[str, str]:
-    over = spread(values)
+    over = seed_spread(values)
     return f"{over.mean:.2f}", "-" if math.isnan(over.sd) else f"{over.sd:.2f}"
 
 
@@ -163,13 +163,13 @@ def _as_printed(over: Spread | None) -> str:
 def as_the_papers(over: Spread) -> float:
     """What stands behind ± in the papers: 100 times the sample variance of F1 in [0, 1].
 
-    >>> round(as_the_papers(spread([50.0, 72.2, 94.4])), 2)
+    >>> round(as_the_papers(seed_spread([50.0, 72.2, 94.4])), 2)
     4.93
     """
     return 100 * (over.sd / 100) ** 2
 
 
-def difficulty(cells: Sequence[Cell]) -> PaperTable:
+def difficulty_table(cells: Sequence[Cell]) -> PaperTable:
     """Means over easy, medium and hard tasks with the SD across tasks, and which is which, by one classifier."""
     means = {(c.task, c.model, c.checkpoint): c.seeds.mean for c in cells if c.evaluator == "probe"}
     rows = [
@@ -197,7 +197,7 @@ def difficulty(cells: Sequence[Cell]) -> PaperTable:
     )
 
 
-def selection(scores: Sequence[TaskScore]) -> PaperTable:
+def selection_table(scores: Sequence[TaskScore]) -> PaperTable:
     """The mean over tasks, and every task, at the checkpoint that each metric selected; of one classifier's scores."""
     means, tasks = by_selector(scores), list(dict.fromkeys(s.task for s in scores if s.evaluator == "probe"))
     of_task = {task: by_selector([s for s in scores if s.task == task]) for task in tasks}
@@ -227,16 +227,19 @@ def selection(scores: Sequence[TaskScore]) -> PaperTable:
 
 
 def _spread_of_seeds(means: Mapping[tuple[str, str], Sequence[float]], key: tuple[str, str]) -> Spread | None:
-    return spread(means[key]) if key in means else None
+    return seed_spread(means[key]) if key in means else None
 
 
 def course_table(scores: Sequence[TaskScore]) -> PaperTable:
     """The mean over seeds, and their SD, of every model and task after each epoch; of one classifier's scores."""
-    long_courses = [course for course in courses(scores) if len(course.epochs) > 2 and len(course.values)]
+    long_courses = [course for course in score_courses(scores) if len(course.epochs) > 2 and len(course.values)]
     epochs = sorted({int(epoch) for course in long_courses for epoch in course.epochs})
     rows = []
     for course in long_courses:
-        at = {int(epoch): spread(values) for epoch, values in zip(course.epochs, course.values.T.tolist(), strict=True)}
+        at = {
+            int(epoch): seed_spread(values)
+            for epoch, values in zip(course.epochs, course.values.T.tolist(), strict=True)
+        }
         cells = ((f"{at[n].mean:.1f}", at[n].sd) if n in at else ("-", math.nan) for n in epochs)
         rows.append((course.task, course.model, *(f"{m}" if math.isnan(sd) else f"{m} ({sd:.1f})" for m, sd in cells)))
     head = ("task", "model", *("untrained" if n == 0 else f"epoch {n}" for n in epochs))
@@ -282,7 +285,7 @@ def states_table(spreads: Sequence[CloudSpread], missing: str) -> PaperTable:
     )
 
 
-def labels(plan: Plan) -> PaperTable:
+def label_table(plan: Plan) -> PaperTable:
     """How often each task has which label, on the side that is fitted and the one that is reported."""
     rows = []
     for labelled in plan.labelled_tasks:
@@ -323,7 +326,7 @@ def trained_on(study: Path) -> list[str]:
 TIES = "share of ties in sets of 200 votes (HumanExp-k): people, not probes"
 
 
-def index(tables: Sequence[PaperTable], figures: Mapping[str, str], how: Remaking, recipe: str) -> str:
+def index_page(tables: Sequence[PaperTable], figures: Mapping[str, str], how: Remaking, recipe: str) -> str:
     """A page that names every table and figure, what it stands for, and the command that makes its numbers."""
     lines = [
         f"# The tables and figures of the papers, from {how.study.name}",
@@ -388,17 +391,19 @@ class Remaking:
     def made_by(self, command: str, classifier: str = "", *, missing: str = "") -> str:
         """The command behind a table, after those it needs and that were not given yet; `&&` stands between them."""
         parts = {
-            "generation train": lambda: self._train() or [self.papers()],
-            "generation score": lambda: [*self._sampled(), self.typed("generation score")],
-            "generation encode": lambda: [*self._train(), self.encode()] if self._own() else [self.papers()],
-            "probes run": lambda: [*(self._encoded() if missing else []), self.run(classifier)],
-            "probes list": lambda: [self._list()],
+            "generation train": lambda: self._train_commands() or [self.papers()],
+            "generation score": lambda: [*self._sample_commands(), self.typed("generation score")],
+            "generation encode": lambda: (
+                [*self._train_commands(), self.encode()] if self._has_own_states() else [self.papers()]
+            ),
+            "probes run": lambda: [*(self._encode_commands() if missing else []), self.run(classifier)],
+            "probes list": lambda: [self._list_command()],
         }[command]()
         return " && ".join(parts)
 
     def papers(self) -> str:
         """The command that writes the tables: for those that need no other."""
-        return self.typed("probes papers", *self._repeat_options(scores=self.scores), *self._reported())
+        return self.typed("probes papers", *self._repeat_options(scores=self.scores), *self._report_options())
 
     def plot(self) -> str:
         """The command that draws the figures."""
@@ -418,38 +423,42 @@ class Remaking:
         words += ["--protocol", "paper"] if "paper" in names else []
         words += ["--solver", "sklearn"] if "logistic-sklearn" in names and classifier != "logistic" else []
         words += ["--subset"] if self.partial else []
-        return self.typed("probes run", *words, *self._reported(), *self._repeat_options(out=self.scores))
+        return self.typed("probes run", *words, *self._report_options(), *self._repeat_options(out=self.scores))
 
-    def _list(self) -> str:
+    def _list_command(self) -> str:
         corpus = self.corpus or self.study / "corpus"
-        return next_command("python -m probes list", "--corpus", corpus, *self._reported())
+        return next_command("python -m probes list", "--corpus", corpus, *self._report_options())
 
-    def _reported(self) -> list[str]:
+    def _report_options(self) -> list[str]:
         return ["--report", self.report] if self.report != "test" else []
 
     def _repeat_options(self, **options: object) -> list[str]:
         return [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
 
-    def _train(self) -> list[str]:
+    def _train_commands(self) -> list[str]:
         trained = any((self.study / "models").glob("*/*.safetensors"))
         return [] if trained else [self.typed("generation train")]
 
-    def _sampled(self) -> list[str]:
+    def _sample_commands(self) -> list[str]:
         answered = (self.study / "responses.jsonl").exists()
-        return [] if answered else [*self._train(), self.typed("generation sample")]
+        return [] if answered else [*self._train_commands(), self.typed("generation sample")]
 
-    def _own(self) -> bool:
+    def _has_own_states(self) -> bool:
         """Whether states are made by `generation encode` from models of the study: there are some, or no states yet."""
-        return not self._train() or not any((self.study / "states").glob("*.npy"))
+        return not self._train_commands() or not any((self.study / "states").glob("*.npy"))
 
-    def _encoded(self) -> list[str]:
+    def _encode_commands(self) -> list[str]:
         checkpoints = (self.study / "models").glob("*/*.safetensors")
         names = {f"{path.parent.name}-{path.stem}" for path in checkpoints if path.stem != "resume"}
         encoded = {path.stem for path in (self.study / "states").glob("*.npy")}
-        return [*self._train(), self.encode()] if self._own() and (not encoded or names - encoded) else []
+        return (
+            [*self._train_commands(), self.encode()]
+            if self._has_own_states() and (not encoded or names - encoded)
+            else []
+        )
 
 
-def remaking(
+def plan_remaking(
     study: Path,
     corpus: Corpus,
     representations: Sequence[Representation],
@@ -467,7 +476,7 @@ def remaking(
     splits = next((names for names in recorded_splits if names), SPLITS.split(","))
     limits = []
     for split in splits:
-        items = [example.item for example in examples(corpus.split(split))]
+        items = [example.item for example in iterate_examples(corpus.split(split))]
         have = sum(item in common for item in items)
         limits += [have] if 0 < have < len(items) else []
     return Remaking(

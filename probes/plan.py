@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.jobs import JOB_THREADS
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 from seedvote.probes.classifiers.catalogue import CLASSIFIERS, FitSettings
-from seedvote.probes.tasks.catalogue import tasks_of, tokens
-from seedvote.probes.tasks.labels import Labels, label
+from seedvote.probes.tasks.catalogue import tasks_of, tokenize_words
+from seedvote.probes.tasks.labels import Labels, label_sides
 from seedvote.probes.tasks.own import OwnLabels, refuse_constant
 
 # Which examples a probe is fitted on, chosen on and reported on; no dialogue is ever on two sides.
@@ -70,7 +70,7 @@ def plan_splits(corpus: Corpus, report: str, own: Sequence[OwnLabels] = (), *, a
     what = {"text": "example", "labels": "labelled example"}.get(kind, "annotated example")
     if not by_split[report]:
         raise InputError(f"The {report} split of this corpus has no {what}, so nothing can be reported on it.")
-    fit, banner = "train", "\n".join(labels.describe(list(examples(corpus.dialogues))) for labels in own)
+    fit, banner = "train", "\n".join(labels.describe(list(iterate_examples(corpus.dialogues))) for labels in own)
     if kind == "text":
         free = ", ".join(task.name for task in tasks_of(kind))
         sentence = f"This corpus has no annotations: asked is what needs none ({free}); the other tasks are left out."
@@ -103,7 +103,9 @@ def kind_of_corpus(corpus: Corpus) -> str:
 
 def _select_examples(corpus: Corpus, split: str, kind: str, own: Sequence[OwnLabels]) -> list[Example]:
     every = (
-        example for example in examples(corpus.split(split)) if all(example.item in labels.labels for labels in own)
+        example
+        for example in iterate_examples(corpus.split(split))
+        if all(example.item in labels.labels for labels in own)
     )
     return [example for example in every if kind != "multiwoz" or example.context[-1].belief is not None]
 
@@ -193,8 +195,8 @@ def lay_out(corpus: Corpus, tasks: str, splits: Splits, own: Sequence[OwnLabels]
         refuse_constant(brought, splits.fit, splits.names[0])
     chosen_tasks = tasks_of(kind_of_corpus(corpus), tasks) if tasks else []
     for task in [*chosen_tasks, *(brought.task() for brought in own)]:
-        fit, choose, report = label(task, splits.fit, sides)
-        digest = _digest((fit, choose, report), items)
+        fit, choose, report = label_sides(task, splits.fit, sides)
+        digest = _hash_labels((fit, choose, report), items)
         labelled_tasks.append(LabelledTask(task.name, fit, choose, report, types, digest))
     return Plan(splits.condition, fitted, chosen, reported, tuple(labelled_tasks))
 
@@ -205,13 +207,13 @@ def _list_items(examples: Sequence[Example]) -> SideItems:
 
 def _word_types(sides: Sequence[Sequence[Example]]) -> tuple[list[str], tuple[np.ndarray, ...]]:
     """The newest word of every example, and for each side the number of its type."""
-    words = [[(tokens(example.context[-1].text) or [""])[-1] for example in side] for side in sides]
+    words = [[(tokenize_words(example.context[-1].text) or [""])[-1] for example in side] for side in sides]
     every = [word for side in words for word in side]
     number = {word: place for place, word in enumerate(sorted(set(every)))}
     return every, tuple(np.array([number[word] for word in side], np.int64) for side in words)
 
 
-def _digest(parts: Sequence[Labels], items: str) -> str:
+def _hash_labels(parts: Sequence[Labels], items: str) -> str:
     content = hashlib.sha256(items.encode())
     for part in parts:
         content.update("\n".join(part.classes).encode())

@@ -58,7 +58,7 @@ def figures_of(request: FigureRequest) -> dict[str, Figure | str]:
     return {
         "layers": _draw_layers(of_classifier, recipe),
         "evolution": _draw_evolution(request, scores, recipe),
-        "difficulty": _draw_difficulty(summary.cells(scores), recipe),
+        "difficulty": _draw_difficulty(summary.gather_cells(scores), recipe),
         "selection": _draw_selection(scores, recipe),
         f"beside-{request.metric}": _draw_metric_comparison(
             request.study / "metrics.parquet", scores, request.metric, recipe
@@ -95,7 +95,7 @@ def _draw_evolution(request: FigureRequest, scores: list[TaskScore], recipe: str
     from seedvote.dialogue.command_line import next_command
     from seedvote.probes import comparisons
 
-    every = comparisons.courses(scores)
+    every = comparisons.score_courses(scores)
     courses = [course for course in every if len(course.epochs) > 2 and len(course.values)]
     if not courses and any(course.epochs.max() > 0 for course in every):
         return "a course needs three checkpoints in order that all seeds of a model have, and fewer were probed"

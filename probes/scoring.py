@@ -56,6 +56,6 @@ class Spread:
     high: float
 
 
-def spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
+def seed_spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
     """Mean and SD over seeds, in the unit of the values."""
     return Spread(tuple(values), float(np.mean(values)), *sd_interval(values, level=level))

@@ -113,7 +113,7 @@ def _refuse_stale(study: Path, representations: Iterable[Representation]) -> Non
 def read_states(path: str | Path, *, evaluator: str = "probe") -> Representation:
     """Check the array at `path` against its sidecar."""
     path = Path(path)
-    states, sidecar = _array(path), _sidecar(path.with_suffix(".json"))
+    states, sidecar = _open_array(path), _read_sidecar(path.with_suffix(".json"))
     ids, model = sidecar["ids"], str(sidecar.get("model", path.stem))
     _check_shape(path, states, sidecar)
     _check_ids(path, ids)
@@ -125,11 +125,11 @@ def read_states(path: str | Path, *, evaluator: str = "probe") -> Representation
         str(sidecar.get("checkpoint", "")),
         path,
         ids,
-        _digest(states, ids),
+        _hash_states(states, ids),
     )
 
 
-def _array(path: Path) -> np.ndarray:
+def _open_array(path: Path) -> np.ndarray:
     if not path.exists():
         raise InputError(f"{path} is not there. States are made by: python -m generation encode STUDY.")
     try:
@@ -141,7 +141,7 @@ def _array(path: Path) -> np.ndarray:
     return states
 
 
-def _sidecar(path: Path) -> dict[str, Any]:
+def _read_sidecar(path: Path) -> dict[str, Any]:
     sidecar = read_json(path) if path.exists() else None
     if not isinstance(sidecar, dict) or not isinstance(sidecar.get("ids"), list):
         raise InputError(f'{path} needs at least {{"ids": [...]}}, the item id of every row of its array.')
@@ -166,7 +166,7 @@ def _check_shape(path: Path, states: np.ndarray, sidecar: dict[str, Any]) -> Non
 def _check_ids(path: Path, ids: list[str]) -> None:
     repeated = [name for name, count in Counter(ids).items() if count > 1]
     if repeated:
-        raise InputError(f"{path}: {len(repeated):,} ids occur more than once ({_some(repeated)}).")
+        raise InputError(f"{path}: {len(repeated):,} ids occur more than once ({_name_some(repeated)}).")
 
 
 def _check_numbers(path: Path, states: np.ndarray, ids: list[str]) -> None:
@@ -176,10 +176,10 @@ def _check_numbers(path: Path, states: np.ndarray, ids: list[str]) -> None:
         for row in np.flatnonzero(~np.isfinite(states[start : start + ROWS_AT_ONCE]).all(1))
     ]
     if bad:
-        raise InputError(f"{path}: {len(bad):,} rows hold NaN or infinity ({_some([ids[row] for row in bad])}).")
+        raise InputError(f"{path}: {len(bad):,} rows hold NaN or infinity ({_name_some([ids[row] for row in bad])}).")
 
 
-def _digest(states: np.ndarray, ids: list[str]) -> str:
+def _hash_states(states: np.ndarray, ids: list[str]) -> str:
     content = hashlib.sha256("\n".join(ids).encode())
     # Block by block: the array is mapped, and may exceed the memory.
     for start in range(0, len(states), ROWS_AT_ONCE):
@@ -187,7 +187,7 @@ def _digest(states: np.ndarray, ids: list[str]) -> str:
     return content.hexdigest()
 
 
-def _some(names: Sequence[str]) -> str:
+def _name_some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
@@ -196,6 +196,6 @@ def check_covers(who: Representation, needed: Iterable[str]) -> None:
     have = set(who.ids)
     if missing := [item for item in needed if item not in have]:
         raise InputError(
-            f"{who.path}: {len(missing):,} examples of the corpus have no state ({_some(missing)}). "
+            f"{who.path}: {len(missing):,} examples of the corpus have no state ({_name_some(missing)}). "
             "Was it encoded from another corpus, or in part? Encode them all, or probe what there is: --subset."
         )

@@ -70,7 +70,7 @@ def fit_and_score(
     ]
     requests = [FitRequest(materials[number], kinds[kind].fit, kinds[kind].choose) for number, kind in places]
     predictions: list[list[ScoredPrediction]] = [[] for _ in materials]
-    for (number, kind), answers in zip(places, _predict(requests, options), strict=True):
+    for (number, kind), answers in zip(places, _predict_labels(requests, options), strict=True):
         gold = kinds[kind].report
         predictions[number] += [
             ScoredPrediction(kind, count_hits(answer.predicted, gold), answer) for answer in answers
@@ -78,7 +78,7 @@ def fit_and_score(
     return predictions
 
 
-def _predict(requests: Sequence[FitRequest], options: Options) -> list[list[Prediction]]:
+def _predict_labels(requests: Sequence[FitRequest], options: Options) -> list[list[Prediction]]:
     """The majority baseline fits nothing; all other requests go to the classifier together, which may share a solve."""
     to_fit = [request for request in requests if not request.states.majority]
     fitted = iter(CLASSIFIERS[options.method].fit(to_fit, options.settings) if to_fit else ())
@@ -113,7 +113,7 @@ SCORE_SCHEMA = pa.schema(
 )
 
 
-def scores(who: Representation, labelled: LabelledTask, plan: Plan, outcome: ScoredPrediction) -> pa.Table:
+def score_rows(who: Representation, labelled: LabelledTask, plan: Plan, outcome: ScoredPrediction) -> pa.Table:
     """One row an example, with its counts."""
     n = len(plan.report.items)
     counts = outcome.counts
@@ -137,7 +137,7 @@ def scores(who: Representation, labelled: LabelledTask, plan: Plan, outcome: Sco
     return pa.table([columns[name] for name in SCORE_SCHEMA.names], schema=SCORE_SCHEMA)
 
 
-def convergence(outcomes: Iterable[ScoredPrediction]) -> list[dict[str, object]]:
+def describe_endings(outcomes: Iterable[ScoredPrediction]) -> list[dict[str, object]]:
     """Per rater, how each optimisation ended, in a form for JSON."""
     return [
         {
@@ -186,7 +186,7 @@ def part_key(path: Path) -> str | None:
         return None
 
 
-def join(paths: Sequence[Path], out: Path, signature: str) -> int:
+def join_parts(paths: Sequence[Path], out: Path, signature: str) -> int:
     """Write all parts into one table; how many rows it has."""
     rows = 0
     schema = SCORE_SCHEMA.with_metadata(metadata(signature, {"probe": PROBE}))
@@ -233,14 +233,16 @@ def score_parts(
 ) -> list[ScorePart]:
     """All the work there is."""
     return [
-        _part(folder, who, labelled, options, plan.condition)
+        _make_part(folder, who, labelled, options, plan.condition)
         for who in representations
         for labelled in plan.labelled_tasks
         for options in methods
     ]
 
 
-def _part(folder: Path, who: Representation, labelled: LabelledTask, options: Options, condition: str) -> ScorePart:
+def _make_part(
+    folder: Path, who: Representation, labelled: LabelledTask, options: Options, condition: str
+) -> ScorePart:
     name = f"{labelled.task}.{options.method}.{condition}.parquet"
     key = hashlib.sha256(f"{who.digest} {who.name} {labelled.digest} {options.recipe}".encode()).hexdigest()
     return ScorePart(who, labelled, options, folder / f"{who.evaluator}-{who.name}" / name, key)
@@ -325,8 +327,8 @@ def probe_parts(shared: tuple[Plan, str], todo: Sequence[ScorePart]) -> int:
         for (_, options), group in by_task.items():
             answers = fit_and_score([materials[part.path.parent] for part in group], group[0].labelled, options)
             for part, outcomes in zip(group, answers, strict=True):
-                tables = [scores(part.representation, part.labelled, plan, outcome) for outcome in outcomes]
-                write_part(part.path, tables, part.key, convergence(outcomes))
+                tables = [score_rows(part.representation, part.labelled, plan, outcome) for outcome in outcomes]
+                write_part(part.path, tables, part.key, describe_endings(outcomes))
     return len(todo)
 
 
@@ -353,7 +355,7 @@ FIT_SCHEMA = pa.schema(
 )
 
 
-def endings(parts: Iterable[ScorePart]) -> pa.Table:
+def read_endings_of(parts: Iterable[ScorePart]) -> pa.Table:
     """One row for each label of a many-label task, and for each one-label task."""
     return pa.concat_tables([FIT_SCHEMA.empty_table(), *(table for part in parts for table in _read_endings(part))])
 
@@ -380,7 +382,7 @@ def write_endings(path: Path, table: pa.Table) -> None:
         pq.write_table(table, handle, compression="zstd")
 
 
-def warnings(table: pa.Table, limit: int = 3) -> list[str]:
+def convergence_warnings(table: pa.Table, limit: int = 3) -> list[str]:
     """One sentence for each task of each representation that has problems short of their optimum."""
     short: dict[tuple[str, str, str], dict[str, float]] = {}
     for row in table.filter(pc.invert(table["converged"])).to_pylist():

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.counts import micro_f1
 from seedvote.probes.plan import CONTROL_TASK, SHUFFLED, TRUE
-from seedvote.probes.scoring import Spread, spread
+from seedvote.probes.scoring import Spread, seed_spread
 
 # From the score table to the numbers people read: micro-F1 per seed, its spread over seeds, and its controls.
 
@@ -86,23 +86,25 @@ def read_task_scores(path: Path) -> list[TaskScore]:
     columns = read_whole(path, [*KEY, "stats"], "probes run").flatten()
     wanted = [(f"stats.{name}", "sum") for name in ("tp", "fp", "fn")]
     rows = columns.group_by(list(KEY)).aggregate([*wanted, ([], "count_all")]).to_pylist()
-    return sorted(map(_score, rows), key=lambda s: (s.task, s.evaluator, s.model, str(s.seed), s.checkpoint, s.rater))
+    return sorted(
+        map(_task_score, rows), key=lambda s: (s.task, s.evaluator, s.model, str(s.seed), s.checkpoint, s.rater)
+    )
 
 
-def _score(row: Mapping[str, Any]) -> TaskScore:
+def _task_score(row: Mapping[str, Any]) -> TaskScore:
     f1 = 100 * float(micro_f1(*(row[f"stats.{name}_sum"] for name in ("tp", "fp", "fn"))))
     return TaskScore(**{name: row[name] for name in KEY}, f1=f1, examples=row["count_all"])
 
 
-def cells(scores: Iterable[TaskScore]) -> list[Cell]:
+def gather_cells(scores: Iterable[TaskScore]) -> list[Cell]:
     """Gather the seeds of each model, checkpoint, task and classifier."""
     groups: dict[tuple[str, ...], list[TaskScore]] = defaultdict(list)
     for score in scores:
         groups[score.task, score.model, score.checkpoint, score.classifier].append(score)
-    return [_cell(group) for group in groups.values() if any(score.labels == TRUE for score in group)]
+    return [_seed_cell(group) for group in groups.values() if any(score.labels == TRUE for score in group)]
 
 
-def _cell(group: Sequence[TaskScore]) -> Cell:
+def _seed_cell(group: Sequence[TaskScore]) -> Cell:
     true = [score for score in group if score.labels == TRUE]
     shuffled, control_task = (
         [score.f1 for score in group if score.labels == kind] for kind in (SHUFFLED, CONTROL_TASK)
@@ -111,7 +113,7 @@ def _cell(group: Sequence[TaskScore]) -> Cell:
     for score in true:
         by_seed[score.seed].append(score.f1)
     # First over the classifier's seeds, then over training seeds: only the latter are the model's.
-    over = spread([float(np.mean(values)) for values in by_seed.values()])
+    over = seed_spread([float(np.mean(values)) for values in by_seed.values()])
     sds = [float(np.std(values, ddof=1)) for values in by_seed.values() if len(values) > 1]
     first = true[0]
     return Cell(
@@ -163,13 +165,15 @@ def csv_table(cells: Sequence[Cell], signature: str) -> str:
 def table_rows(cells: Sequence[Cell]) -> dict[tuple[str, str], dict[str, Cell]]:
     """One row for each model and checkpoint, trained models first and baselines last, with its cell of each task."""
     rows: dict[tuple[str, str], dict[str, Cell]] = {}
-    for cell in sorted(cells, key=lambda cell: (cell.evaluator == "baseline", cell.model, _age(cell.checkpoint))):
+    for cell in sorted(
+        cells, key=lambda cell: (cell.evaluator == "baseline", cell.model, _checkpoint_age(cell.checkpoint))
+    ):
         name = f"{cell.model} ({cell.classifier})" if cell.classifier not in ("logistic", "majority") else cell.model
         rows.setdefault((name, cell.checkpoint), {})[cell.task] = cell
     return rows
 
 
-def _age(checkpoint: str) -> tuple[int, int, str]:
+def _checkpoint_age(checkpoint: str) -> tuple[int, int, str]:
     if checkpoint == "untrained":
         return 0, 0, ""
     number = checkpoint.removeprefix("epoch-")
@@ -222,7 +226,7 @@ def _escape_latex(text: str) -> str:
     return text.replace("_", "\\_").replace("%", "\\%").replace("&", "\\&")
 
 
-def departures(cells: Sequence[Cell], least: float = 1.0) -> list[str]:
+def list_departures(cells: Sequence[Cell], least: float = 1.0) -> list[str]:
     """Where the papers' protocol gives another number than ours, largest first."""
     ours = {(c.task, c.model, c.checkpoint): c for c in cells if c.classifier.startswith("logistic")}
     pairs = [(c, ours[c.task, c.model, c.checkpoint]) for c in cells if c.classifier == "paper"]

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> None:
         print(json.dumps({**head, "splits": counts, "databases": databases}, indent=1))
     else:
         print(f"{corpus.name} {corpus.version}")
-        print(table(counts))
+        print(splits_table(counts))
     if databases and not args.json:
         print("databases: " + ", ".join(f"{domain} {rows:,}" for domain, rows in databases.items()))
     path = Path(args.path)
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
 
 def corpus_counts(dialogues: Sequence[Dialogue]) -> dict[str, int]:
     """How many of each; words are counted in lower case, a label counts where it is annotated, even as empty."""
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
 
     turns = [turn for dialogue in dialogues for turn in dialogue.turns]
     user = [turn for turn in turns if turn.speaker == "user"]
@@ -57,7 +57,7 @@ def corpus_counts(dialogues: Sequence[Dialogue]) -> dict[str, int]:
     return {
         "dialogues": len(dialogues),
         "turns": len(turns),
-        "examples": sum(1 for _ in examples(dialogues)),
+        "examples": sum(1 for _ in iterate_examples(dialogues)),
         "vocabulary": len({word for turn in turns for word in WORD.findall(turn.text.lower())}),
         "belief states": sum(turn.belief is not None for turn in user),
         "slots": len({path for turn in user for path in turn.belief or ()}),
@@ -68,7 +68,7 @@ def corpus_counts(dialogues: Sequence[Dialogue]) -> dict[str, int]:
     }
 
 
-def table(counts: Mapping[str, Mapping[str, int]]) -> str:
+def splits_table(counts: Mapping[str, Mapping[str, int]]) -> str:
     """Splits in columns; what a corpus does not have is left out and named below."""
     names = list(next(iter(counts.values())))
     present = [name for name in names if any(column[name] for column in counts.values())]

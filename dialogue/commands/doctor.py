@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from seedvote.dialogue.command_line import tell_next
-from seedvote.dialogue.doctor import examine
+from seedvote.dialogue.doctor import examine_machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:  # noqa: ARG001 (every command has it)
     """One line a thing; below those that are missing, what to type."""
     is_whole = True
-    for row in examine():
+    for row in examine_machine():
         print(f"{row.name:<18} {row.finding}")
         if row.remedy:
             print(f"{'':<18} -> {row.remedy}")

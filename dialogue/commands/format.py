@@ -98,24 +98,24 @@ def run(args: argparse.Namespace) -> None:
 
 def format_document() -> str:
     """The text of docs/format.md."""
-    return ABOUT + "".join(_section(kind) for kind in RECORDS_SHOWN) + NEXT
+    return ABOUT + "".join(_record_section(kind) for kind in RECORDS_SHOWN) + NEXT
 
 
-def _section(kind: type) -> str:
+def _record_section(kind: type) -> str:
     name = singular(kind) + (f" (`{FORMATS[kind]}.jsonl`)" if kind in FORMATS else "")
-    rows = "".join(_row(field) for field in dataclasses.fields(kind) if field.name != "extra")
+    rows = "".join(_field_row(field) for field in dataclasses.fields(kind) if field.name != "extra")
     example = f"\n```json\n{EXAMPLES[kind]}\n```\n" if kind in EXAMPLES else ""
     about = inspect.cleandoc(kind.__doc__ or "")  # Python 3.13 has no indentation there
     return f"\n## {name}\n\n{about}\n\n| field | type | needed | meaning |\n|---|---|---|---|\n{rows}{example}"
 
 
-def _row(field: dataclasses.Field[object]) -> str:
+def _field_row(field: dataclasses.Field[object]) -> str:
     needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     doc = field.metadata["doc"].replace("|", "\\|")
-    return f"| `{field.name}` | {_type(str(field.type))} | {'yes' if needed else 'no'} | {doc} |\n"
+    return f"| `{field.name}` | {_type_link(str(field.type))} | {'yes' if needed else 'no'} | {doc} |\n"
 
 
-def _type(annotation: str) -> str:
+def _type_link(annotation: str) -> str:
     types = vars(records) | vars(cards)
     aliases = {name: get_args(value) for name, value in types.items() if get_origin(value) is Literal}
     legal = {name: ", ".join(f"`{word}`" for word in words) for name, words in aliases.items()}

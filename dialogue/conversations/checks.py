@@ -51,7 +51,7 @@ def _own_words(conversation: RatedConversation) -> list[str]:
     return " ".join(_own_texts(conversation)).split()
 
 
-def _scramble(
+def _scramble_turns(
     conversation: RatedConversation, candidates: Sequence[RatedConversation], rng: random.Random
 ) -> list[str] | None:
     """Each turn in an order in which few neighbours stay neighbours; none where that leaves it as it was."""
@@ -80,7 +80,7 @@ def _take_from_elsewhere(
 
 
 SPOILING: Mapping[str, Callable[[RatedConversation, Sequence[RatedConversation], random.Random], list[str] | None]] = {
-    "scrambled": _scramble,
+    "scrambled": _scramble_turns,
     "off-topic": _take_from_elsewhere,
 }
 

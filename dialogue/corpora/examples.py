@@ -30,7 +30,7 @@ class Example:
         return self.dialogue.turns[self.n]
 
 
-def examples(dialogues: Iterable[Dialogue]) -> Iterator[Example]:
+def iterate_examples(dialogues: Iterable[Dialogue]) -> Iterator[Example]:
     """Every system turn that answers a user (MultiWOZ), or every utterance but the first (PersonaChat), in order."""
     for dialogue in dialogues:
         for n in range(1, len(dialogue.turns)):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue.corpora.sources import File, expecting, text_of
+from seedvote.dialogue.corpora.sources import File, expect_form, text_of
 from seedvote.dialogue.corpora.splits import plain_id, split_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
@@ -34,11 +34,11 @@ def read_multiwoz(path: Path, parts: Sequence[tuple[File, Any]], files: Sequence
     acts = next((_separate_acts(file) for file in files if file.base in ACT_FILES), {})
     splits = _listed_splits(parts, files)
     dialogues = [
-        _dialogue(file, name, splits.get(plain_id(name)) or split_of(file), raw, acts.get(plain_id(name)))
+        _read_dialogue(file, name, splits.get(plain_id(name)) or split_of(file), raw, acts.get(plain_id(name)))
         for file, value in parts
         for name, raw in value.items()
     ]
-    return _version(path, dialogues, parts), dialogues
+    return _guess_version(path, dialogues, parts), dialogues
 
 
 def _listed_splits(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> dict[str, str]:
@@ -70,32 +70,32 @@ def _read_list(file: File, known: set[str]) -> list[str]:
     return names
 
 
-def _dialogue(file: File, name: str, split: str, raw: Any, acts: Mapping[int, Acts] | None) -> Dialogue:
-    with expecting("MultiWOZ", f"{file.where}: dialogue {name}"):
+def _read_dialogue(file: File, name: str, split: str, raw: Any, acts: Mapping[int, Acts] | None) -> Dialogue:
+    with expect_form("MultiWOZ", f"{file.where}: dialogue {name}"):
         log = list(raw["log"])
-        turns = tuple(_turn(log, n, acts) for n in range(len(log)))
-        return Dialogue(plain_id(name), split, turns, goal=_goal(raw.get("goal") or {}))
+        turns = tuple(_read_turn(log, n, acts) for n in range(len(log)))
+        return Dialogue(plain_id(name), split, turns, goal=_read_goal(raw.get("goal") or {}))
 
 
-def _goal(raw: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _read_goal(raw: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The domains that the user had something to do in; texts for the crowd worker and topics are no domain."""
     return {domain: wish for domain, wish in raw.items() if isinstance(wish, dict) and "info" in wish}
 
 
-def _turn(log: Sequence[Mapping[str, Any]], n: int, separate: Mapping[int, Acts] | None) -> Turn:
+def _read_turn(log: Sequence[Mapping[str, Any]], n: int, separate: Mapping[int, Acts] | None) -> Turn:
     turn = log[n]
     text = text_of(turn["text"])
     acts = acts_of(turn["dialog_act"]) if "dialog_act" in turn else None
     if n % 2:
         if acts is None and separate is not None:
             acts = separate.get(n // 2 + 1, {})
-        return Turn("system", text, None, acts, _booked(turn.get("metadata")))
+        return Turn("system", text, None, acts, _booked_domains(turn.get("metadata")))
     # MultiWOZ keeps the belief state after a user's turn with the system's answer to it.
     following = log[n + 1].get("metadata") if n + 1 < len(log) else None
-    return Turn("user", text, belief(following) if following else None, acts)
+    return Turn("user", text, filled_slots(following) if following else None, acts)
 
 
-def _booked(metadata: Mapping[str, Any] | None) -> tuple[str, ...] | None:
+def _booked_domains(metadata: Mapping[str, Any] | None) -> tuple[str, ...] | None:
     """The domains that hold a booking by this system turn."""
     if not metadata:
         return None
@@ -111,19 +111,19 @@ def acts_of(raw: Any) -> Acts:
 
 def _separate_acts(file: File) -> dict[str, dict[int, Acts]]:
     """Dialogue -> number of the system turn, from 1 -> acts."""
-    with expecting("MultiWOZ", file.where):
+    with expect_form("MultiWOZ", file.where):
         return {
             plain_id(name): {int(number): acts_of(acts) for number, acts in turns.items()}
             for name, turns in file.json().items()
         }
 
 
-def belief(metadata: Mapping[str, Any]) -> dict[str, str]:
+def filled_slots(metadata: Mapping[str, Any]) -> dict[str, str]:
     """The filled slots of one `metadata` block, `domain-section-slot` -> value, in its own order.
 
     A list of values (2.2 converted back to this form) stands for its first.
 
-    >>> belief({"hotel": {"book": {"booked": [], "day": "friday"}, "semi": {"area": "", "type": ["inn"]}}})
+    >>> filled_slots({"hotel": {"book": {"booked": [], "day": "friday"}, "semi": {"area": "", "type": ["inn"]}}})
     {'hotel-book-day': 'friday', 'hotel-semi-type': 'inn'}
     """
     return {
@@ -142,7 +142,7 @@ def first_value(values: Any) -> str:
     return "" if values is None else str(values)
 
 
-def _version(path: Path, dialogues: Sequence[Dialogue], parts: Sequence[tuple[File, Any]]) -> str:
+def _guess_version(path: Path, dialogues: Sequence[Dialogue], parts: Sequence[tuple[File, Any]]) -> str:
     """From a name such as MultiWOZ_2.1 or MULTIWOZ2.4, else from what is annotated."""
     names = [*(file.name for file, _ in parts), *reversed(path.resolve().parts)]
     for name in names:

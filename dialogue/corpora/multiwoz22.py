@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seedvote.dialogue.corpora.multiwoz import EMPTY, Acts, acts_of, first_value
-from seedvote.dialogue.corpora.sources import File, expecting, text_of
+from seedvote.dialogue.corpora.sources import File, expect_form, text_of
 from seedvote.dialogue.corpora.splits import plain_id, split_of
 from seedvote.dialogue.records import Dialogue, Turn
 
@@ -28,46 +28,46 @@ def is_multiwoz22(value: Any) -> bool:
 def read_multiwoz22(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of the shards in `parts`; `files` are all files of the source."""
     acts = next((_read_acts(file) for file in files if file.base == "dialog_acts.json"), {})
-    return "2.2", [_dialogue(file, split_of(file), raw, acts) for file, shard in parts for raw in shard]
+    return "2.2", [_read_dialogue(file, split_of(file), raw, acts) for file, shard in parts for raw in shard]
 
 
 def _read_acts(file: File) -> dict[str, dict[str, Acts]]:
     """Dialogue -> turn id -> acts."""
-    with expecting("MultiWOZ 2.2", file.where):
+    with expect_form("MultiWOZ 2.2", file.where):
         return {
             plain_id(name): {turn: acts_of(annotation.get("dialog_act")) for turn, annotation in turns.items()}
             for name, turns in file.json().items()
         }
 
 
-def _dialogue(file: File, split: str, raw: Any, acts: Mapping[str, Mapping[str, Acts]]) -> Dialogue:
-    with expecting("MultiWOZ 2.2", f"{file.where}: a dialogue"):
+def _read_dialogue(file: File, split: str, raw: Any, acts: Mapping[str, Mapping[str, Acts]]) -> Dialogue:
+    with expect_form("MultiWOZ 2.2", f"{file.where}: a dialogue"):
         name = plain_id(text_of(raw["dialogue_id"]))
-        return Dialogue(name, split, tuple(_turn(turn, acts.get(name)) for turn in raw["turns"]))
+        return Dialogue(name, split, tuple(_read_turn(turn, acts.get(name)) for turn in raw["turns"]))
 
 
-def _turn(turn: Mapping[str, Any], acts: Mapping[str, Acts] | None) -> Turn:
+def _read_turn(turn: Mapping[str, Any], acts: Mapping[str, Acts] | None) -> Turn:
     own = acts.get(str(turn["turn_id"]), {}) if acts is not None else None
     text = text_of(turn["utterance"])
     if turn["speaker"].lower() == "user":
-        return Turn("user", text, _belief(turn["frames"]), own)
+        return Turn("user", text, _read_belief(turn["frames"]), own)
     return Turn("system", text, None, own)
 
 
-def _belief(frames: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _read_belief(frames: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The filled slots of all frames, in their order."""
     filled = {
-        path(slot): first_value(values)
+        slot_path(slot): first_value(values)
         for frame in frames
         for slot, values in frame.get("state", {}).get("slot_values", {}).items()
     }
     return {slot: value for slot, value in filled.items() if value not in EMPTY}
 
 
-def path(slot: str) -> str:
+def slot_path(slot: str) -> str:
     """A slot of 2.2 as `domain-section-slot`.
 
-    >>> path("hotel-bookday"), path("train-leaveat"), path("hotel-area")
+    >>> slot_path("hotel-bookday"), slot_path("train-leaveat"), slot_path("hotel-area")
     ('hotel-book-day', 'train-semi-leaveAt', 'hotel-semi-area')
     """
     domain, _, leaf = slot.partition("-")

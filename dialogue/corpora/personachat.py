@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from seedvote.dialogue.corpora.sources import File, expecting, text_of
+from seedvote.dialogue.corpora.sources import File, expect_form, text_of
 from seedvote.dialogue.corpora.splits import split_named, split_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
@@ -32,19 +32,19 @@ def is_text(file: File) -> bool:
 
 def is_personachat(value: Any) -> bool:
     """Whether a JSON document or line holds personas: `self` and `partner`, or `personality` and `utterances`."""
-    if isinstance(value, dict) and value and isinstance(next(iter(value.values())), list) and not _personas(value):
+    if isinstance(value, dict) and value and isinstance(next(iter(value.values())), list) and not _read_personas(value):
         value = next(iter(value.values()))
     first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, dict) and ("turns" in first or "utterances" in first) and bool(_personas(first))
+    return isinstance(first, dict) and ("turns" in first or "utterances" in first) and bool(_read_personas(first))
 
 
 def read_texts(files: Sequence[File]) -> tuple[str, list[Dialogue]]:
     """Version and dialogues of one variant; where a folder holds several, both sides' original personas come first."""
-    variants = {file.name: _variant(file) for file in files}
+    variants = {file.name: _file_variant(file) for file in files}
     chosen = min(variants.values(), key=lambda v: (PREFERRED.index(v[0]), v[1] != "original", v[2] != "no_cands"))
     chosen_files = [file for file in files if variants[file.name] == chosen]
-    chats = ((split_of(file), *_text_chat(block, file)) for file in chosen_files for block in _blocks(file))
-    return " ".join(chosen[:2]), _dialogues(chats)
+    chats = ((split_of(file), *_text_chat(block, file)) for file in chosen_files for block in _split_blocks(file))
+    return " ".join(chosen[:2]), _name_dialogues(chats)
 
 
 def read_documents(parts: Sequence[tuple[File, Any]]) -> tuple[str, list[Dialogue]]:
@@ -54,7 +54,7 @@ def read_documents(parts: Sequence[tuple[File, Any]]) -> tuple[str, list[Dialogu
         for name, entries in (value if isinstance(value, dict) else {split_of(file): value}).items():
             split = split_named(name, file.where)
             chats += [(split, *_json_chat(entry, f"{file.where}[{n}]")) for n, entry in enumerate(entries)]
-    return "JSON", _dialogues(chats)
+    return "JSON", _name_dialogues(chats)
 
 
 def read_lines(parts: Sequence[tuple[File, Sequence[tuple[str, dict[str, Any]]]]]) -> tuple[str, list[Dialogue]]:
@@ -64,10 +64,10 @@ def read_lines(parts: Sequence[tuple[File, Sequence[tuple[str, dict[str, Any]]]]
         for where, line in lines:
             split = split_named(line["split"], where) if "split" in line else split_of(file)
             chats.append((split, *_json_chat(line, where)))
-    return "JSON", _dialogues(chats)
+    return "JSON", _name_dialogues(chats)
 
 
-def _dialogues(chats: Iterable[Chat]) -> list[Dialogue]:
+def _name_dialogues(chats: Iterable[Chat]) -> list[Dialogue]:
     """Dialogues named after split and position, so that every form of the corpus gives the same ids."""
     counter: Counter[str] = Counter()
     dialogues = []
@@ -81,13 +81,13 @@ def _dialogues(chats: Iterable[Chat]) -> list[Dialogue]:
     return dialogues
 
 
-def _variant(file: File) -> tuple[str, str, str]:
+def _file_variant(file: File) -> tuple[str, str, str]:
     words = re.split(r"[^a-z]+", file.base.lower())
     who = next((word for word in PREFERRED if word in words), "self")
     return who, "revised" if "revised" in words else "original", "no_cands" if "cands" in words else "cands"
 
 
-def _blocks(file: File) -> Iterator[list[str]]:
+def _split_blocks(file: File) -> Iterator[list[str]]:
     """The lines of each dialogue, without their numbers."""
     block: list[str] = []
     for number, line in enumerate(file.text().split("\n"), 1):
@@ -118,14 +118,16 @@ def _text_chat(lines: Sequence[str], file: File) -> tuple[dict[str, list[str]], 
     return personas, texts
 
 
-def _personas(entry: Mapping[str, Any]) -> dict[str, Sequence[str]]:
+def _read_personas(entry: Mapping[str, Any]) -> dict[str, Sequence[str]]:
     names = {"self": "self", "partner": "partner", "personality": "self", "persona": "self"}
     return {names[key]: entry[key] for key in names if key in entry}
 
 
 def _json_chat(entry: Any, where: str) -> tuple[dict[str, list[str]], list[str]]:
-    with expecting("PersonaChat", where):
-        personas = {who: [text_of(sentence) for sentence in sentences] for who, sentences in _personas(entry).items()}
+    with expect_form("PersonaChat", where):
+        personas = {
+            who: [text_of(sentence) for sentence in sentences] for who, sentences in _read_personas(entry).items()
+        }
         if "turns" in entry:
             return personas, [text_of(text) for text in entry["turns"]]
         last = entry["utterances"][-1]

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seedvote.dialogue.corpora.sources import File, expecting, text_of
+from seedvote.dialogue.corpora.sources import File, expect_form, text_of
 from seedvote.dialogue.corpora.splits import plain_id, split_named, split_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
@@ -63,7 +63,7 @@ def read_plain_text(parts: Sequence[tuple[File, Sequence[JsonLine]]]) -> tuple[s
         if not name or uses[name] > 1:
             name = f"{split}-{position[split]}"
         position[split] += 1
-        with expecting("dialogues as text", where):
+        with expect_form("dialogues as text", where):
             raw = next(line[key] for key in LISTS if key in line)
             turns = _read_turns(raw, where)
         left_out += len(raw) - len(turns)
@@ -76,7 +76,7 @@ def _read_id(line: Mapping[str, Any]) -> str:
 
 
 def _read_turns(raw: Sequence[Any], where: str) -> tuple[Turn, ...]:
-    with expecting("dialogues as text", where):
+    with expect_form("dialogues as text", where):
         if not any(isinstance(turn, Mapping) for turn in raw):
             return tuple(Turn(TURN_ORDER[n % 2], text_of(text).translate(NO_BRACKETS)) for n, text in enumerate(raw))
         roles = [_first_text(turn, SPEAKERS).strip() for turn in raw]

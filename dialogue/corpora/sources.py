@@ -80,7 +80,7 @@ def _tell_if_closed(error: Exception) -> None:
 
 
 @contextlib.contextmanager
-def expecting(form: str, where: str) -> Iterator[None]:
+def expect_form(form: str, where: str) -> Iterator[None]:
     """Turn whatever goes wrong in taking a document apart into a sentence that names the place and the form."""
     try:
         yield

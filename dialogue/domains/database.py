@@ -13,7 +13,7 @@ from operator import and_, or_
 from typing import Any
 
 from seedvote.dialogue.domains.matching import match_names
-from seedvote.dialogue.domains.spelling import NO_MATTER, minutes, slot, value
+from seedvote.dialogue.domains.spelling import NO_MATTER, count_minutes, spell_slot, spell_value
 
 FUZZY = frozenset({"name", "food", "departure", "destination"})
 UNKNOWN = "?"
@@ -24,7 +24,7 @@ class DomainTable:
     """One domain's rows. It remembers what it was asked: systems ask for the same few values again and again."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        spelt = [{slot(str(name)): cell for name, cell in row.items() if isinstance(cell, str)} for row in rows]
+        spelt = [{spell_slot(str(name)): cell for name, cell in row.items() if isinstance(cell, str)} for row in rows]
         self.rows = [{name: _as_stored(name, cell) for name, cell in row.items()} for row in spelt]
         self.all: Rows = (1 << len(rows)) - 1
         self._holding: dict[str, dict[str, Rows]] = {name: {} for row in self.rows for name in row}
@@ -60,16 +60,16 @@ class DomainTable:
 
 
 def _as_stored(name: str, cell: str) -> str:
-    return cell.strip().lower() if name in FUZZY else value(name, cell)
+    return cell.strip().lower() if name in FUZZY else spell_value(name, cell)
 
 
 def _value_fits(name: str, stored: str, wanted: str) -> bool:
     if stored == UNKNOWN:
         return True
     if name == "arrive":
-        return minutes(stored) <= minutes(wanted)
+        return count_minutes(stored) <= count_minutes(wanted)
     if name == "leave":
-        return minutes(stored) >= minutes(wanted)
+        return count_minutes(stored) >= count_minutes(wanted)
     return match_names(stored, wanted) if name in FUZZY else stored == wanted
 
 

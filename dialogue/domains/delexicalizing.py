@@ -41,14 +41,14 @@ SLOTS = {
 NOT_VALUES = frozenset({"", "?", "none", "yes", "no", "free", "dontcare", "not mentioned"})
 
 
-def delexicalized(turn: Turn, domain: str = "") -> str:
+def delexicalize_turn(turn: Turn, domain: str = "") -> str:
     """The reply in small letters with a placeholder for each annotated value; `domain` stands in for "Booking".
 
     >>> acts = {"Hotel-Inform": [("Name", "acorn guest house"), ("Choice", "two"), ("Area", "north")]}
-    >>> delexicalized(Turn("system", "The Acorn Guest House has two rooms.", None, acts))
+    >>> delexicalize_turn(Turn("system", "The Acorn Guest House has two rooms.", None, acts))
     'the [hotel_name] has [hotel_choice] rooms.'
     """
-    names = dict(_values(turn.acts or {}, domain))
+    names = dict(_annotated_values(turn.acts or {}, domain))
     text = turn.text.lower()
     if not names:
         return text
@@ -57,7 +57,7 @@ def delexicalized(turn: Turn, domain: str = "") -> str:
     return pattern.sub(lambda match: f"[{names[match[0]]}]", text)
 
 
-def _values(acts: Mapping[str, Sequence[tuple[str, str]]], domain: str) -> Iterator[tuple[str, str]]:
+def _annotated_values(acts: Mapping[str, Sequence[tuple[str, str]]], domain: str) -> Iterator[tuple[str, str]]:
     for act, pairs in acts.items():
         topic = act.partition("-")[0].lower()
         topic = domain if topic == "booking" else topic

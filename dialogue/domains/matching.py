@@ -45,10 +45,10 @@ def _may_be_alike(first: str, second: str) -> bool:
     2m / (n + m); and m is at most the number of shared letters.
     """
     short = min(len(first), len(second))
-    shared = (_letters(first) & _letters(second)).total()
+    shared = (_count_letters(first) & _count_letters(second)).total()
     return short > 0 and 200 * shared >= (ALIKE - 0.5) * (short + shared)
 
 
 @lru_cache(maxsize=1 << 12)
-def _letters(text: str) -> Counter[str]:
+def _count_letters(text: str) -> Counter[str]:
     return Counter(text)

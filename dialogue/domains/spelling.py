@@ -21,7 +21,7 @@ CLOCK = re.compile(r"\d\d:\d\d")
 
 
 @cache
-def spellings() -> Mapping[str, Mapping[str, str]]:
+def read_spellings() -> Mapping[str, Mapping[str, str]]:
     """The tables of spellings.toml, each from a spelling to the one meant."""
     with (Path(__file__).parent / "spellings.toml").open("rb") as handle:
         raw = tomllib.load(handle)
@@ -31,16 +31,16 @@ def spellings() -> Mapping[str, Mapping[str, str]]:
     }
 
 
-def placeholder(name: str) -> str:
+def placeholder_kind(name: str) -> str:
     """The kind of a placeholder, in capitals; "" for one that no table knows.
 
-    >>> placeholder("restaurant_phone"), placeholder("value_id"), placeholder("hotel_smell")
+    >>> placeholder_kind("restaurant_phone"), placeholder_kind("value_id"), placeholder_kind("hotel_smell")
     ('PHONE', 'TRAINID', '')
     """
     domain, kind = _split_name(name)
     if kind == "id" and domain not in ("", "train", "bus"):
         return "ID"
-    return spellings()["placeholder"].get(kind, "")
+    return read_spellings()["placeholder"].get(kind, "")
 
 
 def placeholder_domain(name: str) -> str:
@@ -55,41 +55,41 @@ def placeholder_domain(name: str) -> str:
 def _split_name(name: str) -> tuple[str, str]:
     """Domain ("" for none, or for `value`) and the rest, in small letters without blanks and underscores."""
     head, _, tail = name.strip().lower().partition("_")
-    if not tail or head not in (*spellings()["domain"], "value"):
+    if not tail or head not in (*read_spellings()["domain"], "value"):
         head, tail = "", name.strip().lower()
     return "" if head == "value" else head, tail.replace(" ", "").replace("_", "")
 
 
-def slot(name: str) -> str:
+def spell_slot(name: str) -> str:
     """A slot of a state or a database: no blanks, no capitals, `arrive` and `leave` for the times of a journey."""
     name = name.lower().replace(" ", "").removeprefix("book-").removeprefix("semi-")
     return {"arriveby": "arrive", "leaveat": "leave"}.get(name, name)
 
 
-def value(name: str, text: str) -> str:
+def spell_value(name: str, text: str) -> str:
     """A value of that slot as the database would spell it."""
     text = text.strip().lower()
     if name in NAMES:
         tidy = text.replace(" & ", " and ").replace("&", " and ").replace(" '", "'")
-        return spellings()["name"].get(tidy, tidy)
+        return read_spellings()["name"].get(tidy, tidy)
     if name in TIMES:
-        return time(text)
+        return spell_time(text)
     if name in ("parking", "internet"):
         return "yes" if text == "free" else text
-    return spellings()[name].get(text, text) if name in ("type", "food") else text
+    return read_spellings()[name].get(text, text) if name in ("type", "food") else text
 
 
-def time(text: str) -> str:
+def spell_time(text: str) -> str:
     """A time of day as HH:MM where it can be read, else what was found.
 
     Twelve hours are added to every "pm", also to 12 and to 17: published numbers rest on that.
 
-    >>> [time(text) for text in ("after 5 pm", "9:15", "1745", "noon", "7:30am", "by 08:00", "soon")]
+    >>> [spell_time(text) for text in ("after 5 pm", "9:15", "1745", "noon", "7:30am", "by 08:00", "soon")]
     ['17:00', '09:15', '17:45', '12:00', '07:30', '08:00', 'soon']
     """
     text = text.strip().lower()
-    if text in spellings()["time"]:
-        return spellings()["time"][text]
+    if text in read_spellings()["time"]:
+        return read_spellings()["time"][text]
     text = re.sub(r"^(?:by|after|afer)\s*", "", text)
     half = re.search(r"\s*(?:a\.?m|(p)\.?m)\.?$", text)
     digits = re.sub(r"[.,?]$", "", text[: half.start()] if half else text)
@@ -100,6 +100,6 @@ def time(text: str) -> str:
     return f"{hour:02}:{parts[2] or parts[4] or '00'}"
 
 
-def minutes(clock: str) -> int:
+def count_minutes(clock: str) -> int:
     """Minutes since midnight of HH:MM; 0 for what is no time, as the published rule has it."""
     return int(clock[:2]) * 60 + int(clock[3:5]) if CLOCK.match(clock) else 0

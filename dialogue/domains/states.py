@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from seedvote.dialogue.domains.spelling import slot, value
+from seedvote.dialogue.domains.spelling import spell_slot, spell_value
 
 State = Mapping[str, Mapping[str, str]]
 
@@ -14,6 +14,6 @@ def state_of(belief: Mapping[str, str]) -> State:
     state: dict[str, dict[str, str]] = {}
     for key, meant in belief.items():
         domain, _, tail = key.partition("-")
-        name = slot(tail)
-        state.setdefault(domain, {})[name] = value(name, meant)
+        name = spell_slot(tail)
+        state.setdefault(domain, {})[name] = spell_value(name, meant)
     return state

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from seedvote.dialogue.records import Dialogue
 
 
-def topics(dialogue: Dialogue) -> Sequence[str]:
+def turn_topics(dialogue: Dialogue) -> Sequence[str]:
     """For every turn the domain of the newest slot that was filled or changed by then; "" where none was.
 
     A system turn that books is about what it books.

@@ -237,7 +237,7 @@ class _Run:
         self.known = journal.replies
         self.lock, self.stopping = Condition(), Event()
         self.lost = sum(map(len, journal.open_tries.values()))
-        self.spent = sum(self._cost(reply, 0.0) for reply in self.known.values())
+        self.spent = sum(self._reply_cost(reply, 0.0) for reply in self.known.values())
         if budget is not None:
             self.spent += sum(budget.cost(*most) for tries in journal.open_tries.values() for most in tries)
         self.reserved, self.model = 0.0, ""
@@ -245,24 +245,24 @@ class _Run:
 
     def ask(self, key: str, call: Call) -> None:
         """One call in a thread of its own, unless the budget or the run has ended; its reply is kept in any case."""
-        most = self._most(call)
+        most = self._most_cost(call)
         with self.lock:
             # What is under way may cost less than its bound, so whoever finds no room waits for it.
-            self.lock.wait_for(lambda: self._room(most) or not self.reserved or self.stopping.is_set())
-            if self.stopping.is_set() or not self._room(most):
+            self.lock.wait_for(lambda: self._has_room(most) or not self.reserved or self.stopping.is_set())
+            if self.stopping.is_set() or not self._has_room(most):
                 return
             self.reserved += most
         reply = None
         try:
-            reply = _ask(self.client, self.endpoint, call, random.Random(key), self, _Try(self, key, call))
+            reply = _ask_endpoint(self.client, self.endpoint, call, random.Random(key), self, _Try(self, key, call))
         finally:
             with self.lock:
                 self.reserved -= most
                 self.lock.notify_all()
                 if reply is not None:
-                    self._keep(key, reply, most)
+                    self._keep_reply(key, reply, most)
 
-    def _room(self, most: float) -> bool:
+    def _has_room(self, most: float) -> bool:
         return self.budget is None or self.spent + self.reserved + most <= self.budget.most
 
     def stop(self) -> None:
@@ -271,8 +271,8 @@ class _Run:
             self.stopping.set()
             self.lock.notify_all()
 
-    def _keep(self, key: str, reply: Reply, most: float) -> None:
-        self.spent += self._cost(reply, most)
+    def _keep_reply(self, key: str, reply: Reply, most: float) -> None:
+        self.spent += self._reply_cost(reply, most)
         self.check_model(reply)
         self.known[key] = reply
         # At every reply: a run that is killed pays for none of them twice.
@@ -294,14 +294,14 @@ class _Run:
             )
         self.model = self.model or reply.model
 
-    def _cost(self, reply: Reply, unknown: float) -> float:
+    def _reply_cost(self, reply: Reply, unknown: float) -> float:
         if self.budget is None:
             return 0.0
         if reply.tokens_in is None or reply.tokens_out is None:
             return unknown
         return self.budget.cost(reply.tokens_in, reply.tokens_out)
 
-    def _most(self, call: Call) -> float:
+    def _most_cost(self, call: Call) -> float:
         return 0.0 if self.budget is None else self.budget.cost(*_most_tokens(call))
 
 
@@ -342,9 +342,11 @@ class _Try:
                 )
 
 
-def _ask(client: httpx.Client, endpoint: Endpoint, call: Call, rng: random.Random, run: _Run, attempt: _Try) -> Reply:
+def _ask_endpoint(
+    client: httpx.Client, endpoint: Endpoint, call: Call, rng: random.Random, run: _Run, attempt: _Try
+) -> Reply:
     began = time.monotonic()
-    answer = _post(client, endpoint, call.body(endpoint), rng, run, attempt)
+    answer = _post_patiently(client, endpoint, call.body(endpoint), rng, run, attempt)
     try:
         choice, usage = answer["choices"][0], answer.get("usage") or {}
         message = choice["message"]
@@ -372,7 +374,7 @@ def _is_whole(number: Any) -> int | None:
     return number if type(number) is int and number >= 0 else None
 
 
-def _post(
+def _post_patiently(
     client: httpx.Client, endpoint: Endpoint, body: dict[str, Any], rng: random.Random, run: _Run, attempt: _Try
 ) -> Any:
     """Ask, and after an error that may pass ask again, each time after twice the wait (and up to as much by chance)."""
@@ -393,10 +395,10 @@ def _post(
             hidden = len(endpoint.key) >= (LONG_KEY if answer.status_code == 200 else 1)
             text = answer.text.replace(endpoint.key, "[key]") if hidden else answer.text
             if answer.status_code == 200:
-                return _json(text, endpoint, attempt)
+                return _parse_reply(text, endpoint, attempt)
             attempt.refused()
             if answer.status_code == 400 and _learn_options(text, sent, run.renames):
-                return _post(client, endpoint, body, rng, run, attempt)
+                return _post_patiently(client, endpoint, body, rng, run, attempt)
             trouble = f"answered {answer.status_code} ({text[:SHOWN]!r})"
             if answer.status_code not in TRY_AGAIN:
                 raise InputError(
@@ -431,7 +433,7 @@ def _asked_wait(answer: httpx.Response) -> float:
     return 0.0
 
 
-def _json(text: str, endpoint: Endpoint, attempt: _Try) -> Any:
+def _parse_reply(text: str, endpoint: Endpoint, attempt: _Try) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:

@@ -33,9 +33,9 @@ def run_locally(work: Work, jobs: Sequence[Job], limit: int) -> Iterator[Outcome
         yield from (perform(work, job) for job in jobs)
         return
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, _context(work), _receive, (work, dict(os.environ)))
+    pool = ProcessPoolExecutor(workers, _worker_context(work), _receive_work, (work, dict(os.environ)))
     try:
-        for finished in as_completed([pool.submit(_perform, job) for job in jobs]):
+        for finished in as_completed([pool.submit(_perform_job, job) for job in jobs]):
             yield finished.result()
     except BrokenProcessPool as error:
         raise InputError(
@@ -52,7 +52,7 @@ def run_locally(work: Work, jobs: Sequence[Job], limit: int) -> Iterator[Outcome
             _forget_sockets()
 
 
-def _context(work: Work) -> BaseContext:
+def _worker_context(work: Work) -> BaseContext:
     """How workers begin: as copies of a process that has loaded the libraries once, or each anew.
 
     Never as copies of the command itself: a child inherits the locks of torch's threads, but not the threads, and may
@@ -73,7 +73,7 @@ def _forget_sockets() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _receive(work: Work, environment: dict[str, str]) -> None:
+def _receive_work(work: Work, environment: dict[str, str]) -> None:
     global _work
     _work = work
     os.environ.update(environment)  # what is copied may have begun for an earlier call, under other variables
@@ -88,5 +88,5 @@ def _end_with_the_command() -> None:
         os._exit(1)
 
 
-def _perform(job: Job) -> Outcome:
+def _perform_job(job: Job) -> Outcome:
     return perform(_work, job)

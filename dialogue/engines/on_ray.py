@@ -29,7 +29,7 @@ LONGEST_FOLDER = 40  # letters of Ray's folder: it adds about 65 for a socket, w
 def run_on_ray(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
     """Do the jobs, at most `place.limit` at a time, yielding each outcome as it comes."""
     stopping.allow(60)  # the cluster is left in order
-    with _cluster(place) as ray:
+    with _open_cluster(place) as ray:
         act = ray.remote(num_cpus=1, num_gpus=place.gpus, max_retries=RETRIES)(perform)
         shared, queue = ray.put(work), iter(jobs)
         # A few at a time: Ray copies a job's arguments when the job is submitted.
@@ -45,20 +45,20 @@ def run_on_ray(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcom
 
 
 @contextlib.contextmanager
-def _cluster(place: Place) -> Iterator[Any]:
+def _open_cluster(place: Place) -> Iterator[Any]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     folder = Path(tempfile.mkdtemp(prefix="ray-")) if not place.address else None
     if folder:
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(16))
-    ray = _imported()
+    ray = _import_ray()
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     quiet["runtime_env"] = {"env_vars": job_environment()}
     try:
         if folder:
-            _start(ray, folder, place.limit or cores(), quiet)
+            _start_cluster(ray, folder, place.limit or cores(), quiet)
         else:
-            _connect(ray, place.address, quiet)
+            _connect_cluster(ray, place.address, quiet)
         yield ray
     finally:
         ray.shutdown()
@@ -66,7 +66,7 @@ def _cluster(place: Place) -> Iterator[Any]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _imported() -> Any:
+def _import_ray() -> Any:
     try:
         import ray
     except ImportError as error:
@@ -76,7 +76,7 @@ def _imported() -> Any:
     return ray
 
 
-def _start(ray: Any, folder: Path, processes: int, quiet: dict[str, Any]) -> None:
+def _start_cluster(ray: Any, folder: Path, processes: int, quiet: dict[str, Any]) -> None:
     if len(str(folder)) > LONGEST_FOLDER:
         raise InputError(f"{folder} is too long a path for Ray's sockets. Set a shorter one: TMPDIR=/tmp")
     ray.init(
@@ -89,7 +89,7 @@ def _start(ray: Any, folder: Path, processes: int, quiet: dict[str, Any]) -> Non
     )
 
 
-def _connect(ray: Any, address: str, quiet: dict[str, Any]) -> None:
+def _connect_cluster(ray: Any, address: str, quiet: dict[str, Any]) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         if port.isdigit():

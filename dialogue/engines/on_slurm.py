@@ -47,7 +47,7 @@ def run_on_slurm(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outc
     """Submit the jobs and wait, yielding each outcome as it comes; whoever stops waiting cancels them."""
     stopping.allow(60)  # the cluster is left in order
     folder = work.logs / f"slurm-{os.getpid()}"
-    executor = _executor(folder, work, place)
+    executor = _make_executor(folder, work, place)
     shared = (folder / "work.pickle").resolve()
     # Atomic: a node must not read half of it from the shared disk.
     with atomic(shared, "wb") as handle:
@@ -62,7 +62,7 @@ def run_on_slurm(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outc
             if not waiting:
                 break
             for handed in [handed for handed in waiting if handed.done()]:
-                yield _outcome(handed, waiting.pop(handed))
+                yield _collect_outcome(handed, waiting.pop(handed))
             time.sleep(PAUSE_HERE if place.address else PAUSE)
     finally:
         for handed in waiting:
@@ -71,7 +71,7 @@ def run_on_slurm(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outc
     shutil.rmtree(folder)
 
 
-def _executor(folder: Path, work: Work, place: Place) -> Any:
+def _make_executor(folder: Path, work: Work, place: Place) -> Any:
     os.environ.setdefault("SUBMITIT_LOG_LEVEL", "NOCONFIG")  # its own set-up closes every log that is open
     try:
         import submitit
@@ -95,7 +95,7 @@ def _executor(folder: Path, work: Work, place: Place) -> Any:
     return executor
 
 
-def _outcome(handed: Any, job: Job) -> Outcome:
+def _collect_outcome(handed: Any, job: Job) -> Outcome:
     from submitit.core.utils import UncompletedJobError
 
     try:

@@ -42,8 +42,8 @@ def place_of(args: argparse.Namespace, *, device: str = "cpu") -> Place:
 def run_jobs(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
     """Do the jobs, yielding each result when it is there; failures are reported when all others are done."""
     failed: list[Outcome] = []
-    with _environment():
-        for outcome in _spread(work, jobs, place):
+    with _keep_environment():
+        for outcome in _spread_jobs(work, jobs, place):
             if outcome.failure:
                 failed.append(outcome)
             else:
@@ -54,7 +54,7 @@ def run_jobs(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:
         raise InputError(f"{first.failure} Log of {first.job.name}: {work.log(first.job)}.{sentence}")
 
 
-def _spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
+def _spread_jobs(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
     if not jobs:
         return
     # Only the engine that is asked for is imported: the others bring processes, sockets and pickles into every --help.
@@ -73,7 +73,7 @@ def _spread(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Outcome]:
 
 
 @contextlib.contextmanager
-def _environment() -> Iterator[None]:
+def _keep_environment() -> Iterator[None]:
     # Set in this process, because workers inherit it and numerical libraries read it once, when they are loaded.
     before = dict(os.environ)
     os.environ.update(job_environment())

@@ -64,7 +64,7 @@ class ChoosingAnswer:
     signature: str
 
 
-def choosing(
+def answer_questions(
     questions: Sequence[Question], choosers: Sequence[Chooser], texts: str, *, ties: Ties = "shared"
 ) -> ChoosingAnswer:
     """What every answerer and every simple rule gets on the real questions."""
@@ -74,14 +74,14 @@ def choosing(
     simple = [
         Chooser(name, None, "last", "rule", scores, True) for name, scores in lexical_scores(real_questions).items()
     ]
-    choosers_and_rules = [*simple, *(_only(question, real) for question in choosers)]
+    choosers_and_rules = [*simple, *(_select_real(question, real) for question in choosers)]
     answered = [ChooserGot(question, recall_table(question.scores, answers, ties)) for question in choosers_and_rules]
     codes = dialogue_codes(real_questions)
     groups: dict[tuple[str, str, str, bool], list[ChooserGot]] = {}
     for result in answered:
         question = result.who
         groups.setdefault((question.model, question.checkpoint, question.rater, question.baseline), []).append(result)
-    chosen = [_chosen(key, group, codes) for key, group in groups.items()]
+    chosen = [_summarise_seeds(key, group, codes) for key, group in groups.items()]
     draws = np.array([int(question.extra.get("draw", 0) or 0) for question in real_questions])
     sizes = [len(question.options) for question in real_questions]
     recipe = signature(
@@ -105,14 +105,14 @@ def choosing(
     )
 
 
-def _only(chooser: Chooser, real: Sequence[int]) -> Chooser:
+def _select_real(chooser: Chooser, real: Sequence[int]) -> Chooser:
     scores = [chooser.scores[k] for k in real]
     return Chooser(
         chooser.model, chooser.seed, chooser.checkpoint, chooser.rater, scores, chooser.baseline, chooser.head
     )
 
 
-def _chosen(key: tuple[str, str, str, bool], group: Sequence[ChooserGot], codes: NDArray[np.int64]) -> Chosen:
+def _summarise_seeds(key: tuple[str, str, str, bool], group: Sequence[ChooserGot], codes: NDArray[np.int64]) -> Chosen:
     by_seed: dict[int | None, list[Floats]] = {}
     for result in group:
         by_seed.setdefault(result.who.seed, []).append(result.got)
@@ -154,27 +154,29 @@ def choosing_table(answer: ChoosingAnswer, task: str) -> str:
     models = [row for row in answer.chosen if not row.baseline]
     columns = list(dict.fromkeys(row.rater for row in models))
     lines = list(dict.fromkeys((row.model, row.checkpoint) for row in models))
-    cells = {(row.model, row.checkpoint, row.rater): _cell(row, task) for row in models}
+    cells = {(row.model, row.checkpoint, row.rater): _format_cell(row, task) for row in models}
     rows = [[f"{task}, points", "seeds", *columns]]
     for model, checkpoint in lines:
         seeds = max(row.seeds for row in models if (row.model, row.checkpoint) == (model, checkpoint))
         rows.append(
             [f"{model} {checkpoint}", str(seeds), *(cells.get((model, checkpoint, rule), "-") for rule in columns)]
         )
-    blocks = [_aligned(rows)] if models else []
-    simple = [[SIMPLE_NAMES.get(row.model, row.model), _cell(row, task)] for row in answer.chosen if row.baseline]
+    blocks = [_align_columns(rows)] if models else []
+    simple = [
+        [SIMPLE_NAMES.get(row.model, row.model), _format_cell(row, task)] for row in answer.chosen if row.baseline
+    ]
     chance = dict(zip(TASKS, answer.chance, strict=True))[task]
-    return "\n\n".join([*blocks, _aligned([[f"{task}, points", ""], *simple, ["chance", f"{100 * chance:.1f}"]])])
+    return "\n\n".join([*blocks, _align_columns([[f"{task}, points", ""], *simple, ["chance", f"{100 * chance:.1f}"]])])
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
+def _align_columns(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
 
 
-def _cell(row: Chosen, task: str) -> str:
+def _format_cell(row: Chosen, task: str) -> str:
     rate, sd = row.rates[task], row.sd[task]
     if isnan(rate.value):
         return "-"
@@ -216,7 +218,7 @@ def choosing_notes(answer: ChoosingAnswer, unknown: Mapping[str, tuple[float, fl
             f"Other false options to the same contexts move R@1 by an SD of {100 * answer.draw_sd:.1f} points "
             f"({answer.draws} draws)."
         )
-    yield from _untrained(models)
+    yield from _list_unbeaten(models)
     for model, (true, false) in unknown.items():
         if max(true, false) > 0:
             yield (
@@ -229,7 +231,7 @@ def choosing_notes(answer: ChoosingAnswer, unknown: Mapping[str, tuple[float, fl
         yield "Ties rank in their middle, so a rule and its opposite can get more together than chance gives."
 
 
-def _untrained(models: Sequence[Chosen]) -> Iterator[str]:
+def _list_unbeaten(models: Sequence[Chosen]) -> Iterator[str]:
     """Trained models that are not shown to beat an untrained one by the same rule."""
     before = {(row.model, row.rater): row for row in models if row.checkpoint == "untrained"}
     weak: dict[str, list[str]] = {}
@@ -248,7 +250,7 @@ def choosing_document(answer: ChoosingAnswer, unknown: Mapping[str, tuple[float,
         "questions": len(answer.questions),
         "ties": answer.ties,
         "draws": answer.draws,
-        "draw_sd": _number(answer.draw_sd),
+        "draw_sd": _none_if_nan(answer.draw_sd),
         "chance": dict(zip(TASKS, answer.chance, strict=True)),
         "unknown": {model: {"true": true, "false": false} for model, (true, false) in unknown.items()},
         "rows": [
@@ -260,18 +262,18 @@ def choosing_document(answer: ChoosingAnswer, unknown: Mapping[str, tuple[float,
                 "seeds": row.seeds,
                 "questions": row.questions,
                 **{
-                    task: {name: _number(part) for name, part in asdict(row.rates[task]).items()}
-                    | {"sd": _number(row.sd[task])}
+                    task: {name: _none_if_nan(part) for name, part in asdict(row.rates[task]).items()}
+                    | {"sd": _none_if_nan(row.sd[task])}
                     for task in TASKS
                 },
-                "head_sd": _number(row.head_sd),
+                "head_sd": _none_if_nan(row.head_sd),
             }
             for row in answer.chosen
         ],
     }
 
 
-def _number(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if isnan(value) else value
 
 
@@ -319,11 +321,11 @@ def write_choosing_scores(folder: Path, answer: ChoosingAnswer) -> Path:
     schema = ROWS.with_metadata(metadata(answer.signature, cards))
     with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
         for result in answer.answered:
-            writer.write_table(pa.Table.from_pylist(list(_rows(result, answer.questions)), schema=schema))
+            writer.write_table(pa.Table.from_pylist(list(_list_rows(result, answer.questions)), schema=schema))
     return path
 
 
-def _rows(result: ChooserGot, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
+def _list_rows(result: ChooserGot, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
     who = result.who
     evaluator = "baseline" if who.baseline else "nuc" if who.head is None else "nuc_encoder"
     rater = who.rater if who.head is None else f"head {who.head}"

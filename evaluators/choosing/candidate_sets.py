@@ -57,7 +57,7 @@ def read_candidate_sets(path: Path, *, first: int = 0, versions: int = 1) -> Bro
     names: dict[str, str] = {}
     for candidates in candidate_sets(path):
         plain = [normalize(text) for text in candidates.options]
-        answer = _answer(candidates, first)
+        answer = _find_answer(candidates, first)
         if len(candidates.options) < 2:
             raise InputError(f"{candidates.where}: {len(candidates.options)} option; a question needs two or more.")
         if names.setdefault(candidates.name, candidates.where) != candidates.where:
@@ -97,7 +97,7 @@ def _as_question(candidates: CandidateSet, answer: int, version: int, corpus: st
     )
 
 
-def _answer(candidates: CandidateSet, first: int) -> int:
+def _find_answer(candidates: CandidateSet, first: int) -> int:
     """The index of the true option, from its number, its letter or its text."""
     answer, k = candidates.answer, len(candidates.options)
     if isinstance(answer, list) and len(answer) == 1:
@@ -162,29 +162,29 @@ def json_of(text: str, where: str) -> dict[str, Any]:
 
 
 def _from_json(value: Mapping[str, Any], where: str, name: str) -> CandidateSet:
-    context, options, answer = (_first(value, names, where) for names in (CONTEXT, OPTIONS, ANSWER))
+    context, options, answer = (_first_value(value, names, where) for names in (CONTEXT, OPTIONS, ANSWER))
     if not isinstance(options, list) or not all(isinstance(text, str) for text in options):
         raise InputError(f"{where}: options is {str(options)[:40]!r}; a list of texts is expected.")
-    turns = _turns(context, where)
+    turns = _read_turns(context, where)
     return CandidateSet(
         where, str(value.get("id", name)), turns, tuple(options), answer, str(value.get("dialogue") or "")
     )
 
 
-def _first(value: Mapping[str, Any], names: Sequence[str], where: str) -> Any:
+def _first_value(value: Mapping[str, Any], names: Sequence[str], where: str) -> Any:
     for name in names:
         if value.get(name) is not None:
             return value[name]
     raise InputError(f"{where}: none of {', '.join(names)} here; found {', '.join(map(str, value)) or 'nothing'}.")
 
 
-def _turns(context: Any, where: str) -> tuple[Utterance, ...]:
+def _read_turns(context: Any, where: str) -> tuple[Utterance, ...]:
     """The turns of a context, whatever its form; a text keeps every word that it has."""
     if isinstance(context, list):
         parts = [part.get("text", "") if isinstance(part, Mapping) else str(part) for part in context]
         speakers = [part.get("speaker") if isinstance(part, Mapping) else None for part in context]
     else:
-        parts, speakers = _cut(str(context)), []
+        parts, speakers = _cut_text(str(context)), []
     turns = []
     for k, text in enumerate(parts):
         spoken = SPOKEN.match(text)
@@ -197,7 +197,7 @@ def _turns(context: Any, where: str) -> tuple[Utterance, ...]:
     return tuple(turn for turn in turns if turn.text)
 
 
-def _cut(text: str) -> list[str]:
+def _cut_text(text: str) -> list[str]:
     """A context in one text, cut where another one begins to speak."""
     if "__eot__" in text:
         return [part.replace("__eou__", " ") for part in text.split("__eot__") if part.strip()]

@@ -90,7 +90,9 @@ class OptionPool:
             replies: dict[tuple[str, ...], set[str]] = defaultdict(set)
             for example in self.examples:
                 if example.n >= len(context):
-                    replies[shown_key(example, len(context))].add(normalize(spelt(example.target.text, self.rules)))
+                    replies[shown_key(example, len(context))].add(
+                        normalize(spell_text(example.target.text, self.rules))
+                    )
             self.followed[len(context)] = replies
         return self.followed[len(context)][context]
 
@@ -100,8 +102,8 @@ def pool_of(examples: Sequence[Example], rules: DrawingRules, corpus: str) -> Op
     counts = DrawingCount()
     options = []
     for example in examples:
-        text = spelt(example.target.text, rules)
-        if pruned(text, rules):
+        text = spell_text(example.target.text, rules)
+        if has_listed_word(text, rules):
             counts.pruned += 1
         elif plain := normalize(text):
             options.append(OptionText(example.item, example.dialogue.dialogue, example.n, text, plain))
@@ -114,12 +116,12 @@ def pool_of(examples: Sequence[Example], rules: DrawingRules, corpus: str) -> Op
     return OptionPool(examples, options, {example.item: k for k, example in enumerate(options)}, rules, corpus, counts)
 
 
-def spelt(text: str, rules: DrawingRules) -> str:
+def spell_text(text: str, rules: DrawingRules) -> str:
     """A text as it is shown."""
     return MENTION.sub("@user", text) if rules.mentions else text
 
 
-def pruned(text: str, rules: DrawingRules) -> bool:
+def has_listed_word(text: str, rules: DrawingRules) -> bool:
     """Whether a text has a word of the list."""
     return bool(rules.pruned) and not rules.pruned.isdisjoint(tokenize(text))
 
@@ -137,13 +139,13 @@ def draw_questions(pool: OptionPool) -> list[Question]:
     usable = [example for example in order if example.item in pool.place and not _pruned_context(example, rules)]
     aside = min(rules.checks * rules.versions, len(usable) // 2)  # contexts that the checks have for themselves
     chosen, valid_examples = usable[aside:][: rules.n], usable[:aside]
-    nearest = _nearness(pool) if rules.false == "hard" else None
+    nearest = _rank_by_nearness(pool) if rules.false == "hard" else None
     questions = [
-        _question(pool, example, draw, 1 + (k + draw) % rules.versions, nearest)
+        _draw_question(pool, example, draw, 1 + (k + draw) % rules.versions, nearest)
         for draw in range(rules.draws)
         for k, example in enumerate(chosen)
     ]
-    every = [*questions, *_checks(pool, valid_examples or chosen)]
+    every = [*questions, *_draw_checks(pool, valid_examples or chosen)]
     child_random(rules.seed, "order of questions").shuffle(every)
     return every
 
@@ -161,10 +163,10 @@ def turns_shown(example: Example, rules: DrawingRules) -> int:
 
 
 def _pruned_context(example: Example, rules: DrawingRules) -> bool:
-    return any(pruned(turn.text, rules) for turn in example.context[example.n - turns_shown(example, rules) :])
+    return any(has_listed_word(turn.text, rules) for turn in example.context[example.n - turns_shown(example, rules) :])
 
 
-def _question(
+def _draw_question(
     pool: OptionPool, example: Example, draw: int, version: int, nearest: Callable[[int], Iterator[int]] | None
 ) -> Question:
     rules = pool.rules
@@ -172,7 +174,7 @@ def _question(
     turns = turns_shown(example, rules)
     taken = {true.plain, *pool.answers_after(shown_key(example, turns))}
     random = child_random(rules.seed, "false options", draw, example.item)
-    order = nearest(pool.place[example.item]) if nearest else _order(pool, true, random)
+    order = nearest(pool.place[example.item]) if nearest else _order_pool(pool, true, random)
     options = [true]
     for place in order:
         option = pool.options[place]
@@ -191,10 +193,10 @@ def _question(
             f"{rules.options - 1} are asked for. Ask for fewer (--options {max(len(options), 2)}) or give more text."
         )
     pool.counts.kept += rules.options - 1
-    return _asked(pool, example, options, turns, version, draw, random)
+    return _mix_options(pool, example, options, turns, version, draw, random)
 
 
-def _asked(
+def _mix_options(
     pool: OptionPool,
     example: Example,
     options: Sequence[OptionText],
@@ -208,7 +210,7 @@ def _asked(
     order = list(range(len(options)))
     random.shuffle(order)
     shown_options = [Option(options[place].text, options[place].item) for place in order]
-    context = [Utterance(t.speaker, spelt(t.text, pool.rules)) for t in example.context[example.n - turns :]]
+    context = [Utterance(t.speaker, spell_text(t.text, pool.rules)) for t in example.context[example.n - turns :]]
     name = hashlib.sha256(
         "\x1f".join([pool.corpus, example.item, kind, str(draw), *(option.text for option in shown_options)]).encode()
     )
@@ -226,10 +228,10 @@ def _asked(
     )
 
 
-def _order(pool: OptionPool, true: OptionText, random: Random) -> Iterator[int]:
+def _order_pool(pool: OptionPool, true: OptionText, random: Random) -> Iterator[int]:
     """The utterances in random order, every one as likely as every other; of the same turn first, where asked."""
     if pool.rules.false == "uniform":
-        yield from shuffled(len(pool.options), random)
+        yield from shuffle_numbers(len(pool.options), random)
         return
     by_distance: dict[int, list[int]] = defaultdict(list)
     for place, option in enumerate(pool.options):
@@ -238,10 +240,10 @@ def _order(pool: OptionPool, true: OptionText, random: Random) -> Iterator[int]:
         if distance == 1:
             pool.counts.elsewhere += 1
         places = by_distance[distance]
-        yield from (places[k] for k in shuffled(len(places), random))
+        yield from (places[k] for k in shuffle_numbers(len(places), random))
 
 
-def shuffled(n: int, random: Random) -> Iterator[int]:
+def shuffle_numbers(n: int, random: Random) -> Iterator[int]:
     """The numbers below n in random order, without making the whole list."""
     moved: dict[int, int] = {}
     for last in range(n - 1, -1, -1):
@@ -250,7 +252,7 @@ def shuffled(n: int, random: Random) -> Iterator[int]:
         moved[k] = moved.pop(last, last)
 
 
-def _nearness(pool: OptionPool) -> Callable[[int], Iterator[int]]:
+def _rank_by_nearness(pool: OptionPool) -> Callable[[int], Iterator[int]]:
     """For a place in the pool, the others from the most alike by TF-IDF to the least."""
     rows = tfidf_rows([option.text for option in pool.options])
 
@@ -261,7 +263,7 @@ def _nearness(pool: OptionPool) -> Callable[[int], Iterator[int]]:
     return nearest
 
 
-def _checks(pool: OptionPool, contexts: Sequence[Example]) -> Iterator[Question]:
+def _draw_checks(pool: OptionPool, contexts: Sequence[Example]) -> Iterator[Question]:
     """Hidden checks: the truth against other utterances whose words are scrambled."""
     rules = pool.rules
     long = [option for option in pool.options if len(words_of(option.text)) >= SCRAMBLED_FROM]
@@ -270,8 +272,8 @@ def _checks(pool: OptionPool, contexts: Sequence[Example]) -> Iterator[Question]
         true = pool.options[pool.place[example.item]]
         random = child_random(rules.seed, "checks", number)
         options, taken = [true], {true.plain}
-        for place in shuffled(len(long), random):
-            option = _scrambled(long[place], random)
+        for place in shuffle_numbers(len(long), random):
+            option = _scramble_words(long[place], random)
             if option.dialogue != true.dialogue and option.plain not in taken and option.plain != long[place].plain:
                 options.append(option)
                 taken.add(option.plain)
@@ -281,10 +283,10 @@ def _checks(pool: OptionPool, contexts: Sequence[Example]) -> Iterator[Question]
             raise InputError("Too few long utterances for checks. Make none: --checks 0")
         turns = turns_shown(example, rules)
         version = 1 + number % rules.versions
-        yield _asked(pool, example, options, turns, version, number, random, kind="check")
+        yield _mix_options(pool, example, options, turns, version, number, random, kind="check")
 
 
-def _scrambled(option: OptionText, random: Random) -> OptionText:
+def _scramble_words(option: OptionText, random: Random) -> OptionText:
     words = option.text.split()
     random.shuffle(words)
     text = " ".join(words)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from seedvote.dialogue.adam import Adam
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.devices import use_threads
 from seedvote.dialogue.errors import InputError
@@ -88,7 +88,7 @@ def dual_material(corpus: Corpus, questions: Sequence[Question], how: DualSettin
                 read([question.target.text]),
                 texts.setdefault(question.target.text, len(texts)),
             )
-            for question in examples(corpus.split(split))
+            for question in iterate_examples(corpus.split(split))
         ]
         if len(pairs[split]) < FEWEST:
             raise InputError(f"The {split} split has {len(pairs[split])} examples; a dual encoder needs {FEWEST}.")
@@ -152,17 +152,17 @@ def train_dual(material: DualMaterial, how: DualSettings, seed: int) -> DualEnco
     best, when, weights = float("inf"), 0, copy.deepcopy(network.state_dict())
     for epoch in range(1, EPOCHS + 1):
         order = torch.randperm(len(material.train), generator=stream).tolist()
-        for rows in _batches(order, how.batch):
+        for rows in _cut_batches(order, how.batch):
             adam.forget_gradients()
-            loss = _loss(network, [material.train[row] for row in rows], how, stream)
+            loss = _batch_loss(network, [material.train[row] for row in rows], how, stream)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             adam.step()
         with torch.no_grad():
             generator = torch.Generator().manual_seed(0)  # the same false replies in every epoch
             parts = [
-                (len(rows), float(_loss(network, [material.valid[row] for row in rows], how, generator)))
-                for rows in _batches(range(len(material.valid)), how.batch)
+                (len(rows), float(_batch_loss(network, [material.valid[row] for row in rows], how, generator)))
+                for rows in _cut_batches(range(len(material.valid)), how.batch)
             ]
         loss_valid = sum(n * value for n, value in parts) / sum(n for n, _ in parts)
         if loss_valid < best:
@@ -173,13 +173,13 @@ def train_dual(material: DualMaterial, how: DualSettings, seed: int) -> DualEnco
     return network.eval()
 
 
-def _batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+def _cut_batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
     for start in range(0, len(order), size):
         if len(order[start : start + size]) > 1:
             yield order[start : start + size]
 
 
-def _loss(network: DualEncoder, pairs: Sequence[Pair], how: DualSettings, stream: torch.Generator) -> Tensor:
+def _batch_loss(network: DualEncoder, pairs: Sequence[Pair], how: DualSettings, stream: torch.Generator) -> Tensor:
     contexts, replies = network.read([pair[0] for pair in pairs]), network.read([pair[1] for pair in pairs])
     if how.in_batch:
         scores = network(contexts, replies)

@@ -130,39 +130,39 @@ class FittedHead:
 
 def head_scores(states: EncoderStates, seed: int) -> tuple[Floats, FittedHead]:
     """Scores of all options under a head with this seed, and the head."""
-    scale = [_scale(part) for part in (states.train.contexts, states.train.replies)]
+    scale = [_fit_scale(part) for part in (states.train.contexts, states.train.replies)]
     train, valid = (
-        PairStates(_scaled(pairs.contexts, *scale[0]), _scaled(pairs.replies, *scale[1]))
+        PairStates(_scale_rows(pairs.contexts, *scale[0]), _scale_rows(pairs.replies, *scale[1]))
         for pairs in (states.train, states.valid)
     )
     head = fit_head(train, valid, seed)
-    contexts, options = _scaled(states.contexts, *scale[0]), _scaled(states.options, *scale[1])
+    contexts, options = _scale_rows(states.contexts, *scale[0]), _scale_rows(states.options, *scale[1])
     context_rows = np.repeat(np.arange(len(contexts)), states.sizes)
     return np.einsum("ij,ij->i", (contexts @ head.matrix)[context_rows], options), head
 
 
-def _scale(rows: Floats) -> tuple[Floats, Floats]:
+def _fit_scale(rows: Floats) -> tuple[Floats, Floats]:
     spread = rows.std(0)
     return rows.mean(0), np.where(spread > 1e-9, spread, 1.0)
 
 
-def _scaled(rows: Floats, mean: Floats, spread: Floats) -> Floats:
+def _scale_rows(rows: Floats, mean: Floats, spread: Floats) -> Floats:
     # Divided by the root of the width, so that a first score is of the size of 1 whatever the encoder.
     return np.asarray((rows - mean) / spread / np.sqrt(rows.shape[1]))
 
 
 def fit_head(train: PairStates, valid: PairStates, seed: int, penalties: Sequence[float] = PENALTIES) -> FittedHead:
     """The best head over the penalties."""
-    return min((_fit(train, valid, seed, penalty) for penalty in penalties), key=lambda fit: fit.loss)
+    return min((_fit_head(train, valid, seed, penalty) for penalty in penalties), key=lambda fit: fit.loss)
 
 
-def _fit(train: PairStates, valid: PairStates, seed: int, penalty: float) -> FittedHead:
+def _fit_head(train: PairStates, valid: PairStates, seed: int, penalty: float) -> FittedHead:
     random = np.random.default_rng(child_seed(seed, "bilinear head"))
     width = train.contexts.shape[1], train.replies.shape[1]
     matrix = random.normal(0, 0.1, width)
     mean, squares, step = np.zeros(width), np.zeros(width), 0
-    best = FittedHead(matrix.copy(), _loss(matrix, valid), 0, penalty)
-    same_replies, of_valid = _alike(train.replies), _alike(valid.replies)
+    best = FittedHead(matrix.copy(), _bilinear_loss(matrix, valid), 0, penalty)
+    same_replies, of_valid = _number_equal_rows(train.replies), _number_equal_rows(valid.replies)
     for epoch in range(1, EPOCHS + 1):
         order = random.permutation(len(train.contexts))
         for start in range(0, len(order), BATCH):
@@ -175,7 +175,7 @@ def _fit(train: PairStates, valid: PairStates, seed: int, penalty: float) -> Fit
             mean = FADE * mean + (1 - FADE) * slope
             squares = FADE_SQUARES * squares + (1 - FADE_SQUARES) * slope**2
             matrix -= RATE * (mean / (1 - FADE**step)) / (np.sqrt(squares / (1 - FADE_SQUARES**step)) + 1e-8)
-        loss = _loss(matrix, valid, of_valid)
+        loss = _bilinear_loss(matrix, valid, of_valid)
         if loss < best.loss:
             best = FittedHead(matrix.copy(), loss, epoch, penalty)
         elif epoch - best.epochs >= WAIT:
@@ -200,13 +200,13 @@ def softmax_loss(
     return loss, np.asarray(contexts.T @ chance @ replies / len(contexts))
 
 
-def _alike(rows: Floats) -> NDArray[np.int64]:
+def _number_equal_rows(rows: Floats) -> NDArray[np.int64]:
     """The same number for rows that are equal."""
     return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1], dtype=np.int64).ravel()
 
 
-def _loss(matrix: Floats, pairs: PairStates, same_replies: NDArray[np.int64] | None = None) -> float:
-    same_replies = _alike(pairs.replies) if same_replies is None else same_replies
+def _bilinear_loss(matrix: Floats, pairs: PairStates, same_replies: NDArray[np.int64] | None = None) -> float:
+    same_replies = _number_equal_rows(pairs.replies) if same_replies is None else same_replies
     starts = range(0, max(len(pairs.contexts) - 1, 1), BATCH)
     parts = [
         (
@@ -233,7 +233,7 @@ def encoder_choosers(
         states = read_question_states(path, questions, texts)
         for seed in heads:
             key = content_key(RECIPE, states.key, texts, seed)
-            scores = kept(study, f"{path.stem}-head-{seed}", key, partial(_head, states, seed))
+            scores = keep_scores(study, f"{path.stem}-head-{seed}", key, partial(_score_with_head, states, seed))
             yield Chooser(
                 states.model, states.seed, states.checkpoint, ENCODER, by_question(scores, questions), head=seed
             )
@@ -248,7 +248,7 @@ def by_question(scores: Floats, questions: Sequence[Question]) -> list[Floats]:
     return [scores[a:b] for a, b in pairwise(ends)]
 
 
-def kept(study: Path, name: str, key: str, make: Callable[[], Floats]) -> Floats:
+def keep_scores(study: Path, name: str, key: str, make: Callable[[], Floats]) -> Floats:
     """The scores under this key, read or made and written."""
     path = study / "choosers" / f"{name}-{key[:16]}.npy"
     if path.exists():
@@ -272,10 +272,10 @@ def dual_encoder_choosers(
     choosers = []
     for seed in seeds:
         key = content_key("dual encoder", material.digest, texts, how, seed)
-        scores = kept(study, f"dual-{seed}", key, partial(train_and_score, material, how, seed))
+        scores = keep_scores(study, f"dual-{seed}", key, partial(train_and_score, material, how, seed))
         choosers.append(Chooser("dual_encoder", seed, "last", "dual encoder", by_question(scores, questions), True))
     return choosers
 
 
-def _head(states: EncoderStates, seed: int) -> Floats:
+def _score_with_head(states: EncoderStates, seed: int) -> Floats:
     return head_scores(states, seed)[0]

@@ -32,7 +32,7 @@ def lexical_scores(questions: Sequence[Question]) -> dict[str, list[Floats]]:
     return {
         "shortest": [-lengths for lengths in length],
         "longest": length,
-        "overlap": [_overlap(question) for question in questions],
+        "overlap": [_count_overlap(question) for question in questions],
         "tfidf": tfidf_scores(questions),
     }
 
@@ -47,7 +47,7 @@ def context_text(question: Question) -> str:
     return " ".join(turn.text for turn in question.context)
 
 
-def _overlap(question: Question) -> Floats:
+def _count_overlap(question: Question) -> Floats:
     """How many different words of an option stand in the context."""
     context_words = set(words_of(context_text(question)))
     return np.array([float(len(context_words & set(words_of(option.text)))) for option in question.options])
@@ -137,7 +137,7 @@ def read_ranks(path: Path, questions: Sequence[Question], texts: str) -> Ranks:
         for rule, flat in by_rules(*(scores[name] for name in NUMBERS)).items():
             choosers.append(Chooser(*who, rule, [flat[a:b] for a, b in pairwise(starts)]))
         if "unknown" in scores:
-            unknown[who[0]] = _unknown(scores["unknown"] / scores["tokens"], questions, starts)
+            unknown[who[0]] = _share_unknown(scores["unknown"] / scores["tokens"], questions, starts)
     return Ranks(tuple(choosers), unknown)
 
 
@@ -160,7 +160,7 @@ def option_places(questions: Sequence[Question]) -> tuple[dict[tuple[str, int], 
     return places, starts
 
 
-def _unknown(share: Floats, questions: Sequence[Question], starts: Sequence[int]) -> tuple[float, float]:
+def _share_unknown(share: Floats, questions: Sequence[Question], starts: Sequence[int]) -> tuple[float, float]:
     true = np.zeros(len(share), dtype=bool)
     true[[start + question.answer for start, question in zip(starts, questions, strict=False)]] = True
     return float(np.nanmean(share[true])), float(np.nanmean(share[~true]))
@@ -179,16 +179,16 @@ CUTS = (1, 2)
 EQUAL = 1e-9  # scores nearer than this are ties: sums in another order differ by less
 
 
-def recalled(scores: Floats, answer: int, ties: Ties = "shared") -> tuple[float, float, float]:
+def measure_recall(scores: Floats, answer: int, ties: Ties = "shared") -> tuple[float, float, float]:
     """R@1, R@2 and the reciprocal rank of option `answer` under scores (options,); NaN where a score is missing.
 
-    >>> [round(value, 3) for value in recalled(np.zeros(5), 3)]
+    >>> [round(value, 3) for value in measure_recall(np.zeros(5), 3)]
     [0.2, 0.4, 0.457]
     """
     if np.isnan(scores).any():
         return (float("nan"),) * 3
     # Infinities are equal to themselves, though their difference is no number.
-    same = (scores == scores[answer]) | (np.abs(_finite(scores) - _finite(scores)[answer]) <= EQUAL)
+    same = (scores == scores[answer]) | (np.abs(_make_finite(scores) - _make_finite(scores)[answer]) <= EQUAL)
     better, tied = int((~same & (scores > scores[answer])).sum()), int(same.sum())
     if ties == "middle":
         rank = better + (tied - 1) / 2
@@ -197,18 +197,20 @@ def recalled(scores: Floats, answer: int, ties: Ties = "shared") -> tuple[float,
     return first, second, float(np.mean(1 / (better + 1 + np.arange(tied))))
 
 
-def _finite(scores: Floats) -> Floats:
+def _make_finite(scores: Floats) -> Floats:
     return np.nan_to_num(scores, posinf=1e300, neginf=-1e300)
 
 
 def recall_table(scores: Sequence[Floats], answers: Sequence[int], ties: Ties = "shared") -> Floats:
     """R@1, R@2 and the reciprocal rank of every question: (questions, 3)."""
-    return np.array([recalled(row, answer, ties) for row, answer in zip(scores, answers, strict=True)]).reshape(-1, 3)
+    return np.array([measure_recall(row, answer, ties) for row, answer in zip(scores, answers, strict=True)]).reshape(
+        -1, 3
+    )
 
 
 def by_chance(options: Sequence[int]) -> tuple[float, float, float]:
     """What guessing gets on questions of so many options each."""
-    rates = np.array([recalled(np.zeros(k), 0) for k in sorted(set(options))])
+    rates = np.array([measure_recall(np.zeros(k), 0) for k in sorted(set(options))])
     often = np.array([options.count(k) for k in sorted(set(options))], dtype=float)
     first, second, rank = (rates * (often / often.sum())[:, None]).sum(0).tolist()
     return first, second, rank

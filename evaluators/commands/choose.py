@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.files import write_json
     from seedvote.dialogue.questions import read_questions, texts_hash
     from seedvote.evaluators.choosing.answer import (
-        choosing,
+        answer_questions,
         choosing_document,
         choosing_notes,
         choosing_table,
@@ -74,8 +74,8 @@ def run(args: argparse.Namespace) -> None:
     texts = texts_hash(questions)
     path = args.study / "ranks.parquet"
     ranks = read_ranks(path, questions, texts) if path.exists() else Ranks((), {})
-    learnt = [*_heads(args, questions, texts), *_dual_encoders(args, questions, texts)]
-    answer = choosing(questions, [*ranks.choosers, *learnt], texts, ties=args.ties)
+    learnt = [*_fit_heads(args, questions, texts), *_dual_encoders(args, questions, texts)]
+    answer = answer_questions(questions, [*ranks.choosers, *learnt], texts, ties=args.ties)
     table = write_choosing_scores(args.study, answer)
     document = choosing_document(answer, ranks.unknown)
     write_json(args.study / "nuc.json", document)
@@ -88,12 +88,12 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m analysis compare", args.study, aside=args.json)
 
 
-def _heads(args: argparse.Namespace, questions: list[Question], texts: str) -> list[Chooser]:
+def _fit_heads(args: argparse.Namespace, questions: list[Question], texts: str) -> list[Chooser]:
     from tqdm import tqdm
 
     from seedvote.evaluators.choosing.learnt import encoder_choosers, state_files
 
-    heads = _seeds(args.heads, "--heads")
+    heads = _parse_seed_option(args.heads, "--heads")
     files = state_files(args.study)
     with tqdm(total=len(files) * len(heads), disable=None if files else True, unit="head") as bar:
         return list(encoder_choosers(args.study, questions, texts, heads, bar.update))
@@ -104,11 +104,11 @@ def _dual_encoders(args: argparse.Namespace, questions: list[Question], texts: s
         return []
     from seedvote.evaluators.choosing.learnt import dual_encoder_choosers
 
-    corpus, seeds = args.corpus or args.study / "corpus", _seeds(args.dual_encoder, "--dual-encoder")
+    corpus, seeds = args.corpus or args.study / "corpus", _parse_seed_option(args.dual_encoder, "--dual-encoder")
     return dual_encoder_choosers(args.study, corpus, questions, texts, seeds, paper=args.paper)
 
 
-def _seeds(text: str, option: str) -> list[int]:
+def _parse_seed_option(text: str, option: str) -> list[int]:
     from seedvote.dialogue.seeds import parse_seeds
 
     try:

@@ -49,9 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Train what is not there yet, then tell."""
-    from seedvote.evaluators.detection.answer import detection
+    from seedvote.evaluators.detection.answer import summarise_trials
     from seedvote.evaluators.detection.figures import write_detection_figure
-    from seedvote.evaluators.detection.material import QUARTERS, read_detection, trials
+    from seedvote.evaluators.detection.material import QUARTERS, make_trials, read_detection
     from seedvote.evaluators.detection.text import (
         artefact_lines,
         detection_document,
@@ -63,25 +63,25 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.evaluators.detection.work import (
         DetectionSettings,
         as_detection_jobs,
-        discriminate,
         read_result,
+        run_trial,
         trial_jobs,
     )
 
     refuse_below(args, draws=20, folds=1)
     if args.folds > QUARTERS:
         raise InputError(f"--folds is {args.folds}; a quarter is tested at a time, so 4 is the most.")
-    settings = DetectionSettings(_seeds(args.seeds), args.encoder == "lstm", args.seed, args.folds)
+    settings = DetectionSettings(_parse_seed_option(args.seeds), args.encoder == "lstm", args.seed, args.folds)
     material = read_detection(
-        args.study, args.corpus, args.seed, args.folds, _listed(args.models), _listed(args.decoding)
+        args.study, args.corpus, args.seed, args.folds, _split_list(args.models), _split_list(args.decoding)
     )
     draws = args.draws if args.same_length else 0
     todo = trial_jobs(
-        args.study, material, list(trials(material, seed=args.seed, shared=args.shared, draws=draws)), settings
+        args.study, material, list(make_trials(material, seed=args.seed, shared=args.shared, draws=draws)), settings
     )
-    work = jobs.Work(discriminate, (material.words, settings), args.study / "logs" / "discriminate")
+    work = jobs.Work(run_trial, (material.words, settings), args.study / "logs" / "discriminate")
     _carry_out(work, as_detection_jobs(todo), len(todo), running.place_of(args))
-    answer = detection(material, [(result.trial, read_result(result.path)) for result in todo], settings)
+    answer = summarise_trials(material, [(result.trial, read_result(result.path)) for result in todo], settings)
     document = detection_document(answer)
     write_detection_scores(args.study, answer)
     _write_json(args.study / "adversarial.json", document)
@@ -112,11 +112,11 @@ def _write_json(path: Path, document: object) -> None:
     write_json(path, document)
 
 
-def _listed(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _seeds(text: str) -> tuple[int, ...]:
+def _parse_seed_option(text: str) -> tuple[int, ...]:
     from seedvote.dialogue.seeds import parse_seeds
 
     try:

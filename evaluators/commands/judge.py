@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.evaluators.judging.asking import (
         chosen_pairs,
         compared_with_masked,
-        masked,
+        mask_pair,
         prompt_of,
         questions_on,
         tells_the_judge,
@@ -84,26 +84,28 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"{args.study} has no pairs.jsonl, so there is nothing to judge. Give a study folder.")
     pairs = list(read_records(args.study / "pairs.jsonl", Pair))
     if sources[0] == "replies":
-        _keep(args, pairs, _stored(args, pairs))
+        _keep_verdicts(args, pairs, _read_stored(args, pairs))
         return
     prompt = prompt_of(args.study, args.prompt)
     chosen = chosen_pairs(args.study, pairs, only=args.only, limit=args.limit)
     telling = [pair for pair in chosen if tells_the_judge(pair)]
-    every = [*chosen, *(masked(pair) for pair in telling if args.mask)]
+    every = [*chosen, *(mask_pair(pair) for pair in telling if args.mask)]
     questions = questions_on(every, prompt, orders=args.orders, draws=args.draws, seed=args.seed)
     checks = sum(pair.kind == "check" for pair in chosen)
     print(f"{len(chosen):,} pairs ({checks} checks), {len(questions):,} calls; prompt {prompt.hash}")
     if telling:
         print(f"{len(telling)} pairs hold a response that speaks to the judge, between delimiters like any other.")
-    verdicts = _endpoint(args, questions, prompt) if sources[0] == "endpoint" else _local(args, questions, prompt)
+    verdicts = (
+        _ask_endpoint(args, questions, prompt) if sources[0] == "endpoint" else _ask_local(args, questions, prompt)
+    )
     if verdicts is not None:
         plain, note = compared_with_masked(verdicts)
         if args.mask:
             print(note)
-        _keep(args, pairs, plain)
+        _keep_verdicts(args, pairs, plain)
 
 
-def _stored(args: argparse.Namespace, pairs: list[Pair]) -> list[Verdict]:
+def _read_stored(args: argparse.Namespace, pairs: list[Pair]) -> list[Verdict]:
     from seedvote.evaluators.judging.elsewhere import verdicts_from
 
     if not args.tool:
@@ -111,7 +113,7 @@ def _stored(args: argparse.Namespace, pairs: list[Pair]) -> list[Verdict]:
     return verdicts_from(args.replies, args.tool, {pair.pair: pair for pair in pairs}, args.name)
 
 
-def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict] | None:
+def _ask_endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict] | None:
     from tqdm import tqdm
 
     from seedvote.dialogue.engines.chat import Endpoint
@@ -149,7 +151,7 @@ def _endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prom
     return list(reply_set.verdicts)
 
 
-def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict]:
+def _ask_local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt) -> list[Verdict]:
     from tqdm import tqdm
 
     from seedvote.evaluators.judging.local import local_verdicts
@@ -165,9 +167,9 @@ def _local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Prompt)
     return verdicts
 
 
-def _keep(args: argparse.Namespace, pairs: list[Pair], verdicts: list[Verdict]) -> None:
-    from seedvote.evaluators.judging.asking import keep
+def _keep_verdicts(args: argparse.Namespace, pairs: list[Pair], verdicts: list[Verdict]) -> None:
+    from seedvote.evaluators.judging.asking import keep_verdicts
 
-    for line in keep(args.study, pairs, verdicts):
+    for line in keep_verdicts(args.study, pairs, verdicts):
         print(line)
     tell_next("python -m analysis judge", args.study)

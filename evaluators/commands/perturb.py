@@ -56,27 +56,27 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.evaluators.perturbing.writing import (
         as_document,
         condition_recipe,
+        condition_sentence,
         conditions_table,
-        describe,
         differences_page,
+        material_sentence,
         refuse_other_page,
-        summary,
         write_condition,
     )
 
     kinds = list(dict.fromkeys(args.kinds.split(",")))
     if wrong := [kind for kind in kinds if kind not in KINDS]:
         raise InputError(f"--kinds names {wrong[0]!r}, which is not one of {', '.join(KINDS)}.")
-    doses, rates = _shares(args.doses, "doses"), _shares(args.wer, "wer")
+    doses, rates = _parse_shares(args.doses, "doses"), _parse_shares(args.wer, "wer")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     if args.db:
         corpus = replace(corpus, databases=read_databases(args.db))
     material = UserTurns(corpus, args.split, args.seed, not args.unprotected)
     if args.describe:
-        print(describe(corpus, material))
+        print(material_sentence(corpus, material))
         tell_next("python -m evaluators perturb", args.study, *(["--corpus", args.corpus] if args.corpus else []))
         return
-    means = _means(args)
+    means = _gather_means(args)
     refuse_unfit(material, kinds, means)
     perturbed: list[Condition] = [
         condition
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
         condition_recipe(condition, corpus, args.split, protected=not args.unprotected) for condition in perturbed
     ]
     page = args.study / "perturbed.html"
-    differences = differences_page(perturbed, [summary(condition) for condition in perturbed], recipes[0])
+    differences = differences_page(perturbed, [condition_sentence(condition) for condition in perturbed], recipes[0])
     if not args.replace:
         refuse_other_page(page, differences)
     for condition in perturbed:
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m webbrowser", page, aside=args.json)
 
 
-def _shares(text: str, name: str) -> list[float]:
+def _parse_shares(text: str, name: str) -> list[float]:
     try:
         shares = [float(part) for part in text.split(",")]
     except ValueError:
@@ -122,7 +122,7 @@ def _shares(text: str, name: str) -> list[float]:
     return shares
 
 
-def _means(args: argparse.Namespace) -> Means:
+def _gather_means(args: argparse.Namespace) -> Means:
     """What some kinds need beside the corpus."""
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.evaluators.perturbing.kinds import Means

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> None:
 
     refuse_below(args, n=1, options=2, draws=1, context=1, versions=1, checks=0)
     source = getattr(args, "from")
-    questions, drawing, left, recipe = _brought(args, source) if source else _drawn(args)
+    questions, drawing, left, recipe = _read_brought(args, source) if source else _draw_questions_here(args)
     path = args.study / "questions.jsonl"
     _refuse_beside_answers(path, questions)
     write_questions(path, questions, **recipe)
@@ -87,21 +87,21 @@ def run(args: argparse.Namespace) -> None:
 Made = tuple["Sequence[Question]", "DrawingCount | None", "Mapping[str, int]", "dict[str, object]"]
 
 
-def _brought(args: argparse.Namespace, source: Path) -> Made:
+def _read_brought(args: argparse.Namespace, source: Path) -> Made:
     from seedvote.evaluators.choosing.candidate_sets import read_candidate_sets
 
     questions = read_candidate_sets(source, first=args.count_from, versions=args.versions)
     return questions.questions, None, questions.left, {"source": source.name, "versions": args.versions}
 
 
-def _drawn(args: argparse.Namespace) -> Made:
-    from seedvote.dialogue.corpora.examples import examples
+def _draw_questions_here(args: argparse.Namespace) -> Made:
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.evaluators.choosing.drawing import draw_questions, drawing_recipe, pool_of
 
-    rules = _rules(args)
+    rules = _parse_rules(args)
     corpus = read_corpus(args.corpus or args.study / "corpus")
-    pool = pool_of(list(examples(corpus.split(args.split))), rules, corpus.name)
+    pool = pool_of(list(iterate_examples(corpus.split(args.split))), rules, corpus.name)
     return (
         draw_questions(pool),
         pool.counts,
@@ -110,7 +110,7 @@ def _drawn(args: argparse.Namespace) -> Made:
     )
 
 
-def _rules(args: argparse.Namespace) -> DrawingRules:
+def _parse_rules(args: argparse.Namespace) -> DrawingRules:
     from seedvote.evaluators.choosing.drawing import DrawingRules
 
     if args.false == "hard" and args.draws > 1:
@@ -129,12 +129,12 @@ def _rules(args: argparse.Namespace) -> DrawingRules:
         versions=args.versions,
         checks=args.checks,
         mentions=args.mentions,
-        pruned=_words(args.prune),
+        pruned=_read_word_list(args.prune),
         seed=args.seed,
     )
 
 
-def _words(path: Path | None) -> frozenset[str]:
+def _read_word_list(path: Path | None) -> frozenset[str]:
     if path is None:
         return frozenset()
     try:
@@ -151,7 +151,7 @@ def _refuse_beside_answers(path: Path, questions: Sequence[Question]) -> None:
     answers, ranks = path.with_name("choices.jsonl"), path.with_name("ranks.parquet")
     if answers.exists():
         check_texts(answers, read_texts_hash(read_header(answers)), texts_hash(questions))
-    if ranks.exists() and (texts := read_texts_hash({"signature": _signature(ranks)})) not in (
+    if ranks.exists() and (texts := read_texts_hash({"signature": _read_signature(ranks)})) not in (
         "",
         texts_hash(questions),
     ):
@@ -161,7 +161,7 @@ def _refuse_beside_answers(path: Path, questions: Sequence[Question]) -> None:
         )
 
 
-def _signature(ranks: Path) -> str:
+def _read_signature(ranks: Path) -> str:
     from pyarrow import parquet
 
     return str((parquet.read_schema(ranks).metadata or {}).get(b"signature", b"").decode())

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.conditions import conditions_named
 
     if not args.condition:
-        out = _evaluate(args, args.predictions, args.corpus, args.out)
+        out = _evaluate_paths(args, args.predictions, args.corpus, args.out)
         again = [
             "python -m evaluators task",
             *args.predictions,
@@ -71,17 +71,23 @@ def run(args: argparse.Namespace) -> None:
         if args.condition == "all" and not (folder / "responses.jsonl").exists():
             print("not scored: it has no responses.jsonl\n")
             continue
-        _evaluate(args, [folder], None, None)
+        _evaluate_paths(args, [folder], None, None)
     tell_next("python -m analysis robustness", study)
 
 
-def _evaluate(args: argparse.Namespace, paths: list[Path], corpus: Path | None, out: Path | None) -> Path | None:
+def _evaluate_paths(args: argparse.Namespace, paths: list[Path], corpus: Path | None, out: Path | None) -> Path | None:
     """Score one set of predictions; where its table is."""
     from seedvote.dialogue.conditions import condition_of
-    from seedvote.evaluators.task.evaluation import TaskRules, evaluate
+    from seedvote.evaluators.task.evaluation import TaskRules, evaluate_systems
     from seedvote.evaluators.task.predictions import corpus_of, read_given
     from seedvote.evaluators.task.rates import world_of
-    from seedvote.evaluators.task.text import document, rates_table, read_claims, task_notes, write_task_scores
+    from seedvote.evaluators.task.text import (
+        evaluation_document,
+        rates_table,
+        read_claims,
+        task_notes,
+        write_task_scores,
+    )
 
     corpus = corpus_of(paths, corpus)
     claims = read_claims(args.claims) if args.claims else {}
@@ -89,16 +95,16 @@ def _evaluate(args: argparse.Namespace, paths: list[Path], corpus: Path | None, 
     world = world_of(corpus, args.db, args.split, args.references)
     references = str(args.references.name) if args.references else "own"
     settings = TaskRules(args.split, args.domains, args.venue, args.missing, references, args.seed)
-    evaluation = evaluate(predictions, world, settings)
+    evaluation = evaluate_systems(predictions, world, settings)
     if args.json:
-        print(json.dumps(document(evaluation, claims), indent=1, ensure_ascii=False))
+        print(json.dumps(evaluation_document(evaluation, claims), indent=1, ensure_ascii=False))
     else:
         print(rates_table(evaluation, claims) + "\n")
         print("\n".join(task_notes(evaluation, claims, references if args.references else OWN)))
         print(evaluation.signature)
     out = out or (paths[0] if paths[0].is_dir() else None)
     if out:
-        write_task_scores(out, evaluation, document(evaluation, claims), condition_of(corpus))
+        write_task_scores(out, evaluation, evaluation_document(evaluation, claims), condition_of(corpus))
         if not args.json:
             print(f"\n{out / 'task.parquet'} has a row for every dialogue and turn.\n")
     return out

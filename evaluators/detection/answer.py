@@ -25,11 +25,11 @@ from seedvote.evaluators.detection.rates import (
     DetectionCurve,
     Measured,
     Rule,
-    calibration,
-    correlation,
+    bin_chances,
     curve_with_band,
+    mean_correlation,
     precision_recall,
-    roc,
+    roc_curve,
     share_told,
     told_beyond,
     told_right,
@@ -84,7 +84,7 @@ class Detection:
     signature: str
 
 
-def detection(material: DetectionMaterial, done: Sequence[Done], settings: DetectionSettings) -> Detection:
+def summarise_trials(material: DetectionMaterial, done: Sequence[Done], settings: DetectionSettings) -> Detection:
     """Put the results of all trials together."""
     own = {trial.who[0]: (trial, result) for trial, result in done if trial.name == "own"}
     nulls = {(trial.name, trial.who[0]): (trial, result) for trial, result in done if trial.name.startswith("null")}
@@ -103,13 +103,15 @@ def detection(material: DetectionMaterial, done: Sequence[Done], settings: Detec
         seed=settings.seed,
     )
     results = [
-        _detected(who, own[who], nulls.get(("null A", who)), nulls["null B", who], together.get(who), settings)
+        _summarise_generator(
+            who, own[who], nulls.get(("null A", who)), nulls["null B", who], together.get(who), settings
+        )
         for who in own
     ]
     return Detection(results, own, together, material, settings.folds, recipe)
 
 
-def raters(result: TrialResult, rater: str) -> Floats:
+def stack_raters(result: TrialResult, rater: str) -> Floats:
     """Chances of all raters of one kind, a row each."""
     return np.array([values for name, values in result.test.items() if name.split()[0] == rater])
 
@@ -131,23 +133,23 @@ class Sheet:
         self.dialogue = dialogue_numbers(self.shown)
         self.folds = folds
 
-    def share(self, values: Floats, where: NDArray[np.bool_] | None = None) -> Measured:
+    def measure_share(self, values: Floats, where: NDArray[np.bool_] | None = None) -> Measured:
         """A share of the replies, or of those that `where` names."""
         if where is None:
             return share_told(values, self.dialogue, self.folds)
         dialogue = np.unique(self.dialogue[where], return_inverse=True)[1].astype(np.int64)
         return share_told(values[:, where], dialogue, self.folds)
 
-    def beyond(self, values: Floats, rival_values: Floats) -> Measured:
+    def measure_advantage(self, values: Floats, rival_values: Floats) -> Measured:
         """How much larger the one share is."""
         return told_beyond(values, rival_values, self.dialogue, self.folds)
 
-    def curve(self, rule: Rule, chances: Floats, seed: int) -> DetectionCurve:
+    def draw_curve(self, rule: Rule, chances: Floats, seed: int) -> DetectionCurve:
         """A curve with its band."""
         return curve_with_band(rule, self.human, chances, self.dialogue, seed=seed, folds=self.folds)
 
 
-def _detected(
+def _summarise_generator(
     who: Generator,
     own: Done,
     null_a: Done | None,
@@ -158,8 +160,8 @@ def _detected(
     trial, result, folds = *own, settings.folds
     rater = "lstm" if settings.lstm else "bag"
     sheet = Sheet(trial, folds)
-    chances = raters(result, rater)
-    right = {name: told_right(raters(result, name), sheet.human) for name in {rater, *SIMPLE}}
+    chances = stack_raters(result, rater)
+    right = {name: told_right(stack_raters(result, name), sheet.human) for name in {rater, *SIMPLE}}
     taken = (chances > 0.5).astype(np.float64)
     best = _best_simple(trial, result, rater, folds)
     known = np.array([UNK not in showing.occasion.human for showing in sheet.shown])
@@ -167,26 +169,26 @@ def _detected(
         who=who,
         replies=len(sheet.shown),
         dialogues=int(sheet.dialogue.max()) + 1,
-        accuracy=sheet.share(right[rater]),
+        accuracy=sheet.measure_share(right[rater]),
         rater=rater,
-        length=sheet.share(right["length"]),
-        bag=sheet.share(right["bag"]),
-        null_a=null_a and _accuracy(null_a, rater, folds),
-        null_b=_accuracy(null_b, rater, folds),
-        without_unknown=sheet.share(right[rater], known) if known.any() and not known.all() else None,
+        length=sheet.measure_share(right["length"]),
+        bag=sheet.measure_share(right["bag"]),
+        null_a=null_a and _measure_accuracy(null_a, rater, folds),
+        null_b=_measure_accuracy(null_b, rater, folds),
+        without_unknown=sheet.measure_share(right[rater], known) if known.any() and not known.all() else None,
         best=best,
-        beyond=sheet.beyond(right[rater], right[best]),
-        beyond_length=sheet.beyond(right[rater], right["length"]),
-        precision_recall=sheet.curve(precision_recall, chances, settings.seed),
-        roc=sheet.curve(roc, chances, settings.seed),
+        beyond=sheet.measure_advantage(right[rater], right[best]),
+        beyond_length=sheet.measure_advantage(right[rater], right["length"]),
+        precision_recall=sheet.draw_curve(precision_recall, chances, settings.seed),
+        roc=sheet.draw_curve(roc_curve, chances, settings.seed),
         brier=float(((chances - sheet.human) ** 2).mean()),
-        calibration=calibration(sheet.human, chances),
+        calibration=bin_chances(sheet.human, chances),
         artefacts=result.artefacts,
         epochs=result.epochs,
-        fooled=sheet.share(taken, ~sheet.human),
-        human_taken=sheet.share(taken, sheet.human),
-        shared=together and _fooled(*together, rater, folds),
-        ranked=same_length(_ranked(trial, folds), _ranked_chances(result, rater)) if trial.ranked else None,
+        fooled=sheet.measure_share(taken, ~sheet.human),
+        human_taken=sheet.measure_share(taken, sheet.human),
+        shared=together and _share_fooled(*together, rater, folds),
+        ranked=same_length(_list_ranked(trial, folds), _ranked_chances(result, rater)) if trial.ranked else None,
     )
 
 
@@ -199,20 +201,20 @@ def _best_simple(trial: Trial, result: TrialResult, rater: str, folds: int) -> s
     )
 
 
-def _accuracy(done: Done, rater: str, folds: int) -> Measured:
+def _measure_accuracy(done: Done, rater: str, folds: int) -> Measured:
     trial, result = done
     sheet = Sheet(trial, folds)
-    return sheet.share(told_right(raters(result, rater), sheet.human))
+    return sheet.measure_share(told_right(stack_raters(result, rater), sheet.human))
 
 
-def _fooled(trial: Trial, result: TrialResult, of: int, rater: str, folds: int) -> Measured:
+def _share_fooled(trial: Trial, result: TrialResult, of: int, rater: str, folds: int) -> Measured:
     """Share of one model's replies that the discriminator of all takes for a person's."""
     sheet = Sheet(trial, folds)
     is_of_generator = np.array([not showing.human and showing.of == of for showing in sheet.shown])
-    return sheet.share((raters(result, rater) > 0.5).astype(np.float64), is_of_generator)
+    return sheet.measure_share((stack_raters(result, rater) > 0.5).astype(np.float64), is_of_generator)
 
 
-def _ranked(trial: Trial, folds: int) -> list[tuple[Occasion, Said]]:
+def _list_ranked(trial: Trial, folds: int) -> list[tuple[Occasion, Said]]:
     return [reply for fold in range(folds) for reply in trial.ranked_in(fold)]
 
 
@@ -258,22 +260,22 @@ def same_length(ranked: Sequence[tuple[Occasion, Said]], chances: Floats) -> Sam
     correlations: list[tuple[str, float]] = []
     examples: list[TopReplies] = []
     contexts: set[str] = set()
-    for occasion, length, replies in _groups(ranked, chances):
+    for occasion, length, replies in _group_by_length(ranked, chances):
         scores, logprobs = [score for score, _ in replies.values()], [logprob for _, logprob in replies.values()]
         if len(set(scores)) < 2 or len(set(logprobs)) < 2:
             continue
         correlations.append((occasion.dialogue, float(spearmanr(scores, logprobs).statistic)))
         if occasion.item not in contexts and len(examples) < SHOWN:
-            examples.append(_top(occasion.item, length, replies))
+            examples.append(_find_top_replies(occasion.item, length, replies))
         contexts.add(occasion.item)
     if not correlations:
         return None
     numbers = {name: n for n, name in enumerate(dict.fromkeys(name for name, _ in correlations))}
-    rho = correlation([value for _, value in correlations], np.array([numbers[name] for name, _ in correlations]))
+    rho = mean_correlation([value for _, value in correlations], np.array([numbers[name] for name, _ in correlations]))
     return SameLength(rho, len(contexts), len(correlations), len(ranked), examples)
 
 
-def _groups(
+def _group_by_length(
     ranked: Sequence[tuple[Occasion, Said]], chances: Floats
 ) -> Iterator[tuple[Occasion, int, dict[Tokens, tuple[float, float]]]]:
     """Contexts and lengths with enough different replies, the commonest length of a context first."""
@@ -288,6 +290,6 @@ def _groups(
                 yield occasion, length, lengths[length]
 
 
-def _top(item: str, length: int, replies: dict[Tokens, tuple[float, float]]) -> TopReplies:
+def _find_top_replies(item: str, length: int, replies: dict[Tokens, tuple[float, float]]) -> TopReplies:
     first = [sorted(replies, key=lambda reply: (-replies[reply][by], reply))[:TOP] for by in (0, 1)]
     return TopReplies(item, length, *first)

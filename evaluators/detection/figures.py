@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 
 from seedvote.dialogue.files import atomic
 from seedvote.dialogue.lettering import FONT, break_recipe, break_text, light_fonts
-from seedvote.evaluators.detection.answer import Detected, Detection, raters
+from seedvote.evaluators.detection.answer import Detected, Detection, stack_raters
 from seedvote.evaluators.detection.rates import DetectionCurve
-from seedvote.evaluators.detection.text import short, with_interval
+from seedvote.evaluators.detection.text import format_share, with_interval
 
 PEOPLE_COLOUR, MODEL_COLOUR, GREY = "#0072B2", "#D55E00", "#6f6f6f"
 LOOK: dict[Any, Any] = {
@@ -67,7 +67,7 @@ def write_detection_figure(folder: Path, detection: Detection) -> Path:
 def _against_length(panel: Axes, measured: Detected, detection: Detection) -> None:
     trial, result = detection.own[measured.who]
     showings = trial.in_all("test", detection.folds)
-    chance = raters(result, measured.rater).mean(0)
+    chance = stack_raters(result, measured.rater).mean(0)
     length = np.array([len(showing.reply) for showing in showings])
     human = np.array([showing.human for showing in showings])
     # A small sideways shift that is the same each time: equal lengths would hide each other.
@@ -80,7 +80,7 @@ def _against_length(panel: Axes, measured: Detected, detection: Detection) -> No
     panel.set(xlabel="words in the reply", ylabel="P(a person wrote it)", ylim=(-0.02, 1.02))
     title = (
         f"{measured.who.name}, {measured.who.decoding}: {with_interval(measured.accuracy)} told right, "
-        f"{short(measured.length.value)} by length"
+        f"{format_share(measured.length.value)} by length"
     )
     panel.set_title(break_text(title, 0.96 * WIDTH, 8.5))
 

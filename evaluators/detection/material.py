@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus, read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, placed_records, read_json
@@ -124,13 +124,15 @@ def read_detection(
     if not path.is_file():
         raise InputError(f"{study} holds no responses.jsonl. Make one: python -m generation sample {study}")
     corpus_read = read_corpus(corpus or study / "corpus")
-    words, own = _words(study, corpus_read)
+    words, own = _read_words(study, corpus_read)
     numbers = {word: number for number, word in enumerate(words) if number >= MARKS}
-    known = {example.item: example for split in ("valid", "test") for example in examples(corpus_read.split(split))}
-    replies = _replies(path, known, corpus_read, numbers, AskedFor(tuple(models), tuple(decodings)))
+    known = {
+        example.item: example for split in ("valid", "test") for example in iterate_examples(corpus_read.split(split))
+    }
+    replies = _read_replies(path, known, corpus_read, numbers, AskedFor(tuple(models), tuple(decodings)))
     items = [item for item in known if any(item in items_of_model for items_of_model in replies.values())]
-    places = _places({known[item].dialogue.dialogue for item in items}, seed)
-    occasions = {item: _occasion(known[item], numbers, places) for item in items}
+    places = _shuffle_places({known[item].dialogue.dialogue for item in items}, seed)
+    occasions = {item: _make_occasion(known[item], numbers, places) for item in items}
     material = DetectionMaterial(occasions, replies, words, own, f"{digest(path)[:12]} {corpus_read.digest}")
     if (tested := material.tested(folds)) < FEWEST_DIALOGUES:
         every = (
@@ -146,7 +148,7 @@ def read_detection(
     return material
 
 
-def _words(study: Path, corpus: Corpus) -> tuple[tuple[str, ...], bool]:
+def _read_words(study: Path, corpus: Corpus) -> tuple[tuple[str, ...], bool]:
     marks = ("<pad>", "<unk>", "<other>", "<self>", "<eou>")
     if (path := study / "vocabulary.json").is_file():
         words = [word for word in read_json(path)["words"] if not (word.startswith("<") and word.endswith(">"))]
@@ -155,10 +157,10 @@ def _words(study: Path, corpus: Corpus) -> tuple[tuple[str, ...], bool]:
     return (*marks, *sorted(words_seen)), False
 
 
-def _replies(
+def _read_replies(
     path: Path, known: Mapping[str, Example], corpus: Corpus, numbers: Mapping[str, int], wanted: AskedFor
 ) -> dict[Generator, dict[str, list[Said]]]:
-    trained_on = {record.item for record in examples(corpus.split("train"))}
+    trained_on = {record.item for record in iterate_examples(corpus.split("train"))}
     replies: dict[Generator, dict[str, list[Said]]] = defaultdict(lambda: defaultdict(list))
     models: set[str] = set()
     decodings: set[str] = set()
@@ -175,7 +177,7 @@ def _replies(
             )
         if record.item not in known:
             raise InputError(f"{place}: {record.item} is no context of this corpus. Give the one that was answered.")
-        replies[who][record.item].append(Said(_tokens(record.text, numbers)[:LONGEST_RESPONSE], record.logprob))
+        replies[who][record.item].append(Said(_number_tokens(record.text, numbers)[:LONGEST_RESPONSE], record.logprob))
     for wanted_names, known_names in ((wanted.models, models), (wanted.decodings, decodings)):
         if unknown := [name for name in wanted_names if name not in known_names]:
             raise InputError(f"No response is by {unknown[0]!r}; {path} has {', '.join(sorted(known_names))}.")
@@ -187,23 +189,23 @@ def _replies(
     }
 
 
-def _tokens(text: str, numbers: Mapping[str, int]) -> Tokens:
+def _number_tokens(text: str, numbers: Mapping[str, int]) -> Tokens:
     return tuple(numbers.get(token, UNK) for token in tokenize(text))
 
 
-def _places(dialogues: Iterable[str], seed: int) -> dict[str, int]:
+def _shuffle_places(dialogues: Iterable[str], seed: int) -> dict[str, int]:
     """Dialogue -> its place in a shuffled row."""
     order = sorted(dialogues, key=lambda name: child_seed(seed, "detection", name))
     return {name: place for place, name in enumerate(order)}
 
 
-def _occasion(example: Example, numbers: Mapping[str, int], places: Mapping[str, int]) -> Occasion:
+def _make_occasion(example: Example, numbers: Mapping[str, int], places: Mapping[str, int]) -> Occasion:
     context: list[int] = []
     for turn in example.context:
         who = SELF if turn.speaker == example.target.speaker else OTHER
-        context += [who, *_tokens(turn.text, numbers), EOU]
+        context += [who, *_number_tokens(turn.text, numbers), EOU]
     dialogue = example.dialogue.dialogue
-    human = _tokens(example.target.text, numbers)[:LONGEST_RESPONSE]
+    human = _number_tokens(example.target.text, numbers)[:LONGEST_RESPONSE]
     return Occasion(example.item, dialogue, places[dialogue], tuple(context[-NEWEST:]), human)
 
 
@@ -249,36 +251,36 @@ class Trial:
         return [(occasion, reply) for occasion, reply in self.ranked if occasion.part(fold) == "test"]
 
 
-def trials(material: DetectionMaterial, *, seed: int, shared: bool, draws: int) -> Iterator[Trial]:
+def make_trials(material: DetectionMaterial, *, seed: int, shared: bool, draws: int) -> Iterator[Trial]:
     """Every generator's own trial with its nulls, and one for all together where it is asked for."""
     for who, replies in material.replies.items():
         occasions = [material.occasions[item] for item in replies]
         yield Trial(
             "own",
             (who,),
-            [*_people(occasions), *_machine(occasions, replies, 0)],
-            list(_ranked(occasions, replies, draws)),
+            [*_show_people(occasions), *_show_machine(occasions, replies, 0)],
+            list(_rank_draws(occasions, replies, draws)),
         )
         if twice := [occasion for occasion in occasions if len(replies[occasion.item]) > 1]:
             first = [Showing(occasion, replies[occasion.item][1].tokens, human=True) for occasion in twice]
-            yield Trial("null A", (who,), [*first, *_machine(twice, replies, 0)])
+            yield Trial("null A", (who,), [*first, *_show_machine(twice, replies, 0)])
         lots = child_random(seed, "detection", "labels", who.name, who.decoding)
         yield Trial(
             "null B", (who,), [Showing(occasion, occasion.human, human=lots.random() < 0.5) for occasion in occasions]
         )
     if shared:
-        yield from _shared(material)
+        yield from _make_shared_trials(material)
 
 
-def _people(occasions: Sequence[Occasion], weight: float = 1.0) -> list[Showing]:
+def _show_people(occasions: Sequence[Occasion], weight: float = 1.0) -> list[Showing]:
     return [Showing(occasion, occasion.human, human=True, weight=weight) for occasion in occasions]
 
 
-def _machine(occasions: Sequence[Occasion], replies: Mapping[str, Sequence[Said]], of: int) -> list[Showing]:
+def _show_machine(occasions: Sequence[Occasion], replies: Mapping[str, Sequence[Said]], of: int) -> list[Showing]:
     return [Showing(occasion, replies[occasion.item][0].tokens, human=False, of=of) for occasion in occasions]
 
 
-def _shared(material: DetectionMaterial) -> Iterator[Trial]:
+def _make_shared_trials(material: DetectionMaterial) -> Iterator[Trial]:
     """A decoding's generators in one trial, on the contexts that all of them answered."""
     for decoding in sorted({who.decoding for who in material.replies}):
         group = tuple(who for who in material.replies if who.decoding == decoding)
@@ -288,11 +290,11 @@ def _shared(material: DetectionMaterial) -> Iterator[Trial]:
             if all(occasion.item in material.replies[who] for who in group)
         ]
         if len(group) > 1 and common:
-            machines = [s for n, who in enumerate(group) for s in _machine(common, material.replies[who], n)]
-            yield Trial("shared", group, [*_people(common, len(group)), *machines])
+            machines = [s for n, who in enumerate(group) for s in _show_machine(common, material.replies[who], n)]
+            yield Trial("shared", group, [*_show_people(common, len(group)), *machines])
 
 
-def _ranked(
+def _rank_draws(
     occasions: Sequence[Occasion], replies: Mapping[str, Sequence[Said]], draws: int
 ) -> Iterator[tuple[Occasion, Said]]:
     """The draws of contexts that have many of them, with their log-probabilities."""

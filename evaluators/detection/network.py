@@ -59,27 +59,27 @@ class Discriminator(nn.Module):
         # A context is read once, however many replies to it stand in the batch.
         contexts = list({occasion.item: occasion.context or (SELF,) for occasion, _ in rows}.items())
         place = {item: n for n, (item, _) in enumerate(contexts)}
-        hidden, cell = self._read([tokens for _, tokens in contexts], None)
+        hidden, cell = self._read_texts([tokens for _, tokens in contexts], None)
         of = torch.tensor([place[occasion.item] for occasion, _ in rows])
         start = (hidden[:, of].contiguous(), cell[:, of].contiguous())
-        last, _ = self._read([(SELF, *tokens) for _, tokens in rows], start)
-        out: Tensor = self.out(self._drop(last[0]))
+        last, _ = self._read_texts([(SELF, *tokens) for _, tokens in rows], start)
+        out: Tensor = self.out(self._apply_dropout(last[0]))
         return out[:, 0]
 
-    def _drop(self, values: Tensor) -> Tensor:
+    def _apply_dropout(self, values: Tensor) -> Tensor:
         """Dropout from this network's own stream: the global one is not ours to seed."""
         if not self.training:
             return values
         mask = torch.bernoulli(torch.full_like(values, 1 - DROPOUT), generator=self.stream)
         return values * mask / (1 - DROPOUT)
 
-    def _read(self, texts: Sequence[Tokens], start: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
+    def _read_texts(self, texts: Sequence[Tokens], start: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
         lengths = torch.tensor([len(text) for text in texts])
         padded = torch.zeros(len(texts), int(lengths.max()), dtype=torch.long)
         for n, text in enumerate(texts):
             padded[n, : len(text)] = torch.tensor(text)
         packed = pack_padded_sequence(
-            self._drop(self.embedding(padded)), lengths, batch_first=True, enforce_sorted=False
+            self._apply_dropout(self.embedding(padded)), lengths, batch_first=True, enforce_sorted=False
         )
         _, (hidden, cell) = self.lstm(packed, start)
         return hidden, cell
@@ -95,9 +95,9 @@ def fit_discriminator(fit: Sequence[Showing], choose: Sequence[Showing], words: 
         best, best_state, when = float("inf"), copy.deepcopy(network.state_dict()), 0
         for epoch in range(1, EPOCHS + 1):
             network.train()
-            for batch in _batches([groups[n] for n in order.permutation(len(groups))]):
+            for batch in _group_batches([groups[n] for n in order.permutation(len(groups))]):
                 optimizer.forget_gradients()
-                _loss(network, batch).backward()  # type: ignore[no-untyped-call]
+                _batch_loss(network, batch).backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_(network.parameters(), 1.0)
                 optimizer.step()
             network.eval()
@@ -123,7 +123,7 @@ def chance_of_a_person(network: Discriminator, rows: Sequence[Row]) -> NDArray[n
     return chances
 
 
-def _loss(network: Discriminator, batch: Sequence[Showing]) -> Tensor:
+def _batch_loss(network: Discriminator, batch: Sequence[Showing]) -> Tensor:
     odds = network([(showing.occasion, showing.reply) for showing in batch])
     labels = torch.tensor([float(showing.human) for showing in batch])
     weights = torch.tensor([showing.weight for showing in batch])
@@ -133,9 +133,9 @@ def _loss(network: Discriminator, batch: Sequence[Showing]) -> Tensor:
 
 def _mean_loss(network: Discriminator, showings: Sequence[Showing]) -> float:
     total = weight = 0.0
-    for batch in _batches(_by_context(showings)):
+    for batch in _group_batches(_by_context(showings)):
         share = sum(showing.weight for showing in batch)
-        total, weight = total + float(_loss(network, batch)) * share, weight + share
+        total, weight = total + float(_batch_loss(network, batch)) * share, weight + share
     return total / weight
 
 
@@ -146,6 +146,6 @@ def _by_context(showings: Sequence[Showing]) -> list[list[Showing]]:
     return list(groups.values())
 
 
-def _batches(groups: Sequence[Sequence[Showing]]) -> Iterator[list[Showing]]:
+def _group_batches(groups: Sequence[Sequence[Showing]]) -> Iterator[list[Showing]]:
     for start in range(0, len(groups), BATCH):
         yield [showing for group in groups[start : start + BATCH] for showing in group]

@@ -60,10 +60,10 @@ def share_told(values: Floats, dialogue: NDArray[np.int64], folds: int = 1) -> M
     groups = int(dialogue.max()) + 1
     spread = mean * (1 - mean)
     n = min(spread / variance, values.shape[1]) if spread > 0 and variance > 0 else float(groups)
-    return _wilson(mean, n, df)
+    return _wilson_interval(mean, n, df)
 
 
-def _wilson(share: float, n: float, df: float) -> Measured:
+def _wilson_interval(share: float, n: float, df: float) -> Measured:
     """Wilson's interval of a share of `n` replies, by t."""
     z = float(stdtrit(df, 0.975))
     centre, half = share + z * z / (2 * n), z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -83,7 +83,7 @@ def told_right(chances: Floats, human: NDArray[np.bool_]) -> Floats:
     return np.where(chances == 0.5, 0.5, (chances > 0.5) == human)
 
 
-def correlation(values: Sequence[float], dialogue: NDArray[np.int64]) -> Measured:
+def mean_correlation(values: Sequence[float], dialogue: NDArray[np.int64]) -> Measured:
     """The mean of correlations, clipped to what a correlation can be."""
     mean, variance, df = mean_over_both(np.array([values]), dialogue)
     half = float(stdtrit(df, 0.975)) * float(np.sqrt(variance))
@@ -101,16 +101,16 @@ class DetectionCurve:
     area: Measured
 
 
-def roc(human: NDArray[np.bool_], chances: Floats, weight: Floats) -> tuple[Floats, float]:
+def roc_curve(human: NDArray[np.bool_], chances: Floats, weight: Floats) -> tuple[Floats, float]:
     """True positive rate on the grid of false positive rates, and the area; ties count half."""
-    hits, misses = _cumulated(human, chances, weight)
+    hits, misses = _cumulate_weights(human, chances, weight)
     y, x = np.append(0, hits / hits[-1]), np.append(0, misses / misses[-1])
     return np.interp(GRID, x, y), float(np.trapezoid(y, x))
 
 
 def precision_recall(human: NDArray[np.bool_], chances: Floats, weight: Floats) -> tuple[Floats, float]:
     """Precision on the grid of recalls, and the average precision."""
-    hits, misses = _cumulated(human, chances, weight)
+    hits, misses = _cumulate_weights(human, chances, weight)
     precision, recall = hits / (hits + misses), hits / hits[-1]
     area = float((precision * np.diff(recall, prepend=0)).sum())
     at = np.minimum(np.searchsorted(recall, GRID, side="left"), len(precision) - 1)
@@ -147,11 +147,11 @@ def curve_with_band(
     ends = np.clip(area + wider * (np.nanquantile(areas, (0.025, 0.975)) - area), 0, 1)
     measure = Measured(area, float(ends[0]), float(ends[1]))
     if area in (0.0, 1.0):  # in every draw likewise: as much room as so many dialogues leave to a share
-        measure = _wilson(area, groups, groups - 1)
+        measure = _wilson_interval(area, groups, groups - 1)
     return DetectionCurve(GRID, y, low, high, measure)
 
 
-def calibration(human: NDArray[np.bool_], chances: Floats) -> list[dict[str, float]]:
+def bin_chances(human: NDArray[np.bool_], chances: Floats) -> list[dict[str, float]]:
     """In ten bins of chances: how many, their mean, and the share that people wrote."""
     labels, flat = np.tile(human, chances.shape[0]), chances.ravel()
     place = np.minimum((flat * BINS).astype(int), BINS - 1)
@@ -162,7 +162,7 @@ def calibration(human: NDArray[np.bool_], chances: Floats) -> list[dict[str, flo
     ]
 
 
-def _cumulated(human: NDArray[np.bool_], chances: Floats, weight: Floats) -> tuple[Floats, Floats]:
+def _cumulate_weights(human: NDArray[np.bool_], chances: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Weights of people's and of models' replies at or above each different chance; chances fall."""
     last = np.append(np.flatnonzero(np.diff(chances)), len(chances) - 1)
     hits, misses = np.cumsum(weight * human)[last], np.cumsum(weight * ~human)[last]

@@ -35,7 +35,7 @@ HEADS = (
 
 def detection_table(detection: Detection) -> str:
     """A line a generator; shares, with 95 % intervals where they matter most."""
-    rows = [HEADS, *(_cells(result) for result in detection.found)]
+    rows = [HEADS, *(_table_cells(result) for result in detection.found)]
     if not any(result.shared for result in detection.found):
         rows = [row[:-1] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -49,23 +49,24 @@ def detection_table(detection: Detection) -> str:
     return "\n".join(lines)
 
 
-def _cells(result: Detected) -> tuple[str, ...]:
-    beyond = f"{_signed(result.beyond.value)} ({_signed(result.beyond.low)} to {_signed(result.beyond.high)})"
+def _table_cells(result: Detected) -> tuple[str, ...]:
+    value, low, high = map(_format_signed, (result.beyond.value, result.beyond.low, result.beyond.high))
+    beyond = f"{value} ({low} to {high})"
     return (
         result.who.name + ("" if result.who.checkpoint == "last" else f" {result.who.checkpoint}"),
         result.who.decoding,
         with_interval(result.accuracy),
-        short(result.length.value),
-        short(result.bag.value),
+        format_share(result.length.value),
+        format_share(result.bag.value),
         with_interval(result.null_a) if result.null_a else "-",
         with_interval(result.null_b),
         beyond,
-        short(result.fooled.value),
-        short(result.shared.value) if result.shared else "-",
+        format_share(result.fooled.value),
+        format_share(result.shared.value) if result.shared else "-",
     )
 
 
-def short(value: float) -> str:
+def format_share(value: float) -> str:
     """A share as .67; 1.00 and .00 at the ends."""
     text = f"{value:.2f}"
     return text[1:] if text.startswith("0") else text
@@ -73,11 +74,11 @@ def short(value: float) -> str:
 
 def with_interval(measure: Measured) -> str:
     """A share and its interval."""
-    return f"{short(measure.value)} ({short(measure.low)}-{short(measure.high)})"
+    return f"{format_share(measure.value)} ({format_share(measure.low)}-{format_share(measure.high)})"
 
 
-def _signed(value: float) -> str:
-    return ("-" if round(value, 2) < 0 else "+" if round(value, 2) > 0 else "") + short(abs(value))
+def _format_signed(value: float) -> str:
+    return ("-" if round(value, 2) < 0 else "+" if round(value, 2) > 0 else "") + format_share(abs(value))
 
 
 def detection_notes(detection: Detection) -> Iterator[str]:
@@ -95,7 +96,7 @@ def detection_notes(detection: Detection) -> Iterator[str]:
     spelt = "the study's vocabulary" if material.own_vocabulary else "the words of the training split"
     yield f"Both sides are spelt by {spelt} and cut at its longest reply; {unknown}."
     for result in detection.found:
-        yield from _sentences(result)
+        yield from _result_sentences(result)
     searches = [result for result in detection.found if result.who.decoding.startswith(SEARCHES)]
     if searches:
         yield "A search writes the same safe replies again and again, so its replies are the easiest to tell."
@@ -105,19 +106,20 @@ def detection_notes(detection: Detection) -> Iterator[str]:
         yield "Of an untrained model an accuracy near 1 is what is to be expected."
 
 
-def _sentences(result: Detected) -> Iterator[str]:
-    name = _named(result)
+def _result_sentences(result: Detected) -> Iterator[str]:
+    name = _name_generator(result)
     if result.accuracy.low <= 0.5:
         yield f"{name}: not told from people ({with_interval(result.accuracy)} of replies are told right)."
     elif result.beyond.low <= 0:
         yield (
             f"{name}: told from people in {with_interval(result.accuracy)} of replies, but not shown to be told better "
-            f"than by {_title(result.best)} ({short(_of(result, result.best).value)})."
+            f"than by {_rival_title(result.best)} ({format_share(_rival_of(result, result.best).value)})."
         )
     else:
+        value, low, high = map(format_share, (result.beyond.value, result.beyond.low, result.beyond.high))
         yield (
-            f"{name}: told from people in {with_interval(result.accuracy)} of replies; {short(result.beyond.value)} "
-            f"({short(result.beyond.low)} to {short(result.beyond.high)}) of that lies beyond {_title(result.best)}."
+            f"{name}: told from people in {with_interval(result.accuracy)} of replies; "
+            f"{value} ({low} to {high}) of that lies beyond {_rival_title(result.best)}."
         )
     if result.without_unknown and abs(result.without_unknown.value - result.accuracy.value) > 0.03:
         yield f"  Where people wrote no unknown word: {with_interval(result.without_unknown)}."
@@ -129,17 +131,17 @@ def _sentences(result: Detected) -> Iterator[str]:
             yield f"  Caution: {what} is {with_interval(null)} where .50 is the truth; about one null in twenty is."
 
 
-def _named(result: Detected) -> str:
+def _name_generator(result: Detected) -> str:
     """`seq2seq-0, greedy`; the checkpoint where it is not the last."""
     of = "" if result.who.checkpoint == "last" else f", {result.who.checkpoint}"
     return f"{result.who.name}, {result.who.decoding}{of}"
 
 
-def _title(simple: str) -> str:
+def _rival_title(simple: str) -> str:
     return {"length": "length alone", "bag": "a bag of words"}[simple]
 
 
-def _of(result: Detected, simple: str) -> Measured:
+def _rival_of(result: Detected, simple: str) -> Measured:
     return result.length if simple == "length" else result.bag
 
 
@@ -148,12 +150,12 @@ def artefact_lines(result: Detected, most: int = 8) -> str:
     model = [artefact.words for artefact in result.artefacts if artefact.weight < 0][:most]
     human = [artefact.words for artefact in result.artefacts if artefact.weight > 0][:most]
     return (
-        f"{_named(result)}: the model's marks: {', '.join(map(_quoted, model)) or 'none'}; "
-        f"people's: {', '.join(map(_quoted, human)) or 'none'}."
+        f"{_name_generator(result)}: the model's marks: {', '.join(map(_quote_text, model)) or 'none'}; "
+        f"people's: {', '.join(map(_quote_text, human)) or 'none'}."
     )
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return f'"{text}"'
 
 
@@ -161,13 +163,13 @@ def ranking_lines(result: Detected, detection: Detection) -> Iterator[str]:
     """The rankings of replies of one length."""
     if result.ranked is None:
         yield (
-            f"{_named(result)}: no context of the test has enough draws of one length. Sample many: "
+            f"{_name_generator(result)}: no context of the test has enough draws of one length. Sample many: "
             "python -m generation sample STUDY --decoding temperature:1 --draws 100"
         )
         return
     ranked = result.ranked
     yield (
-        f"{_named(result)}: correlation {ranked.rho.value:+z.2f} ({ranked.rho.low:+z.2f} to "
+        f"{_name_generator(result)}: correlation {ranked.rho.value:+z.2f} ({ranked.rho.low:+z.2f} to "
         f"{ranked.rho.high:+z.2f}) of the discriminator's and the model's own ranking of replies of one length, over "
         f"{ranked.groups} sets of replies to {ranked.contexts} contexts ({ranked.draws:,} draws)."
     )
@@ -184,11 +186,11 @@ def detection_document(detection: Detection) -> dict[str, Any]:
         "dialogues": detection.found[0].dialogues,
         "with_unknown": detection.material.with_unknown,
         "notes": [line.strip() for line in detection_notes(detection)],
-        "generators": [_document(result, detection) for result in detection.found],
+        "generators": [_result_document(result, detection) for result in detection.found],
     }
 
 
-def _document(result: Detected, detection: Detection) -> dict[str, Any]:
+def _result_document(result: Detected, detection: Detection) -> dict[str, Any]:
     who = {"model": result.who.model, "seed": result.who.seed, "checkpoint": result.who.checkpoint}
     numbers = {
         name: asdict(value) if (value := getattr(result, name)) else None
@@ -217,19 +219,19 @@ def _document(result: Detected, detection: Detection) -> dict[str, Any]:
         "auc": asdict(result.roc.area),
         "brier": result.brier,
         "calibration": list(result.calibration),
-        "precision_recall": _curve(result.precision_recall),
-        "roc": _curve(result.roc),
+        "precision_recall": _curve_document(result.precision_recall),
+        "roc": _curve_document(result.roc),
         "artefacts": [asdict(artefact) for artefact in result.artefacts],
         "epochs": {rater: list(epochs) for rater, epochs in result.epochs.items()},
-        "same_length": result.ranked and _ranking(result.ranked, detection),
+        "same_length": result.ranked and _ranking_document(result.ranked, detection),
     }
 
 
-def _curve(curve: DetectionCurve) -> dict[str, list[float]]:
+def _curve_document(curve: DetectionCurve) -> dict[str, list[float]]:
     return {name: [round(float(value), 6) for value in getattr(curve, name)] for name in ("x", "y", "low", "high")}
 
 
-def _ranking(ranking: SameLength, detection: Detection) -> dict[str, Any]:
+def _ranking_document(ranking: SameLength, detection: Detection) -> dict[str, Any]:
     def spelt(replies: Sequence[tuple[int, ...]]) -> list[str]:
         return [detection.material.spelt(reply) for reply in replies]
 
@@ -263,7 +265,7 @@ SCORED = pa.schema(
 )
 
 
-def _share(title: str) -> TaskCard:
+def _share_card(title: str) -> TaskCard:
     # No chance line: a half is the most that a good model can reach, not what guessing gets.
     return TaskCard(title, "share", 100.0, "higher")
 
@@ -272,10 +274,10 @@ DETECTION_CARD = Card(
     "discriminator",
     4,
     {
-        "human_like": _share("chance that a person wrote it"),
-        "fooled": _share("replies taken for a person's"),
-        "human_like_shared": _share("chance that a person wrote it, one for all models"),
-        "fooled_shared": _share("replies taken for a person's, one for all models"),
+        "human_like": _share_card("chance that a person wrote it"),
+        "fooled": _share_card("replies taken for a person's"),
+        "human_like_shared": _share_card("chance that a person wrote it, one for all models"),
+        "fooled_shared": _share_card("replies taken for a person's, one for all models"),
     },
     SIMPLE,
     raters="drawn",
@@ -291,11 +293,11 @@ def write_detection_scores(folder: Path, detection: Detection) -> Path:
     with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
         for who, (trial, result) in detection.own.items():
             rows = list(
-                _rows(who, trial, result, detection.folds, 0, "", "" if who.decoding == first else who.decoding)
+                _score_rows(who, trial, result, detection.folds, 0, "", "" if who.decoding == first else who.decoding)
             )
             if who in detection.together:
                 together, chances, of = detection.together[who]
-                rows += _rows(
+                rows += _score_rows(
                     who,
                     together,
                     chances,
@@ -308,7 +310,7 @@ def write_detection_scores(folder: Path, detection: Detection) -> Path:
     return path
 
 
-def _rows(
+def _score_rows(
     who: Generator, trial: Trial, result: TrialResult, folds: int, of: int, suffix: str, condition: str
 ) -> Iterator[dict[str, Any]]:
     showings = trial.in_all("test", folds)

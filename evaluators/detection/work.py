@@ -76,7 +76,7 @@ def _loss_of(chances: Floats, showings: Sequence[Showing]) -> float:
     return float(-(weights * np.log(np.where(labels, chance, 1 - chance))).sum() / weights.sum())
 
 
-def grams(reply: Tokens) -> set[Gram]:
+def list_grams(reply: Tokens) -> set[Gram]:
     """The words and neighbouring pairs of a reply; its two ends count as words."""
     marked_reply = (-1, *reply, -2)
     return {(word,) for word in reply} | set(pairwise(marked_reply))
@@ -86,21 +86,21 @@ def fit_bag(
     fit: Sequence[Showing], choose: Sequence[Showing], spelt: Callable[[Gram], str]
 ) -> tuple[Predict, list[Artefact]]:
     """A logistic regression on which words and pairs a reply holds, and its heaviest weights."""
-    gram_sets = [grams(showing.reply) for showing in fit]
+    gram_sets = [list_grams(showing.reply) for showing in fit]
     often = Counter(gram for fitted in gram_sets for gram in fitted)
     column = {gram: n for n, gram in enumerate(sorted(gram for gram, times in often.items() if times >= AT_LEAST))}
-    x = _matrix(gram_sets, column)
+    x = _gram_matrix(gram_sets, column)
     labels = np.array([float(showing.human) for showing in fit])
     shares = np.array([showing.weight for showing in fit])
-    put_aside = _matrix([grams(showing.reply) for showing in choose], column)  # once for all penalties
+    put_aside = _gram_matrix([list_grams(showing.reply) for showing in choose], column)  # once for all penalties
 
     def chances(matrix: sparse.csr_matrix, weights: Floats) -> Floats:
         return np.asarray(expit(matrix @ weights[:-1] + weights[-1]))
 
     def predict(replies: Sequence[Tokens]) -> Floats:
-        return chances(_matrix([grams(reply) for reply in replies], column), fitted)
+        return chances(_gram_matrix([list_grams(reply) for reply in replies], column), fitted)
 
-    fits = (_logistic(x, labels, shares / shares.mean(), penalty) for penalty in PENALTIES)
+    fits = (_fit_logistic(x, labels, shares / shares.mean(), penalty) for penalty in PENALTIES)
     fitted = min(fits, key=lambda showing: _loss_of(chances(put_aside, showing), choose))
     human = np.asarray(x[labels == 1].sum(0)).ravel()
     model = np.asarray(x[labels == 0].sum(0)).ravel()
@@ -111,14 +111,14 @@ def fit_bag(
     ]
 
 
-def _matrix(gram_sets: Sequence[set[Gram]], column: dict[Gram, int]) -> sparse.csr_matrix:
+def _gram_matrix(gram_sets: Sequence[set[Gram]], column: dict[Gram, int]) -> sparse.csr_matrix:
     rows = [sorted(column[gram] for gram in grams_of_text if gram in column) for grams_of_text in gram_sets]
     ends = np.cumsum([0, *map(len, rows)])
     columns = np.array([column_number for row in rows for column_number in row], dtype=np.int64)
     return sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(rows), len(column)))
 
 
-def _logistic(x: sparse.csr_matrix, labels: Floats, weights: Floats, penalty: float) -> Floats:
+def _fit_logistic(x: sparse.csr_matrix, labels: Floats, weights: Floats, penalty: float) -> Floats:
     """Weights and intercept that maximise the penalised likelihood; the intercept bears no penalty."""
     across = x.T
 
@@ -177,7 +177,7 @@ def trial_jobs(
     jobs = []
     words = hashlib.sha256("\n".join(material.words).encode()).hexdigest()
     for trial in trials_to_run:
-        key = content_key(words, asdict(settings), trial.name, _text(trial))
+        key = content_key(words, asdict(settings), trial.name, _trial_text(trial))
         who = trial.who[0].decoding if trial.name == "shared" else trial.who[0].file_name
         name = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in f"{who}-{trial.name}")
         jobs.append(TrialJob(trial, study / "discriminators" / f"{name}-{key[:16]}.npz"))
@@ -189,7 +189,7 @@ def as_detection_jobs(todo: Sequence[TrialJob]) -> list[Job]:
     return [Job(fold.path.stem, fold.path.stem, fold) for fold in todo if not fold.path.exists()]
 
 
-def discriminate(shared: tuple[Sequence[str], DetectionSettings], job: TrialJob) -> None:
+def run_trial(shared: tuple[Sequence[str], DetectionSettings], job: TrialJob) -> None:
     """Train every discriminator of one trial and write what they say."""
     words, settings = shared
     clear_halves(job.path)
@@ -215,7 +215,7 @@ def _one_fold(
 ) -> list[Artefact]:
     """Train on the other quarters; what is found is added, and the bag's artefacts are returned."""
     parts = {name: trial.part(name, fold) for name in PARTS}
-    raters, artefacts = _simple(parts["fit"], parts["choose"], words)
+    raters, artefacts = _fit_simple(parts["fit"], parts["choose"], words)
     asked_replies = {
         name: [(showing.occasion, showing.reply) for showing in parts[name]] for name in ("choose", "test")
     }
@@ -252,7 +252,7 @@ def read_result(path: Path) -> TrialResult:
     )
 
 
-def _simple(
+def _fit_simple(
     fit: Sequence[Showing], choose: Sequence[Showing], words: Sequence[str]
 ) -> tuple[dict[str, Predict], list[Artefact]]:
     def spelt(gram: Gram) -> str:
@@ -262,7 +262,7 @@ def _simple(
     return dict(zip(SIMPLE, (fit_length(fit, choose), bag), strict=True)), artefacts
 
 
-def _text(trial: Trial) -> str:
+def _trial_text(trial: Trial) -> str:
     """All that a trial's result follows from, hashed."""
     hashed = hashlib.sha256()
     for showing in trial.showings:

@@ -68,13 +68,13 @@ class Prompt:
         """The question on one pair, in the order `ab` or `ba`; the same call always has the same delimiter."""
         sides = (pair.a.text, pair.b.text) if order == "ab" else (pair.b.text, pair.a.text)
         context = "\n".join(f"{turn.speaker}: {turn.text}" for turn in pair.context)
-        mark = delimiter((context, *sides), f"{seed}:{pair.pair}:{order}:{draw}")
+        mark = draw_delimiter((context, *sides), f"{seed}:{pair.pair}:{order}:{draw}")
         filled = {"context": context, "first": sides[0], "second": sides[1], "mark": mark}
         # In one pass: what a response says of {second} or {mark} stays as it is.
         return FIELD.sub(lambda match: filled.get(match[1], match[0]), self.template)
 
 
-def delimiter(texts: Sequence[str], call: str) -> str:
+def draw_delimiter(texts: Sequence[str], call: str) -> str:
     """A line that no text here holds: drawn from the call and the texts, which cannot name what they change."""
     number = 0
     while True:
@@ -86,11 +86,11 @@ def delimiter(texts: Sequence[str], call: str) -> str:
 
 def prompt_of(study: Path, file: Path | None) -> Prompt:
     """The template of a file or our own, with the question and instructions of the study's hit.toml."""
-    template = TEMPLATE if file is None else _read(file)
+    template = TEMPLATE if file is None else _read_template(file)
     if absent := [name for name in NEEDED if name not in template]:
         raise InputError(f"{file} lacks {absent[0]}; a prompt needs {', '.join(NEEDED)}.")
     hit = study / "hit.toml"
-    keys = tomllib.loads(_read(hit)) if hit.exists() else {}
+    keys = tomllib.loads(_read_template(hit)) if hit.exists() else {}
     known = {"question": str(keys.get("question", QUESTION)), "instructions": str(keys.get("instructions", "")).strip()}
     filled = FIELD.sub(lambda match: known.get(match[1], match[0]), template)
     return Prompt(re.sub(r"\n{3,}", "\n\n", filled))
@@ -101,7 +101,7 @@ def tells_the_judge(pair: Pair) -> bool:
     return any(TELLS_THE_JUDGE.search(side.text) for side in (pair.a, pair.b))
 
 
-def _read(path: Path) -> str:
+def _read_template(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -117,12 +117,12 @@ MASK = "[...]"
 MASKED = " (masked)"  # after the id of a pair
 
 
-def masked(pair: Pair) -> Pair:
+def mask_pair(pair: Pair) -> Pair:
     """The pair under a name of its own, without the words that speak to the judge."""
-    return replace(pair, pair=pair.pair + MASKED, a=_without(pair.a), b=_without(pair.b))
+    return replace(pair, pair=pair.pair + MASKED, a=_mask_side(pair.a), b=_mask_side(pair.b))
 
 
-def _without(side: Candidate) -> Candidate:
+def _mask_side(side: Candidate) -> Candidate:
     return replace(side, text=TELLS_THE_JUDGE.sub(MASK, side.text))
 
 
@@ -334,10 +334,10 @@ def verdict_of(question: JudgeCall, reply: Reply, second: Reply | None, name: st
         ruling_on(statement, question.order),
         prompt.hash,
         question.draw,
-        None if shares is None else probabilities(shares, question.order),
+        None if shares is None else label_shares(shares, question.order),
         (used.spoken or used.text)[:KEPT],
-        _sum([part.tokens_in for part in charged]),
-        _sum([part.tokens_out for part in charged]),
+        _sum_counts([part.tokens_in for part in charged]),
+        _sum_counts([part.tokens_out for part in charged]),
         used.seconds,
     )
 
@@ -353,13 +353,13 @@ def ruling_on(statement: Said, order: Order) -> Ruling:
     return "a" if (statement == "first") == (order == "ab") else "b"
 
 
-def probabilities(shares: tuple[float, float, float], order: Order) -> dict[str, float]:
+def label_shares(shares: tuple[float, float, float], order: Order) -> dict[str, float]:
     """The shares of first, second and tie, about a and b."""
     first, second, tie = shares
     return {"a": first, "b": second, "tie": tie} if order == "ab" else {"a": second, "b": first, "tie": tie}
 
 
-def _sum(counts: Sequence[int | None]) -> int | None:
+def _sum_counts(counts: Sequence[int | None]) -> int | None:
     return None if any(number is None for number in counts) else sum(number or 0 for number in counts)
 
 
@@ -392,11 +392,11 @@ def budget_of(price: str | None, most: float | None) -> Budget | None:
     return Budget(math.inf if most is None else most, *prices)
 
 
-def keep(study: Path, pairs: Sequence[Pair], verdicts: Sequence[Verdict]) -> Iterator[str]:
+def keep_verdicts(study: Path, pairs: Sequence[Pair], verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Write them; a verdict of the same judge, prompt, pair, order and draw takes the place of an earlier one."""
     path = study / VERDICTS
     earlier = read_verdicts(path) if path.exists() else []
-    all_verdicts = {_call(verdict): verdict for verdict in (*earlier, *verdicts)}
+    all_verdicts = {_call_key(verdict): verdict for verdict in (*earlier, *verdicts)}
     recipe = signature(
         verdicts=len(all_verdicts), judges=",".join(sorted({verdict.judge for verdict in all_verdicts.values()}))
     )
@@ -412,5 +412,5 @@ def keep(study: Path, pairs: Sequence[Pair], verdicts: Sequence[Verdict]) -> Ite
     yield recipe
 
 
-def _call(verdict: Verdict) -> tuple[object, ...]:
+def _call_key(verdict: Verdict) -> tuple[object, ...]:
     return verdict.pair, folded_name(verdict.judge), verdict.prompt, verdict.order, verdict.draw

@@ -47,7 +47,7 @@ def read_rows(path: Path) -> Rows:
     return [value for value in values if isinstance(value, Mapping)]
 
 
-def llmbar(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
+def read_llmbar(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
     """LLMBar's own result.json; or columns dataset, item, judge, prompt, order (12, 21), winner (1, 2, empty)."""
     if rows and "results" in rows[0]:
         yield from _llmbar_results(rows, pairs, judge, Path(where))
@@ -100,7 +100,9 @@ def mt_bench(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdi
         turn = int(row.get("turn", 1)) - 1
         for game, first in (("g1_winner", row["model_1"]), ("g2_winner", row["model_2"])):
             winner = row[game] if not str(row[game]).startswith("model_") else row[str(row[game])]
-            yield Verdict(pair.pair, str(name), _order(pair, first), _choice(pair, winner), str(prompt), draw=turn)
+            yield Verdict(
+                pair.pair, str(name), _order_shown(pair, first), _ruling_on(pair, winner), str(prompt), draw=turn
+            )
 
 
 def arena_hard(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
@@ -122,7 +124,9 @@ def arena_hard(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Ver
                 first, second = (rival, model) if number == 0 else (model, rival)
                 outcome = ARENA_HARD.get(str(game.get("score")), "unusable")
                 winner = {"a": first, "b": second}.get(outcome, outcome)
-                yield Verdict(pair.pair, str(row.get("judge") or judge), _order(pair, first), _choice(pair, winner))
+                yield Verdict(
+                    pair.pair, str(row.get("judge") or judge), _order_shown(pair, first), _ruling_on(pair, winner)
+                )
 
 
 def alpaca_eval(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
@@ -151,14 +155,16 @@ def alpaca_eval(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Ve
         if value == 0:
             winner = "tie"
         first = second_system if row["is_switched_output_1_output_2"] else first_system
-        yield Verdict(pair.pair, str(row.get("annotator") or judge), _order(pair, first), _choice(pair, winner))
+        yield Verdict(
+            pair.pair, str(row.get("annotator") or judge), _order_shown(pair, first), _ruling_on(pair, winner)
+        )
 
 
 TOOLS: Mapping[str, Callable[[Rows, Pairs, str, str], Iterator[Verdict]]] = {
     "alpaca_eval": alpaca_eval,
     "arena-hard": arena_hard,
     "mt-bench": mt_bench,
-    "llmbar": llmbar,
+    "llmbar": read_llmbar,
 }
 
 
@@ -170,11 +176,11 @@ def _by_item(pairs: Pairs) -> dict[tuple[str, frozenset[str]], Pair]:
     }
 
 
-def _order(pair: Pair, first: str) -> Order:
+def _order_shown(pair: Pair, first: str) -> Order:
     return "ab" if pair.a.model == first else "ba"
 
 
-def _choice(pair: Pair, winner: str) -> Ruling:
+def _ruling_on(pair: Pair, winner: str) -> Ruling:
     if winner == pair.a.model:
         return "a"
     if winner == pair.b.model:

@@ -73,8 +73,8 @@ class LocalModel:
     """A loaded model and the first tokens of its answers."""
 
     def __init__(self, weights: Weights, device: str = "auto") -> None:
-        self.device = _device(device)
-        self.tokenizer, self.model = _load(weights)
+        self.device = _torch_device(device)
+        self.tokenizer, self.model = _load_weights(weights)
         self.model.to(self.device).eval()
         self.longest = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
         self.tokens = TOKENS[self.device.type]
@@ -118,7 +118,7 @@ class LocalModel:
         if same < LEAST_SHARED:
             return None
         with torch.inference_mode():
-            state = self.model(self._rows([first[:same]]), use_cache=True, logits_to_keep=1).get("past_key_values")
+            state = self.model(self._pad_rows([first[:same]]), use_cache=True, logits_to_keep=1).get("past_key_values")
         plain = all(type(layer).__name__ == "DynamicLayer" for layer in getattr(state, "layers", [None]))
         return state if plain else None
 
@@ -127,15 +127,15 @@ class LocalModel:
         known = 0 if before is None else before.get_seq_length()
         last = torch.tensor([len(tokens) - known - 1 for tokens in questions])
         ends, place = torch.unique(last, return_inverse=True)
-        options = {} if before is None else {"past_key_values": _repeated(before, len(questions))}
+        options = {} if before is None else {"past_key_values": _repeat_state(before, len(questions))}
         with torch.inference_mode():
-            rows = self._rows([tokens[known:] for tokens in questions])
+            rows = self._pad_rows([tokens[known:] for tokens in questions])
             logits = self.model(rows, use_cache=bool(options), logits_to_keep=ends.to(self.device), **options).logits
             every = torch.log_softmax(logits[torch.arange(len(questions)), place].float(), dim=-1)
             log_shares = torch.stack([torch.logsumexp(every[:, tokens], dim=-1) for tokens in self.answers], dim=-1)
         return [tuple(row) for row in log_shares.cpu().tolist()]
 
-    def _rows(self, questions: Sequence[Sequence[int]]) -> torch.Tensor:
+    def _pad_rows(self, questions: Sequence[Sequence[int]]) -> torch.Tensor:
         """Padded at their ends, which no earlier token looks at."""
         rows = [torch.tensor(tokens) for tokens in questions]
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self.device)
@@ -174,7 +174,7 @@ def local_replies(
     with lock_journal(journal) as file:
         known = read_journal(journal)
         tell(sum(key in known for key in keys))
-        for new_replies in _missing(load, weights, texts, keys, known):
+        for new_replies in _answer_missing(load, weights, texts, keys, known):
             known |= new_replies
             file.write("".join(json.dumps({"sent": key, **asdict(reply)}) + "\n" for key, reply in new_replies.items()))
             file.flush()
@@ -182,7 +182,7 @@ def local_replies(
     return [known[key] for key in keys]
 
 
-def _missing(
+def _answer_missing(
     load: Callable[[], LocalModel],
     weights: Weights,
     texts: Sequence[str],
@@ -205,10 +205,10 @@ def _missing(
     for batch in batches:
         if missing := [n for n in batch if keys[n] not in known]:
             rows = dict(zip(batch, model.shares([questions[n] for n in batch], before), strict=True))
-            yield {keys[n]: _reply(rows[n], len(questions[n]), weights) for n in missing}
+            yield {keys[n]: _likeliest_reply(rows[n], len(questions[n]), weights) for n in missing}
 
 
-def _reply(logs: Sequence[float], tokens: int, weights: Weights) -> Reply:
+def _likeliest_reply(logs: Sequence[float], tokens: int, weights: Weights) -> Reply:
     """The answer that is likeliest, with the log-probabilities as an endpoint would list them."""
     log_of_answer = dict(zip(ANSWERS, (round(log, DIGITS) for log in logs), strict=True))
     answer = "Tie" if log_of_answer["A"] == log_of_answer["B"] else max(ANSWERS, key=lambda name: log_of_answer[name])
@@ -223,7 +223,7 @@ def _answering_mass(replies: Sequence[Reply]) -> float:
     return sorted(sums)[len(sums) // 2] if sums else 0.0
 
 
-def _repeated(before: Any, number: int) -> Any:
+def _repeat_state(before: Any, number: int) -> Any:
     """The shared state for so many questions; the model adds to what it is given, so it is given a copy."""
     from transformers import DynamicCache
 
@@ -249,14 +249,14 @@ def _first_tokens(tokenizer: Any) -> list[list[int]]:
     return alone
 
 
-def _device(name: str) -> torch.device:
+def _torch_device(name: str) -> torch.device:
     cuda = torch.cuda.is_available()
     if name == "cuda" and not cuda:
         raise InputError("Device 'cuda' is not available here. Choose from: auto, cpu.")
     return torch.device("cuda" if cuda and name != "cpu" else "cpu")
 
 
-def _load(weights: Weights) -> tuple[Any, Any]:
+def _load_weights(weights: Weights) -> tuple[Any, Any]:
     needed = RUNS if weights.gguf else RUNS[:1]
     if absent := [name for name in needed if importlib.util.find_spec(name) is None]:
         raise InputError(f"This judge needs {', '.join(absent)}. Type: pip install {' '.join(absent)}")

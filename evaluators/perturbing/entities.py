@@ -59,7 +59,9 @@ Tables = Mapping[str, Any]
 
 def invented_names(databases: Tables, texts: Iterable[str], *, seed: int) -> dict[str, str]:
     """Value of a database -> an invented one, none of whose invented words occurs anywhere in the texts."""
-    values = sorted({value for rows in _lists(databases) for row in rows for value in _named(row).values()})
+    values = sorted(
+        {value for rows in _list_tables(databases) for row in rows for value in _named_columns(row).values()}
+    )
     endings = Counter(value.split()[-1] for value in values if " " in value)
     taken = {word for text in texts for word in re.findall(r"\w+", text.lower())}
     taken.update(word for value in values for word in re.findall(r"\w+", value))
@@ -84,19 +86,19 @@ def _new_word(taken: Collection[str], *, rng: random.Random) -> str:
 
 def with_unseen(dialogue: Dialogue, names: Renamed) -> tuple[Dialogue, dict[str, str], int]:
     """The dialogue with invented names, which were replaced, and how many annotated ones stand nowhere verbatim."""
-    used, absent = _replaceable(dialogue, names)
+    used, absent = _find_replaceable(dialogue, names)
     if not used:
         return dialogue, {}, absent
-    pattern = _pattern(used)
-    turns = [_turn(turn, used, pattern) for turn in dialogue.turns]
-    return replace(dialogue, turns=tuple(turns), goal=_renamed(dialogue.goal, used)), used, absent
+    pattern = _name_pattern(used)
+    turns = [_rename_turn(turn, used, pattern) for turn in dialogue.turns]
+    return replace(dialogue, turns=tuple(turns), goal=_rename_parts(dialogue.goal, used)), used, absent
 
 
-def _replaceable(dialogue: Dialogue, names: Renamed) -> tuple[dict[str, str], int]:
+def _find_replaceable(dialogue: Dialogue, names: Renamed) -> tuple[dict[str, str], int]:
     conversation, used, absent = "", {}, set()
     for turn in dialogue.turns:
         conversation += f" {turn.text.lower()} "
-        for value in _annotated(turn):
+        for value in _annotated_values(turn):
             if value not in names or value in used or value in absent:
                 continue
             if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", conversation):
@@ -106,18 +108,18 @@ def _replaceable(dialogue: Dialogue, names: Renamed) -> tuple[dict[str, str], in
     return used, len(absent)
 
 
-def _annotated(turn: Turn) -> list[str]:
+def _annotated_values(turn: Turn) -> list[str]:
     states = [value for slot, value in (turn.belief or {}).items() if slot.rpartition("-")[2] in COLUMNS]
     acts = [value for pairs in (turn.acts or {}).values() for slot, value in pairs if slot.lower() in ACT_SLOTS]
     return [value.strip().lower() for value in (*states, *acts)]
 
 
-def _pattern(used: Renamed) -> re.Pattern[str]:
+def _name_pattern(used: Renamed) -> re.Pattern[str]:
     longest = sorted(used, key=len, reverse=True)
     return re.compile(rf"(?<!\w)(?:(an?)(\s+))?(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)", re.I)
 
 
-def _turn(turn: Turn, used: Renamed, pattern: re.Pattern[str]) -> Turn:
+def _rename_turn(turn: Turn, used: Renamed, pattern: re.Pattern[str]) -> Turn:
     def put(match: re.Match[str]) -> str:
         new = used[match[3].lower()]
         new_name = new.title() if match[3][:1].isupper() else new
@@ -125,44 +127,45 @@ def _turn(turn: Turn, used: Renamed, pattern: re.Pattern[str]) -> Turn:
             return new_name
         return match[1][0] + ("n" if new[0] in "aeiou" else "") + match[2] + new_name
 
-    acts = turn.acts and {act: tuple((s, _value(v, used)) for s, v in pairs) for act, pairs in turn.acts.items()}
-    belief = turn.belief and {slot: _value(value, used) for slot, value in turn.belief.items()}
+    acts = turn.acts and {act: tuple((s, _rename_value(v, used)) for s, v in pairs) for act, pairs in turn.acts.items()}
+    belief = turn.belief and {slot: _rename_value(value, used) for slot, value in turn.belief.items()}
     return replace(turn, text=pattern.sub(put, turn.text), belief=belief, acts=acts)
 
 
-def _value(value: str, used: Renamed) -> str:
+def _rename_value(value: str, used: Renamed) -> str:
     return used.get(value.strip().lower(), value)
 
 
-def _renamed(value: Any, used: Renamed) -> Any:
+def _rename_parts(value: Any, used: Renamed) -> Any:
     if isinstance(value, Mapping):
-        return {name: _renamed(part, used) for name, part in value.items()}
+        return {name: _rename_parts(part, used) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_renamed(part, used) for part in value]
-    return _value(value, used) if isinstance(value, str) else value
+        return [_rename_parts(part, used) for part in value]
+    return _rename_value(value, used) if isinstance(value, str) else value
 
 
-def extended(databases: Tables, used: Renamed) -> dict[str, Any]:
+def extend_databases(databases: Tables, used: Renamed) -> dict[str, Any]:
     """The databases with a further row for every way in which a row's values may have been replaced."""
     return {
-        name: [*rows, *_further(rows, used)] if isinstance(rows, list) else rows for name, rows in databases.items()
+        name: [*rows, *_further_rows(rows, used)] if isinstance(rows, list) else rows
+        for name, rows in databases.items()
     }
 
 
-def _further(rows: Sequence[Any], used: Renamed) -> list[Any]:
+def _further_rows(rows: Sequence[Any], used: Renamed) -> list[Any]:
     new_rows = []
     for row in rows:
-        new_values = {column: used[value] for column, value in _named(row).items() if value in used}
+        new_values = {column: used[value] for column, value in _named_columns(row).items() if value in used}
         for size in range(1, len(new_values) + 1):
             new_rows += [{**row, **dict(some)} for some in combinations(new_values.items(), size)]
     return new_rows
 
 
-def _lists(databases: Tables) -> list[Sequence[Any]]:
+def _list_tables(databases: Tables) -> list[Sequence[Any]]:
     return [rows for rows in databases.values() if isinstance(rows, list)]
 
 
-def _named(row: Any) -> dict[str, str]:
+def _named_columns(row: Any) -> dict[str, str]:
     """The columns of a row that hold names, with their values in small letters."""
     if not isinstance(row, dict):
         return {}

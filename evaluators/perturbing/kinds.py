@@ -12,11 +12,11 @@ from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.dialogue.seeds import child_random
-from seedvote.evaluators.perturbing.entities import extended, invented_names, with_unseen
-from seedvote.evaluators.perturbing.material import Protector, UserTurn, UserTurns, intact
+from seedvote.evaluators.perturbing.entities import extend_databases, invented_names, with_unseen
+from seedvote.evaluators.perturbing.material import Protector, UserTurn, UserTurns, is_intact
 from seedvote.evaluators.perturbing.speech import Confusions, Recogniser, as_heard, at_rate, word_errors
-from seedvote.evaluators.perturbing.typos import typos
-from seedvote.evaluators.perturbing.wording import Paraphraser, simple, verbose
+from seedvote.evaluators.perturbing.typos import mistype_turn
+from seedvote.evaluators.perturbing.wording import Paraphraser, lengthen_turn, simplify_turn
 
 # Talk that no domain covers: an utterance of another corpus is put before or after what the user says.
 #
@@ -29,7 +29,7 @@ SHORTEST, LONGEST = 3, 25  # words of an utterance
 def foreign_utterances(dialogues: Iterable[Dialogue], protector: Protector, where: str) -> list[str]:
     """Utterances of another corpus that hold none of this one's values, each once."""
     texts = dict.fromkeys(turn.text.strip() for dialogue in dialogues for turn in dialogue.turns)
-    fitting = [text for text in texts if SHORTEST <= len(text.split()) <= LONGEST and not protector.spans(text)]
+    fitting = [text for text in texts if SHORTEST <= len(text.split()) <= LONGEST and not protector.find_spans(text)]
     if not fitting:
         raise InputError(f"{where} holds no utterance of {SHORTEST} to {LONGEST} words without a value of this corpus.")
     return fitting
@@ -42,7 +42,7 @@ def with_foreign(text: str, utterances: Sequence[str], *, rng: random.Random) ->
     return f"{utterance} {text}" if rng.random() < 0.5 else f"{text} {utterance}"
 
 
-def marked(turn: Turn) -> Turn:
+def mark_turn(turn: Turn) -> Turn:
     """The turn with the act that says so."""
     acts: Mapping[str, Sequence[tuple[str, str]]] = {**(turn.acts or {}), OUTSIDE: (("none", "none"),)}
     return replace(turn, acts=acts)
@@ -100,7 +100,7 @@ def told_otherwise(
     }
     touched = [user_turn for user_turn in material.turns if user_turn.item in changed]
     values = sum(len(changed[user_turn.item].held) for user_turn in touched)
-    lost = sum(_lost(user_turn, changed[user_turn.item].after) for user_turn in touched)
+    lost = sum(_count_lost(user_turn, changed[user_turn.item].after) for user_turn in touched)
     return Condition(
         kind,
         dose,
@@ -110,7 +110,7 @@ def told_otherwise(
         list(changed.values()),
         len(material.turns),
         chosen - len(changed),
-        *_counted(material, {item: user_turn.after for item, user_turn in changed.items()}),
+        *_count_errors(material, {item: user_turn.after for item, user_turn in changed.items()}),
         values,
         values - lost,
         notes,
@@ -136,22 +136,22 @@ def told_with_entities(
         changed,
         len(material.turns),
         0,
-        *_counted(material, after),
+        *_count_errors(material, after),
         0,
         0,
         notes,
     )
 
 
-def _counted(material: UserTurns, after: Mapping[str, str]) -> tuple[int, int]:
+def _count_errors(material: UserTurns, after: Mapping[str, str]) -> tuple[int, int]:
     counts = [
         word_errors(user_turn.turn.text, after.get(user_turn.item, user_turn.turn.text)) for user_turn in material.turns
     ]
     return sum(words for _, words in counts), sum(errors for errors, _ in counts)
 
 
-def _lost(user_turn: UserTurn, after: str) -> int:
-    if intact(user_turn.pieces, after):
+def _count_lost(user_turn: UserTurn, after: str) -> int:
+    if is_intact(user_turn.pieces, after):
         return 0
     values = [piece.text for piece in user_turn.pieces if piece.held]
     return sum(text not in after for text in values) or 1
@@ -161,14 +161,16 @@ def _with_texts(dialogue: Dialogue, changed: Mapping[str, ChangedTurn], kind: st
     items = [f"{dialogue.dialogue}:{n + 1}" for n in range(len(dialogue.turns))]
     if not any(item in changed for item in items):
         return dialogue
-    return replace(dialogue, turns=tuple(map(lambda i, t: _told(t, changed.get(i), kind), items, dialogue.turns)))
+    return replace(
+        dialogue, turns=tuple(map(lambda i, t: _change_turn(t, changed.get(i), kind), items, dialogue.turns))
+    )
 
 
-def _told(turn: Turn, change: ChangedTurn | None, kind: str) -> Turn:
+def _change_turn(turn: Turn, change: ChangedTurn | None, kind: str) -> Turn:
     if change is None or turn.speaker != "user":
         return turn
     new = replace(turn, text=change.after)
-    return marked(new) if kind == "outside" else new
+    return mark_turn(new) if kind == "outside" else new
 
 
 # Every kind at every dose. What a turn becomes follows from seed, kind, dialogue and turn, never from the dose.
@@ -191,25 +193,25 @@ def refuse_unfit(material: UserTurns, kinds: Sequence[str], means: Means) -> Non
     """Refuse what cannot be done before anything is written."""
     _ = material.dialogues
     if "outside" in kinds:
-        rewriting(material, "outside", means)
+        choose_rewrite(material, "outside", means)
     if "entities" in kinds and not invented_names(material.corpus.databases, (), seed=material.seed):
         raise InputError("entities needs databases with names to replace; this corpus has none. Give them: --db FOLDER")
     if "paraphrase" in kinds and means.rewrites:
-        _given(material, (), means.rewrites)
+        _refuse_nothing_given(material, (), means.rewrites)
 
 
 def conditions_of(material: UserTurns, kind: str, doses: Sequence[float], means: Means) -> Iterator[Condition]:
     """One condition a dose; for speech a dose is a word error rate, for entities a share of dialogues."""
     if kind == "speech":
-        return _speech(material, doses)
+        return _speech_conditions(material, doses)
     if kind == "entities":
-        return _entities(material, doses)
+        return _entity_conditions(material, doses)
     return _by_turn(material, kind, doses, means)
 
 
 def _by_turn(material: UserTurns, kind: str, doses: Sequence[float], means: Means) -> Iterator[Condition]:
     wanted = [turn for turn in material.turns if turn.number < max(doses)]
-    texts, notes = _rewritten(material, kind, wanted, means)
+    texts, notes = _rewrite_turns(material, kind, wanted, means)
     for dose in doses:
         chosen = [turn for turn in wanted if turn.number < dose]
         yield told_otherwise(
@@ -222,31 +224,33 @@ def _by_turn(material: UserTurns, kind: str, doses: Sequence[float], means: Mean
         )
 
 
-def _rewritten(
+def _rewrite_turns(
     material: UserTurns, kind: str, wanted: Sequence[UserTurn], means: Means
 ) -> tuple[dict[str, str], list[str]]:
     """Item -> new text, for the turns that have one; and what to know of them."""
     notes: list[str] = []
     if kind == "paraphrase" and (means.rewrites or means.ask):
-        rewrites = dict(means.ask(wanted)) if means.ask else _given(material, wanted, means.rewrites)
+        rewrites = dict(means.ask(wanted)) if means.ask else _refuse_nothing_given(material, wanted, means.rewrites)
         intact_texts = {
             user_turn.item: rewrites[user_turn.item]
             for user_turn in wanted
-            if user_turn.item in rewrites and intact(user_turn.pieces, rewrites[user_turn.item])
+            if user_turn.item in rewrites and is_intact(user_turn.pieces, rewrites[user_turn.item])
         }
         if lost := sum(user_turn.item in rewrites for user_turn in wanted) - len(intact_texts):
             notes.append(f"{lost:,} of the rewrites had lost a protected value, so these turns stay as they were.")
         return intact_texts, notes
-    how = rewriting(material, kind, means)
+    how = choose_rewrite(material, kind, means)
     texts = {
         user_turn.item: text
         for user_turn in wanted
-        if (text := how(user_turn)).strip() and intact(user_turn.pieces, text)
+        if (text := how(user_turn)).strip() and is_intact(user_turn.pieces, text)
     }
     return texts, notes
 
 
-def _given(material: UserTurns, wanted: Sequence[UserTurn], rewrites: Mapping[str, str]) -> Mapping[str, str]:
+def _refuse_nothing_given(
+    material: UserTurns, wanted: Sequence[UserTurn], rewrites: Mapping[str, str]
+) -> Mapping[str, str]:
     if not any(user_turn.item in rewrites for user_turn in material.turns):
         raise InputError(
             f"None of the {len(rewrites):,} rewrites is for a user turn of the {material.split} split, e.g. "
@@ -256,15 +260,15 @@ def _given(material: UserTurns, wanted: Sequence[UserTurn], rewrites: Mapping[st
     return {user_turn.item: rewrites[user_turn.item] for user_turn in wanted if user_turn.item in rewrites}
 
 
-def rewriting(material: UserTurns, kind: str, means: Means) -> Rewrite:
+def choose_rewrite(material: UserTurns, kind: str, means: Means) -> Rewrite:
     """What a kind makes of one turn."""
     seed = material.seed
     if kind == "simple":
-        return lambda user_turn: simple(user_turn.pieces)
+        return lambda user_turn: simplify_turn(user_turn.pieces)
     if kind == "typos":
-        return lambda user_turn: typos(user_turn.pieces, rng=child_random(seed, kind, user_turn.item))
+        return lambda user_turn: mistype_turn(user_turn.pieces, rng=child_random(seed, kind, user_turn.item))
     if kind == "verbose":
-        return lambda user_turn: verbose(user_turn.pieces, rng=child_random(seed, kind, user_turn.item))
+        return lambda user_turn: lengthen_turn(user_turn.pieces, rng=child_random(seed, kind, user_turn.item))
     if kind == "outside":
         if means.foreign is None:
             raise InputError(
@@ -283,7 +287,7 @@ def rewriting(material: UserTurns, kind: str, means: Means) -> Rewrite:
     )
 
 
-def _speech(material: UserTurns, rates: Sequence[float]) -> Iterator[Condition]:
+def _speech_conditions(material: UserTurns, rates: Sequence[float]) -> Iterator[Condition]:
     recogniser = Recogniser(Confusions(material.words, material.protector.words if material.protected else ()))
     turns = [
         recogniser.listen(user_turn.pieces, rng=child_random(material.seed, "speech", user_turn.item))
@@ -298,12 +302,12 @@ def _speech(material: UserTurns, rates: Sequence[float]) -> Iterator[Condition]:
         yield told_otherwise(material, "speech", rate, texts, chosen=hit, notes=short)
 
 
-def _entities(material: UserTurns, doses: Sequence[float]) -> Iterator[Condition]:
+def _entity_conditions(material: UserTurns, doses: Sequence[float]) -> Iterator[Condition]:
     texts = (turn.text for dialogue in material.corpus.dialogues for turn in dialogue.turns)
     names = invented_names(material.corpus.databases, texts, seed=material.seed)
     versions = [with_unseen(dialogue, names) for dialogue in material.dialogues]
     for dose in doses:
-        hit = [material.number(dialogue.dialogue) < dose for dialogue in material.dialogues]
+        hit = [material.draw_number(dialogue.dialogue) < dose for dialogue in material.dialogues]
         told_so = [
             new if yes else dialogue
             for (new, _, _), yes, dialogue in zip(versions, hit, material.dialogues, strict=True)
@@ -318,4 +322,4 @@ def _entities(material: UserTurns, doses: Sequence[float]) -> Iterator[Condition
         notes = [f"{len(used):,} names are replaced in {sum(hit):,} of {len(hit):,} dialogues."]
         if absent:
             notes.append(f"{absent:,} annotated names stand in no turn verbatim before, and stay.")
-        yield told_with_entities(material, dose, told_so, extended(material.corpus.databases, used), notes)
+        yield told_with_entities(material, dose, told_so, extend_databases(material.corpus.databases, used), notes)

@@ -49,7 +49,7 @@ class Protector:
                 self._by_first.setdefault(words[0], []).append(value)
                 self.words.update(words)
 
-    def spans(self, text: str, own: Iterable[str] = ()) -> list[tuple[int, int]]:
+    def find_spans(self, text: str, own: Iterable[str] = ()) -> list[tuple[int, int]]:
         """Places of everything protected, in order, none overlapping; `own` are the turn's own annotated values."""
         low = text.lower()
         if len(low) != len(text):  # a letter whose small form is longer; places would not fit
@@ -59,15 +59,15 @@ class Protector:
             places += whole_places(low, value)
         for match in WORD.finditer(low):
             for value in self._by_first.get(match[0], ()):
-                if low.startswith(value, match.start()) and _ends(low, match.start() + len(value)):
+                if low.startswith(value, match.start()) and _ends_word(low, match.start() + len(value)):
                     places.append((match.start(), match.start() + len(value)))
                     break
-        return _merged(places)
+        return _merge_places(places)
 
-    def pieces(self, text: str, own: Iterable[str] = ()) -> list[Span]:
+    def cut_pieces(self, text: str, own: Iterable[str] = ()) -> list[Span]:
         """The turn cut at its protected values."""
         spans, at = [], 0
-        for start, end in self.spans(text, own):
+        for start, end in self.find_spans(text, own):
             spans += [Span(text[at:start], False), Span(text[start:end], True)]
             at = end
         spans.append(Span(text[at:], False))
@@ -78,21 +78,21 @@ def whole_places(low: str, value: str) -> list[tuple[int, int]]:
     """Where a value stands in a text as whole words."""
     at, places = low.find(value), []
     while at >= 0:
-        if (at == 0 or not _inner(low[at - 1])) and _ends(low, at + len(value)):
+        if (at == 0 or not _is_inner(low[at - 1])) and _ends_word(low, at + len(value)):
             places.append((at, at + len(value)))
         at = low.find(value, at + 1)
     return places
 
 
-def _ends(low: str, at: int) -> bool:
-    return at == len(low) or not _inner(low[at])
+def _ends_word(low: str, at: int) -> bool:
+    return at == len(low) or not _is_inner(low[at])
 
 
-def _inner(sign: str) -> bool:
+def _is_inner(sign: str) -> bool:
     return sign.isalnum() or sign == "_"
 
 
-def _merged(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_places(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for start, end in sorted(places):
         if merged and start < merged[-1][1]:
@@ -124,7 +124,7 @@ def own_values(turn: Turn, before: Mapping[str, str]) -> list[str]:
     return [value for raw in dict.fromkeys([*new, *acts]) if (value := raw.strip().lower()) not in NO_VALUES]
 
 
-def intact(pieces: Sequence[Span], text: str) -> bool:
+def is_intact(pieces: Sequence[Span], text: str) -> bool:
     """Whether every protected value still stands in the text, letter by letter, and as often as before."""
     values = [piece.text for piece in pieces if piece.held]
     return all(len(whole_places(text, value)) >= values.count(value) for value in set(values))
@@ -186,19 +186,19 @@ class UserTurns:
     @cached_property
     def turns(self) -> list[UserTurn]:
         """Every user turn of the split."""
-        return [turn for dialogue in self.dialogues for turn in self._of(dialogue)]
+        return [turn for dialogue in self.dialogues for turn in self._turns_of(dialogue)]
 
-    def _of(self, dialogue: Dialogue) -> Iterator[UserTurn]:
+    def _turns_of(self, dialogue: Dialogue) -> Iterator[UserTurn]:
         before: dict[str, str] = {}
         for n, turn in enumerate(dialogue.turns):
             if turn.speaker != "user":
                 continue
             whole_text = [Span(turn.text, False)]
-            pieces = self.protector.pieces(turn.text, own_values(turn, before)) if self.protected else whole_text
-            yield UserTurn(dialogue.dialogue, n, turn, pieces, self.number(dialogue.dialogue, n))
+            pieces = self.protector.cut_pieces(turn.text, own_values(turn, before)) if self.protected else whole_text
+            yield UserTurn(dialogue.dialogue, n, turn, pieces, self.draw_number(dialogue.dialogue, n))
             before = dict(turn.belief or {})
 
-    def number(self, *names: object) -> float:
+    def draw_number(self, *names: object) -> float:
         """The uniform number of a turn, or of a dialogue."""
         return child_seed(self.seed, "dose", *names) / 2**63
 

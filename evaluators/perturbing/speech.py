@@ -89,11 +89,13 @@ NEAREST = 4
 MOST = 60  # candidates that are compared, the most frequent first
 
 
-def sound(word: str) -> str:
+def spell_by_sound(word: str) -> str:
     """The word as it is roughly heard.
 
-    >>> sound("night") == sound("nite"), sound("phone"), sound("know") == sound("no")
-    (True, 'fon', True)
+    >>> spell_by_sound("phone"), spell_by_sound("night") == spell_by_sound("nite")
+    ('fon', True)
+    >>> spell_by_sound("know") == spell_by_sound("no")
+    True
     """
     for pattern, into in _SOUNDS:
         word = pattern.sub(into, word)
@@ -109,10 +111,10 @@ class Confusions:
             (word for word in counts if word.isalpha() and word.isascii() and len(word) > 1 and word not in left),
             key=lambda word: (-counts[word], word),
         )
-        self._sounds = {word: sound(word) for word in self._words}
+        self._sounds = {word: spell_by_sound(word) for word in self._words}
         self._by_bones: dict[str, list[str]] = defaultdict(list)
         for word in self._words:
-            for bones in _around(self._sounds[word]):
+            for bones in _nearby_sounds(self._sounds[word]):
                 self._by_bones[bones].append(word)
         self._known: dict[str, tuple[str, ...]] = {}
 
@@ -122,13 +124,13 @@ class Confusions:
     def of(self, word: str) -> tuple[str, ...]:
         """The nearest few, the nearest first; nothing only where the vocabulary holds no other word."""
         if word not in self._known:
-            self._known[word] = self._nearest(word)
+            self._known[word] = self._nearest_words(word)
         return self._known[word]
 
-    def _nearest(self, word: str) -> tuple[str, ...]:
-        heard = sound(word)
+    def _nearest_words(self, word: str) -> tuple[str, ...]:
+        heard = spell_by_sound(word)
         similar = dict.fromkeys(
-            candidate for bones in _around(heard) for candidate in self._by_bones.get(bones, ())[:MOST]
+            candidate for bones in _nearby_sounds(heard) for candidate in self._by_bones.get(bones, ())[:MOST]
         )
         candidates = [candidate for candidate in similar if candidate != word][:MOST]
         candidates = candidates or [candidate for candidate in self._words if candidate != word][:MOST]
@@ -138,7 +140,7 @@ class Confusions:
         return tuple(candidates[:NEAREST])
 
 
-def _around(heard: str) -> list[str]:
+def _nearby_sounds(heard: str) -> list[str]:
     """The consonants, and the same with each of them left out: words that differ in one consonant meet there."""
     bones = heard.translate(VOWELS)
     return [bones, *dict.fromkeys(bones[:n] + bones[n + 1 :] for n in range(len(bones)) if len(bones) > 1)]
@@ -190,11 +192,11 @@ class Recogniser:
         return [
             HeardWord(match[0], None, "")
             if "\x01" in marks[match.start() : match.end()]
-            else HeardWord(match[0], rng.random(), self._misheard(match[0], rng))
+            else HeardWord(match[0], rng.random(), self._mishear_word(match[0], rng))
             for match in re.finditer(r"\S+", text)
         ]
 
-    def _misheard(self, word: str, rng: random.Random) -> str:
+    def _mishear_word(self, word: str, rng: random.Random) -> str:
         kind = rng.random()
         parts = _CORE.match(word)
         before, core, after = parts.groups() if parts else ("", word, "")

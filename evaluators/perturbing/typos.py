@@ -33,7 +33,7 @@ SHORT = {
 EDITABLE = re.compile(r"[A-Za-z]{2,}")
 
 
-def _neighbours() -> dict[str, str]:
+def _map_neighbours() -> dict[str, str]:
     """Letter -> the letters beside it on its row, and above and below."""
     places = {key: (row, column) for row, keys in enumerate(ROWS) for column, key in enumerate(keys)}
     near = {(0, -1), (0, 1), (-1, 0), (-1, 1), (1, 0), (1, -1)}
@@ -43,24 +43,29 @@ def _neighbours() -> dict[str, str]:
     }
 
 
-BESIDE = _neighbours()
+BESIDE = _map_neighbours()
 
 
-def typos(pieces: Sequence[Span], *, rng: random.Random) -> str:
+def mistype_turn(pieces: Sequence[Span], *, rng: random.Random) -> str:
     """The turn with one word in five mistyped, one at least where any may be."""
     words = [(n, match) for n, piece in enumerate(pieces) if not piece.held for match in EDITABLE.finditer(piece.text)]
     hit = [word for word in words if rng.random() < SHARE] or ([rng.choice(words)] if words else [])
     texts = [piece.text for piece in pieces]
     for n, match in reversed(hit):  # from the end, so that places before stay
-        texts[n] = texts[n][: match.start()] + mistyped(match[0], rng=rng) + texts[n][match.end() :]
+        texts[n] = texts[n][: match.start()] + mistype_word(match[0], rng=rng) + texts[n][match.end() :]
     return "".join(texts)
 
 
-def mistyped(word: str, *, rng: random.Random) -> str:
+def mistype_word(word: str, *, rng: random.Random) -> str:
     """One slip in one word; never the word itself."""
     if (short := SHORT.get(word.lower())) and rng.random() < 0.5:
         return short
-    slips: list[Callable[[str, int, random.Random], str]] = [_beside, _dropped, _doubled, _swapped]
+    slips: list[Callable[[str, int, random.Random], str]] = [
+        _hit_neighbour,
+        _drop_letter,
+        _double_letter,
+        _swap_letters,
+    ]
     for _ in range(8):
         at = rng.randrange(len(word))
         if (slip := rng.choice(slips)(word, at, rng)) not in (word, ""):
@@ -68,21 +73,21 @@ def mistyped(word: str, *, rng: random.Random) -> str:
     return word + word[-1]
 
 
-def _beside(word: str, at: int, rng: random.Random) -> str:
+def _hit_neighbour(word: str, at: int, rng: random.Random) -> str:
     near = BESIDE.get(word[at].lower(), "")
     return word[:at] + rng.choice(near) + word[at + 1 :] if near else word
 
 
-def _dropped(word: str, at: int, rng: random.Random) -> str:
+def _drop_letter(word: str, at: int, rng: random.Random) -> str:
     del rng
     return word[:at] + word[at + 1 :]
 
 
-def _doubled(word: str, at: int, rng: random.Random) -> str:
+def _double_letter(word: str, at: int, rng: random.Random) -> str:
     del rng
     return word[: at + 1] + word[at:]
 
 
-def _swapped(word: str, at: int, rng: random.Random) -> str:
+def _swap_letters(word: str, at: int, rng: random.Random) -> str:
     del rng
     return word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :]

@@ -15,7 +15,7 @@ from seedvote.dialogue.engines.chat import Call, Endpoint, ask_all
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.dialogue.seeds import child_seed
-from seedvote.evaluators.perturbing.material import NO_VALUES, Protector, Span, UserTurn, intact, whole_places
+from seedvote.evaluators.perturbing.material import NO_VALUES, Protector, Span, UserTurn, is_intact, whole_places
 
 # The same wish in other words: as another user said just this, else with phrases that mean the same.
 #
@@ -177,9 +177,9 @@ class Paraphraser:
     def __init__(self, dialogues: Iterable[Dialogue], protector: Protector) -> None:
         self._templates: dict[tuple[Key, Meaning], dict[tuple[str, ...], Template]] = defaultdict(dict)
         for turn in (turn for dialogue in dialogues for turn in dialogue.turns if turn.speaker == "user" and turn.acts):
-            if parsed := _parsed(turn, protector):
+            if parsed := _parse_turn(turn, protector):
                 key, template, _ = parsed
-                if _tells(key) and len(templates := self._templates[key, template.meaning]) < MOST:
+                if _tells_enough(key) and len(templates := self._templates[key, template.meaning]) < MOST:
                     templates.setdefault(template.words, template)
 
     @property
@@ -189,32 +189,32 @@ class Paraphraser:
 
     def told_anew(self, turn: Turn, pieces: Sequence[Span], protector: Protector, *, rng: random.Random) -> str:
         """The turn by another template that means the same, else with other phrases; as it was where neither is had."""
-        if parsed := _parsed(turn, protector):
+        if parsed := _parse_turn(turn, protector):
             key, own, values = parsed
-            templates = self._templates.get((key, own.meaning), {}) if _tells(key) else {}
+            templates = self._templates.get((key, own.meaning), {}) if _tells_enough(key) else {}
             same = [alternative for words, alternative in templates.items() if words != own.words]
             for template in rng.sample(same, min(3, len(same))):
-                if intact(pieces, text := template.with_values(values)):
+                if is_intact(pieces, text := template.with_values(values)):
                     return text
         return "".join(piece.text if piece.held else _PHRASE.sub(_other_phrase, piece.text) for piece in pieces)
 
 
 def _other_phrase(match: re.Match[str]) -> str:
-    return _cased(match[0], PHRASES[(match.lastindex or 1) - 1][1])
+    return _copy_case(match[0], PHRASES[(match.lastindex or 1) - 1][1])
 
 
-def _tells(key: Key) -> bool:
+def _tells_enough(key: Key) -> bool:
     """Whether the acts say what is meant: greetings and small talk are all one act, whatever is said."""
     return any(not act.startswith("general") for act, _, _ in key)
 
 
-def _cased(before: str, after: str) -> str:
+def _copy_case(before: str, after: str) -> str:
     if before.isupper() and len(before) > 2:
         return after.upper()
     return after[:1].upper() + after[1:] if before[:1].isupper() else after
 
 
-def _parsed(turn: Turn, protector: Protector) -> tuple[Key, Template, list[str]] | None:
+def _parse_turn(turn: Turn, protector: Protector) -> tuple[Key, Template, list[str]] | None:
     """The acts' key, the turn as a template, and its values; None where something else in it is protected."""
     low = turn.text.lower()
     if len(low) != len(turn.text) or not turn.acts:
@@ -232,7 +232,7 @@ def _parsed(turn: Turn, protector: Protector) -> tuple[Key, Template, list[str]]
         parts += [turn.text[at:start], number]
         at = end
     parts.append(turn.text[at:])
-    if any(protector.spans(part) for part in parts if isinstance(part, str)):
+    if any(protector.find_spans(part) for part in parts if isinstance(part, str)):
         return None
     return tuple(slots_named), Template(tuple(parts)), [turn.text[start:end] for start, end in places]
 
@@ -293,12 +293,12 @@ _OPENING = re.compile(rf"(?<!\w)(?:{'|'.join(OPENINGS)})(?!\w) ?", re.I)
 _DROPPED = re.compile(rf"(?<![\w'])(?:{'|'.join(DROPPED)})(?![\w']) ?", re.I)
 
 
-def simple(pieces: Sequence[Span]) -> str:
+def simplify_turn(pieces: Sequence[Span]) -> str:
     """The turn in fewer words; "" where nothing would be left of it, or where spaces and signs alone would differ."""
     before = "".join(piece.text for piece in pieces)
     # Where a corpus sets its signs apart, as MultiWOZ 2.1 does, they stay so.
     is_tokenized = re.search(r"\w\s+[,.!?]", before) is not None
-    texts = [piece.text if piece.held else _shorter(piece.text, is_tokenized) for piece in pieces]
+    texts = [piece.text if piece.held else _shorten_text(piece.text, is_tokenized) for piece in pieces]
     while texts and not pieces[0].held and not texts[0].strip(" ,.!"):
         texts, pieces = texts[1:], pieces[1:]  # a turn does not begin with what parted it from an opening
     if texts and not pieces[0].held:
@@ -307,7 +307,7 @@ def simple(pieces: Sequence[Span]) -> str:
     return text if re.search(r"\w", text) and _WORD.findall(text) != _WORD.findall(before) else ""
 
 
-def _shorter(text: str, is_tokenized: bool) -> str:
+def _shorten_text(text: str, is_tokenized: bool) -> str:
     for pattern, change in ((_OPENING, ""), (_DROPPED, "")):
         text = pattern.sub(change, text)
     for long, short, capital in _CONTRACTED:
@@ -342,7 +342,7 @@ FILLERS = (", you know,", ", so to speak,", ", if I may say so,", ", I mean,", "
 GAP = re.compile(r"(?<=[a-z]{3}) (?=[a-z]{2})")  # between two words, not beside a mark
 
 
-def verbose(pieces: Sequence[Span], *, rng: random.Random) -> str:
+def lengthen_turn(pieces: Sequence[Span], *, rng: random.Random) -> str:
     """The turn with something before it, something after it, or both, and perhaps a filler within."""
     texts = [piece.text for piece in pieces]
     if not "".join(texts).strip():
@@ -398,7 +398,10 @@ def rewrites_of(
     rewrites: dict[str, str] = {}
     left = list(turns)
     for again in range(1 + ASKED_AGAIN):
-        calls = [_call(user_turn, child_seed(seed, "paraphrase", user_turn.item, again) % 2**31) for user_turn in left]
+        calls = [
+            _paraphrase_call(user_turn, child_seed(seed, "paraphrase", user_turn.item, again) % 2**31)
+            for user_turn in left
+        ]
         replies = ask_all(endpoint, calls, journal, tell).replies
         for user_turn, reply in zip(left, replies, strict=True):
             if reply is not None and not reply.empty:
@@ -406,14 +409,14 @@ def rewrites_of(
         left = [
             user_turn
             for user_turn in left
-            if user_turn.item not in rewrites or not intact(user_turn.pieces, rewrites[user_turn.item])
+            if user_turn.item not in rewrites or not is_intact(user_turn.pieces, rewrites[user_turn.item])
         ]
         if not left:
             break
     return rewrites
 
 
-def _call(user_turn: UserTurn, seed: int) -> Call:
+def _paraphrase_call(user_turn: UserTurn, seed: int) -> Call:
     values = ", ".join(dict.fromkeys(piece.text for piece in user_turn.pieces if piece.held)) or "none"
     instruction = TASK.format(held=values, text=user_turn.turn.text)
     return Call([{"role": "user", "content": instruction}], {"seed": seed, "temperature": 0.7, "max_tokens": 120})

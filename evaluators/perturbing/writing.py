@@ -101,7 +101,7 @@ def conditions_table(perturbed: Sequence[Condition]) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
 
 
-def summary(condition: Condition) -> str:
+def condition_sentence(condition: Condition) -> str:
     """One condition in a sentence."""
     protection = (
         f"; {condition.kept:,} of {condition.held:,} protected values stand to the letter" if condition.held else ""
@@ -111,7 +111,7 @@ def summary(condition: Condition) -> str:
     return f"{changed}, {remainder}{protection}. {' '.join(condition.notes)}".rstrip()
 
 
-def describe(corpus: Corpus, material: UserTurns) -> str:
+def material_sentence(corpus: Corpus, material: UserTurns) -> str:
     """What there is to change: sizes of the splits, and how many values stand verbatim."""
     lines = []
     for split in SPLITS:
@@ -147,8 +147,8 @@ def differences_page(perturbed: Sequence[Condition], summaries: Sequence[str], r
             "said": summary_line,
             "turns": [
                 {"item": turn.item, "before": old, "after": new}
-                for turn in _spread(condition.changed)
-                for old, new in [differences(turn)]
+                for turn in _spread_turns(condition.changed)
+                for old, new in [mark_differences(turn)]
             ],
         }
         for condition, summary_line in zip(perturbed, summaries, strict=True)
@@ -168,23 +168,23 @@ def refuse_other_page(path: Path, text: str) -> None:
         )
 
 
-def _spread(turns: Sequence[ChangedTurn]) -> list[ChangedTurn]:
+def _spread_turns(turns: Sequence[ChangedTurn]) -> list[ChangedTurn]:
     return [turns[n * len(turns) // SHOWN] for n in range(SHOWN)] if len(turns) > SHOWN else list(turns)
 
 
-def differences(turn: ChangedTurn) -> tuple[list[Part], list[Part]]:
+def mark_differences(turn: ChangedTurn) -> tuple[list[Part], list[Part]]:
     """The turn before, with what was taken out, and after, with what was put in; protected values underlined."""
-    old, new = _words(turn.before), _words(turn.after)
+    old, new = _cut_words(turn.before), _cut_words(turn.after)
     before: list[Part] = []
     after: list[Part] = []
-    values = frozenset(word for value in turn.held for word in _words(value) if word.strip())
+    values = frozenset(word for value in turn.held for word in _cut_words(value) if word.strip())
     for what, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if what == "equal":
             before += [("u" if word in values else "", word) for word in old[a:b]]
             after += [("u" if word in values else "", word) for word in new[c:d]]
         elif what == "replace" and b - a == d - c:
             for old_word, new_word in zip(old[a:b], new[c:d], strict=True):
-                gone, come = _letters(old_word, new_word)
+                gone, come = _mark_letters(old_word, new_word)
                 before += gone
                 after += come
         else:
@@ -193,11 +193,11 @@ def differences(turn: ChangedTurn) -> tuple[list[Part], list[Part]]:
     return [part for part in before if part[1]], [part for part in after if part[1]]
 
 
-def _words(text: str) -> list[str]:
+def _cut_words(text: str) -> list[str]:
     return re.findall(r"\s+|[\w']+|[^\w\s]", text)
 
 
-def _letters(old: str, new: str) -> tuple[list[Part], list[Part]]:
+def _mark_letters(old: str, new: str) -> tuple[list[Part], list[Part]]:
     """Two words, marked letter by letter where they are alike, as wholes where they are not."""
     match = SequenceMatcher(None, old, new, autojunk=False)
     if match.ratio() < ALIKE:

@@ -19,12 +19,12 @@ from seedvote.evaluators.task.rates import (
     RankedSystem,
     Rate,
     World,
+    compute_rates,
     dialogue_outcomes,
+    draw_weights,
     drawn_venues,
     goals_reached,
-    ranked,
-    rates,
-    weights,
+    rank_by_draws,
 )
 from seedvote.evaluators.task.success import Rule, active_domains, possible_rules
 
@@ -91,14 +91,14 @@ class Evaluation:
     signature: str
 
 
-def evaluate(given_predictions: Sequence[Predictions], world: World, settings: TaskRules) -> Evaluation:
+def evaluate_systems(given_predictions: Sequence[Predictions], world: World, settings: TaskRules) -> Evaluation:
     """Every number that the corpus and the predictions allow."""
     _refuse_doubles(given_predictions)
     slots = len(
-        {name for states in world.states.values() for state in states for d in state for name in _slots(d, state)}
+        {name for states in world.states.values() for state in states for d in state for name in _name_slots(d, state)}
     )
-    systems = [_system(predictions, world, settings, slots) for predictions in given_predictions]
-    ranked_by, common, order = _ranked(systems, settings, slots)
+    systems = [_evaluate_system(predictions, world, settings, slots) for predictions in given_predictions]
+    ranked_by, common, order = _rank_systems(systems, settings, slots)
     rules = ",".join(f"{system.name}={system.rule or 'none'}" for system in systems)
     recipe = signature(
         systems=len(systems),
@@ -116,7 +116,7 @@ def evaluate(given_predictions: Sequence[Predictions], world: World, settings: T
     return Evaluation(systems, ranked_by, common, order, slots, recipe)
 
 
-def _slots(domain: str, state: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str]]:
+def _name_slots(domain: str, state: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str]]:
     return [(domain, name) for name in state[domain]]
 
 
@@ -126,7 +126,7 @@ def _refuse_doubles(given_predictions: Sequence[Predictions]) -> None:
         raise InputError(f"Two files are named {twice}. Rename one: the name of a file is the name of its system.")
 
 
-def _system(predictions: Predictions, world: World, settings: TaskRules, slots: int) -> TaskSystem:
+def _evaluate_system(predictions: Predictions, world: World, settings: TaskRules, slots: int) -> TaskSystem:
     known = dict.fromkeys([*world.goals, *world.states, *world.references])
     missing = [name for name in known if name not in predictions.dialogues]
     if len(missing) == len(known):
@@ -145,8 +145,8 @@ def _system(predictions: Predictions, world: World, settings: TaskRules, slots: 
     )
     outcomes = dialogue_outcomes(predictions, active, is_complete)
     generator = np.random.default_rng(child_seed(settings.seed, "task", predictions.system))
-    draws = weights(len(outcomes), generator=generator)
-    rated = dict(rates(outcomes, draws, slots=slots))
+    draws = draw_weights(len(outcomes), generator=generator)
+    rated = dict(compute_rates(outcomes, draws, slots=slots))
     failed = _if_missing_fail(rated, len(outcomes), len(missing))
     if settings.missing == "fail" and failed:
         rated |= _with_failures(rated, len(outcomes), len(missing))
@@ -157,16 +157,18 @@ def _system(predictions: Predictions, world: World, settings: TaskRules, slots: 
         states,
         rule,
         {
-            rule_name: _both(predictions, world, rule_name)
+            rule_name: _inform_and_success(predictions, world, rule_name)
             for rule_name in possible
             if rule_name != rule and "inform" in rated
         },
         missing,
         [name for name in predictions.dialogues if name not in known],
-        [outcome.dialogue for outcome in outcomes if outcome.turns != _turns(outcome.dialogue, world)],
+        [outcome.dialogue for outcome in outcomes if outcome.turns != _count_turns(outcome.dialogue, world)],
         failed,
         predictions.unknown,
-        _sampled(predictions, active, world, settings) if settings.venue == "sampled" and "inform" in rated else None,
+        _sample_venues(predictions, active, world, settings)
+        if settings.venue == "sampled" and "inform" in rated
+        else None,
     )
 
 
@@ -182,24 +184,26 @@ def _with_states(predictions: Predictions, world: World) -> tuple[Predictions, S
             f"{predictions.system}: {missing:,} of {len(turns):,} turns have no state, e.g. in dialogue {without[0]}. "
             "Give every turn a state ({} where nothing is believed), or none at all: annotated states then stand in."
         )
-    stated = {name: _told(answers, world.states.get(name, ())) for name, answers in predictions.dialogues.items()}
+    stated = {
+        name: _give_states(answers, world.states.get(name, ())) for name, answers in predictions.dialogues.items()
+    }
     if not any(world.states.get(name) for name in predictions.dialogues):
         return predictions, "none"
     return replace(predictions, dialogues=stated), "annotated"
 
 
-def _told(answers: Sequence[Answer], states: Sequence[State]) -> list[Answer]:
+def _give_states(answers: Sequence[Answer], states: Sequence[State]) -> list[Answer]:
     padded = [*states, *({} for _ in answers[len(states) :])]
     return [replace(answer, state=state) for answer, state in zip(answers, padded, strict=False)]
 
 
-def _turns(name: str, world: World) -> int:
+def _count_turns(name: str, world: World) -> int:
     if name in world.goals:
         return len(world.goals[name].booked)
     return len(world.states.get(name) or world.references.get(name) or ())
 
 
-def _both(predictions: Predictions, world: World, rule: Rule) -> tuple[float, float]:
+def _inform_and_success(predictions: Predictions, world: World, rule: Rule) -> tuple[float, float]:
     met = goals_reached(predictions, active_domains(predictions, rule), world)
     return 100 * sum(outcome.inform for outcome in met) / len(met), 100 * sum(outcome.success for outcome in met) / len(
         met
@@ -216,7 +220,7 @@ def _if_missing_fail(rated: Mapping[str, Rate], present: int, missing: int) -> t
 def _with_failures(rated: Mapping[str, Rate], present: int, missing: int) -> dict[str, Rate]:
     """Inform and Success where a dialogue that was left out counts as failed."""
     share = present / (present + missing)
-    scaled = {name: _scaled(rated[name], share) for name in ("inform", "success", "reach")}
+    scaled = {name: _scale_rate(rated[name], share) for name in ("inform", "success", "reach")}
     if "combined" in rated:
         draws = scaled["reach"].draws + rated["bleu"].draws
         low, high = np.quantile(draws, (0.025, 0.975))
@@ -224,11 +228,11 @@ def _with_failures(rated: Mapping[str, Rate], present: int, missing: int) -> dic
     return scaled
 
 
-def _scaled(rate: Rate, share: float) -> Rate:
+def _scale_rate(rate: Rate, share: float) -> Rate:
     return Rate(share * rate.value, share * rate.low, share * rate.high, share * rate.draws)
 
 
-def _sampled(
+def _sample_venues(
     predictions: Predictions, active: Mapping[str, list[frozenset[str]]], world: World, settings: TaskRules
 ) -> Sampled:
     draws = [child_random(settings.seed, "venue", n) for n in range(VENUE_DRAWS)]
@@ -241,17 +245,19 @@ def _sampled(
     return Sampled(float(mean[0]), float(mean[1]), float(sd[0]), float(sd[1]))
 
 
-def _ranked(systems: Sequence[TaskSystem], settings: TaskRules, slots: int) -> tuple[str, int, list[RankedSystem]]:
+def _rank_systems(
+    systems: Sequence[TaskSystem], settings: TaskRules, slots: int
+) -> tuple[str, int, list[RankedSystem]]:
     """Ranks on the dialogues that all answered: by Combined where the references are given, else without BLEU."""
     shared = set.intersection(*({outcome.dialogue for outcome in system.outcomes} for system in systems))
     wish = ("combined", "reach", "jga", "bleu") if settings.references != "own" else ("reach", "jga", "bleu")
     ranked_by = next((name for name in wish if all(name in system.rates for system in systems)), "")
     if len(systems) < 2 or not shared or not ranked_by:
         return "", len(shared), []
-    draws = weights(len(shared), generator=np.random.default_rng(child_seed(settings.seed, "task", "ranks")))
+    draws = draw_weights(len(shared), generator=np.random.default_rng(child_seed(settings.seed, "task", "ranks")))
     order = sorted(shared)
     scores = {}
     for system in systems:
         by_name = {outcome.dialogue: outcome for outcome in system.outcomes}
-        scores[system.name] = rates([by_name[name] for name in order], draws, slots=slots)[ranked_by]
-    return ranked_by, len(shared), ranked(scores)
+        scores[system.name] = compute_rates([by_name[name] for name in order], draws, slots=slots)[ranked_by]
+    return ranked_by, len(shared), rank_by_draws(scores)

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue.domains.spelling import PLACEHOLDER, placeholder, placeholder_domain, slot, value
+from seedvote.dialogue.domains.spelling import (
+    PLACEHOLDER,
+    placeholder_domain,
+    placeholder_kind,
+    spell_slot,
+    spell_value,
+)
 from seedvote.dialogue.domains.states import State
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
@@ -80,7 +86,7 @@ class Predictions:
 
 def read_predictions(path: Path) -> Predictions:
     """The predictions of one file; plain, .gz or .xz."""
-    raw = dict(_documents(path))
+    raw = dict(_read_documents(path))
     if not raw:
         raise InputError(f"{path} holds no dialogue. {FORM}")
     unknown: Counter[str] = Counter()
@@ -91,7 +97,9 @@ def read_predictions(path: Path) -> Predictions:
             raise InputError(f"{path}: dialogue {name} occurs twice (ids count without capitals and .json). Keep one.")
         if not isinstance(turns, list) or not turns:
             raise InputError(f"{path}: dialogue {name} is not a list of turns. {FORM}")
-        answers[key] = [answer(turn, f"{path}: dialogue {name}, turn {n}", unknown) for n, turn in enumerate(turns)]
+        answers[key] = [
+            read_answer(turn, f"{path}: dialogue {name}, turn {n}", unknown) for n, turn in enumerate(turns)
+        ]
     return Predictions(SystemKey(path.name.split(".")[0]), answers, dict(unknown))
 
 
@@ -104,13 +112,13 @@ def comparable_id(name: str) -> str:
     return name.strip().lower().removesuffix(".json")
 
 
-def answer(raw: Any, where: str, unknown: Counter[str]) -> Answer:
+def read_answer(raw: Any, where: str, unknown: Counter[str]) -> Answer:
     """One turn as it stands in a file; placeholders that no table knows are counted in `unknown`."""
     if not isinstance(raw, dict) or not isinstance(raw.get("response"), str):
         raise InputError(f"{where}: no text under 'response'. {FORM}")
     text = raw["response"].lower()
     names = PLACEHOLDER.findall(text)
-    kinds = {name: placeholder(name) for name in names}
+    kinds = {name: placeholder_kind(name) for name in names}
     unknown.update(name for name in names if not kinds[name])
     telling = [name for name in names if kinds[name] and not _is_domainless(kinds[name])]
     return Answer(
@@ -118,8 +126,8 @@ def answer(raw: Any, where: str, unknown: Counter[str]) -> Answer:
         frozenset(filter(None, kinds.values())),
         frozenset(filter(None, map(placeholder_domain, names))),
         any(not placeholder_domain(name) for name in telling),
-        _state(raw.get("state"), where),
-        _domains(raw.get("active_domains"), where),
+        _read_state(raw.get("state"), where),
+        _read_domains(raw.get("active_domains"), where),
     )
 
 
@@ -128,26 +136,26 @@ def _is_domainless(kind: str) -> bool:
     return kind not in ("NAME", "TRAINID", "PHONE", "ADDRESS", "POST", "REFERENCE")
 
 
-def _state(raw: Any, where: str) -> State | None:
+def _read_state(raw: Any, where: str) -> State | None:
     if raw is None:
         return None
     if not isinstance(raw, dict) or not all(isinstance(slots, dict) for slots in raw.values()):
         raise InputError(f"{where}: state is not domain -> slot -> value. {FORM}")
-    return {str(domain).lower(): _slots(slots, f"{where}: {domain}") for domain, slots in raw.items()}
+    return {str(domain).lower(): _read_slots(slots, f"{where}: {domain}") for domain, slots in raw.items()}
 
 
-def _slots(raw: Mapping[str, Any], where: str) -> dict[str, str]:
+def _read_slots(raw: Mapping[str, Any], where: str) -> dict[str, str]:
     slots = {}
     for name, values in raw.items():
         first = values[0] if isinstance(values, list) and values else values
         if not isinstance(first, str | int | float) or isinstance(first, bool):
             raise InputError(f"{where}-{name}: the value is {values!r}. Expected a text, or a list of texts.")
-        key = slot(str(name))
-        slots[key] = value(key, str(first))
+        key = spell_slot(str(name))
+        slots[key] = spell_value(key, str(first))
     return slots
 
 
-def _domains(raw: Any, where: str) -> frozenset[str] | None:
+def _read_domains(raw: Any, where: str) -> frozenset[str] | None:
     if raw is None:
         return None
     if not isinstance(raw, list) or not all(isinstance(name, str) for name in raw):
@@ -155,9 +163,9 @@ def _domains(raw: Any, where: str) -> frozenset[str] | None:
     return frozenset(name.lower() for name in raw)
 
 
-def _documents(path: Path) -> Iterator[tuple[str, Any]]:
+def _read_documents(path: Path) -> Iterator[tuple[str, Any]]:
     try:
-        text = _text(path)
+        text = _read_text(path)
         if text.lstrip().startswith("{") and "\n{" in text.strip():
             yield from ((line["dialogue"], line["turns"]) for line in map(json.loads, text.splitlines()) if line)
             return
@@ -169,7 +177,7 @@ def _documents(path: Path) -> Iterator[tuple[str, Any]]:
     yield from document.items()
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         raw = path.read_bytes()
         packed = {".xz": lzma.decompress, ".gz": gzip.decompress}.get(path.suffix)
@@ -222,17 +230,17 @@ def _from_study(folder: Path) -> list[Predictions]:
         turns = systems[key][comparable_id(name)]
         if int(turn) in turns:
             raise InputError(f"{path}:{n}: {response.item} is answered twice by {key.name}. Keep one decoding.")
-        raw = {"response": response.text, "state": response.state, "active_domains": _listed(response.domains)}
-        turns[int(turn)] = answer(raw, f"{path}:{n}", unknown[key])
-    systems_found = [_predictions(key, dialogues, unknown[key], path) for key, dialogues in systems.items()]
+        raw = {"response": response.text, "state": response.state, "active_domains": _list_domains(response.domains)}
+        turns[int(turn)] = read_answer(raw, f"{path}:{n}", unknown[key])
+    systems_found = [_group_predictions(key, dialogues, unknown[key], path) for key, dialogues in systems.items()]
     return [replace(system, agent=system.key in agents) for system in systems_found]
 
 
-def _listed(domains: Sequence[str] | None) -> list[str] | None:
+def _list_domains(domains: Sequence[str] | None) -> list[str] | None:
     return None if domains is None else list(domains)
 
 
-def _predictions(
+def _group_predictions(
     key: SystemKey, dialogues: dict[str, dict[int, Answer]], unknown: Counter[str], path: Path
 ) -> Predictions:
     """A dialogue counts only as a whole: its answers stand at 1, 3, 5, ... without a gap."""

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.domains.database import DomainTable, domain_tables
-from seedvote.dialogue.domains.delexicalizing import delexicalized
-from seedvote.dialogue.domains.spelling import PLACEHOLDER, placeholder
+from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
+from seedvote.dialogue.domains.spelling import PLACEHOLDER, placeholder_kind
 from seedvote.dialogue.domains.states import State
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.counts import corpus_bleus
 from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.records import Dialogue
 from seedvote.evaluators.task.predictions import Answer, Predictions, comparable_id
-from seedvote.evaluators.task.states import Tracked, gold_states, tracked
-from seedvote.evaluators.task.success import Domains, Reached, Tables, Wanted, goal_reached, goals
+from seedvote.evaluators.task.states import Tracked, compare_states, gold_states
+from seedvote.evaluators.task.success import Domains, Reached, Tables, Wanted, goal_reached, read_goals
 
 # BLEU-4 of delexicalised replies from counts that may be summed: the score of a corpus, or of any of its dialogues.
 #
@@ -47,7 +47,7 @@ MARKS = (
 @lru_cache(maxsize=1 << 16)  # references are the same for every system
 def replace_placeholders(text: str) -> str:
     """A reply with each placeholder as one word, its kind: `[hotel_phone]` and `[value_phone]` are both PHONE."""
-    return " ".join(PLACEHOLDER.sub(lambda match: placeholder(match[1]) or "OTHER", text.lower()).split())
+    return " ".join(PLACEHOLDER.sub(lambda match: placeholder_kind(match[1]) or "OTHER", text.lower()).split())
 
 
 @lru_cache(maxsize=1 << 16)  # likewise
@@ -98,12 +98,12 @@ def world_of(corpus: Path, database: Path | None, split: str, references: Path |
     dialogues = corpus_read.split(split)
     if not dialogues:
         raise InputError(f"{corpus} has no dialogue in its {split} split, so nothing can be held against it.")
-    tables = _tables(database) if database else domain_tables(corpus_read.databases)
+    tables = _read_tables(database) if database else domain_tables(corpus_read.databases)
     texts = _read_references(references) if references else _own_references(dialogues)
-    return World(goals(dialogues), tables, gold_states(dialogues), texts)
+    return World(read_goals(dialogues), tables, gold_states(dialogues), texts)
 
 
-def _tables(folder: Path) -> dict[str, DomainTable]:
+def _read_tables(folder: Path) -> dict[str, DomainTable]:
     tables = {}
     for path in sorted(folder.glob("*_db.json")):
         try:
@@ -122,7 +122,7 @@ def _own_references(dialogues: Iterable[Dialogue]) -> dict[str, list[str]]:
     for dialogue in dialogues:
         replies = [turn for turn in dialogue.turns if turn.speaker != "user"]
         if replies and all(turn.acts is not None for turn in replies):
-            references[comparable_id(dialogue.dialogue)] = [delexicalized(turn) for turn in replies]
+            references[comparable_id(dialogue.dialogue)] = [delexicalize_turn(turn) for turn in replies]
     return references
 
 
@@ -165,17 +165,17 @@ class DialogueOutcome:
 def dialogue_outcomes(predictions: Predictions, active: Mapping[str, Domains], world: World) -> list[DialogueOutcome]:
     """Every dialogue that the corpus knows, in its order."""
     return [
-        _outcome(name, answers, active[name], world)
+        _dialogue_outcome(name, answers, active[name], world)
         for name, answers in predictions.dialogues.items()
         if name in world.goals or name in world.states or name in world.references
     ]
 
 
-def _outcome(name: str, answers: Sequence[Answer], active: Domains, world: World) -> DialogueOutcome:
+def _dialogue_outcome(name: str, answers: Sequence[Answer], active: Domains, world: World) -> DialogueOutcome:
     goal, states, references = world.goals.get(name), world.states.get(name, ()), world.references.get(name, ())
     met = goal_reached(goal, answers, active, world.tables) if goal and world.tables else None
     pairs = zip(states, answers, strict=False)
-    turns = [tracked(gold, answer.state) for gold, answer in pairs if answer.state is not None]
+    turns = [compare_states(gold, answer.state) for gold, answer in pairs if answer.state is not None]
     rows = [
         count_ngrams(replace_placeholders(answer.text), replace_placeholders(text))
         for answer, text in zip(answers, references, strict=False)
@@ -233,24 +233,26 @@ class Rate:
     draws: Floats = field(repr=False)
 
 
-def weights(dialogues: int, *, generator: np.random.Generator, draws: int = DRAWS) -> Floats:
+def draw_weights(dialogues: int, *, generator: np.random.Generator, draws: int = DRAWS) -> Floats:
     """How often each dialogue is drawn in each draw, `(draws, dialogues)`."""
     return generator.multinomial(dialogues, np.full(dialogues, 1 / dialogues), size=draws).astype(np.float64)
 
 
-def rates(outcomes: Sequence[DialogueOutcome], draws: Floats, *, slots: int) -> dict[str, Rate]:
+def compute_rates(outcomes: Sequence[DialogueOutcome], draws: Floats, *, slots: int) -> dict[str, Rate]:
     """Every rate that these outcomes allow; `slots` is how many slots the corpus has."""
-    rows = {name: (sums, rule) for name, (sums, rule) in _parts(outcomes, slots).items() if sums.size}
-    return {name: _rate(sums, rule, draws) for name, (sums, rule) in rows.items()}
+    rows = {name: (sums, rule) for name, (sums, rule) in _rate_parts(outcomes, slots).items() if sums.size}
+    return {name: _interval_of_rate(sums, rule, draws) for name, (sums, rule) in rows.items()}
 
 
-def _rate(sums: Floats, rule: Callable[[Floats], Floats], draws: Floats) -> Rate:
+def _interval_of_rate(sums: Floats, rule: Callable[[Floats], Floats], draws: Floats) -> Rate:
     rates_drawn = rule(draws @ sums)
     low, high = np.nanquantile(rates_drawn, (0.025, 0.975))
     return Rate(float(rule(sums.sum(0))), float(low), float(high), rates_drawn)
 
 
-def _parts(outcomes: Sequence[DialogueOutcome], slots: int) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
+def _rate_parts(
+    outcomes: Sequence[DialogueOutcome], slots: int
+) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
     """Rate -> sums of each dialogue `(dialogues, k)`, and the rule that makes a rate of summed rows."""
     parts: dict[str, tuple[Floats, Callable[[Floats], Floats]]] = {}
     met = [outcome.reached for outcome in outcomes]
@@ -261,19 +263,21 @@ def _parts(outcomes: Sequence[DialogueOutcome], slots: int) -> dict[str, tuple[F
         else np.empty(0)
     )
     if len(goals) == len(outcomes):
-        parts["inform"] = (goals[:, [0, 2]], _share)
-        parts["success"] = (goals[:, [1, 2]], _share)
-        parts["reach"] = (np.column_stack([goals[:, 0] + goals[:, 1], 2 * goals[:, 2]]), _share)
+        parts["inform"] = (goals[:, [0, 2]], _sum_share)
+        parts["success"] = (goals[:, [1, 2]], _sum_share)
+        parts["reach"] = (np.column_stack([goals[:, 0] + goals[:, 1], 2 * goals[:, 2]]), _sum_share)
     if text.size:
         parts["bleu"] = (text, bleu4)
     if "inform" in parts and text.size:
-        parts["combined"] = (np.hstack([goals, text]), _combined)
+        parts["combined"] = (np.hstack([goals, text]), _combined_score)
     if any(outcome.tracked for outcome in outcomes):
-        parts |= _tracking(outcomes, slots)
+        parts |= _tracking_parts(outcomes, slots)
     return parts
 
 
-def _tracking(outcomes: Sequence[DialogueOutcome], slots: int) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
+def _tracking_parts(
+    outcomes: Sequence[DialogueOutcome], slots: int
+) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
     def summed(of: Callable[[Tracked], tuple[float, ...]]) -> Floats:
         return np.array(
             [np.sum([of(turn) for turn in outcome.tracked] or [(0.0,) * 8], 0) for outcome in outcomes], np.float64
@@ -283,24 +287,24 @@ def _tracking(outcomes: Sequence[DialogueOutcome], slots: int) -> dict[str, tupl
     goals = summed(lambda t: (t.tp, t.fp, t.fn, t.goal_accuracy or 0.0, t.wanted > 0, 0, 0, 0))
     names = ("jga", "jga_fuzzy", "jga_dontcare_as_none", "jga_without_booking")
     return {
-        **{name: (exact[:, [n, 4]], _share) for n, name in enumerate(names)},
-        "slot_f1": (goals[:, :3], _f1),
-        "slot_accuracy": (exact[:, [5, 4]], lambda sums: 100 - _share(sums) / slots),
-        "goal_accuracy": (goals[:, 3:5], _share),
+        **{name: (exact[:, [n, 4]], _sum_share) for n, name in enumerate(names)},
+        "slot_f1": (goals[:, :3], _sum_f1),
+        "slot_accuracy": (exact[:, [5, 4]], lambda sums: 100 - _sum_share(sums) / slots),
+        "goal_accuracy": (goals[:, 3:5], _sum_share),
     }
 
 
-def _share(sums: Floats) -> Floats:
+def _sum_share(sums: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         return np.asarray(100 * sums[..., 0] / sums[..., 1])
 
 
-def _f1(sums: Floats) -> Floats:
+def _sum_f1(sums: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         return np.asarray(200 * sums[..., 0] / (2 * sums[..., 0] + sums[..., 1] + sums[..., 2]))
 
 
-def _combined(sums: Floats) -> Floats:
+def _combined_score(sums: Floats) -> Floats:
     """(Inform + Success) / 2 + BLEU, always from its parts."""
     return 100 * (sums[..., 0] + sums[..., 1]) / (2 * sums[..., 2]) + bleu4(sums[..., 3:])
 
@@ -326,7 +330,7 @@ class RankedSystem:
     p: float | None = None  # Holm's, over all neighbours
 
 
-def ranked(scores: Mapping[str, Rate]) -> list[RankedSystem]:
+def rank_by_draws(scores: Mapping[str, Rate]) -> list[RankedSystem]:
     """The systems from best to worst by scores that were drawn on the same dialogues."""
     order = sorted(scores, key=lambda name: -scores[name].value)
     draws = np.array([scores[name].draws for name in order])

@@ -42,16 +42,17 @@ class Tracked:
         return self.tp / self.wanted if self.wanted else None
 
 
-def tracked(gold: State, predicted: State) -> Tracked:
+def compare_states(gold: State, predicted: State) -> Tracked:
     """One turn's predicted state against the annotated one."""
     right, predicted_slots = filled_slots(gold), filled_slots(predicted)
     same = sum(predicted_slots.get(name) == meant for name, meant in right.items())
     differing = {name for name in right.keys() | predicted_slots.keys() if right.get(name) != predicted_slots.get(name)}
     return Tracked(
         right == predicted_slots,
-        right.keys() == predicted_slots.keys() and all(_alike(right[name], predicted_slots[name]) for name in right),
-        _kept(right, _cared_for) == _kept(predicted_slots, _cared_for),
-        _kept(right, _searched_for) == _kept(predicted_slots, _searched_for),
+        right.keys() == predicted_slots.keys()
+        and all(_match_values(right[name], predicted_slots[name]) for name in right),
+        _keep_slots(right, _cared_for) == _keep_slots(predicted_slots, _cared_for),
+        _keep_slots(right, _searched_for) == _keep_slots(predicted_slots, _searched_for),
         same,
         len(predicted_slots) - same,
         len(right) - same,
@@ -66,11 +67,11 @@ def filled_slots(state: State) -> dict[tuple[str, str], str]:
     return {(domain, name): text for domain, slots in state.items() for name, text in slots.items() if text}
 
 
-def _alike(first: str, second: str) -> bool:
+def _match_values(first: str, second: str) -> bool:
     return first == second or match_names(first, second)
 
 
-def _kept(slots: Slots, keep: Callable[[str, str, str], bool]) -> dict[tuple[str, str], str]:
+def _keep_slots(slots: Slots, keep: Callable[[str, str, str], bool]) -> dict[tuple[str, str], str]:
     return {(domain, name): text for (domain, name), text in slots.items() if keep(domain, name, text)}
 
 

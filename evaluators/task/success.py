@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seedvote.dialogue.domains.database import DomainTable, Rows
-from seedvote.dialogue.domains.spelling import slot, value
+from seedvote.dialogue.domains.spelling import spell_slot, spell_value
 from seedvote.dialogue.domains.states import State
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
@@ -41,11 +41,11 @@ class Wanted:
     booked: Sequence[frozenset[str]]
 
 
-def goals(dialogues: Iterable[Dialogue]) -> dict[str, Wanted]:
+def read_goals(dialogues: Iterable[Dialogue]) -> dict[str, Wanted]:
     """Dialogue -> what its user wanted; dialogues without an annotated goal are left out."""
     return {
         comparable_id(dialogue.dialogue): Wanted(
-            {domain: _goal(domain, wish) for domain, wish in dialogue.goal.items()},
+            {domain: _read_goal(domain, wish) for domain, wish in dialogue.goal.items()},
             [frozenset(turn.booked or ()) for turn in dialogue.turns if turn.speaker != "user"],
         )
         for dialogue in dialogues
@@ -53,18 +53,18 @@ def goals(dialogues: Iterable[Dialogue]) -> dict[str, Wanted]:
     }
 
 
-def _goal(domain: str, wish: Mapping[str, Any]) -> DomainGoal:
+def _read_goal(domain: str, wish: Mapping[str, Any]) -> DomainGoal:
     """A booking that was wanted is a reference number to be told; of a train no phone or address is asked."""
     requests = {
         PLACEHOLDER_OF_REQUEST[name]
         for raw in wish.get("reqt") or ()
-        if (name := slot(str(raw))) in PLACEHOLDER_OF_REQUEST
+        if (name := spell_slot(str(raw))) in PLACEHOLDER_OF_REQUEST
     }
     if domain in ("train", "bus"):
         requests &= {"TRAINID"}
     if wish.get("book"):
         requests.add("REFERENCE")
-    wanted = {slot(name): value(slot(name), str(text)) for name, text in wish["info"].items() if text}
+    wanted = {spell_slot(name): spell_value(spell_slot(name), str(text)) for name, text in wish["info"].items() if text}
     return DomainGoal(wanted, frozenset(requests))
 
 
@@ -102,7 +102,7 @@ def active_domains(predictions: Predictions, rule: Rule) -> dict[str, Domains]:
             f"{predictions.system}: --domains {rule} needs {NEEDS[rule]}, and some turn is without. "
             f"These predictions allow: {', '.join(possible_rules(predictions)) or 'none'}."
         )
-    by = {"predicted": _as_predicted, "slots": _named, "state": _from_changes}[rule]
+    by = {"predicted": _as_predicted, "slots": _named_domains, "state": _from_changes}[rule]
     return {name: by(answers) for name, answers in predictions.dialogues.items()}
 
 
@@ -110,7 +110,7 @@ def _as_predicted(answers: Sequence[Answer]) -> Domains:
     return [answer.domains or frozenset() for answer in answers]
 
 
-def _named(answers: Sequence[Answer]) -> Domains:
+def _named_domains(answers: Sequence[Answer]) -> Domains:
     return [answer.named for answer in answers]
 
 
@@ -169,14 +169,14 @@ def goal_reached(
     informed = {}
     succeeded = {}
     for domain, goal in wanted.domains.items():
-        offered, requested = _said(domain, wanted, answers, active, tables, draw)
-        informed[domain] = _fits(domain, goal, offered, tables)
+        offered, requested = _told_of_domain(domain, wanted, answers, active, tables, draw)
+        informed[domain] = _fits_goal(domain, goal, offered, tables)
         succeeded[domain] = goal.asked <= requested
     inform = all(informed.values())
     return Reached(inform, inform and all(succeeded.values()), informed, succeeded)
 
 
-def _said(
+def _told_of_domain(
     domain: str,
     wanted: Wanted,
     answers: Sequence[Answer],
@@ -193,12 +193,12 @@ def _said(
             continue
         if table is not None and table.offers and table.offers in answer.kinds:
             matching = table.matching((answer.state or {}).get(domain, {})) if domain in (answer.state or {}) else 0
-            offered = _replaced(offered, matching, draw)
+            offered = _keep_or_draw(offered, matching, draw)
         requested |= {kind for kind in answer.kinds & REQUESTABLE if kind != "REFERENCE" or domain in booked}
     return offered, frozenset(requested)
 
 
-def _replaced(offered: Rows, matching: Rows, draw: random.Random | None) -> Rows:
+def _keep_or_draw(offered: Rows, matching: Rows, draw: random.Random | None) -> Rows:
     """An offer stands as long as all of it still matches; a new one is all that matches, or one row drawn of it."""
     if offered and not offered & ~matching:
         return offered
@@ -207,7 +207,7 @@ def _replaced(offered: Rows, matching: Rows, draw: random.Random | None) -> Rows
     return 1 << draw.choice([n for n in range(matching.bit_length()) if matching >> n & 1])
 
 
-def _fits(domain: str, goal: DomainGoal, offered: Rows, tables: Tables) -> bool:
+def _fits_goal(domain: str, goal: DomainGoal, offered: Rows, tables: Tables) -> bool:
     """A place that the goal names needs no offer; nor does a train whose number nobody asked for."""
     table = tables.get(domain)
     if domain in BY_ITSELF or table is None or not table.offers or "name" in goal.wanted:

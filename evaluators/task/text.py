@@ -56,12 +56,12 @@ def read_claims(path: Path) -> Mapping[str, Claim]:
     if not rows or "system" not in rows[0]:
         raise InputError(f"{path} has no column system. Expected: system,{','.join(NAMES)}.")
     return {
-        row["system"].strip().lower(): Claim(*(_number(row.get(name), f"{path}:{n}: {name}") for name in NAMES))
+        row["system"].strip().lower(): Claim(*(_parse_number(row.get(name), f"{path}:{n}: {name}") for name in NAMES))
         for n, row in enumerate(rows, start=2)
     }
 
 
-def _number(text: str | None, where: str) -> float | None:
+def _parse_number(text: str | None, where: str) -> float | None:
     if text is None or not text.strip():
         return None
     try:
@@ -92,16 +92,16 @@ def rates_table(evaluation: Evaluation, claims: Mapping[str, Claim]) -> str:
         heads.append("printed")
     if ranks:
         heads += ["rank", "differs from the next"]
-    rows = [heads, *(_row(system, names, claims, ranks) for system in systems)]
-    return _aligned(rows)
+    rows = [heads, *(_table_row(system, names, claims, ranks) for system in systems)]
+    return _align_columns(rows)
 
 
-def _row(
+def _table_row(
     system: TaskSystem, names: list[str], claims: Mapping[str, Claim], ranks: Mapping[str, RankedSystem]
 ) -> list[str]:
-    cells = [system.name, f"{len(system.outcomes):,}", *(_cell(system.rates.get(name)) for name in names)]
+    cells = [system.name, f"{len(system.outcomes):,}", *(_format_rate(system.rates.get(name)) for name in names)]
     if claims:
-        cells.append(_printed(claims.get(system.name.lower())))
+        cells.append(_format_claim(claims.get(system.name.lower())))
     if ranks:
         place = ranks[system.name]
         span = str(place.best) if place.best == place.worst else f"{place.best}-{place.worst}"
@@ -109,17 +109,17 @@ def _row(
     return cells
 
 
-def _cell(rate: Rate | None) -> str:
+def _format_rate(rate: Rate | None) -> str:
     return "-" if rate is None else f"{rate.value:.1f} ({rate.low:.1f}-{rate.high:.1f})"
 
 
-def _printed(claim: Claim | None) -> str:
+def _format_claim(claim: Claim | None) -> str:
     if claim is None or claim.combined is None:
         return "-"
     return f"{claim.combined:.1f}{' !' if claim.contradicts_itself else ''}"
 
 
-def _aligned(rows: list[list[str]]) -> str:
+def _align_columns(rows: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
@@ -151,18 +151,18 @@ def _system_notes(system: TaskSystem, claim: Claim | None) -> Iterator[str]:
     if system.missing:
         failed = system.if_missing_fail
         tail = f" If they count as failed: Inform {failed[0]:.1f}, Success {failed[1]:.1f}." if failed else ""
-        yield f"{name}: {_counted(len(system.missing), 'dialogue')} missing, e.g. {system.missing[0]}.{tail}"
+        yield f"{name}: {_count_things(len(system.missing), 'dialogue')} missing, e.g. {system.missing[0]}.{tail}"
     if system.strange:
-        strange = _counted(len(system.strange), "dialogue")
+        strange = _count_things(len(system.strange), "dialogue")
         yield f"{name}: {strange} not in the split and not counted, e.g. {system.strange[0]}."
     if system.unequal:
         yield (
-            f"{name}: {_counted(len(system.unequal), 'dialogue')} with more or fewer answers than the corpus has, e.g. "
-            f"{system.unequal[0]}; only turns that both have count."
+            f"{name}: {_count_things(len(system.unequal), 'dialogue')} with more or fewer answers than the corpus has, "
+            f"e.g. {system.unequal[0]}; only turns that both have count."
         )
     if system.unknown:
         listed = ", ".join(f"[{slot}] {count:,}" for slot, count in sorted(system.unknown.items())[:8])
-        yield f"{name}: {_counted(sum(system.unknown.values()), 'placeholder')} of no known kind: {listed}."
+        yield f"{name}: {_count_things(sum(system.unknown.values()), 'placeholder')} of no known kind: {listed}."
     if system.sampled:
         sampled = system.sampled
         yield (
@@ -187,17 +187,17 @@ def _jga_notes(system: TaskSystem) -> Iterator[str]:
         yield f"{system.name}: joint goal accuracy {rates['jga'].value:.1f} is exact; {listed}."
 
 
-def _counted(n: int, thing: str) -> str:
+def _count_things(n: int, thing: str) -> str:
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
-def document(evaluation: Evaluation, claims: Mapping[str, Claim]) -> dict[str, Any]:
+def evaluation_document(evaluation: Evaluation, claims: Mapping[str, Claim]) -> dict[str, Any]:
     """Everything, for programs."""
     return {
         "signature": evaluation.signature,
         "ranked_by": evaluation.ranked_by,
         "common": evaluation.common,
-        "systems": [_document(system, claims.get(system.name.lower())) for system in evaluation.systems],
+        "systems": [_system_document(system, claims.get(system.name.lower())) for system in evaluation.systems],
         "places": [
             {
                 "system": place.system,
@@ -213,7 +213,7 @@ def document(evaluation: Evaluation, claims: Mapping[str, Claim]) -> dict[str, A
     }
 
 
-def _document(system: TaskSystem, claim: Claim | None) -> dict[str, Any]:
+def _system_document(system: TaskSystem, claim: Claim | None) -> dict[str, Any]:
     return {
         "system": system.name,
         "dialogues": len(system.outcomes),
@@ -277,16 +277,16 @@ Row = dict[str, Any]
 def write_task_scores(folder: Path, evaluation: Evaluation, document: Mapping[str, Any], condition: str = "") -> Path:
     """Write task.parquet and task.json into a folder; the path of the table. `condition`: of the corpus answered."""
     folder.mkdir(parents=True, exist_ok=True)
-    schema = SCHEMA.with_metadata(metadata(evaluation.signature, {"task": _card(evaluation)}))
+    schema = SCHEMA.with_metadata(metadata(evaluation.signature, {"task": _task_card(evaluation)}))
     path = folder / "task.parquet"
     with atomic(path, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
         for system in evaluation.systems:
-            writer.write_table(pa.Table.from_pylist(list(_rows(system, condition)), schema=schema))
+            writer.write_table(pa.Table.from_pylist(list(_score_rows(system, condition)), schema=schema))
     write_json(folder / "task.json", document)
     return path
 
 
-def _card(evaluation: Evaluation) -> Card:
+def _task_card(evaluation: Evaluation) -> Card:
     """The card, with a task for each domain that occurs."""
     outcomes = [outcome for system in evaluation.systems for outcome in system.outcomes]
     names = {name for outcome in outcomes for name, *_ in _by_domain(outcome)}
@@ -298,7 +298,7 @@ def _card(evaluation: Evaluation) -> Card:
     return replace(CARD, tasks={**CARD.tasks, **parted})
 
 
-def _rows(system: TaskSystem, condition: str) -> Iterator[Row]:
+def _score_rows(system: TaskSystem, condition: str) -> Iterator[Row]:
     for outcome in system.outcomes:
         same = {
             "evaluator": "task",
@@ -309,11 +309,11 @@ def _rows(system: TaskSystem, condition: str) -> Iterator[Row]:
             "cluster": outcome.dialogue,
             "condition": condition,
         }
-        for task, item, score, stats in (*_scores(outcome), *_by_domain(outcome)):
+        for task, item, score, stats in (*_outcome_scores(outcome), *_by_domain(outcome)):
             yield {**same, "task": task, "item": item, "score": score, "stats": stats}
 
 
-def _scores(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, dict[str, float] | None]]:
+def _outcome_scores(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, dict[str, float] | None]]:
     name = outcome.dialogue
     if outcome.reached is not None:
         yield "inform", name, float(outcome.reached.inform), None
@@ -322,10 +322,10 @@ def _scores(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, dict[st
         yield "combined", name, *_combined_counts(outcome)
     for n, turn in enumerate(outcome.tracked):
         counts = {"tp": float(turn.tp), "fp": float(turn.fp), "fn": float(turn.fn)}
-        yield "jga", _item(name, n), float(turn.joint), None
-        yield "slot_f1", _item(name, n), _f1(turn), counts
+        yield "jga", _context_item(name, n), float(turn.joint), None
+        yield "slot_f1", _context_item(name, n), _turn_f1(turn), counts
     for n, row in enumerate(outcome.bleu):
-        yield "bleu", _item(name, n), float(bleu4(row)), dict(zip(BLEU_COUNTS, map(float, row), strict=True))
+        yield "bleu", _context_item(name, n), float(bleu4(row)), dict(zip(BLEU_COUNTS, map(float, row), strict=True))
 
 
 def _by_domain(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, None]]:
@@ -337,7 +337,7 @@ def _by_domain(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, None
             yield f"success{BY}{domain}", name, float(informed and outcome.reached.succeeded[domain]), None
     for n, turn in enumerate(outcome.tracked):
         for domain, right in turn.by_domain.items():
-            yield f"jga{BY}{domain}", _item(name, n), float(right), None
+            yield f"jga{BY}{domain}", _context_item(name, n), float(right), None
 
 
 def _combined_counts(outcome: DialogueOutcome) -> tuple[float, dict[str, float]]:
@@ -350,12 +350,12 @@ def _combined_counts(outcome: DialogueOutcome) -> tuple[float, dict[str, float]]
     }
 
 
-def _item(dialogue: str, answer: int) -> str:
+def _context_item(dialogue: str, answer: int) -> str:
     """The context's id: answers stand at 1, 3, 5, ... in a dialogue."""
     return f"{dialogue}:{2 * answer + 1}"
 
 
-def _f1(turn: Tracked) -> float:
+def _turn_f1(turn: Tracked) -> float:
     """F1 of one turn; 1 where neither has a slot."""
     all_slots = 2 * turn.tp + turn.fp + turn.fn
     return 2 * turn.tp / all_slots if all_slots else 1.0

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> None:
         for name, parts in ((name, list(group)) for name, group in groupby(every, lambda part: part.path.parent.name))
         if not all(part.done for part in parts)
     ]
-    work = jobs.Work(_redecode, (shared, args.device), args.study / "logs" / "erased")
+    work = jobs.Work(_redecode_parts, (shared, args.device), args.study / "logs" / "erased")
     missing = sum(not part.done for part in every)
     with tqdm(total=len(every), initial=len(every) - missing, disable=None, unit="eraser") as bar:
         for done in running.run_jobs(work, todo, running.place_of(args, device=args.device)):
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _read_shared(args: argparse.Namespace) -> Redecoding:
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.generation.decoding import parse_decoding
     from seedvote.generation.numbering import contexts_of, number_examples
@@ -73,7 +73,7 @@ def _read_shared(args: argparse.Namespace) -> Redecoding:
         example
         for split in ("train", "valid", "test")
         if split != args.split
-        for example in examples(corpus.split(split))
+        for example in iterate_examples(corpus.split(split))
     ]
     if acts := act_reader(other_splits):
         held_out = [example for example in chosen if example.target.acts is not None]
@@ -84,10 +84,10 @@ def _read_shared(args: argparse.Namespace) -> Redecoding:
     )
 
 
-def _redecode(shared: tuple[Redecoding, str], parts: list[ErasedPart]) -> int:
+def _redecode_parts(shared: tuple[Redecoding, str], parts: list[ErasedPart]) -> int:
     from seedvote.dialogue.devices import pick_device
-    from seedvote.generation.redecoding import redecode
+    from seedvote.generation.redecoding import redecode_checkpoint
 
     missing = sum(not part.done for part in parts)
-    redecode(shared[0], parts, pick_device(shared[1]))
+    redecode_checkpoint(shared[0], parts, pick_device(shared[1]))
     return missing

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Choose the architecture, make the pairs, write them."""
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.dialogue.files import read_records, write_records
     from seedvote.dialogue.records import Pair, Response
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("--against is about the seeds of one architecture; --models pairs two systems. Give one.")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     check_utterances(args.study / "responses.jsonl", corpus)
-    known = {e.item: e for e in examples(corpus.dialogues)}
+    known = {e.item: e for e in iterate_examples(corpus.dialogues)}
     responses = of_checkpoint(args.checkpoint, read_records(args.study / "responses.jsonl", Response))
     names = _pair_two_systems(args.models, responses) if args.models else [_choose_model(args.model, responses, known)]
     decodings = [chosen_decoding(args.decoding, responses, name) for name in names]
@@ -129,7 +129,7 @@ def _choose_model(name: str, responses: list[Response], known: dict[str, Example
 
 
 def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.files import read_records, write_records
     from seedvote.dialogue.records import Pair
     from seedvote.dialogue.signature import signature
@@ -139,7 +139,7 @@ def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
     if path.exists():
         return read_records(path, Pair)
     held_out = corpus.split("valid") or corpus.split("test")
-    checks = sanity_checks(list(examples(held_out)), args.checks, seed=args.seed)
+    checks = sanity_checks(list(iterate_examples(held_out)), args.checks, seed=args.seed)
     write_records(path, checks, signature=signature(checks=len(checks), seed=args.seed), kind=Pair)
     return checks
 

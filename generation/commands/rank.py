@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Rank what is not ranked yet, and gather."""
     from seedvote.dialogue.questions import read_questions, texts_hash
-    from seedvote.generation.ranking import gather
+    from seedvote.generation.ranking import gather_ranks
 
     questions = read_questions(args.study / "questions.jsonl")
     texts = texts_hash(questions)
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> None:
         _rank_hugging_face(args, questions, texts)
     else:
         _rank_trained(args, questions, texts)
-    path, checkpoints, rows = gather(args.study, texts)
+    path, checkpoints, rows = gather_ranks(args.study, texts)
     print(f"{path}: {rows:,} options under {checkpoints} checkpoints")
     tell_next("python -m evaluators choose", args.study)
 

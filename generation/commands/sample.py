@@ -82,7 +82,7 @@ def _refuse_unfit(args: argparse.Namespace, kind: str) -> None:
 def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: str, folder: Path) -> None:
     from tqdm import tqdm
 
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.dialogue.files import read_records, write_records
     from seedvote.dialogue.records import Response
@@ -111,7 +111,7 @@ def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: s
     if args.unigram:
         items = [numbered.item for numbered in sampling.contexts]
         how = {"draws": sampling.draws, "checkpoint": args.checkpoint, "seed": args.seed}
-        new_responses += unigram_responses(list(examples(corpus.split("train"))), items, **how)
+        new_responses += unigram_responses(list(iterate_examples(corpus.split("train"))), items, **how)
     responses = list({response_key(part): part for part in [*earlier, *new_responses]}.values())
     of_agents = {"speak": kind, "dialogues": len(sampling.dialogues)} if sampling.speech.is_agent else {}
     recipe = signature(
@@ -134,7 +134,7 @@ def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: s
 
 
 def _plan_sampling(args: argparse.Namespace, kind: str, corpus: Corpus, vocabulary: Vocabulary) -> Sampling:
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.generation.decoding import parse_decoding
     from seedvote.generation.numbering import contexts_of, evenly_spread, number_examples
     from seedvote.generation.sampling import Sampling
@@ -144,7 +144,7 @@ def _plan_sampling(args: argparse.Namespace, kind: str, corpus: Corpus, vocabula
         contexts_of(corpus, args.split, 1)  # which refuses a split without any
     check_speaks(vocabulary, speech := speech_of(kind, corpus), args.study / "vocabulary.json")
     dialogues = evenly_spread(corpus.split(args.split), args.whole)
-    chosen = number_examples(evenly_spread(list(examples(dialogues)), args.limit), vocabulary, speech)
+    chosen = number_examples(evenly_spread(list(iterate_examples(dialogues)), args.limit), vocabulary, speech)
     decodings = args.decoding or ("greedy" if speech.is_agent else "greedy,nucleus:0.9")
     return Sampling(
         chosen,

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Score what has a reference."""
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.dialogue.devices import use_threads
     from seedvote.dialogue.files import read_records
@@ -57,13 +57,13 @@ def run(args: argparse.Namespace) -> None:
 
     corpus = read_corpus(args.corpus or args.study / "corpus")
     check_utterances(args.study / "responses.jsonl", corpus)
-    references = {e.item: e for e in examples(corpus.dialogues)}
+    references = {e.item: e for e in iterate_examples(corpus.dialogues)}
     responses = read_records(args.study / "responses.jsonl", Response)
     known = [response for response in responses if response.item in references]
     number = len(known)
     if not number:
         raise InputError("No response belongs to a context of this corpus. Name the right one: --corpus PATH")
-    if train := list(examples(corpus.split("train"))):
+    if train := list(iterate_examples(corpus.split("train"))):
         known += most_frequent(train, sorted({response.item for response in known}))
     yardstick, yardstick_name = _choose_yardstick(args)
     wordnet = args.wordnet or find_wordnet()

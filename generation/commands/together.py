@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Gather the systems, make the sets, write them."""
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.dialogue.files import read_records, write_records
     from seedvote.dialogue.records import Response, ResponseSet
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     refuse_below(args, contexts=1, checks=0)
     corpus = read_corpus(args.corpus or args.study / "corpus")
     check_utterances(args.study / "responses.jsonl", corpus)
-    known = {e.item: e for e in examples(corpus.dialogues)}
+    known = {e.item: e for e in iterate_examples(corpus.dialogues)}
     responses = of_checkpoint(args.checkpoint, read_records(args.study / "responses.jsonl", Response))
     names = args.models.split(",") if args.models else sorted({response.model for response in responses})
     how = {name: chosen_decoding(args.decoding, responses, name) for name in names}
@@ -54,7 +54,9 @@ def run(args: argparse.Namespace) -> None:
     size = _check_size(args.size, len(systems))
     sets = response_sets(systems, known, args.contexts, size, seed=args.seed, distinct=args.distinct)
     held_out = corpus.split("valid") or corpus.split("test")
-    checks = sets_of_checks(sanity_checks(list(examples(held_out)), args.checks, seed=args.seed), size, seed=args.seed)
+    checks = sets_of_checks(
+        sanity_checks(list(iterate_examples(held_out)), args.checks, seed=args.seed), size, seed=args.seed
+    )
     recipe = signature(
         systems=list(systems),
         size=size,

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.generation.speaking.speech import speech_of, with_databases
     from seedvote.generation.training import Grid, encoder_of, train_one
 
-    chosen, place = _settings(args), running.place_of(args, device=args.device)
+    chosen, place = _grid_settings(args), running.place_of(args, device=args.device)
     encoder = encoder_of(args.encoder) if args.encoder else None
     corpus = with_databases(read_corpus(args.corpus or args.study / "corpus"), args.db)
     spoken = {"speech": speech_of(args.speak, corpus), "split": args.train_on}
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m generation sample", args.study, *repeat_options(args, "corpus", "db"))
 
 
-def _settings(args: argparse.Namespace) -> list[Settings]:
+def _grid_settings(args: argparse.Namespace) -> list[Settings]:
     from seedvote.dialogue.seeds import parse_seeds
     from seedvote.generation.models.architectures import ARCHITECTURES, sizes_of
     from seedvote.generation.training import Settings
@@ -115,7 +115,7 @@ def _settings(args: argparse.Namespace) -> list[Settings]:
     models = list(ARCHITECTURES) if args.models == "all" else args.models.split(",")
     batch_size, rate, clip = PRESETS[args.preset]
     batch_size, rate, clip = args.batch_size or batch_size, args.learning_rate or rate, args.clip or clip
-    precision, device = _precision(args)
+    precision, device = _read_precision(args)
     return [
         Settings(
             model,
@@ -144,13 +144,15 @@ def _kept_epochs(text: str) -> int | None:
 def precision_for(model: str, precision: str, device: str) -> str:
     """What an architecture is trained in: float32 where its LSTMs cannot learn in bf16."""
     from seedvote.dialogue.devices import lstms_take_bf16
-    from seedvote.generation.models.architectures import ARCHITECTURES, known
+    from seedvote.generation.models.architectures import ARCHITECTURES, check_architecture
 
-    can = not ARCHITECTURES[known(model)].module.has_lstms or precision != "bf16" or lstms_take_bf16(device)
+    can = (
+        not ARCHITECTURES[check_architecture(model)].module.has_lstms or precision != "bf16" or lstms_take_bf16(device)
+    )
     return precision if can else "float32"
 
 
-def _precision(args: argparse.Namespace) -> tuple[str, str]:
+def _read_precision(args: argparse.Namespace) -> tuple[str, str]:
     """The precision that is asked for, and the kind of device."""
     from seedvote.dialogue.devices import pick_device, pick_precision
 

@@ -24,7 +24,12 @@ from seedvote.dialogue.importing.answer_rows import AnswerRow, read_answer_rows
 from seedvote.dialogue.records import Dialogue, Response, Turn
 from seedvote.dialogue.signature import signature
 from seedvote.generation.imports.sources import Source
-from seedvote.generation.imports.tables import merge, messages_of, refuse_other_responses, refuse_strange_items
+from seedvote.generation.imports.tables import (
+    merge_responses,
+    messages_of,
+    refuse_other_responses,
+    refuse_strange_items,
+)
 from seedvote.generation.numbering import contexts_of
 from seedvote.generation.same_corpus import read_answered_corpus, refuse_another
 
@@ -78,17 +83,17 @@ class StudyToFill:
         """Keep a name for one system; with `replace` the earlier one goes, responses first."""
         earlier = self.earlier()
         if self.replace and any(response.model == name for response in earlier):
-            self._write([response for response in earlier if response.model != name], "replace", [name])
+            self._write_responses([response for response in earlier if response.model != name], "replace", [name])
         else:
             refuse_another_system(self.study, name, facts, earlier)
         write_card(self.study, name, facts)
 
     def join(self, new: Sequence[Response], source: str) -> tuple[int, str]:
         """Write the new responses with the earlier ones: how many there are in all, and the recipe."""
-        responses = merge(self.earlier(), new)
-        return len(responses), self._write(responses, source, sorted({response.model for response in new}))
+        responses = merge_responses(self.earlier(), new)
+        return len(responses), self._write_responses(responses, source, sorted({response.model for response in new}))
 
-    def _write(self, responses: Sequence[Response], source: str, names: list[str]) -> str:
+    def _write_responses(self, responses: Sequence[Response], source: str, names: list[str]) -> str:
         corpus = {"corpus": self.answers.digest} if self.answers else read_answered_corpus(self.responses)
         recipe = signature(source=source, responses=len(responses), of=names, **corpus)
         write_records(self.responses, responses, signature=recipe, kind=Response)
@@ -195,7 +200,7 @@ def refuse_another_system(study: Path, name: str, facts: Mapping[str, str], earl
     before = json.loads(card.read_text(encoding="utf-8"))
     if differ := [key for key in sorted({*before, *facts}) if before.get(key) != facts.get(key)]:
         differences = "; ".join(
-            f"{key} was {_shorten(before.get(key))}, now {_shorten(facts.get(key))}" for key in differ
+            f"{key} was {_shorten_fact(before.get(key))}, now {_shorten_fact(facts.get(key))}" for key in differ
         )
         raise InputError(
             f"The responses of {name} in this study are another system's: {differences}. Give this one a name of its "
@@ -211,7 +216,7 @@ def write_card(study: Path, name: str, facts: Mapping[str, str]) -> None:
         handle.write(json.dumps(dict(facts), indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def _shorten(value: str | None) -> str:
+def _shorten_fact(value: str | None) -> str:
     if not value:
         return "none"
     return repr(value if len(value) <= SHOWN else value[:SHOWN] + "...")

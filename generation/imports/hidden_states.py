@@ -22,7 +22,13 @@ from seedvote.dialogue.jobs import content_key
 from seedvote.dialogue.records import States
 from seedvote.dialogue.seeds import child_seed, parse_seeds
 from seedvote.dialogue.signature import signature
-from seedvote.generation.imports.hugging_face import ModelPlace, model_place, opening, precision_named, refuse_missing
+from seedvote.generation.imports.hugging_face import (
+    ModelPlace,
+    explain_failures,
+    model_place,
+    precision_named,
+    refuse_missing,
+)
 from seedvote.generation.imports.prompting import Prompter, ReadContext, describe_changes, window_of
 from seedvote.generation.imports.tables import messages_of
 
@@ -72,25 +78,25 @@ class StateReader:
 
     def __init__(self, place: ModelPlace, *, device: torch.device, precision: str, seed: int | None = None) -> None:
         self.place, self.device, self.precision, self.seed = place, device, precision, seed
-        with opening(place):
+        with explain_failures(place):
             self.sentence = None if "gguf_file" in place.options else sentence_folder(Path(place.where))
             where = str(self.sentence.path) if self.sentence else place.where
-            self.tokenizer, self.model = self._load(where)
+            self.tokenizer, self.model = self._load_parts(where)
             self.model.to(self.device).eval()
             self.model.config.use_cache = False
             self.decodes = bool(self.model.config.is_encoder_decoder)
             if self.decodes:
                 self.model = self.model.get_encoder()
-            tried = self._states([[0, 0, 0]])
+            tried = self._read_states([[0, 0, 0]])
         if any(state.shape[:2] != (1, 3) for state in tried):
             raise InputError(f"{place.source} has layers without a state for each token: there is nothing to pool.")
         self.depth, self.numbers = len(tried) - 1, sum(state.shape[2] for state in tried)
-        self.causal = not self.decodes and _looks_back(tried[-1], self._states([[0, 0, 0, 1]])[-1])
+        self.causal = not self.decodes and _looks_back(tried[-1], self._read_states([[0, 0, 0, 1]])[-1])
         longest = window_of(self.model.config, self.tokenizer)
         own_window = self.sentence.window if self.sentence else None
         self.window = min((window for window in (longest, own_window) if window), default=None)
 
-    def _load(self, where: str) -> tuple[Any, Any]:
+    def _load_parts(self, where: str) -> tuple[Any, Any]:
         from transformers import AutoConfig, AutoModel, AutoTokenizer
 
         precision = getattr(torch, self.precision)
@@ -182,11 +188,11 @@ class StateReader:
         pieces: list[list[Vectors]] = [[] for _ in layers]
         start = 0
         while start < len(order):
-            rows = self._batch([len(prompts[row].tokens) for row in order[start : start + batch]])
+            rows = self._batch_length([len(prompts[row].tokens) for row in order[start : start + batch]])
             tokens = [prompts[row].tokens for row in order[start : start + rows]]
-            states = self._states(tokens)
+            states = self._read_states(tokens)
             for place, layer in enumerate(layers):
-                pieces[place].append(_pooled(states[layer], [len(row) for row in tokens], pooling))
+                pieces[place].append(_pool_states(states[layer], [len(row) for row in tokens], pooling))
             start += rows
         back = np.argsort(order)
         matrices = [np.concatenate(parts)[back] for parts in pieces]
@@ -197,13 +203,13 @@ class StateReader:
             )
         return matrices
 
-    def _batch(self, lengths: Sequence[int]) -> int:
+    def _batch_length(self, lengths: Sequence[int]) -> int:
         """How many of these, sorted by length, go through the model together without taking too much memory."""
         fits = [n for n, length in enumerate(lengths, 1) if n * length * self.numbers <= AT_ONCE]
         return max(fits, default=1)
 
     @torch.inference_mode()
-    def _states(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, ...]:
+    def _read_states(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, ...]:
         longest = max(map(len, rows))
         blank = self.tokenizer.pad_token_id or 0
         try:
@@ -231,7 +237,7 @@ def _looks_back(before: torch.Tensor, later: torch.Tensor) -> bool:
     return float(moved) <= max(MOVED[before.dtype] / 10, 1e-3)
 
 
-def _pooled(states: torch.Tensor, lengths: Sequence[int], pooling: str) -> Vectors:
+def _pool_states(states: torch.Tensor, lengths: Sequence[int], pooling: str) -> Vectors:
     ends = torch.tensor(lengths, device=states.device)
     if pooling == "mean":
         real = torch.arange(states.shape[1], device=states.device)[None] < ends[:, None]

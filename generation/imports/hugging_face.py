@@ -73,7 +73,7 @@ def model_place(source: str, *, fetch: bool = False) -> ModelPlace:
 
 
 @contextlib.contextmanager
-def opening(place: ModelPlace) -> Iterator[None]:
+def explain_failures(place: ModelPlace) -> Iterator[None]:
     """What goes wrong meanwhile is said in one sentence, with the first line of what the library says."""
     from transformers.utils import logging
 
@@ -107,7 +107,7 @@ def load_writer(place: ModelPlace, precision: torch.dtype) -> tuple[Any, Any]:
     """Tokenizer and model of one that writes responses."""
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
-    with opening(place):
+    with explain_failures(place):
         config = AutoConfig.from_pretrained(place.where, **place.options)
         kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         tokenizer = AutoTokenizer.from_pretrained(place.where, **place.options)
@@ -176,7 +176,7 @@ class HuggingFace:
         self.tokenizer, self.model = load_writer(place, getattr(torch, precision))
         self.model.to(self.device).eval()
         # The library fills what is not asked for from here, so the folder's own wishes are kept elsewhere.
-        self.own, self.model.generation_config = self.model.generation_config, _settings()
+        self.own, self.model.generation_config = self.model.generation_config, _wanted_settings()
         self.encodes = bool(self.model.config.is_encoder_decoder)
         if not self.encodes and self._looks_ahead():
             raise InputError(
@@ -221,12 +221,12 @@ class HuggingFace:
 
     def answer(self, prompts: Sequence[ReadContext], items: Sequence[str], writing: Writing) -> list[Reply]:
         """One reply a prompt, all in one batch; padding is masked, and each sampled reply draws numbers of its own."""
-        inputs = self._stacked(prompts)
+        inputs = self._stack_prompts(prompts)
         start = 1 if self.encodes else inputs["input_ids"].shape[1]
         with torch.inference_mode():
             written = self.model.generate(
                 **inputs,
-                generation_config=self._settings(writing),
+                generation_config=self._generation_settings(writing),
                 logits_processor=self._make_sampler(items, writing, start),
             )[:, start:].tolist()
         ends = self._end_tokens()
@@ -249,19 +249,19 @@ class HuggingFace:
         ends = self.tokenizer.eos_token_id if ends is None else ends
         return set(ends) if isinstance(ends, list) else {ends} - {None}
 
-    def _settings(self, writing: Writing) -> Any:
+    def _generation_settings(self, writing: Writing) -> Any:
         """Decoding exactly as asked for: of the folder's own settings only the tokens' numbers are kept."""
         numbers = {f"{name}_token_id": getattr(self.own, f"{name}_token_id", None) for name in NAMES_TOKENS}
         numbers |= {"eos_token_id": sorted(self._end_tokens()) or None, "pad_token_id": self._padding()}
         beams = max(1, writing.how.beam)
-        return _settings(max_new_tokens=writing.longest, do_sample=False, num_beams=beams, **numbers)
+        return _wanted_settings(max_new_tokens=writing.longest, do_sample=False, num_beams=beams, **numbers)
 
     def _padding(self) -> int:
         """Any token: what is padded is masked."""
         padding = self.tokenizer.pad_token_id
         return int(next(iter(self._end_tokens()), 0) if padding is None else padding)
 
-    def _stacked(self, prompts: Sequence[ReadContext]) -> dict[str, Any]:
+    def _stack_prompts(self, prompts: Sequence[ReadContext]) -> dict[str, Any]:
         """Padded on the left where the answer is written behind the context, on the right where an encoder reads it."""
         longest = max(len(prompt.tokens) for prompt in prompts)
         rows, masks = [], []
@@ -275,8 +275,10 @@ class HuggingFace:
             "attention_mask": torch.tensor(masks, device=self.device),
         }
 
-    def _inputs(self, messages: list[dict[str, str]]) -> dict[str, Any]:
-        return self._stacked([Prompter(self.tokenizer, window_of(self.model.config, self.tokenizer)).prompt(messages)])
+    def _make_inputs(self, messages: list[dict[str, str]]) -> dict[str, Any]:
+        return self._stack_prompts(
+            [Prompter(self.tokenizer, window_of(self.model.config, self.tokenizer)).prompt(messages)]
+        )
 
     @torch.inference_mode()
     def likelihoods(self, messages: list[dict[str, str]], options: Sequence[str]) -> list[tuple[float, int]]:
@@ -288,12 +290,12 @@ class HuggingFace:
         longest = max(map(len, targets))
         real = torch.tensor([[1] * len(t) + [0] * (longest - len(t)) for t in targets], device=self.device)
         wanted = torch.tensor([[*t, *[0] * (longest - len(t))] for t in targets], device=self.device)
-        logits = self._logits(self._inputs(messages), wanted, real)
+        logits = self._target_logits(self._make_inputs(messages), wanted, real)
         logprobs = logits.float().log_softmax(2).gather(2, wanted[:, :, None])[:, :, 0].double()
         sums = (logprobs * real).sum(1)
         return [(float(value), len(target)) for value, target in zip(sums, targets, strict=True)]
 
-    def _logits(self, inputs: dict[str, Any], wanted: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+    def _target_logits(self, inputs: dict[str, Any], wanted: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
         """Logits of every place of the targets (options x places x words)."""
         many = len(wanted)
         if self.model.config.is_encoder_decoder:
@@ -315,7 +317,7 @@ class HuggingFace:
         return torch.cat([first, after.logits], 1)
 
 
-def _settings(**wanted: Any) -> Any:
+def _wanted_settings(**wanted: Any) -> Any:
     from transformers import GenerationConfig
 
     config_class: Any = GenerationConfig  # untyped there

@@ -44,9 +44,9 @@ class Prompter:
         system = [message for message in messages[:1] if message["role"] == "system"]
         turns = list(messages[len(system) :])
         for start in range(len(turns)):
-            text, changes = self._render([*system, *turns[start:]])
+            text, changes = self._render_messages([*system, *turns[start:]])
             _refuse_lost(text, turns[start:])
-            if self._cut_to_fit(tokens := self._tokenize(text)):
+            if self._cut_to_fit(tokens := self._tokenize_text(text)):
                 return ReadContext(text, tuple(tokens), (*changes, SHORTENED) if start else changes)
         return self._end_of([*system, *turns[-1:]], len(turns) > 1)
 
@@ -54,8 +54,8 @@ class Prompter:
         words = messages[-1]["content"].split()
         while len(words) > 1:
             words = words[len(words) // 8 + 1 :]
-            text, changes = self._render([*messages[:-1], messages[-1] | {"content": " ".join(words)}])
-            if self._cut_to_fit(tokens := self._tokenize(text)):
+            text, changes = self._render_messages([*messages[:-1], messages[-1] | {"content": " ".join(words)}])
+            if self._cut_to_fit(tokens := self._tokenize_text(text)):
                 return ReadContext(text, tuple(tokens), (*changes, *([SHORTENED] if shortened else []), CUT))
         raise InputError(
             f"The model reads {self.window} tokens besides its answer, too few for one word of a context. "
@@ -65,7 +65,7 @@ class Prompter:
     def _cut_to_fit(self, tokens: Sequence[int]) -> bool:
         return self.window is None or len(tokens) <= self.window
 
-    def _tokenize(self, text: str) -> list[int]:
+    def _tokenize_text(self, text: str) -> list[int]:
         templated = bool(getattr(self.tokenizer, "chat_template", None))
         numbers = self.tokenizer(text, add_special_tokens=not templated, truncation=False, verbose=False)["input_ids"]
         if not numbers:
@@ -77,7 +77,7 @@ class Prompter:
             )
         return list(numbers)
 
-    def _render(self, messages: Sequence[Message]) -> tuple[str, tuple[str, ...]]:
+    def _render_messages(self, messages: Sequence[Message]) -> tuple[str, tuple[str, ...]]:
         if not getattr(self.tokenizer, "chat_template", None):
             lines = [f"{message['role']}: {message['content']}" for message in messages]
             return "\n".join([*lines, *(["assistant:"] if self.cue else [])]), ()

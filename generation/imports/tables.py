@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import from_json
@@ -37,7 +37,7 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
     """All responses of a table; every complaint names the row."""
     responses: list[Response] = []
     places: dict[tuple[object, ...], str] = {}
-    for where, row in _rows(path):
+    for where, row in _iterate_rows(path):
         values = {field: row.get(columns.get(field, field), defaults.get(field)) for field in RESPONSE_FIELDS}
         if values["text"] is None or values["item"] is None or values["model"] is None:
             missing = ", ".join(field for field in ("item", "model", "text") if values[field] is None)
@@ -45,7 +45,7 @@ def read_responses(path: Path, columns: Mapping[str, str], defaults: Mapping[str
                 f"{where}: no {missing} here; the columns are {', '.join(map(str, row))}. "
                 "Map them: --columns item=...,text=..., or give --model NAME for all rows."
             )
-        response = _response(values, where)
+        response = _make_response(values, where)
         if (first := places.setdefault(response_key(response), where)) != where:
             raise InputError(
                 f"{where}: a second response of {response.model} to {response.item}, after {first}. Tell the two apart "
@@ -111,7 +111,7 @@ def _texts_by_version(responses: Iterable[Response]) -> dict[tuple[object, ...],
 
 def refuse_strange_items(responses: Sequence[Response], corpus: Corpus, corpus_folder: Path, table: Path) -> None:
     """Responses to contexts that the corpus does not hold would be left out of every pair without a word."""
-    known = {example.item for split in ("train", "valid", "test") for example in examples(corpus.split(split))}
+    known = {example.item for split in ("train", "valid", "test") for example in iterate_examples(corpus.split(split))}
     strange = list(dict.fromkeys(response.item for response in responses if response.item not in known))
     if strange:
         samples, corpus_samples = ", ".join(map(repr, strange[:5])), ", ".join(map(repr, sorted(known)[:3]))
@@ -123,7 +123,7 @@ def refuse_strange_items(responses: Sequence[Response], corpus: Corpus, corpus_f
         )
 
 
-def _response(values: dict[str, Any], where: str) -> Response:
+def _make_response(values: dict[str, Any], where: str) -> Response:
     """One record; numbers may come as text, as CSV has them."""
     for field, kind in (("seed", int), ("logprob", float), ("draw", int)):
         if isinstance(values[field], str):
@@ -140,13 +140,13 @@ def _response(values: dict[str, Any], where: str) -> Response:
     return from_json(Response, values, where)
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _iterate_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every row with its place, without what it leaves empty."""
     for where, row in read_table(path).rows():
         yield where, {name: value for name, value in row.items() if value is not None}
 
 
-def merge(earlier: Sequence[Response], new: Iterable[Response]) -> list[Response]:
+def merge_responses(earlier: Sequence[Response], new: Iterable[Response]) -> list[Response]:
     """Earlier responses with the new ones in place of those that they repeat."""
     return list(({response_key(r): r for r in earlier} | {response_key(r): r for r in new}).values())
 

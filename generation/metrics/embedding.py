@@ -21,7 +21,7 @@ from seedvote.generation.vocabulary import PAD, Vocabulary
 Yardstick = Callable[[Sequence[str]], NDArray[np.float64]]
 
 
-def cosines(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+def row_cosines(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Cosine of each row of one with the same row of two, 0-100; 0 where a vector is zero."""
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     cosine: NDArray[np.float64] = np.divide((first * second).sum(1), norms, out=np.zeros(len(first)), where=norms > 0)
@@ -40,7 +40,7 @@ def learned_words(model: DialogueModel, vocabulary: Vocabulary) -> Yardstick:
 
 def local_encoder(folder: Path, batch_size: int = 64) -> Yardstick:
     """Mean over real tokens of the last states of a Hugging Face encoder in a local folder."""
-    tokenizer, model = _load(folder)
+    tokenizer, model = _load_encoder(folder)
 
     def embed(texts: Sequence[str]) -> NDArray[np.float64]:
         parts = []
@@ -55,7 +55,7 @@ def local_encoder(folder: Path, batch_size: int = 64) -> Yardstick:
     return embed
 
 
-def _load(folder: Path) -> tuple[Any, Any]:
+def _load_encoder(folder: Path) -> tuple[Any, Any]:
     try:
         from transformers import AutoModel, AutoTokenizer
     except ImportError as error:

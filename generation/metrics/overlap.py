@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from seedvote.dialogue.formulas.counts import Smooth, corpus_bleu
-from seedvote.generation.metrics.word_matching import stem
+from seedvote.generation.metrics.word_matching import stem_word
 
 Tokens = Sequence[str]
 OverlapCounts = dict[str, float]
@@ -29,7 +29,7 @@ Synonyms = Callable[[str], frozenset[str]]  # a word -> the words that may stand
 ORDERS = (1, 2)
 
 
-def ngrams(tokens: Tokens, order: int) -> Counter[tuple[str, ...]]:
+def count_ngrams(tokens: Tokens, order: int) -> Counter[tuple[str, ...]]:
     """How often each n-gram occurs."""
     return Counter(zip(*(tokens[i:] for i in range(order)), strict=False))
 
@@ -38,7 +38,7 @@ def bleu_counts(response: Tokens, reference: Tokens) -> OverlapCounts:
     """Summable counts: clipped matches and totals of both orders, lengths of response and reference."""
     counts: OverlapCounts = {"length": len(response), "reference": len(reference)}
     for order in ORDERS:
-        counts[f"match{order}"] = (ngrams(response, order) & ngrams(reference, order)).total()
+        counts[f"match{order}"] = (count_ngrams(response, order) & count_ngrams(reference, order)).total()
         counts[f"total{order}"] = max(0, len(response) - order + 1)
     return counts
 
@@ -86,9 +86,9 @@ def f_measure(counts: Mapping[str, float]) -> float:
     return 200 * counts["match"] / length if length else 0.0
 
 
-def meteor(response: Tokens, reference: Tokens, synonyms: Synonyms | None = None) -> float:
+def meteor_score(response: Tokens, reference: Tokens, synonyms: Synonyms | None = None) -> float:
     """METEOR: exact matches first, stems second, then synonyms where given; of equal words the last ones go first."""
-    matches = _align(response, reference, synonyms)
+    matches = _align_words(response, reference, synonyms)
     if not matches:
         return 0.0
     precision, recall = len(matches) / len(response), len(matches) / len(reference)
@@ -97,10 +97,10 @@ def meteor(response: Tokens, reference: Tokens, synonyms: Synonyms | None = None
     return 100 * mean * (1 - 0.5 * (chunks / len(matches)) ** 3)
 
 
-def _align(response: Tokens, reference: Tokens, synonyms: Synonyms | None) -> list[tuple[int, int]]:
+def _align_words(response: Tokens, reference: Tokens, synonyms: Synonyms | None) -> list[tuple[int, int]]:
     """Matched places in order of the response."""
     matches: dict[int, int] = {}
-    for form in (str, stem):
+    for form in (str, stem_word):
         free: dict[str, list[int]] = {}
         for place, token in enumerate(reference):
             if place not in matches.values():
@@ -113,8 +113,8 @@ def _align(response: Tokens, reference: Tokens, synonyms: Synonyms | None) -> li
         for place in reversed(range(len(response))):
             if place not in matches:
                 # Synonyms of stems, few of them words: nltk does so, and scores are compared with those of others.
-                senses = synonyms(stem(response[place]))
-                if fits := [match for match in open_places if stem(reference[match]) in senses]:
+                senses = synonyms(stem_word(response[place]))
+                if fits := [match for match in open_places if stem_word(reference[match]) in senses]:
                     matches[place] = fits[-1]
                     open_places.remove(fits[-1])
     return sorted(matches.items())
@@ -122,7 +122,7 @@ def _align(response: Tokens, reference: Tokens, synonyms: Synonyms | None) -> li
 
 def distinct_counts(response: Tokens, order: int) -> OverlapCounts:
     """Different n-grams and all n-grams of one response."""
-    counts = ngrams(response, order)
+    counts = count_ngrams(response, order)
     return {"different": len(counts), "all": counts.total()}
 
 
@@ -143,7 +143,7 @@ def overlap_scores(
         "bleu2_swapped": (bleu2(swapped, smooth="none") if swapped["match2"] else 0.0, swapped),
         "rouge1": (f_measure(rouge1), rouge1),
         "rouge_l": (f_measure(rouge_l), rouge_l),
-        "meteor": (meteor(response, reference), {}),
-        **({"meteor_wordnet": (meteor(response, reference, synonyms), {})} if synonyms else {}),
+        "meteor": (meteor_score(response, reference), {}),
+        **({"meteor_wordnet": (meteor_score(response, reference, synonyms), {})} if synonyms else {}),
         **{name: (100 * c["different"] / c["all"] if c["all"] else 0.0, c) for name, c in distinct.items()},
     }

@@ -24,9 +24,9 @@ from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.files import atomic
 from seedvote.dialogue.records import Response, Score
 from seedvote.dialogue.tokens import normalize, tokenize
-from seedvote.generation.batches import Batch, stack
+from seedvote.generation.batches import Batch, stack_batch
 from seedvote.generation.decoding import mask_special
-from seedvote.generation.metrics.embedding import Yardstick, cosines
+from seedvote.generation.metrics.embedding import Yardstick, row_cosines
 from seedvote.generation.metrics.overlap import Synonyms, bleu2, bleu_counts, overlap_scores
 from seedvote.generation.models.interface import CHUNK, DialogueModel
 from seedvote.generation.numbering import Numbered
@@ -47,7 +47,7 @@ def overlap_rows(
     for response in responses:
         reference = references[response.item].target.text
         for task, (score, stats) in overlap_scores(tokenize(response.text), tokenize(reference), synonyms).items():
-            yield _row(response, references, task, score, stats)
+            yield _score_row(response, references, task, score, stats)
 
 
 def most_frequent(train: Sequence[Example], items: Sequence[str]) -> list[Response]:
@@ -65,11 +65,11 @@ def embedding_rows(
         part = responses[start : start + AT_ONCE]
         theirs = yardstick([normalize(references[response.item].target.text) for response in part])
         ours = yardstick([response.text for response in part])
-        for response, score in zip(part, cosines(ours, theirs).tolist(), strict=True):
-            yield _row(response, references, "embedding", score, {})
+        for response, score in zip(part, row_cosines(ours, theirs).tolist(), strict=True):
+            yield _score_row(response, references, "embedding", score, {})
 
 
-def _row(
+def _score_row(
     response: Response, references: Mapping[str, Example], task: str, score: float, stats: Mapping[str, float]
 ) -> Score:
     draw = response.extra.get("draw", 0)
@@ -104,7 +104,7 @@ def forced_rows(
     order = sorted(examples, key=lambda e: len(e.target))
     for start in range(0, len(order), batch_size):
         part = order[start : start + batch_size]
-        losses, best = _forced(model, stack(part, torch.device("cpu")))
+        losses, best = _teacher_forced(model, stack_batch(part, torch.device("cpu")))
         lengths = [len(example.target) for example in part]
         for example, nats, line in zip(part, torch.split(losses, lengths), torch.split(best, lengths), strict=True):
             cluster, nll = example.item.rpartition(":")[0], float(nats.sum())
@@ -131,10 +131,10 @@ def forced_rows(
 
 
 @torch.inference_mode()
-def _forced(model: DialogueModel, batch: Batch) -> tuple[Tensor, Tensor]:
+def _teacher_forced(model: DialogueModel, batch: Batch) -> tuple[Tensor, Tensor]:
     """-log p of each real token of a batch under teacher forcing, and the likeliest token there, row after row."""
     real = batch.targets != PAD
-    hidden = model.forced(model.encode(batch.contexts), batch.inputs)[real]
+    hidden = model.decode_targets(model.encode(batch.contexts), batch.inputs)[real]
     losses, best = [], []
     for states, wanted in zip(torch.split(hidden, CHUNK), torch.split(batch.targets[real], CHUNK), strict=True):
         logits = model.output(states)

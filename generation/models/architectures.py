@@ -59,17 +59,17 @@ ARCHITECTURES = {
 
 def sizes_of(model: str, preset: str) -> dict[str, Any]:
     """The sizes of a preset as plain values."""
-    architecture = ARCHITECTURES[known(model)]
+    architecture = ARCHITECTURES[check_architecture(model)]
     return asdict(getattr(architecture, preset) or architecture.paper)
 
 
-def build(model: str, vocabulary: int, sizes: dict[str, Any]) -> DialogueModel:
+def build_model(model: str, vocabulary: int, sizes: dict[str, Any]) -> DialogueModel:
     """An architecture with fresh weights (drawn from torch's global generator: seed it first)."""
-    architecture = ARCHITECTURES[known(model)]
+    architecture = ARCHITECTURES[check_architecture(model)]
     return architecture.module(vocabulary, type(architecture.paper)(**sizes))
 
 
-def known(model: str) -> str:
+def check_architecture(model: str) -> str:
     """The name, or a sentence with the legal ones."""
     if model not in ARCHITECTURES:
         raise InputError(f"{model!r} is not an architecture. Choose from: {', '.join(ARCHITECTURES)}, or all.")

@@ -13,8 +13,8 @@ from seedvote.generation.batches import Contexts
 
 # What training, decoding and encoding ask of an architecture. All tensors are batch first, so that rows can be picked.
 #
-# An architecture reads contexts (`encode`), gives hidden states for known targets (`forced`) or for one more token
-# (`step`), and projects hidden states to the vocabulary (`output`), which training does in chunks.
+# An architecture reads contexts (`encode`), gives hidden states for known targets (`decode_targets`) or for one more
+# token (`decode_step`), and projects hidden states to the vocabulary (`output`), which training does in chunks.
 
 DecoderState = tuple[Tensor, ...]
 
@@ -56,15 +56,15 @@ class DialogueModel(nn.Module):
         """Read a batch of contexts."""
         raise NotImplementedError
 
-    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+    def decode_targets(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states before the output layer for known decoder inputs (batch x time x hidden)."""
         raise NotImplementedError
 
-    def start(self, encoded: Encoded) -> DecoderState:
+    def start_state(self, encoded: Encoded) -> DecoderState:
         """The decoder's state before the first step."""
         return encoded.state
 
-    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
+    def decode_step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """Hidden states (batch x hidden) and the new state after one more token a row."""
         raise NotImplementedError
 

@@ -36,7 +36,7 @@ def run_masked(lstm: nn.LSTM, embedded: Tensor, mask: Tensor) -> tuple[Tensor, t
     for layer in range(lstm.num_layers):
         if layer:
             x = dropout(x, lstm.dropout, lstm.training)
-        x, after = _layer(lstm, layer, torch.cat([x, flag], 2))
+        x, after = _run_layer(lstm, layer, torch.cat([x, flag], 2))
         h.append(x[torch.arange(len(x), device=x.device), last, : lstm.hidden_size])
         if lstm.bidirectional:
             h.append(x[:, 0, lstm.hidden_size :])
@@ -44,7 +44,7 @@ def run_masked(lstm: nn.LSTM, embedded: Tensor, mask: Tensor) -> tuple[Tensor, t
     return x, (torch.stack(h), torch.stack(c))
 
 
-def _layer(lstm: nn.LSTM, layer: int, x: Tensor) -> tuple[Tensor, Tensor]:
+def _run_layer(lstm: nn.LSTM, layer: int, x: Tensor) -> tuple[Tensor, Tensor]:
     """One layer's outputs and last cells (directions x batch x hidden)."""
     column = x.new_tensor([-SHUT, SHUT, 0.0, 0.0]).repeat_interleave(lstm.hidden_size)[:, None]
     weights: list[Tensor] = []
@@ -102,12 +102,12 @@ class Seq2Seq(DialogueModel):
         outputs, state = run_masked(self.encoder, self.source(contexts.tokens), mask)
         return Encoded(outputs, mask, batch_first(state), state[0].transpose(0, 1))
 
-    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+    def decode_targets(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states under teacher forcing (batch x time x hidden)."""
         outputs, _ = self.decoder(self.target(inputs), layers_first(encoded.state))
         return torch.as_tensor(outputs)
 
-    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
+    def decode_step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """One step of free running."""
         del encoded
         outputs, after = self.decoder(self.target(tokens[:, None]), layers_first(state))
@@ -148,30 +148,30 @@ class AttentionDecoder(nn.Module):
         self.cells = nn.ModuleList(nn.LSTMCell(width, sizes.hidden) for width in widths)
         self.dropout = nn.Dropout(sizes.dropout)
 
-    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+    def decode_targets(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states under teacher forcing (batch x time x hidden)."""
-        keys, embedded = self._keys(encoded), self.embedding(inputs)
+        keys, embedded = self._memory_keys(encoded), self.embedding(inputs)
         h, c = (list(part.unbind(1)) for part in encoded.state)
         outputs = []
         for token in embedded.unbind(1):
-            h, c = self._advance(encoded, keys, token, h, c)
+            h, c = self._advance_state(encoded, keys, token, h, c)
             outputs.append(h[-1])
         return torch.stack(outputs, 1)
 
-    def start(self, encoded: Encoded) -> DecoderState:
+    def start_state(self, encoded: Encoded) -> DecoderState:
         """The state before the first step: h, c and the keys, which stay the same."""
-        return (*encoded.state, self._keys(encoded))
+        return (*encoded.state, self._memory_keys(encoded))
 
-    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
+    def decode_step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """One step of free running."""
         h, c = (list(part.unbind(1)) for part in state[:2])
-        h, c = self._advance(encoded, state[2], self.embedding(tokens), h, c)
+        h, c = self._advance_state(encoded, state[2], self.embedding(tokens), h, c)
         return h[-1], (torch.stack(h, 1), torch.stack(c, 1), state[2])
 
-    def _advance(
+    def _advance_state(
         self, encoded: Encoded, keys: Tensor, token: Tensor, h: list[Tensor], c: list[Tensor]
     ) -> tuple[list[Tensor], list[Tensor]]:
-        below = self.combine(torch.cat([token, self._look(encoded, keys, h[-1])], 1))
+        below = self.combine(torch.cat([token, self._look_back(encoded, keys, h[-1])], 1))
         after_h, after_c = [], []
         for cell, old_h, old_c in zip(self.cells, h, c, strict=True):
             new_h, new_c = cell(below, (old_h, old_c))
@@ -180,10 +180,10 @@ class AttentionDecoder(nn.Module):
             below = self.dropout(new_h)
         return after_h, after_c
 
-    def _keys(self, encoded: Encoded) -> Tensor:
+    def _memory_keys(self, encoded: Encoded) -> Tensor:
         return 2 * torch.as_tensor(self.key(encoded.memory))
 
-    def _look(self, encoded: Encoded, keys: Tensor, state: Tensor) -> Tensor:
+    def _look_back(self, encoded: Encoded, keys: Tensor, state: Tensor) -> Tensor:
         scores = 2 * self.score(torch.sigmoid(2 * self.query(state)[:, None] + keys))[:, :, 0]
         weights = scores.masked_fill(~encoded.mask, -torch.inf).softmax(1)
         return torch.bmm(weights[:, None], encoded.memory)[:, 0]
@@ -199,17 +199,17 @@ class Attentive(DialogueModel):
         self.source = nn.Embedding(vocabulary, sizes.embedding)
         self.decoder = AttentionDecoder(vocabulary, sizes)
 
-    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+    def decode_targets(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states under teacher forcing."""
-        return self.decoder.forced(encoded, inputs)
+        return self.decoder.decode_targets(encoded, inputs)
 
-    def start(self, encoded: Encoded) -> DecoderState:
+    def start_state(self, encoded: Encoded) -> DecoderState:
         """The decoder's state before the first step."""
-        return self.decoder.start(encoded)
+        return self.decoder.start_state(encoded)
 
-    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
+    def decode_step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """One step of free running."""
-        return self.decoder.step(encoded, state, tokens)
+        return self.decoder.decode_step(encoded, state, tokens)
 
 
 class Seq2SeqAttention(Attentive):

@@ -41,14 +41,14 @@ class Attention(nn.Module):
     def keys_values(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values, each batch x heads x time x width of a head."""
         keys, values = self.key_value(source).chunk(2, dim=2)
-        return self._split(keys), self._split(values)
+        return self._split_heads(keys), self._split_heads(values)
 
     def forward(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """Look from x (batch x time x width) at keys and values; `mask` is True where one may look."""
-        heads = scaled_dot_product_attention(self._split(self.query(x)), keys, values, attn_mask=mask)
+        heads = scaled_dot_product_attention(self._split_heads(self.query(x)), keys, values, attn_mask=mask)
         return torch.as_tensor(self.out(heads.transpose(1, 2).flatten(2)))
 
-    def _split(self, x: Tensor) -> Tensor:
+    def _split_heads(self, x: Tensor) -> Tensor:
         batch, time, width = x.shape
         return x.view(batch, time, self.heads, width // self.heads).transpose(1, 2)
 
@@ -111,7 +111,7 @@ class Transformer(DialogueModel):
     def encode(self, contexts: Contexts) -> Encoded:
         """Read the contexts; the context vector of a layer is the mean of its outputs over real tokens."""
         mask, means = contexts.mask, []
-        x = self._place(self.source(contexts.tokens), 0)
+        x = self._add_positions(self.source(contexts.tokens), 0)
         for block in layers_of(self.encoder):
             x = block.think(block.look_back(x, mask[:, None, None])[0])
             means.append(mean_over(x, mask))
@@ -119,24 +119,24 @@ class Transformer(DialogueModel):
         means[-1] = mean_over(x, mask)
         return Encoded(x, mask, (), torch.stack(means, 1))
 
-    def forced(self, encoded: Encoded, inputs: Tensor) -> Tensor:
+    def decode_targets(self, encoded: Encoded, inputs: Tensor) -> Tensor:
         """Hidden states under teacher forcing."""
-        x, mask = self._place(self.target(inputs), 0), encoded.mask[:, None, None]
+        x, mask = self._add_positions(self.target(inputs), 0), encoded.mask[:, None, None]
         causal = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
         for block in layers_of(self.decoder):
             x, _, _ = block.look_back(x, causal)
             x = block.think(block.look_across(x, *block.cross.keys_values(encoded.memory), mask))
         return torch.as_tensor(self.decoder_norm(x))
 
-    def start(self, encoded: Encoded) -> DecoderState:
+    def start_state(self, encoded: Encoded) -> DecoderState:
         """Keys and values of the source, then those of what is written (none yet), for every layer."""
         across = [part for block in layers_of(self.decoder) for part in block.cross.keys_values(encoded.memory)]
         return (*across, *(part[:, :, :0] for part in across))
 
-    def step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
+    def decode_step(self, encoded: Encoded, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """One step of free running."""
         across, past = state[: len(state) // 2], state[len(state) // 2 :]
-        x, cache = self._place(self.target(tokens[:, None]), past[0].shape[2]), []
+        x, cache = self._add_positions(self.target(tokens[:, None]), past[0].shape[2]), []
         for number, block in enumerate(layers_of(self.decoder)):
             x, keys, values = block.look_back(x, None, (past[2 * number], past[2 * number + 1]))
             cache += [keys, values]
@@ -145,9 +145,11 @@ class Transformer(DialogueModel):
             )
         return self.decoder_norm(x)[:, 0], (*across, *cache)
 
-    def _place(self, embedded: Tensor, first: int) -> Tensor:
+    def _add_positions(self, embedded: Tensor, first: int) -> Tensor:
         scaled = embedded * math.sqrt(self.width)
-        return torch.as_tensor(self.dropout(scaled + positions(first, embedded.shape[1], self.width).to(scaled)))
+        return torch.as_tensor(
+            self.dropout(scaled + sinusoidal_positions(first, embedded.shape[1], self.width).to(scaled))
+        )
 
 
 def layers_of(modules: nn.ModuleList) -> list[Block]:
@@ -155,7 +157,7 @@ def layers_of(modules: nn.ModuleList) -> list[Block]:
     return [block for block in modules if isinstance(block, Block)]
 
 
-def positions(first: int, number: int, width: int) -> Tensor:
+def sinusoidal_positions(first: int, number: int, width: int) -> Tensor:
     """Sinusoidal positions (number x width): sine on even and cosine on odd places."""
     place = torch.arange(first, first + number)[:, None]
     angle = place * torch.exp(torch.arange(0, width, 2) * (-math.log(10_000) / width))

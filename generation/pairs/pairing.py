@@ -150,7 +150,7 @@ def _alternate_sides(
         # Shifted by one in every round: a context that comes back meets another pair of seeds.
         first, second, seeds = sides[(place + turn) % len(sides)]
         example = examples[contexts[place]]
-        response_a, response_b = candidate(first[example.item]), candidate(second[example.item])
+        response_a, response_b = candidate_of(first[example.item]), candidate_of(second[example.item])
         systems = response_a.model if response_a.model == response_b.model else f"{response_a.model}-{response_b.model}"
         pairs.append(make_pair(example, response_a, response_b, "real", f"{systems}:{seeds}", seed=seed))
     return pairs
@@ -163,7 +163,7 @@ def within_seed(answers: Answers, examples: Mapping[str, Example], n: int, *, se
     pairs = []
     for place, item in enumerate(choose_contexts(shared, n, seed=child_seed(seed, "within-seed"))):
         own = seeds[place % len(seeds)]
-        response_a, response_b = (candidate(answers[own, draw][item]) for draw in (0, 1))
+        response_a, response_b = (candidate_of(answers[own, draw][item]) for draw in (0, 1))
         pairs.append(make_pair(examples[item], response_a, response_b, "control", "within-seed", seed=seed))
     return pairs
 
@@ -182,16 +182,16 @@ def against_reference(
         if stray and not strays:
             break
         response = by_item[rng.choice(strays) if stray else item]
-        pairs.append(make_pair(example, reference(example), candidate(response), "control", name, seed=seed))
+        pairs.append(make_pair(example, reference_of(example), candidate_of(response), "control", name, seed=seed))
     return pairs
 
 
-def candidate(response: Response) -> Candidate:
+def candidate_of(response: Response) -> Candidate:
     """One side of a pair from a response."""
     return Candidate(response.text, response.model, response.seed, response.checkpoint)
 
 
-def reference(example: Example) -> Candidate:
+def reference_of(example: Example) -> Candidate:
     """The corpus' own answer, spelt as a model would have."""
     return Candidate(normalize(example.target.text), "reference", None, "reference")
 
@@ -245,7 +245,7 @@ def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pai
         # The kind changes with every second pair and the right side with every pair, so each kind has both equally
         # often.
         kind = CHECK_KINDS[(len(pairs) // 2) % 2]
-        bad = _scramble(example, rng) if kind == "scrambled" else _choose_off_topic(example, pool, rng)
+        bad = _scramble_reference(example, rng) if kind == "scrambled" else _choose_off_topic(example, pool, rng)
         if bad is not None:
             used.add(example.dialogue.dialogue)
             pairs.append(_make_check(example, bad, kind, right="ab"[len(pairs) % 2], seed=seed))
@@ -254,7 +254,7 @@ def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pai
 
 def _make_check(example: Example, bad: Candidate, kind: str, *, right: str, seed: int) -> Pair:
     name = f"{child_seed(seed, 'pair', 'check', kind, example.item):016x}"
-    good = reference(example)
+    good = reference_of(example)
     pair = Pair(
         name, example.item, context_shown(example), good, bad, "check", False, example.dialogue.dialogue, "a", kind
     )
@@ -277,7 +277,7 @@ def _is_telling(example: Example) -> bool:
     )
 
 
-def _scramble(example: Example, rng: random.Random) -> Candidate | None:
+def _scramble_reference(example: Example, rng: random.Random) -> Candidate | None:
     """The reference in an order in which no two neighbours stay neighbours."""
     words = tokenize(example.target.text)
     neighbours = set(itertools.pairwise(words))
@@ -293,7 +293,7 @@ def _choose_off_topic(example: Example, pool: Sequence[Example], rng: random.Ran
     near = _context_words(example) | telling_words(example.target.text)
     for candidate in _draw_elsewhere(example, pool, rng):
         if telling_words(candidate.target.text) and not telling_words(candidate.target.text) & near:
-            return Candidate(reference(candidate).text, "off-topic", None, "reference")
+            return Candidate(reference_of(candidate).text, "off-topic", None, "reference")
     return None
 
 
@@ -329,20 +329,20 @@ def preview_page(pairs: Sequence[Pair], recipe: str) -> str:
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Pairs</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{PREVIEW_STYLE}</style>'
-        f"<h1>{len(pairs)} pairs</h1>{''.join(map(_article, pairs))}<footer>{escape(recipe)}</footer></html>\n"
+        f"<h1>{len(pairs)} pairs</h1>{''.join(map(_pair_article, pairs))}<footer>{escape(recipe)}</footer></html>\n"
     )
 
 
-def _article(pair: Pair) -> str:
+def _pair_article(pair: Pair) -> str:
     lines = "".join(f"<div><b>{escape(line.speaker)}</b> {escape(line.text)}</div>" for line in pair.context)
     note = " · identical responses" if pair.identical else ""
     return (
         f"<article><header>{escape(f'{pair.kind} · {pair.contrast} · {pair.item}')}{note}</header>{lines}"
-        f'<div class="sides">{_side("A", pair.a, pair)}{_side("B", pair.b, pair)}</div></article>'
+        f'<div class="sides">{_side_html("A", pair.a, pair)}{_side_html("B", pair.b, pair)}</div></article>'
     )
 
 
-def _side(letter: str, side: Candidate, pair: Pair) -> str:
+def _side_html(letter: str, side: Candidate, pair: Pair) -> str:
     who = side.model if side.seed is None else f"{side.model}, seed {side.seed}, {side.checkpoint}"
     verdict = ", correct" if pair.answer == letter.lower() else ""
     return f'<div class="side">{escape(side.text)}<div class="who">{letter}: {escape(who)}{verdict}</div></div>'

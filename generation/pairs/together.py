@@ -12,7 +12,7 @@ from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Candidate, Pair, PairKind, Response, ResponseSet
 from seedvote.dialogue.seeds import child_random, child_seed
-from seedvote.generation.pairs.pairing import NO_SEED, Answers, candidate, choose_contexts, context_shown
+from seedvote.generation.pairs.pairing import NO_SEED, Answers, candidate_of, choose_contexts, context_shown
 
 Systems = Mapping[str, Mapping[str, Response]]  # `model-seed` -> item -> its response
 
@@ -47,7 +47,8 @@ def response_sets(
             break
         now = groups if size == 1 else [next(turns)]
         new_sets = [
-            make_set(examples[item], [candidate(systems[n][item]) for n in names], "real", seed=seed) for names in now
+            make_set(examples[item], [candidate_of(systems[n][item]) for n in names], "real", seed=seed)
+            for names in now
         ]
         if distinct and any(
             len({r.text for r in response_set.responses}) < len(response_set.responses) for response_set in new_sets
@@ -90,7 +91,7 @@ def sets_of_checks(checks: Sequence[Pair], size: int, *, seed: int) -> list[Resp
         else:
             strays = [
                 (other_check.a if other_check.answer == "a" else other_check.b).text
-                for other_check in _rotate(checks, number)
+                for other_check in _rotate_checks(checks, number)
             ]
             further_texts = list(
                 islice((text for text in dict.fromkeys(strays) if text not in (good.text, bad.text)), size - 2)
@@ -109,6 +110,6 @@ def sets_of_checks(checks: Sequence[Pair], size: int, *, seed: int) -> list[Resp
     return sets
 
 
-def _rotate(checks: Sequence[Pair], number: int) -> list[Pair]:
+def _rotate_checks(checks: Sequence[Pair], number: int) -> list[Pair]:
     """The other checks, beginning after this one: of other dialogues, since each dialogue makes one."""
     return [*checks[number + 1 :], *checks[:number]]

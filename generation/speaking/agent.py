@@ -11,10 +11,18 @@ from dataclasses import dataclass
 
 import torch
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.domains.states import State
 from seedvote.dialogue.records import Dialogue
-from seedvote.generation.decoding import NEVER_WRITTEN, RESPONSE, Decoded, Decoding, Part, parse_decoding, respond
+from seedvote.generation.decoding import (
+    NEVER_WRITTEN,
+    RESPONSE,
+    Decoded,
+    Decoding,
+    Part,
+    parse_decoding,
+    write_responses,
+)
 from seedvote.generation.models.interface import DialogueModel
 from seedvote.generation.numbering import Data, Numbered
 from seedvote.generation.speaking.speech import (
@@ -22,9 +30,9 @@ from seedvote.generation.speaking.speech import (
     LONGEST_BELIEF,
     Speech,
     annotated_state,
-    believed,
-    changed,
+    apply_changes,
     number_words,
+    parse_belief,
 )
 from seedvote.generation.vocabulary import EOS, EOU, SPECIAL, Vocabulary
 
@@ -54,16 +62,20 @@ class Speaker:
         """Greedy answers to single contexts; the belief before each is the annotated one."""
         beginnings = [row.target[: row.unscored[1]] for row in rows]
         before = [self._read_belief(row.context) for row in rows] if self.speech.is_agent else []
-        return self._answers([row.context for row in rows], before, beginnings, GREEDY, 0, [row.item for row in rows])
+        return self._answer_contexts(
+            [row.context for row in rows], before, beginnings, GREEDY, 0, [row.item for row in rows]
+        )
 
     def answer_alone(self, rows: Sequence[Numbered], how: Decoding, seed: int) -> dict[str, Spoken]:
         """Item -> the reply to a single context."""
         items = [row.item for row in rows]
-        return dict(zip(items, self._answers([row.context for row in rows], (), (), how, seed, items), strict=True))
+        return dict(
+            zip(items, self._answer_contexts([row.context for row in rows], (), (), how, seed, items), strict=True)
+        )
 
     def answer_dialogues(self, dialogues: Sequence[Dialogue], how: Decoding, seed: int) -> dict[str, Spoken]:
         """Item -> what is said, for every system turn of the dialogues."""
-        turns = [list(examples([dialogue])) for dialogue in dialogues]
+        turns = [list(iterate_examples([dialogue])) for dialogue in dialogues]
         before: list[State] = [{} for _ in dialogues]
         spoken: dict[str, Spoken] = {}
         for k in range(max(map(len, turns), default=0)):
@@ -78,13 +90,13 @@ class Speaker:
             beginnings = [
                 self.speech.number_prefix(*pair, self.vocabulary) for pair in zip(known, annotated, strict=True)
             ]
-            answers = self._answers(contexts, known, beginnings, how, seed, [example.item for example in now])
+            answers = self._answer_contexts(contexts, known, beginnings, how, seed, [example.item for example in now])
             for row, example, answer, state in zip(rows, now, answers, annotated, strict=True):
                 before[row] = state if answer.state is None else answer.state
                 spoken[example.item] = answer
         return spoken
 
-    def _answers(
+    def _answer_contexts(
         self,
         contexts: Sequence[Sequence[int]],
         before: Sequence[State],
@@ -95,21 +107,21 @@ class Speaker:
     ) -> list[Spoken]:
         """`before`: what was believed; `beginnings`: the annotated belief and database's answer, given to `policy`."""
         if not self.speech.is_agent:
-            plain = self._write(contexts, how, seed, items, RESPONSE)
+            plain = self._write_part(contexts, how, seed, items, RESPONSE)
             return [Spoken(decoded.tokens, decoded.logprob) for decoded in plain]
         if self.speech.kind == "policy":
-            replies = self._write(contexts, how, seed, items, self._reply, beginnings)
+            replies = self._write_part(contexts, how, seed, items, self._reply, beginnings)
             return [Spoken(decoded.tokens, decoded.logprob) for decoded in replies]
-        beliefs = self._write(contexts, GREEDY, 0, items, self._belief)
+        beliefs = self._write_part(contexts, GREEDY, 0, items, self._belief)
         states = [
-            changed(known, believed(self.vocabulary.words[number] for number in decoded.tokens))
+            apply_changes(known, parse_belief(self.vocabulary.words[number] for number in decoded.tokens))
             for known, decoded in zip(before, beliefs, strict=True)
         ]
         behind = [
-            [*decoded.tokens, self._number(END), *number_words(self.speech.answer_words(state), self.vocabulary)]
+            [*decoded.tokens, self._number_of(END), *number_words(self.speech.answer_words(state), self.vocabulary)]
             for decoded, state in zip(beliefs, states, strict=True)
         ]
-        replies = self._write(contexts, how, seed, items, self._reply, behind)
+        replies = self._write_part(contexts, how, seed, items, self._reply, behind)
         return [
             Spoken(reply.tokens, belief.logprob + reply.logprob, state, belief.tokens)
             for reply, belief, state in zip(replies, beliefs, states, strict=True)
@@ -118,9 +130,9 @@ class Speaker:
     def _read_belief(self, context: Sequence[int]) -> State:
         """The belief that an agent's context begins with."""
         words = [self.vocabulary.words[number] for number in context[1 : context.index(EOU)]]
-        return believed(words)
+        return parse_belief(words)
 
-    def _write(
+    def _write_part(
         self,
         contexts: Sequence[Sequence[int]],
         how: Decoding,
@@ -129,21 +141,21 @@ class Speaker:
         part: Part,
         beginnings: Sequence[Sequence[int]] = (),
     ) -> list[Decoded]:
-        return respond(
+        return write_responses(
             self.model, contexts, how=how, seed=seed, items=items, device=self.device, part=part, beginnings=beginnings
         )
 
     @property
     def _belief(self) -> Part:
         own = number_words(self.speech.marks, self.vocabulary)
-        never = (*range(len(SPECIAL)), *(number for number in own if number != self._number(END)))
-        return Part(self._number(END), never, LONGEST_BELIEF, may_be_empty=True)
+        never = (*range(len(SPECIAL)), *(number for number in own if number != self._number_of(END)))
+        return Part(self._number_of(END), never, LONGEST_BELIEF, may_be_empty=True)
 
     @property
     def _reply(self) -> Part:
         return Part(EOS, (*NEVER_WRITTEN, *number_words(self.speech.marks, self.vocabulary)))
 
-    def _number(self, word: str) -> int:
+    def _number_of(self, word: str) -> int:
         return self.vocabulary.numbers[word]
 
 

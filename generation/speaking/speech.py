@@ -13,9 +13,9 @@ from pathlib import Path
 from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.corpora.reading import Corpus, read_databases
 from seedvote.dialogue.domains.database import DomainTable, domain_tables
-from seedvote.dialogue.domains.delexicalizing import delexicalized
+from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
 from seedvote.dialogue.domains.states import State, state_of
-from seedvote.dialogue.domains.topics import topics
+from seedvote.dialogue.domains.topics import turn_topics
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
 from seedvote.dialogue.tokens import detokenize, tokenize
@@ -41,25 +41,25 @@ def belief_words(state: State) -> list[str]:
     return words
 
 
-def believed(words: Iterable[str]) -> dict[str, dict[str, str]]:
+def parse_belief(words: Iterable[str]) -> dict[str, dict[str, str]]:
     """The state that words tell; what is not domain, slot and value is no part of it, and a slot's last value counts.
 
-    >>> believed("hotel area north ; hotel ; hotel name lemon inn".split())
+    >>> parse_belief("hotel area north ; hotel ; hotel name lemon inn".split())
     {'hotel': {'area': 'north', 'name': 'lemon inn'}}
     """
     state: dict[str, dict[str, str]] = {}
-    for domain, name, *value in (piece for piece in _pieces(words) if len(piece) > 2):
+    for domain, name, *value in (piece for piece in _split_pieces(words) if len(piece) > 2):
         state.setdefault(domain, {})[name] = detokenize(value)
     return state
 
 
-def changes(before: State, now: State) -> dict[str, dict[str, str]]:
+def state_changes(before: State, now: State) -> dict[str, dict[str, str]]:
     """What `now` has otherwise than `before`.
 
-    >>> changes({"hotel": {"area": "north", "stars": "4"}}, {"hotel": {"stars": "3"}, "taxi": {"leave": "16:15"}})
+    >>> state_changes({"hotel": {"area": "north", "stars": "4"}}, {"hotel": {"stars": "3"}, "taxi": {"leave": "16:15"}})
     {'hotel': {'stars': '3', 'area': 'none'}, 'taxi': {'leave': '16:15'}}
     """
-    old, new = _flat(before), _flat(now)
+    old, new = _flatten_state(before), _flatten_state(now)
     differences: dict[str, dict[str, str]] = {}
     for (domain, name), value in [*new.items(), *((key, NO_MORE) for key in old if key not in new)]:
         if old.get((domain, name)) != value:
@@ -67,24 +67,24 @@ def changes(before: State, now: State) -> dict[str, dict[str, str]]:
     return differences
 
 
-def changed(before: State, written: State) -> dict[str, dict[str, str]]:
+def apply_changes(before: State, written: State) -> dict[str, dict[str, str]]:
     """The state after what was written.
 
-    >>> changed({"hotel": {"area": "north", "stars": "4"}}, {"hotel": {"stars": "3", "area": "none"}})
+    >>> apply_changes({"hotel": {"area": "north", "stars": "4"}}, {"hotel": {"stars": "3", "area": "none"}})
     {'hotel': {'stars': '3'}}
     """
     state: dict[str, dict[str, str]] = {}
-    for (domain, name), value in {**_flat(before), **_flat(written)}.items():
+    for (domain, name), value in {**_flatten_state(before), **_flatten_state(written)}.items():
         if value != NO_MORE:
             state.setdefault(domain, {})[name] = value
     return state
 
 
-def _flat(state: State) -> dict[tuple[str, str], str]:
+def _flatten_state(state: State) -> dict[tuple[str, str], str]:
     return {(domain, name): value for domain, slots in state.items() for name, value in slots.items()}
 
 
-def _pieces(words: Iterable[str]) -> Sequence[Sequence[str]]:
+def _split_pieces(words: Iterable[str]) -> Sequence[Sequence[str]]:
     pieces: list[list[str]] = [[]]
     for word in words:
         if word == NEXT:
@@ -160,7 +160,7 @@ class Speech:
     def answer_words(self, state: State) -> list[str]:
         """What the database answers to a belief: for each believed domain, how many rows match."""
         return [
-            f"<{domain}:{_count(self.tables[domain].matching(state[domain]).bit_count())}>"
+            f"<{domain}:{_count_word(self.tables[domain].matching(state[domain]).bit_count())}>"
             for domain in sorted(state)
             if domain in self.searched_domains
         ]
@@ -178,7 +178,7 @@ class Speech:
 
     def number_prefix(self, before: State, state: State, vocabulary: Vocabulary) -> list[int]:
         """What stands before a reply: what is believed anew, <eob>, the database's answer."""
-        belief = number_words(belief_words(changes(before, state)), vocabulary)[:LONGEST_BELIEF]
+        belief = number_words(belief_words(state_changes(before, state)), vocabulary)[:LONGEST_BELIEF]
         return [*belief, vocabulary.numbers[END], *number_words(self.answer_words(state), vocabulary)]
 
     def context(self, example: Example, before: State, vocabulary: Vocabulary) -> list[int]:
@@ -225,7 +225,7 @@ def number_words(words: Iterable[str], vocabulary: Vocabulary) -> list[int]:
 
 def reply_words(dialogue: Dialogue, n: int) -> list[str]:
     """The words of a system turn with placeholders, each one word."""
-    text = delexicalized(dialogue.turns[n], topics(dialogue)[n])
+    text = delexicalize_turn(dialogue.turns[n], turn_topics(dialogue)[n])
     return [word for part in PLACEHOLDER.split(text) for word in ([part] if part[:1] == "[" else tokenize(part))]
 
 
@@ -238,7 +238,7 @@ def _system_turns(dialogue: Dialogue) -> list[int]:
     return [n for n, turn in enumerate(dialogue.turns) if n and turn.speaker != "user"]
 
 
-def _count(rows: int) -> str:
+def _count_word(rows: int) -> str:
     return COUNTS[0 if rows == 0 else 1 if rows == 1 else 2 if rows < 4 else 3]
 
 

@@ -80,14 +80,14 @@ class _Open:
     changes: list[Tensor]
     inverse: list[Tensor]
 
-    def keep(self, rows: Tensor) -> None:
+    def keep_rows(self, rows: Tensor) -> None:
         """Drop every problem but these."""
         for field in fields(self):
             now = getattr(self, field.name)
             setattr(self, field.name, [past[rows] for past in now] if isinstance(now, list) else now[rows])
 
 
-def minimise(problems: Problems, start: Start, *, until: Until, passes: int, memory: int = 20) -> Minimum:
+def minimise_rows(problems: Problems, start: Start, *, until: Until, passes: int, memory: int = 20) -> Minimum:
     """Minimise every row's convex function.
 
     The fall that a row expects is half of g . H g, by the quadratic model that its steps made: it may be wrong. Half of
@@ -141,7 +141,7 @@ def _close_finished(state: _Open, minimum: Minimum, problems: Problems, done: in
     finished = ended()
     minimum.passes[state.problem[finished].cpu()] = done
     minimum.points[state.problem] = state.point
-    state.keep(torch.nonzero(~finished)[:, 0])
+    state.keep_rows(torch.nonzero(~finished)[:, 0])
 
 
 def _take_step(state: _Open, problems: Problems, memory: int) -> None:

@@ -48,17 +48,17 @@ class Likelihood:
         self.penalty = torch.ones_like(features[0])
         # The intercept is not penalised, as in scikit-learn.
         self.penalty[-1] = 0
-        self.attained = torch.from_numpy(_attained(targets, features)).to(features.device)
+        self.attained = torch.from_numpy(_sum_attained(targets, features)).to(features.device)
         every = max(1, min(8, len(features) // FEWEST), len(features) // SLOPE_SAMPLE)
         # Every n-th example, not a random draw: it reaches every dialogue and needs no seed.
         self.sample = features[::every].contiguous()
         self.spread = c * len(features) * torch.cat([variance, torch.ones_like(variance[:1])])
 
-    def _blocks(self) -> Iterator[Tensor]:
+    def _cut_blocks(self) -> Iterator[Tensor]:
         size = CPU_BLOCK * torch.get_num_threads() if self.features.device.type == "cpu" else CUDA_BLOCK
-        return (self.features[rows] for rows in _slices(len(self.features), size))
+        return (self.features[rows] for rows in _cut_slices(len(self.features), size))
 
-    def _null(self, intercept: Tensor, entropy: Tensor, total: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _null_weights(self, intercept: Tensor, entropy: Tensor, total: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Weights of zero, where every example has the same probabilities: points, gradients and values.
 
         `total` is the sum of the features.
@@ -68,23 +68,23 @@ class Likelihood:
         expected = self.share[:, None] * total
         return points, (self.c * (expected - self.attained)).to(points), self.c * len(self.features) * entropy
 
-    def _gradient(self, weights: Tensor, attained: Tensor, activate: Callable[[Tensor], Tensor]) -> Tensor:
+    def _sum_gradient(self, weights: Tensor, attained: Tensor, activate: Callable[[Tensor], Tensor]) -> Tensor:
         """The gradient (L' x (d + 1)) for these weights; `activate` turns a block of logits into probabilities."""
         expected = torch.zeros_like(weights)
-        for block in self._blocks():
-            expected.addmm_(activate(_logits(weights, block)), block)
+        for block in self._cut_blocks():
+            expected.addmm_(activate(_compute_logits(weights, block)), block)
         return self.c * (expected - attained.to(weights)) + self.penalty * weights
 
     def _summed_gradient(self, weights: Tensor, activate: Callable[[Tensor], Tensor]) -> Tensor:
         """The same for all labels, blocks added up in double precision: slower, and almost without noise."""
         expected = torch.zeros_like(weights, dtype=torch.float64)
-        for block in self._blocks():
-            expected += activate(_logits(weights, block)) @ block
+        for block in self._cut_blocks():
+            expected += activate(_compute_logits(weights, block)) @ block
         return self.c * (expected - self.attained) + self.penalty * weights
 
-    def _loss(self, weights: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
+    def _sum_loss(self, weights: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
         """What the data cost if no example had any label; `loss` sums a block of logits over its examples."""
-        blocks = [loss(_logits(weights, block)) for block in self._blocks()]
+        blocks = [loss(_compute_logits(weights, block)) for block in self._cut_blocks()]
         # In double: single precision would lose the digits that the stopping rule compares.
         return self.c * torch.stack(blocks).sum(0, dtype=torch.float64)
 
@@ -99,7 +99,7 @@ class Likelihood:
         """How each label's slope along its direction changes with the length of the step, on the sample."""
         ratio = self.c * len(self.features) / len(self.sample)
         ridge = (along.square() * self.penalty).sum(1)
-        groups = _slices(len(weights), together)
+        groups = _cut_slices(len(weights), together)
         start_logits = [weights[rows] @ self.sample.T for rows in groups]
         rise = [along[rows] @ self.sample.T for rows in groups]
         before = [activate(logits) for logits in start_logits]
@@ -119,9 +119,9 @@ class ManyLabels(Likelihood):
 
     def start(self) -> Start:
         """Weights of zero and the log-odds of each label."""
-        total = torch.stack([block.sum(0) for block in self._blocks()]).sum(0, dtype=torch.float64)
-        entropy = _entropy(self.share) + _entropy(1 - self.share)
-        points, gradients, values = self._null(self.share.logit(), entropy, total)
+        total = torch.stack([block.sum(0) for block in self._cut_blocks()]).sum(0, dtype=torch.float64)
+        entropy = _entropy_of(self.share) + _entropy_of(1 - self.share)
+        points, gradients, values = self._null_weights(self.share.logit(), entropy, total)
         return Start(points, gradients, values)
 
     def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
@@ -131,11 +131,11 @@ class ManyLabels(Likelihood):
 
     def gradients(self, points: Tensor, which: Tensor) -> Tensor:
         """The gradients at these points of these problems."""
-        return self._gradient(points, self.attained[which], torch.sigmoid_)
+        return self._sum_gradient(points, self.attained[which], torch.sigmoid_)
 
     def values(self, points: Tensor, which: Tensor) -> Tensor:
         """The objective of these problems, summed in double precision."""
-        return self._loss(points, lambda logits: softplus(logits).sum(1)) + self._finish_objective(
+        return self._sum_loss(points, lambda logits: softplus(logits).sum(1)) + self._finish_objective(
             points, self.attained[which]
         )
 
@@ -151,7 +151,7 @@ class ManyLabels(Likelihood):
     def certify(self, points: Tensor) -> Certificate:
         """How near its minimum each problem is."""
         everyone, points = torch.arange(len(points), device=points.device), points.clone()
-        expected, curvature = self._loss(points, _moments)
+        expected, curvature = self._sum_loss(points, _sum_moments)
         points[:, -1] -= ((expected - self.c * self.attained[:, -1]) / curvature).nan_to_num().clamp(-1, 1).to(points)
         gradients = self._summed_gradient(points, torch.sigmoid_)
         bound = gradients[:, :-1].square().sum(1) / 2 + gradients[:, -1].square() / curvature
@@ -164,7 +164,7 @@ class OneLabel(Likelihood):
     def start(self) -> Start:
         """Weights of zero and the log-probability of each label."""
         total = self.attained.sum(0)  # every example has one of the labels
-        points, gradients, values = self._null(self.share.log(), _entropy(self.share), total)
+        points, gradients, values = self._null_weights(self.share.log(), _entropy_of(self.share), total)
         return Start(points.reshape(1, -1), gradients.reshape(1, -1), values.sum()[None])
 
     def precondition(self, vectors: Tensor, which: Tensor) -> Tensor:
@@ -179,20 +179,20 @@ class OneLabel(Likelihood):
     def gradients(self, points: Tensor, which: Tensor) -> Tensor:
         """The gradient at this point; `which` is the only problem there is."""
         del which
-        return self._gradient(self.weights(points), self.attained, _softmax).reshape(1, -1)
+        return self._sum_gradient(self.weights(points), self.attained, _take_softmax).reshape(1, -1)
 
     def values(self, points: Tensor, which: Tensor) -> Tensor:
         """The objective, summed in double precision."""
         del which
         weights = self.weights(points)
-        loss = self._loss(weights, lambda logits: logits.logsumexp(0).sum())
+        loss = self._sum_loss(weights, lambda logits: logits.logsumexp(0).sum())
         return (loss + self._finish_objective(weights, self.attained).sum())[None]
 
     def bend(self, points: Tensor, directions: Tensor, which: Tensor) -> Callable[[Tensor], Tensor]:
         """The change of slope."""
         del which
         labels = len(self.attained)
-        slope_change = self._bend_sample(self.weights(points), self.weights(directions), _softmax, labels)
+        slope_change = self._bend_sample(self.weights(points), self.weights(directions), _take_softmax, labels)
         return lambda length: slope_change(length.expand(labels)).sum()[None]
 
     def weights(self, points: Tensor) -> Tensor:
@@ -202,42 +202,42 @@ class OneLabel(Likelihood):
     def certify(self, points: Tensor) -> Certificate:
         """How near its minimum the problem is."""
         weights, problem = self.weights(points).clone(), torch.zeros(1, dtype=torch.long, device=points.device)
-        sums = self._loss(weights, _joint_moments)
+        sums = self._sum_loss(weights, _joint_moments)
         expected, joint = sums[:, 0], sums[:, 1:]
         # Without the last intercept: a shift of all of them changes nothing.
         inverse = torch.linalg.pinv((expected.diag() - joint)[:-1, :-1], hermitian=True)
         step = inverse @ (expected - self.c * self.attained[:, -1])[:-1]
         weights[:-1, -1] -= step.clamp(-1, 1).to(points)
         points = weights.reshape(1, -1)
-        gradients = self._summed_gradient(weights, _softmax)
+        gradients = self._summed_gradient(weights, _take_softmax)
         of_intercepts = gradients[:-1, -1]
         bound = gradients[:, :-1].square().sum() / 2 + of_intercepts @ inverse @ of_intercepts
         return Certificate(points, self.values(points, problem), gradients.norm()[None], bound[None])
 
 
-def _attained(targets: csr_array, features: Tensor) -> np.ndarray:
+def _sum_attained(targets: csr_array, features: Tensor) -> np.ndarray:
     """The sum of the features over the examples that have each label, in double precision: a bound rests on it."""
     total = np.zeros((targets.shape[1], features.shape[1]))
     of_examples, has = features.cpu().numpy(), targets.astype(np.float64)
-    for rows in _slices(len(of_examples), CPU_BLOCK):
+    for rows in _cut_slices(len(of_examples), CPU_BLOCK):
         total += has[rows].T @ of_examples[rows].astype(np.float64)
     return total
 
 
-def _logits(weights: Tensor, block: Tensor) -> Tensor:
+def _compute_logits(weights: Tensor, block: Tensor) -> Tensor:
     """W X'. Few rows times many take two threads twice as long as many times few (MKL)."""
     return (block @ weights.T).T if len(weights) < FEW_ROWS else weights @ block.T
 
 
-def _slices(count: int, size: int) -> list[slice]:
+def _cut_slices(count: int, size: int) -> list[slice]:
     return [slice(at, at + size) for at in range(0, count, size)]
 
 
-def _softmax(logits: Tensor) -> Tensor:
+def _take_softmax(logits: Tensor) -> Tensor:
     return logits.softmax(0)
 
 
-def _moments(logits: Tensor) -> Tensor:
+def _sum_moments(logits: Tensor) -> Tensor:
     """Sums over examples of each label's probability, and of its variance (2 x L)."""
     chance = logits.sigmoid()
     return torch.stack([chance.sum(1), (chance * (1 - chance)).sum(1)])
@@ -245,9 +245,9 @@ def _moments(logits: Tensor) -> Tensor:
 
 def _joint_moments(logits: Tensor) -> Tensor:
     """Sums over examples of each label's probability, and of the products of two (L x (1 + L))."""
-    chance = _softmax(logits)
+    chance = _take_softmax(logits)
     return torch.cat([chance.sum(1, keepdim=True), chance @ chance.T], 1)
 
 
-def _entropy(share: Tensor) -> Tensor:
+def _entropy_of(share: Tensor) -> Tensor:
     return -share * share.log()

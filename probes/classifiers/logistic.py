@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seedvote.probes.classifiers.lbfgs import Minimum, Start, Until, minimise
+from seedvote.probes.classifiers.lbfgs import Minimum, Start, Until, minimise_rows
 from seedvote.probes.classifiers.likelihood import Certificate, ManyLabels, OneLabel
 from seedvote.probes.tasks.labels import Labels
 
@@ -30,13 +30,13 @@ class Features:
 
     def apply(self, states: np.ndarray) -> Tensor:
         """The features (n x (d + 1)); the last column is one, for the intercept."""
-        centred = _tensor(states, self.mean.device) - self.mean
+        centred = _to_tensor(states, self.mean.device) - self.mean
         return torch.cat([centred @ self.rotation, torch.ones(len(centred), 1, device=centred.device)], 1)
 
 
 def fit_features(states: np.ndarray, *, device: str = "cpu") -> Features:
     """Mean, SD and principal axes of the training states; a feature that does not vary counts for nothing."""
-    centred = _tensor(states, torch.device(device))
+    centred = _to_tensor(states, torch.device(device))
     mean = centred.mean(0)
     centred -= mean
     mean += (drift := centred.mean(0))  # what single precision left the first time
@@ -48,7 +48,7 @@ def fit_features(states: np.ndarray, *, device: str = "cpu") -> Features:
     return Features(mean, (shrink[:, None] * axes).float(), variance.clamp_min(0).float())
 
 
-def _tensor(states: np.ndarray, device: torch.device) -> Tensor:
+def _to_tensor(states: np.ndarray, device: torch.device) -> Tensor:
     return torch.from_numpy(np.array(states, np.float32)).to(device)
 
 
@@ -67,7 +67,7 @@ def minimise_all(parts: Sequence[AnyLikelihood], *, until: Until, passes: int) -
     starts = [part.start() for part in parts]
     counts = [len(start.points) for start in starts]
     begin = Start(*(torch.cat([getattr(start, field.name) for start in starts]) for field in fields(Start)))
-    minimum = minimise(Together(parts, counts), begin, until=until, passes=passes)
+    minimum = minimise_rows(Together(parts, counts), begin, until=until, passes=passes)
     splits = (getattr(minimum, field.name).split(counts) for field in fields(Minimum))
     return [Minimum(*rows) for rows in zip(*splits, strict=True)]
 
@@ -156,14 +156,14 @@ class LogisticFit:
 
     def predict(self, features: Tensor) -> np.ndarray:
         """A boolean matrix: the labels with p > 1/2, or the most probable label of a one-label task."""
-        return decide(self.logits(features).cpu().numpy(), many=self.many)
+        return decide_labels(self.logits(features).cpu().numpy(), many=self.many)
 
     def logits(self, features: Tensor) -> Tensor:
         """One column a label."""
         return features.to(self.weights.dtype) @ self.weights
 
 
-def decide(logits: np.ndarray, *, many: bool) -> np.ndarray:
+def decide_labels(logits: np.ndarray, *, many: bool) -> np.ndarray:
     """Logits (n x L) to predictions: all that are positive, or the largest one."""
     return logits > 0 if many else np.arange(logits.shape[1]) == logits.argmax(1)[:, None]
 
@@ -230,7 +230,7 @@ def _finish_in_double(task: FitTask, end: Certificate, c: float, passes: int) ->
     exact = _make_exact(task, columns, c)
     points, everyone = end.points[short].double(), torch.arange(len(short), device=short.device)
     start = Start(points, exact.gradients(points, everyone), exact.values(points, everyone))
-    minimum = minimise(exact, start, until=NEARER, passes=passes)
+    minimum = minimise_rows(exact, start, until=NEARER, passes=passes)
     taken[short.cpu()] = minimum.passes.int()
     better = exact.certify(minimum.points)
     pairs = ((getattr(end, field.name), getattr(better, field.name)) for field in fields(Certificate))

@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from seedvote.dialogue.adam import Adam
 from seedvote.dialogue.seeds import child_seed
-from seedvote.probes.classifiers.logistic import decide
+from seedvote.probes.classifiers.logistic import decide_labels
 from seedvote.probes.scoring import count_hits
 from seedvote.probes.tasks.labels import Labels
 
@@ -43,14 +43,14 @@ class Mlp:
     @torch.no_grad()
     def predict(self, features: Tensor) -> np.ndarray:
         """A boolean matrix, as of the logistic regression."""
-        return decide(self.logits(features).cpu().numpy(), many=self.many)
+        return decide_labels(self.logits(features).cpu().numpy(), many=self.many)
 
 
 def fit_mlp(features: Tensor, labels: Labels, valid: tuple[Tensor, Labels] | None, *, seed: int) -> Mlp:
     """Train on features and labels; `valid` holds those to choose the epoch on, where there are any."""
     # A generator of its own: with the global one a score would depend on what was fitted before.
     draw = torch.Generator(features.device).manual_seed(child_seed(seed, "mlp", labels.task))
-    inner, outer = (_first_weights(*shape, draw) for shape in _shapes(features, labels))
+    inner, outer = (_first_weights(*shape, draw) for shape in _layer_shapes(features, labels))
     adam = Adam([inner, outer], RATE, decay=DECAY)
     targets = torch.from_numpy(labels.dense()).to(features.device)
     best, best_f1 = Mlp(labels.many, inner.detach().clone(), outer.detach().clone(), 0), -1.0
@@ -58,7 +58,7 @@ def fit_mlp(features: Tensor, labels: Labels, valid: tuple[Tensor, Labels] | Non
         order = torch.randperm(len(features), generator=draw, device=features.device)
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
-            loss = _loss(Mlp(labels.many, inner, outer, epoch).logits(features[rows]), targets[rows], labels.many)
+            loss = _batch_loss(Mlp(labels.many, inner, outer, epoch).logits(features[rows]), targets[rows], labels.many)
             # Assigned, where backward() would add to the last gradients.
             inner.grad, outer.grad = torch.autograd.grad(loss, (inner, outer))
             adam.step()
@@ -71,7 +71,7 @@ def fit_mlp(features: Tensor, labels: Labels, valid: tuple[Tensor, Labels] | Non
     return best
 
 
-def _shapes(features: Tensor, labels: Labels) -> tuple[tuple[int, int], tuple[int, int]]:
+def _layer_shapes(features: Tensor, labels: Labels) -> tuple[tuple[int, int], tuple[int, int]]:
     return (features.shape[1], HIDDEN), (HIDDEN + 1, len(labels.classes))
 
 
@@ -81,7 +81,7 @@ def _first_weights(inputs: int, outputs: int, draw: torch.Generator) -> Tensor:
     return (start / math.sqrt(inputs)).requires_grad_()
 
 
-def _loss(logits: Tensor, targets: Tensor, many: bool) -> Tensor:
+def _batch_loss(logits: Tensor, targets: Tensor, many: bool) -> Tensor:
     """Cross-entropy of an example, averaged over the batch; over labels it is summed."""
     summed = binary_cross_entropy_with_logits if many else cross_entropy
     return torch.div(summed(logits, targets.float(), reduction="sum"), len(logits))

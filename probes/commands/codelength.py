@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     if not args.c > 0:
         raise InputError(f"--c is {args.c}; it must be above zero.")
     place, study_inputs = running.place_of(args), inputs.read_inputs(args, "test")
-    blocks = codelength.blocks(study_inputs.plan.fit.clusters, seed=args.seed)
+    blocks = codelength.draw_blocks(study_inputs.plan.fit.clusters, seed=args.seed)
     recipe = signature(
         code="online",
         c=args.c,
@@ -60,7 +60,9 @@ def run(args: argparse.Namespace) -> None:
     todo, again = suite.once_each(parts)
     done = len(parts) - len(todo) - len(again)
     work = jobs.Work(
-        codelength.code, codelength.Coding(study_inputs.plan, blocks, args.c), args.study / "logs" / "codelength"
+        codelength.encode_parts,
+        codelength.Coding(study_inputs.plan, blocks, args.c),
+        args.study / "logs" / "codelength",
     )
     with tqdm(total=len(parts), initial=done, unit="code", disable=None) as bar:
         for coded in running.run_jobs(work, suite.as_jobs(todo), place):
@@ -69,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
             codelength.code_again(*pair)
             bar.update()
     print(study_inputs.sides.banner + "\n" if study_inputs.sides.banner else "", end="")
-    _report(study_inputs.folder / f"codelength-{study_inputs.corpus}.csv", parts, recipe)
+    _write_report(study_inputs.folder / f"codelength-{study_inputs.corpus}.csv", parts, recipe)
     if again:
         print(
             f"{len(again)} of {len(parts)} code lengths are of states that another checkpoint has too: not coded again."
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m probes plot", args.study, *repeat_options(args, "corpus"))
 
 
-def _report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
+def _write_report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
     from seedvote.dialogue.files import atomic
     from seedvote.probes import summary
 
@@ -90,18 +92,22 @@ def _report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
             bits = f"{code.uniform:.1f},{sum(code.bits):.1f},{code.compression:.4f}"
             handle.write(",".join(map(str, (*names, sum(code.examples), len(code.bits), bits))) + "\n")
     print("Compression: length of a uniform code over that of the probe's; mean over training seeds, SD in brackets.\n")
-    print("\n".join(summary.terminal_table(_cells(coded), list(dict.fromkeys(task for _, task, _ in coded)), digits=2)))
+    print(
+        "\n".join(
+            summary.terminal_table(_code_cells(coded), list(dict.fromkeys(task for _, task, _ in coded)), digits=2)
+        )
+    )
     print(f"{recipe}\nBits of every task and state in {path}.")
 
 
-def _cells(coded: Sequence[tuple[Representation, str, Codelength]]) -> list[Cell]:
-    from seedvote.probes.scoring import spread
+def _code_cells(coded: Sequence[tuple[Representation, str, Codelength]]) -> list[Cell]:
+    from seedvote.probes.scoring import seed_spread
     from seedvote.probes.summary import Cell
 
     seeds: dict[tuple[str, ...], list[float]] = {}
     for who, task, code in coded:
         seeds.setdefault((task, who.evaluator, who.model, who.checkpoint), []).append(code.compression)
     return [
-        Cell(evaluator, task, model, checkpoint, "logistic", spread(values), float("nan"))
+        Cell(evaluator, task, model, checkpoint, "logistic", seed_spread(values), float("nan"))
         for (task, evaluator, model, checkpoint), values in seeds.items()
     ]

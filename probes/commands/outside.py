@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     """Fit, report, write."""
     from seedvote.dialogue.conditions import condition_folders, condition_parts
     from seedvote.dialogue.files import write_json
-    from seedvote.probes.foreign import detections, read_foreign
+    from seedvote.probes.foreign import detect_everywhere, read_foreign
 
     folders = [
         folder for folder in condition_folders(args.study) if (condition_parts(folder.name) or ("",))[0] == "outside"
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
         )
     rows: list[dict[str, Any]] = []
     for talk in reported:
-        rows += detections(args.study, taught, talk, args.checkpoints, seed=args.seed)
+        rows += detect_everywhere(args.study, taught, talk, args.checkpoints, seed=args.seed)
         _print_table(talk, [row for row in rows if row["report"] == talk.name])
     write_json(args.study / "outside.json", {"detectors": rows})
     print(f"{args.study / 'outside.json'} has every number.")
@@ -71,7 +71,7 @@ def _print_table(talk: ForeignTalk, rows: Sequence[dict[str, Any]]) -> None:
         "AUROC (95 %)",
         "JGA",
     ]
-    lines = [head, *(_cells(row) for row in rows)]
+    lines = [head, *(_row_cells(row) for row in rows)]
     wide = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, wide, strict=True)).rstrip())
@@ -79,7 +79,7 @@ def _print_table(talk: ForeignTalk, rows: Sequence[dict[str, Any]]) -> None:
     print(rows[0]["signature"] + "\n")
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _row_cells(row: dict[str, Any]) -> list[str]:
     joint = "" if row["jga"] is None else f"{row['jga'][0]:.1f} to {row['jga'][1]:.1f}"
     return [
         row["model"],

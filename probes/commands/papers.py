@@ -40,14 +40,14 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.files import atomic
     from seedvote.dialogue.signature import signature
     from seedvote.probes import comparisons, papers, summary
-    from seedvote.probes.papers import remaking
+    from seedvote.probes.papers import plan_remaking
     from seedvote.probes.plan import lay_out, plan_splits
     from seedvote.probes.plots import save_figures
 
     path, corpus = args.scores or args.study / "scores.parquet", read_corpus(args.corpus or args.study / "corpus")
     scores = summary.read_task_scores(path) if args.scores or path.exists() else []
     sides, (representations, no_states) = plan_splits(corpus, args.report), _find_states(args.study)
-    how = remaking(
+    how = plan_remaking(
         args.study,
         corpus,
         representations,
@@ -65,14 +65,14 @@ def run(args: argparse.Namespace) -> None:
         [[e.item for e in side] for side in sides.fit_and_report],
     )
     tables = [
-        papers.sizes(args.study),
+        papers.size_table(args.study),
         papers.bleu_by_seed(args.study),
-        *papers.probe_tables(summary.cells(scores), tasks, corpus.name),
-        papers.difficulty(summary.cells(chosen_scores)),
-        papers.selection(chosen_scores),
+        *papers.probe_tables(summary.gather_cells(scores), tasks, corpus.name),
+        papers.difficulty_table(summary.gather_cells(chosen_scores)),
+        papers.selection_table(chosen_scores),
         papers.course_table(chosen_scores),
         papers.states_table(list(comparisons.cloud_spreads(representations, items)), no_states),
-        papers.labels(plan),
+        papers.label_table(plan),
     ]
     if not scores:
         tables = [
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> None:
         with atomic(folder / f"{table.name}.csv") as handle:
             csv.writer(handle, lineterminator="\n").writerows([table.head, *table.rows])
     with atomic(folder / "index.md") as handle:
-        handle.write(papers.index(tables, figures, how, f"{sides.banner}\n\n{recipe}".strip()))
+        handle.write(papers.index_page(tables, figures, how, f"{sides.banner}\n\n{recipe}".strip()))
     print(
         f"{folder / 'index.md'}: {sum(not table.missing for table in tables)} of {len(tables)} tables, "
         f"{sum(not reason for reason in figures.values())} of {len(figures)} figures\n{recipe}"

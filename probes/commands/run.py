@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.signature import signature
     from seedvote.probes import suite
 
-    methods, place = _methods(args), running.place_of(args, device=args.device)
+    methods, place = _parse_methods(args), running.place_of(args, device=args.device)
     study_inputs = inputs.read_inputs(args, args.report)
     sides, plan, folder = study_inputs.sides, study_inputs.plan, study_inputs.folder
     if len(methods[0].settings.c) > 1 and not sides.choose:
@@ -81,14 +81,14 @@ def run(args: argparse.Namespace) -> None:
         **({"labels": study_inputs.own_labels} if study_inputs.own_labels else {}),
     )
     print(sides.banner + "\n" if sides.banner else "", end="")
-    _report(args.out or args.study / "scores.parquet", folder, study_inputs.corpus, parts, recipe)
+    _write_report(args.out or args.study / "scores.parquet", folder, study_inputs.corpus, parts, recipe)
     if again:
         print(f"{len(again)} of {len(parts)} probes are on states that another checkpoint has too: not fitted again.")
     print(f"{done} of {len(parts)} probes were already done.")
     tell_next("python -m probes plot", args.study, *repeat_options(args, "corpus"))
 
 
-def _methods(args: argparse.Namespace) -> list[Options]:
+def _parse_methods(args: argparse.Namespace) -> list[Options]:
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.seeds import parse_seeds
     from seedvote.probes.plan import Options
@@ -111,20 +111,22 @@ def _methods(args: argparse.Namespace) -> list[Options]:
     return [Options(name, FitSettings(strengths, seeds), args.seed) for name in names]
 
 
-def _report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePart], recipe: str) -> None:
+def _write_report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePart], recipe: str) -> None:
     from seedvote.dialogue.files import atomic
     from seedvote.probes import suite, summary
-    from seedvote.probes.suite import join
+    from seedvote.probes.suite import join_parts
 
-    rows = join([part.path for part in parts], out, recipe)
-    ended = suite.endings(parts)
+    rows = join_parts([part.path for part in parts], out, recipe)
+    ended = suite.read_endings_of(parts)
     suite.write_endings(folder / f"convergence-{corpus}.parquet", ended)
-    cells = summary.cells(summary.read_task_scores(out))
+    cells = summary.gather_cells(summary.read_task_scores(out))
     tasks = list(dict.fromkeys(part.labelled.task for part in parts))
     for name, text in (("csv", summary.csv_table(cells, recipe)), ("tex", summary.latex_table(cells, tasks, recipe))):
         with atomic(folder / f"table-{corpus}.{name}") as handle:
             handle.write(text)
     print("Micro-F1 in points, mean over training seeds; in brackets their SD (its interval is in the CSV).\n")
     print("\n".join(summary.terminal_table(cells, tasks)))
-    print("".join(line + "\n" for line in [*summary.departures(cells), *suite.warnings(ended)]), end="")
+    print(
+        "".join(line + "\n" for line in [*summary.list_departures(cells), *suite.convergence_warnings(ended)]), end=""
+    )
     print(f"{recipe}\n{rows:,} rows in {out}; tables, and how every fit ended, in {folder}.")

@@ -25,7 +25,7 @@ class ProbeTask:
     """One property of the text to be probed for, named as in the papers.
 
     `many` says whether an example has a set of labels or one. `rule_from` gives the rule that labels an example, from
-    the training examples: only the mid-frequency words depend on them, the other rules are `fixed`.
+    the training examples: only the mid-frequency words depend on them, the others are fixed.
     """
 
     name: str
@@ -35,7 +35,7 @@ class ProbeTask:
     corpora: tuple[str, ...] = ("multiwoz",)
 
 
-def fixed(rule: LabelRule) -> Callable[[Sequence[Example]], LabelRule]:
+def fixed_rule(rule: LabelRule) -> Callable[[Sequence[Example]], LabelRule]:
     """A rule that does not depend on the training examples."""
     return lambda train: rule  # noqa: ARG005
 
@@ -52,39 +52,39 @@ def or_none(labels: Iterable[str]) -> list[str]:
 # The belief state of an example: the slots filled after the user turn that the target answers.
 
 
-def states(example: Example) -> Iterator[Mapping[str, str]]:
+def belief_states(example: Example) -> Iterator[Mapping[str, str]]:
     """The belief state after each user turn of the context, oldest first."""
     for turn in example.context:
         if turn.speaker == "user":
             yield turn.belief or {}
 
 
-def state(example: Example) -> Mapping[str, str]:
+def last_state(example: Example) -> Mapping[str, str]:
     """The belief state after the last user turn: slot path -> value."""
-    *_, last = [{}, *states(example)]
+    *_, last = [{}, *belief_states(example)]
     return last
 
 
-def news(example: Example) -> Iterator[dict[str, str]]:
+def new_slots(example: Example) -> Iterator[dict[str, str]]:
     """After each user turn, the slots that no earlier state had filled, in the annotation's order."""
     past: set[str] = set()
-    for filled in states(example):
+    for filled in belief_states(example):
         yield {path: value for path, value in filled.items() if path not in past}
         past.update(filled)
 
 
-def recent(example: Example) -> dict[str, str]:
+def newest_slots(example: Example) -> dict[str, str]:
     """The slots first filled in the last user turn."""
-    *_, last = [{}, *news(example)]
+    *_, last = [{}, *new_slots(example)]
     return last
 
 
-def domain(path: str) -> str:
+def slot_domain(path: str) -> str:
     """`hotel` of `hotel-semi-area`."""
     return path.split("-", 1)[0]
 
 
-def leaf(path: str) -> str:
+def slot_leaf(path: str) -> str:
     """`area` of `hotel-semi-area`."""
     return path.rsplit("-", 1)[-1]
 
@@ -94,30 +94,30 @@ def leaf(path: str) -> str:
 
 def all_topics(example: Example) -> list[str]:
     """The domains with a filled slot, or none."""
-    return or_none(dict.fromkeys(map(domain, state(example))))
+    return or_none(dict.fromkeys(map(slot_domain, last_state(example))))
 
 
 def how_many_topics(example: Example) -> list[str]:
     """The number of domains with a filled slot."""
-    return [str(len(set(map(domain, state(example)))))]
+    return [str(len(set(map(slot_domain, last_state(example)))))]
 
 
 def several_topics(example: Example) -> list[str]:
     """Whether more than one domain has a filled slot."""
-    return ["yes" if len(set(map(domain, state(example)))) > 1 else "no"]
+    return ["yes" if len(set(map(slot_domain, last_state(example)))) > 1 else "no"]
 
 
 def recent_topic(example: Example) -> list[str]:
     """The domain of the newest newly filled slot (the last one in the annotation's order), carried forward."""
-    topics = [domain(path) for filled in news(example) for path in filled]
+    topics = [slot_domain(path) for filled in new_slots(example) for path in filled]
     return topics[-1:] or [NONE]
 
 
 TOPIC_TASKS = (
-    ProbeTask("IsMultiTopic", False, fixed(several_topics), "more than one domain so far"),
-    ProbeTask("NumAllTopics", False, fixed(how_many_topics), "how many domains so far"),
-    ProbeTask("AllTopics", True, fixed(all_topics), "the domains so far"),
-    ProbeTask("RecentTopic", False, fixed(recent_topic), "the domain of the newest filled slot"),
+    ProbeTask("IsMultiTopic", False, fixed_rule(several_topics), "more than one domain so far"),
+    ProbeTask("NumAllTopics", False, fixed_rule(how_many_topics), "how many domains so far"),
+    ProbeTask("AllTopics", True, fixed_rule(all_topics), "the domains so far"),
+    ProbeTask("RecentTopic", False, fixed_rule(recent_topic), "the domain of the newest filled slot"),
 )
 
 
@@ -126,67 +126,67 @@ TOPIC_TASKS = (
 
 def recent_slots(example: Example) -> list[str]:
     """The slot paths first filled this turn, or none."""
-    return or_none(recent(example))
+    return or_none(newest_slots(example))
 
 
 def how_many_recent(example: Example) -> list[str]:
     """How many slots were first filled this turn."""
-    return [str(len(recent(example)))]
+    return [str(len(newest_slots(example)))]
 
 
 def recent_values(example: Example) -> list[str]:
     """The values of the slots first filled this turn, or none."""
-    return or_none(dict.fromkeys(recent(example).values()))
+    return or_none(dict.fromkeys(newest_slots(example).values()))
 
 
 def all_slots(example: Example) -> list[str]:
     """All filled slot paths, or none."""
-    return or_none(state(example))
+    return or_none(last_state(example))
 
 
 def how_many_slots(example: Example) -> list[str]:
     """How many slots are filled."""
-    return [str(len(state(example)))]
+    return [str(len(last_state(example)))]
 
 
 def all_values(example: Example) -> list[str]:
     """The values of all filled slots, or none."""
-    return or_none(dict.fromkeys(state(example).values()))
+    return or_none(dict.fromkeys(last_state(example).values()))
 
 
 INFORMATION_TASKS = (
-    ProbeTask("RecentSlots", True, fixed(recent_slots), "the slots first filled this turn"),
-    ProbeTask("NumRecentInfo", False, fixed(how_many_recent), "how many slots were first filled this turn"),
-    ProbeTask("RecentValues", True, fixed(recent_values), "the values of the slots first filled this turn"),
-    ProbeTask("AllSlots", True, fixed(all_slots), "all slots so far"),
-    ProbeTask("NumAllInfo", False, fixed(how_many_slots), "how many slots so far"),
-    ProbeTask("AllValues", True, fixed(all_values), "all values so far"),
+    ProbeTask("RecentSlots", True, fixed_rule(recent_slots), "the slots first filled this turn"),
+    ProbeTask("NumRecentInfo", False, fixed_rule(how_many_recent), "how many slots were first filled this turn"),
+    ProbeTask("RecentValues", True, fixed_rule(recent_values), "the values of the slots first filled this turn"),
+    ProbeTask("AllSlots", True, fixed_rule(all_slots), "all slots so far"),
+    ProbeTask("NumAllInfo", False, fixed_rule(how_many_slots), "how many slots so far"),
+    ProbeTask("AllValues", True, fixed_rule(all_values), "all values so far"),
 )
 
 
 # Repeats: which kinds of information (a day, an area) have been given for two domains or more.
 
 
-def repeated(example: Example) -> list[str]:
+def repeated_leaves(example: Example) -> list[str]:
     """Leaf slot names filled in two or more domains."""
-    pairs = {(leaf(path), domain(path)) for path in state(example)}
+    pairs = {(slot_leaf(path), slot_domain(path)) for path in last_state(example)}
     counts = Counter(name for name, _ in pairs)
     return sorted(name for name, domains in counts.items() if domains > 1)
 
 
 def repeated_or_none(example: Example) -> list[str]:
     """The repeated leaf names, or none."""
-    return or_none(repeated(example))
+    return or_none(repeated_leaves(example))
 
 
 def how_many_repeated(example: Example) -> list[str]:
     """How many leaf names are repeated."""
-    return [str(len(repeated(example)))]
+    return [str(len(repeated_leaves(example)))]
 
 
 REPEAT_TASKS = (
-    ProbeTask("RepeatInfo", True, fixed(repeated_or_none), "slot names given for two domains or more"),
-    ProbeTask("NumRepeatInfo", False, fixed(how_many_repeated), "how many slot names are repeated"),
+    ProbeTask("RepeatInfo", True, fixed_rule(repeated_or_none), "slot names given for two domains or more"),
+    ProbeTask("NumRepeatInfo", False, fixed_rule(how_many_repeated), "how many slot names are repeated"),
 )
 
 
@@ -200,30 +200,30 @@ def first_act(example: Example) -> list[str]:
 
 def entity_slots(example: Example) -> list[str]:
     """Slot names in the target's acts, or none; the annotation itself writes `none` for an act without slots."""
-    return _entities(example, 0)
+    return _act_entities(example, 0)
 
 
 def entity_values(example: Example) -> list[str]:
     """Slot values in the target's acts (`?` where a slot is asked for), or none."""
-    return _entities(example, 1)
+    return _act_entities(example, 1)
 
 
-def _entities(example: Example, part: int) -> list[str]:
+def _act_entities(example: Example, part: int) -> list[str]:
     acts = (example.target.acts or {}).values()
     return or_none(dict.fromkeys(pair[part] for pairs in acts for pair in pairs))
 
 
 ACTION_TASKS = (
-    ProbeTask("ActionSelect", False, fixed(first_act), "the system's next act (the first annotated)"),
-    ProbeTask("EntitySlots", True, fixed(entity_slots), "slot names in the system's acts"),
-    ProbeTask("EntityValues", True, fixed(entity_values), "slot values in the system's acts"),
+    ProbeTask("ActionSelect", False, fixed_rule(first_act), "the system's next act (the first annotated)"),
+    ProbeTask("EntitySlots", True, fixed_rule(entity_slots), "slot names in the system's acts"),
+    ProbeTask("EntityValues", True, fixed_rule(entity_values), "slot values in the system's acts"),
 )
 
 
 # Position: how far the dialogue has gone.
 
 
-def fifth(example: Example) -> list[str]:
+def fifth_of_dialogue(example: Example) -> list[str]:
     """Which fifth of the dialogue's examples this one is in: min(4, 5 i // T) for example i of T.
 
     MultiWOZ has an example for each user turn that is answered; PersonaChat one for each utterance but the first.
@@ -234,7 +234,13 @@ def fifth(example: Example) -> list[str]:
 
 
 POSITION_TASKS = (
-    ProbeTask("UtteranceLoc", False, fixed(fifth), "which fifth of the dialogue", ("multiwoz", "personachat", "text")),
+    ProbeTask(
+        "UtteranceLoc",
+        False,
+        fixed_rule(fifth_of_dialogue),
+        "which fifth of the dialogue",
+        ("multiwoz", "personachat", "text"),
+    ),
 )
 
 
@@ -257,10 +263,10 @@ BAND = (1000, 3000)  # occurrences in the official training file ...
 BAND_UTTERANCES = 131_438  # ... of this many utterances; for another corpus the band is scaled
 
 
-def tokens(text: str) -> list[str]:
+def tokenize_words(text: str) -> list[str]:
     """Words in lower case.
 
-    >>> tokens("I'm a dog-walker !")
+    >>> tokenize_words("I'm a dog-walker !")
     ['i', "'m", 'a', 'dog', 'walker']
     """
     return re.findall(r"[a-z0-9]+|'[a-z]+", text.lower())
@@ -277,7 +283,7 @@ def mid_frequency_words(train: Sequence[Example]) -> list[str]:
     for dialogue in dialogues:
         for n, turn in enumerate(dialogue.turns):
             appearances = len(dialogue.turns) - max(n, 1)
-            counts.update({word: appearances * times for word, times in Counter(tokens(turn.text)).items()})
+            counts.update({word: appearances * times for word, times in Counter(tokenize_words(turn.text)).items()})
     utterances = sum(len(dialogue.turns) for dialogue in dialogues)
     low, high = (bound * utterances / BAND_UTTERANCES for bound in BAND)
     band = [(-count, word) for word, count in counts.items() if max(low, 2) <= count <= high]
@@ -287,19 +293,19 @@ def mid_frequency_words(train: Sequence[Example]) -> list[str]:
 def word_of_the_response(train: Sequence[Example]) -> LabelRule:
     """The rule: the first mid-frequency word of the target, or none."""
     chosen = set(mid_frequency_words(train))
-    return lambda example: [next((word for word in tokens(example.target.text) if word in chosen), NONE)]
+    return lambda example: [next((word for word in tokenize_words(example.target.text) if word in chosen), NONE)]
 
 
 def persona_words(example: Example) -> list[str]:
     """The words of the persona of the one who answers, without stop words, or none."""
     lines = example.dialogue.persona.get(example.target.speaker, ())
-    words = dict.fromkeys(word for line in lines for word in tokens(line))
+    words = dict.fromkeys(word for line in lines for word in tokenize_words(line))
     return or_none(word for word in words if word not in STOPWORDS and not word.startswith("'"))
 
 
 WORD_TASKS = (
     ProbeTask("WordCont", False, word_of_the_response, "a mid-frequency word of the response", ("personachat", "text")),
-    ProbeTask("PersonalInfo", True, fixed(persona_words), "the words of the persona", ("personachat",)),
+    ProbeTask("PersonalInfo", True, fixed_rule(persona_words), "the words of the persona", ("personachat",)),
 )
 
 
@@ -333,6 +339,6 @@ def tasks_of(corpus: str, names: str = "all") -> list[ProbeTask]:
     return [legal[name] for name in dict.fromkeys(wanted)]
 
 
-def names(tasks: Sequence[ProbeTask]) -> str:
+def task_names(tasks: Sequence[ProbeTask]) -> str:
     """Their names, comma-separated."""
     return ",".join(task.name for task in tasks)

@@ -61,16 +61,16 @@ class Labels:
         return np.bincount(self.columns, minlength=len(self.classes))
 
 
-def label(task: ProbeTask, train: Sequence[Example], sides: Sequence[Sequence[Example]]) -> list[Labels]:
+def label_sides(task: ProbeTask, train: Sequence[Example], sides: Sequence[Sequence[Example]]) -> list[Labels]:
     """The labels of each list of examples, with the label set and whatever else the rule needs from `train`."""
     rule = task.rule_from(train)
     classes = tuple(sorted(set(chain.from_iterable(map(rule, train)))))
     if not classes:
         raise InputError(f"{task.name}: no training example, so there is no label to learn.")
-    return [_label(task, rule, classes, examples) for examples in sides]
+    return [_label_examples(task, rule, classes, examples) for examples in sides]
 
 
-def _label(task: ProbeTask, rule: LabelRule, classes: tuple[str, ...], examples: Sequence[Example]) -> Labels:
+def _label_examples(task: ProbeTask, rule: LabelRule, classes: tuple[str, ...], examples: Sequence[Example]) -> Labels:
     column = {name: index for index, name in enumerate(classes)}
     sets = [list(dict.fromkeys(rule(example))) for example in examples]
     known = [[column[name] for name in names if name in column] for names in sets]

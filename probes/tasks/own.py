@@ -17,7 +17,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import cell_text
-from seedvote.probes.tasks.catalogue import ProbeTask, fixed, or_none
+from seedvote.probes.tasks.catalogue import ProbeTask, fixed_rule, or_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,9 @@ class OwnLabels:
 
     def task(self) -> ProbeTask:
         """What is asked of a state."""
-        return ProbeTask(self.name, self.many, fixed(lambda example: or_none(self.labels[example.item])), "your labels")
+        return ProbeTask(
+            self.name, self.many, fixed_rule(lambda example: or_none(self.labels[example.item])), "your labels"
+        )
 
     def describe(self, members: Sequence[Example]) -> str:
         """How many of these examples have a label, and which."""

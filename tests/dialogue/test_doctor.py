@@ -13,7 +13,7 @@ from tests.house.doc_blocks import ROOT
 
 
 def rows():
-    return {row.name: row for row in doctor.examine()}
+    return {row.name: row for row in doctor.examine_machine()}
 
 
 def test_this_environment_has_what_the_tests_need():
@@ -26,8 +26,8 @@ def test_this_environment_has_what_the_tests_need():
 
 def test_a_package_that_is_missing_or_too_old_is_named_with_what_brings_it(monkeypatch, capsys):
     versions = {"flask": None, "numpy": "1.9.2"}
-    real = doctor._version
-    monkeypatch.setattr(doctor, "_version", lambda name: versions[name] if name in versions else real(name))
+    real = doctor._installed_version
+    monkeypatch.setattr(doctor, "_installed_version", lambda name: versions[name] if name in versions else real(name))
     examined = rows()
     assert examined["rating page"].finding.startswith("missing: flask; there: jinja2 ")
     assert "numpy is 1.9.2, 2.0 or later is needed" in examined["analysis"].finding

@@ -6,7 +6,7 @@ import torch
 
 from seedvote.dialogue.devices import pick_device, pick_precision
 from seedvote.dialogue.errors import InputError
-from seedvote.generation.batches import plan_batches, stack, stack_contexts
+from seedvote.generation.batches import plan_batches, stack_batch, stack_contexts
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import BOS, EOS, PAD
 
@@ -38,7 +38,7 @@ def test_batches_hold_examples_of_like_length():
 
 
 def test_inputs_begin_with_bos_and_targets_end_with_eos():
-    batch = stack([Numbered("d:1", [9, 8], [10, 11, EOS]), Numbered("d:3", [7], [12, EOS])], CPU)
+    batch = stack_batch([Numbered("d:1", [9, 8], [10, 11, EOS]), Numbered("d:3", [7], [12, EOS])], CPU)
     assert batch.inputs.tolist() == [[BOS, 10, 11], [BOS, 12, PAD]]
     assert batch.targets.tolist() == [[10, 11, EOS], [12, EOS, PAD]]
     assert batch.contexts.tokens.tolist() == [[9, 8], [7, PAD]]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seedvote.dialogue.command_line import dispatch
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
@@ -72,7 +72,7 @@ def test_curves_are_drawn_again_for_a_longer_log(study, tmp_path):
 def test_no_point_of_a_curve_lies_outside_its_axes():
     low = [{"epoch": 1, "loss": 1.0, "valid_loss": 1.5, "bleu2": 0.5}]
     high = [{"epoch": n, "loss": 9.0, "valid_loss": 8.0, "bleu2": 30.0} for n in (1, 2)]
-    figure = curves._figure({"bilstm_attn": {0: low}, "seq2seq": {0: low, 1: high}})
+    figure = curves._draw_figure({"bilstm_attn": {0: low}, "seq2seq": {0: low, 1: high}})
     for axes in figure.axes:
         (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
         assert axes.lines and bottom == 0
@@ -152,7 +152,7 @@ def test_encode_reads_equal_weights_once(study, tmp_path, monkeypatch):
 
 def test_fault_7_states_are_joined_on_ids(study):
     corpus = read_corpus(study / "corpus")
-    known = {e.item for split in ("train", "valid", "test") for e in examples(corpus.split(split))}
+    known = {e.item for split in ("train", "valid", "test") for e in iterate_examples(corpus.split(split))}
     sidecars = sorted((study / "states").glob("*.json"))
     assert len(sidecars) == 4 * 2
     for path in sidecars:
@@ -233,7 +233,7 @@ def test_fault_2_teacher_forced_scores_stand_apart_from_free_running_ones(study)
 
 def test_the_most_frequent_training_response_is_scored_beside_the_models(study):
     corpus = read_corpus(study / "corpus")
-    counts = Counter(normalize(example.target.text) for example in examples(corpus.split("train")))
+    counts = Counter(normalize(example.target.text) for example in iterate_examples(corpus.split("train")))
     rows = pq.read_table(study / "metrics.parquet").to_pylist()
     constant = [row for row in rows if row["model"] == "most_frequent" and row["task"] == "bleu2"]
     assert len(constant) == 20
@@ -241,12 +241,12 @@ def test_the_most_frequent_training_response_is_scored_beside_the_models(study):
 
 
 def test_fault_10_scored_split_is_not_the_selecting_one(study):
-    test = {example.item for example in examples(read_corpus(study / "corpus").split("test"))}
+    test = {example.item for example in iterate_examples(read_corpus(study / "corpus").split("test"))}
     assert {response.item for response in read_records(study / "responses.jsonl", Response)} <= test
 
 
 def test_a_reference_in_a_control_is_spelt_like_a_response(study):
-    corpus = {e.item: e for e in examples(read_corpus(study / "corpus").dialogues)}
+    corpus = {e.item: e for e in iterate_examples(read_corpus(study / "corpus").dialogues)}
     for pair in read_records(study / "pairs.jsonl", Pair):
         if pair.contrast == "reference-model":
             side = pair.a if pair.a.model == "reference" else pair.b

@@ -14,8 +14,8 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.tokens import LONGEST_RESPONSE
 from seedvote.generation import decoding
 from seedvote.generation.batches import stack_contexts
-from seedvote.generation.decoding import Sampler, keep_likely, parse_decoding, respond
-from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.decoding import Sampler, keep_likely, parse_decoding, write_responses
+from seedvote.generation.models.architectures import ARCHITECTURES, build_model
 from seedvote.generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL
 from tests.generation.small_sizes import small_sizes
 
@@ -28,7 +28,7 @@ def lively(name, seed=0):
     """A model with large random weights: its responses end, and depend on their context."""
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(seed)
-        model = build(name, WORDS, small_sizes(name, 16)).eval()
+        model = build_model(name, WORDS, small_sizes(name, 16)).eval()
         with torch.no_grad():
             for part in model.parameters():
                 part.mul_(3 if name == "transformer" else 5)
@@ -56,7 +56,7 @@ ITEMS = [f"d{n}:1" for n in range(NUMBER)]
 
 def answer(model, how, rows=range(NUMBER), seed=0, batch_size=64):
     rows = list(rows)
-    answers = respond(
+    answers = write_responses(
         model,
         [CONTEXTS[r] for r in rows],
         how=parse_decoding(how),
@@ -106,10 +106,10 @@ def test_rounding_between_batches_is_a_billion_times_smaller_than_a_choice(name)
     with torch.inference_mode():
         rows = torch.full((NUMBER,), 9)
         together = model.encode(stack_contexts(CONTEXTS, CPU))
-        many = model.output(model.step(together, model.start(together), rows)[0])
+        many = model.output(model.decode_step(together, model.start_state(together), rows)[0])
         for row, context in enumerate(CONTEXTS):
             alone = model.encode(stack_contexts([context], CPU))
-            one = model.output(model.step(alone, model.start(alone), rows[:1])[0])
+            one = model.output(model.decode_step(alone, model.start_state(alone), rows[:1])[0])
             assert (one[0] - many[row]).abs().max() < 1e-11
 
 
@@ -117,7 +117,7 @@ def test_rounding_between_batches_is_a_billion_times_smaller_than_a_choice(name)
 def test_a_model_in_training_answers_without_dropout_and_stays_as_it_was(how):
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(0)
-        model = build("transformer", WORDS, small_sizes("transformer", 16) | {"dropout": 0.5})
+        model = build_model("transformer", WORDS, small_sizes("transformer", 16) | {"dropout": 0.5})
     assert answer(model.train(), how) == answer(copy.deepcopy(model).eval(), how)
     assert model.training and {part.dtype for part in model.parameters()} == {torch.float32}
 
@@ -132,12 +132,12 @@ def test_sampled_responses_follow_from_the_seed_and_the_item(how):
 @every
 def test_greedy_is_at_every_step_the_argmax_of_the_forced_pass(name):
     model = lively(name).double()
-    answers = respond(model, CONTEXTS[:8], how=parse_decoding("greedy"), seed=0, items=ITEMS[:8])
+    answers = write_responses(model, CONTEXTS[:8], how=parse_decoding("greedy"), seed=0, items=ITEMS[:8])
     for context, got in zip(CONTEXTS, answers, strict=False):
         written = [*got.tokens, EOS][:LONGEST_RESPONSE]
         with torch.inference_mode():
             encoded = model.encode(stack_contexts([context], CPU))
-            logits = model.output(model.forced(encoded, torch.tensor([[2, *written[:-1]]]))[0])
+            logits = model.output(model.decode_targets(encoded, torch.tensor([[2, *written[:-1]]]))[0])
             first = decoding.mask_special(logits[:1].clone(), first=True)
             logits = torch.cat([first, decoding.mask_special(logits[1:], first=False)])
         # Every token is the likeliest behind those before it, which the forced pass reads: so one pass tells all.
@@ -156,7 +156,7 @@ def test_greedy_is_equal_in_single_and_double_precision(name):
     rng = np.random.default_rng(0)
     for size, number in ((1, 5), (3, 10), (10, NUMBER), (NUMBER, NUMBER)):
         rows = rng.permutation(NUMBER)[:number].tolist()
-        answers = respond(
+        answers = write_responses(
             model, [CONTEXTS[r] for r in rows], how=parse_decoding("greedy"), seed=0, items=[ITEMS[r] for r in rows],
             batch_size=size,
         )  # fmt: skip
@@ -166,15 +166,15 @@ def test_greedy_is_equal_in_single_and_double_precision(name):
 
 def test_unstable_logits_are_decoded_in_double(monkeypatch):
     """Weights three times as large make the transformer's single precision a hundred times worse."""
-    calm, wild = build("transformer", WORDS, small_sizes("transformer", 16)).eval(), lively("transformer")
+    calm, wild = build_model("transformer", WORDS, small_sizes("transformer", 16)).eval(), lively("transformer")
     assert (
         decoding.measure_rounding(calm, CONTEXTS)
         < decoding.NEAR[torch.float32] / 10
         < decoding.measure_rounding(wild, CONTEXTS)
     )
-    exact = respond(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS)
+    exact = write_responses(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS)
     monkeypatch.setattr(decoding, "NEAR", {torch.float32: -1.0, torch.float64: 0.0})
-    assert respond(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS) == exact
+    assert write_responses(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS) == exact
     assert decoding.measure_rounding(calm, []) == 0.0
 
 
@@ -182,13 +182,13 @@ def test_unstable_logits_are_decoded_in_double(monkeypatch):
 def test_single_precision_errs_a_twentieth_of_what_counts_as_near(name):
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(0)
-        single = build(name, WORDS, small_sizes(name, 16)).eval()
+        single = build_model(name, WORDS, small_sizes(name, 16)).eval()
     double, latest = copy.deepcopy(single).double(), torch.full((NUMBER,), 2)
     with torch.inference_mode():
         both = [(m, m.encode(stack_contexts(CONTEXTS, CPU))) for m in (single, double)]
-        states = [model.start(encoded) for model, encoded in both]
+        states = [model.start_state(encoded) for model, encoded in both]
         for _ in range(LONGEST_RESPONSE):
-            steps = [m.step(e, state, latest) for (m, e), state in zip(both, states, strict=True)]
+            steps = [m.decode_step(e, state, latest) for (m, e), state in zip(both, states, strict=True)]
             states = [state for _, state in steps]
             one, two = (model.output(hidden) for (model, _), (hidden, _) in zip(both, steps, strict=True))
             reach = two.amax(1) - two.amin(1)
@@ -208,11 +208,11 @@ def test_decoding_settles_near_ties_in_double_precision(name, monkeypatch):
         output.bias[len(SPECIAL)] = 0.0
     greedy, some, items = parse_decoding("greedy"), CONTEXTS[:5], ITEMS[:5]
     for batch_size in (1, 3, 5):
-        answers = respond(model, some, how=greedy, seed=0, items=items, batch_size=batch_size)
+        answers = write_responses(model, some, how=greedy, seed=0, items=items, batch_size=batch_size)
         assert min(min(answer.tokens) for answer in answers) >= WORDS - half
     monkeypatch.setitem(decoding.NEAR, torch.float32, 0.0)
     monkeypatch.setattr(decoding, "measure_rounding", lambda *_: -1.0)  # single precision is taken whatever it does
-    answers = respond(model, some, how=greedy, seed=0, items=items)
+    answers = write_responses(model, some, how=greedy, seed=0, items=items)
     assert min(min(answer.tokens) for answer in answers) < WORDS - half
 
 
@@ -267,7 +267,7 @@ def slow_beam(model, context, width):
         encoded = model.encode(stack_contexts([context], CPU))
         for time in range(LONGEST_RESPONSE):
             prefixes = torch.tensor([[2, *prefix] for prefix, _ in open_ends])
-            hidden = model.forced(encoded.rows(torch.zeros(len(prefixes), dtype=torch.long)), prefixes)[:, -1]
+            hidden = model.decode_targets(encoded.rows(torch.zeros(len(prefixes), dtype=torch.long)), prefixes)[:, -1]
             logs = decoding.mask_special(model.output(hidden), first=time == 0).log_softmax(1).tolist()
             grown = [
                 ((*prefix, token), score + log)
@@ -285,7 +285,7 @@ def slow_beam(model, context, width):
 @pytest.mark.parametrize("name", ["seq2seq", "transformer"])
 def test_beam_search_finds_what_the_slow_twin_finds(name):
     model = lively(name).double()
-    answers = respond(model, CONTEXTS[:5], how=parse_decoding("beam:4"), seed=0, items=ITEMS[:5])
+    answers = write_responses(model, CONTEXTS[:5], how=parse_decoding("beam:4"), seed=0, items=ITEMS[:5])
     for context, got in zip(CONTEXTS, answers, strict=False):
         tokens, score = slow_beam(model, context, 4)
         assert got.tokens == tuple(token for token in tokens if token != EOS)

@@ -11,7 +11,7 @@ from seedvote.dialogue.files import from_json, read_json
 from seedvote.dialogue.records import States
 from seedvote.generation import encoding
 from seedvote.generation.encoding import Form, encode_block, pooling_name, write_states
-from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.models.architectures import ARCHITECTURES, build_model
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import EOU, OTHER, PAD
 from tests.generation.small_sizes import small_sizes
@@ -25,7 +25,7 @@ every = pytest.mark.parametrize("name", ARCHITECTURES)
 def tiny(name):
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(0)
-        return build(name, 40, small_sizes(name, 12)).eval()
+        return build_model(name, 40, small_sizes(name, 12)).eval()
 
 
 def write(path, model, form, name="hred"):

@@ -6,11 +6,11 @@ import torch
 
 from seedvote.dialogue.errors import InputError
 from seedvote.generation.batches import stack_contexts
-from seedvote.generation.decoding import parse_decoding, respond
+from seedvote.generation.decoding import parse_decoding, write_responses
 from seedvote.generation.encoding import Form, encode_block
 from seedvote.generation.erasing import PLACES, read_eraser, seen_by_decoder, view_widths, with_eraser
 from seedvote.generation.metrics.scoring import forced_rows
-from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.models.architectures import ARCHITECTURES, build_model
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL, Vocabulary
 from tests.generation.small_sizes import small_sizes
@@ -25,7 +25,7 @@ every = pytest.mark.parametrize("name", ARCHITECTURES)
 def tiny(name):
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(0)
-        model = build(name, 40, small_sizes(name, 12)).eval()
+        model = build_model(name, 40, small_sizes(name, 12)).eval()
         for part in model.parameters():  # weights large enough that contexts tell
             part.data *= 3
     return model
@@ -45,7 +45,7 @@ def write(path, model, rank, flat=0):
 
 
 def said(model):
-    replies = respond(model, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS)
+    replies = write_responses(model, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS)
     examples = [Numbered(item, context, [10, 11, EOS]) for item, context in zip(ITEMS, CONTEXTS, strict=True)]
     rows = list(forced_rows(model, examples, WORDS, name="m", seed=0, checkpoint="last"))
     costs = {row.item: row.stats["nll"] for row in rows if row.task == "perplexity"}

@@ -11,8 +11,8 @@ from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.questions import texts_hash, write_questions
 from seedvote.dialogue.records import Option, Question, Utterance
 from seedvote.generation.__main__ import COMMANDS
-from seedvote.generation.batches import stack
-from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.batches import stack_batch
+from seedvote.generation.models.architectures import ARCHITECTURES, build_model
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.ranking import SAYS_NOTHING, NumberedQuestion, number_questions, rank_options
 from seedvote.generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL, UNK, Vocabulary
@@ -31,7 +31,7 @@ QUESTIONS = [
 def test_an_option_in_a_batch_is_the_option_alone(name):
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(0)
-        model = build(name, 40, small_sizes(name, 12)).eval()
+        model = build_model(name, 40, small_sizes(name, 12)).eval()
     found = {(one.question, one.option): one for one in rank_options(model, QUESTIONS, CPU)}
     assert len(found) == 35
     for question in QUESTIONS[::2]:
@@ -44,15 +44,15 @@ def test_an_option_in_a_batch_is_the_option_alone(name):
 
 @torch.inference_mode()
 def alone(model, context, option):
-    batch = stack([Numbered("", context, option)], CPU)
-    hidden = model.forced(model.encode(batch.contexts), batch.inputs)[0]
+    batch = stack_batch([Numbered("", context, option)], CPU)
+    hidden = model.decode_targets(model.encode(batch.contexts), batch.inputs)[0]
     return -float(cross_entropy(model.output(hidden), batch.targets[0], reduction="sum"))
 
 
 def test_the_probabilities_of_all_next_words_add_to_one():
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(0)
-        model = build("seq2seq", 20, small_sizes("seq2seq", 12)).eval()
+        model = build_model("seq2seq", 20, small_sizes("seq2seq", 12)).eval()
     every = NumberedQuestion("q", (OTHER, 9, EOU), tuple((word,) for word in range(1, 20)))  # 0 is padding
     total = sum(math.exp(one.logprob) for one in rank_options(model, [every], CPU))
     assert 0.8 < total < 1

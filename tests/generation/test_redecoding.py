@@ -1,13 +1,13 @@
 """Acts read from words: those of the most similar reply, and how far to trust them."""
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.generation.redecoding import act_reader, acts_named
 
 
 def example(number, text, acts):
     turns = (Turn("user", "hello"), Turn("system", text, None, acts))
-    return next(iter(examples([Dialogue(f"d{number}", "train", turns)])))
+    return next(iter(iterate_examples([Dialogue(f"d{number}", "train", turns)])))
 
 
 KNOWN = [

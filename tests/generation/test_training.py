@@ -29,11 +29,11 @@ from seedvote.generation.checkpoints import (
     read_weights,
 )
 from seedvote.generation.commands.train import precision_for
-from seedvote.generation.decoding import parse_decoding, respond
-from seedvote.generation.metrics.embedding import cosines, local_encoder
+from seedvote.generation.decoding import parse_decoding, write_responses
+from seedvote.generation.metrics.embedding import local_encoder, row_cosines
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from seedvote.generation.numbering import Data, Numbered, evenly_spread, number_examples
-from seedvote.generation.training import Settings, read_log, train
+from seedvote.generation.training import Settings, read_log, train_model
 from seedvote.generation.vocabulary import EOS, EOU, OTHER, SPECIAL, Vocabulary, read_vocabulary
 
 CPU = torch.device("cpu")
@@ -70,7 +70,7 @@ def skip_without_bf16(model="seq2seq", precision="float32", **_):
 
 def trained(folder, **options):
     skip_without_bf16(**options)
-    train(folder, settings(**options), DATA, CPU)
+    train_model(folder, settings(**options), DATA, CPU)
     return digest(folder / "last.safetensors")
 
 
@@ -106,7 +106,7 @@ def undisturbed(tmp_path_factory):
         asked = settings(**options)
         if repr(asked) not in made:
             made[repr(asked)] = tmp_path_factory.mktemp("undisturbed") / "whole"
-            train(made[repr(asked)], asked, DATA, CPU)
+            train_model(made[repr(asked)], asked, DATA, CPU)
         return made[repr(asked)]
 
     return ready
@@ -132,7 +132,7 @@ BROKEN_OFF = [
 def test_training_resumes_from_any_update(tmp_path, monkeypatch, model, precision, at, undisturbed):
     whole = undisturbed(model=model, precision=precision)
     seen = 0
-    update = training._Run._update
+    update = training._Run._update_weights
 
     def dying(run, batch, number):
         nonlocal seen
@@ -143,7 +143,7 @@ def test_training_resumes_from_any_update(tmp_path, monkeypatch, model, precisio
 
     monkeypatch.setattr(training, "SAVE_SECONDS", 0.0)
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(training._Run, "_update", dying)
+        patch.setattr(training._Run, "_update_weights", dying)
         trained(tmp_path / "broken", model=model, precision=precision)
     assert trained(tmp_path / "broken", model=model, precision=precision) == digest(whole / "last.safetensors")
     assert [line["loss"] for line in read_log(tmp_path / "broken")] == [line["loss"] for line in read_log(whole)]
@@ -187,7 +187,7 @@ def test_what_is_done_is_skipped(tmp_path):
 def test_other_settings_in_the_same_folder_are_refused(tmp_path):
     trained(tmp_path / "a")
     with pytest.raises(InputError, match=r"was trained with clip 1.0, but 2.0 was asked for"):
-        train(tmp_path / "a", settings(clip=2.0), DATA, CPU)
+        train_model(tmp_path / "a", settings(clip=2.0), DATA, CPU)
 
 
 def test_what_was_begun_on_one_kind_of_device_is_not_continued_on_another(tmp_path):
@@ -196,7 +196,7 @@ def test_what_was_begun_on_one_kind_of_device_is_not_continued_on_another(tmp_pa
     config = read_json(tmp_path / "a" / "config.json")
     assert "|device:cpu|" in config["signature"]
     with pytest.raises(InputError, match="was trained with device 'cpu', but 'cuda' was asked for"):
-        train(tmp_path / "a", settings(epochs=2), DATA, torch.device("cuda"))
+        train_model(tmp_path / "a", settings(epochs=2), DATA, torch.device("cuda"))
     write_json(tmp_path / "a" / "config.json", {k: v for k, v in config.items() if k != "device"})
     trained(tmp_path / "a", epochs=2)  # of an older folder nobody knows
 
@@ -219,7 +219,7 @@ def test_precision_is_in_the_signature(tmp_path):
     write_json(tmp_path / "a" / "config.json", {k: v for k, v in config.items() if k != "precision"})
     trained(tmp_path / "a")
     with pytest.raises(InputError, match="was trained with precision 'float32', but 'bf16' was asked for"):
-        train(tmp_path / "a", settings(precision="bf16"), DATA, CPU)
+        train_model(tmp_path / "a", settings(precision="bf16"), DATA, CPU)
 
 
 def test_a_model_of_another_version_is_not_gone_on_with(tmp_path):
@@ -241,14 +241,14 @@ def test_a_model_of_another_version_is_not_gone_on_with(tmp_path):
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
 def test_on_cuda_a_model_learns_resumes_and_answers(tmp_path, model, precision):
     cuda = torch.device("cuda")
-    train(tmp_path, settings(model, epochs=1, precision=precision), DATA, cuda)
-    train(tmp_path, settings(model, epochs=6, precision=precision), DATA, cuda)
+    train_model(tmp_path, settings(model, epochs=1, precision=precision), DATA, cuda)
+    train_model(tmp_path, settings(model, epochs=6, precision=precision), DATA, cuda)
     log = read_log(tmp_path)
     assert log[-1]["loss"] < log[0]["loss"] - 0.3
     ready = load_model(TrainedModel(tmp_path, model, 0), "last", WORDS)
     contexts, items = [e.context for e in DATA.valid], [e.item for e in DATA.valid]
     how = parse_decoding("greedy")
-    there, here = (respond(ready, contexts, how=how, seed=0, items=items, device=d) for d in (cuda, CPU))
+    there, here = (write_responses(ready, contexts, how=how, seed=0, items=items, device=d) for d in (cuda, CPU))
     assert [a.tokens for a in there] == [a.tokens for a in here]
 
 
@@ -264,7 +264,7 @@ def weights_in(folder):
 
 @pytest.mark.parametrize(("keep", "numbered"), [(None, {1, 2, 3, 4}), (2, {2, 4}), (0, set())])
 def test_pruned_epochs_leave_the_named_checkpoints_as_they_were(tmp_path, keep, numbered, undisturbed):
-    train(tmp_path / "a", settings(epochs=4), DATA, CPU, keep=keep)
+    train_model(tmp_path / "a", settings(epochs=4), DATA, CPU, keep=keep)
     whole = undisturbed(epochs=4)
     names = weights_in(whole)
     assert weights_in(tmp_path / "a") == {name for name in names if not name.startswith("epoch-")} | {
@@ -277,8 +277,8 @@ def test_pruned_epochs_leave_the_named_checkpoints_as_they_were(tmp_path, keep, 
 
 
 def test_training_goes_on_from_pruned_weights_and_says_which_are_gone(tmp_path, undisturbed):
-    train(tmp_path / "a", settings(epochs=2), DATA, CPU, keep=0)
-    train(tmp_path / "a", settings(epochs=4), DATA, CPU, keep=0)
+    train_model(tmp_path / "a", settings(epochs=2), DATA, CPU, keep=0)
+    train_model(tmp_path / "a", settings(epochs=4), DATA, CPU, keep=0)
     whole = undisturbed(epochs=4)
     for name in ("last", "best_bleu", "best_rouge", "best_meteor", "best_embedding"):
         assert digest(tmp_path / "a" / f"{name}.safetensors") == digest(whole / f"{name}.safetensors")
@@ -305,13 +305,13 @@ def test_nan_loss_keeps_the_last_good_checkpoint(tmp_path):
     with torch.no_grad():
         model.model.output.weight.fill_(float("nan"))
     with pytest.raises(InputError, match="the loss is no longer a number"):
-        model._update(training.stack(DATA.train[:4], CPU), 0)
+        model._update_weights(training.stack_batch(DATA.train[:4], CPU), 0)
     assert digest(tmp_path / "a" / "last.safetensors") == good
 
 
 def test_nothing_to_train_on_is_said(tmp_path):
     with pytest.raises(InputError, match="No examples to train on"):
-        train(tmp_path / "a", settings(), dataclasses.replace(DATA, train=[]), CPU)
+        train_model(tmp_path / "a", settings(), dataclasses.replace(DATA, train=[]), CPU)
 
 
 def test_a_full_disk_is_said_and_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):
@@ -360,7 +360,7 @@ def test_ten_dialogues_are_learned_by_heart(tmp_path, model):
     few = dataclasses.replace(DATA, train=DATA.train[:10] * 2, valid=[])  # twice in each epoch: its end costs as well
     epochs = 34 if model == "hred" else 17  # two encoders, one over the other, take longer
     sizes = {**SIZES[model], "dropout": 0.0, **wide}
-    train(tmp_path, Settings(model, 0, sizes, epochs, batch_size=10, learning_rate=0.03), few, CPU)
+    train_model(tmp_path, Settings(model, 0, sizes, epochs, batch_size=10, learning_rate=0.03), few, CPU)
     log = read_log(tmp_path)
     assert log[0]["loss"] > 2
     assert log[-1]["loss"] < 0.2 * log[0]["loss"]
@@ -376,7 +376,7 @@ def test_a_small_corpus_is_learned_by_heart_and_foreign_contexts_hurt(tmp_path, 
     }
     memorised = Settings(model, 0, sizes, 400, batch_size=8, learning_rate=0.005)
     known = DATA.train[:50]
-    train(tmp_path, memorised, dataclasses.replace(DATA, train=known, valid=[]), CPU)
+    train_model(tmp_path, memorised, dataclasses.replace(DATA, train=known, valid=[]), CPU)
     log = read_log(tmp_path)
     assert log[0]["loss"] > 2
     assert log[-1]["loss"] < 0.1
@@ -389,7 +389,7 @@ def test_a_small_corpus_is_learned_by_heart_and_foreign_contexts_hurt(tmp_path, 
 def bleu(model, contexts, references):
     """BLEU-2 of greedy responses to contexts."""
     items = [e.item for e in references]
-    answers = respond(model, contexts, how=parse_decoding("greedy"), seed=0, items=items)
+    answers = write_responses(model, contexts, how=parse_decoding("greedy"), seed=0, items=items)
     pairs = zip(answers, references, strict=True)
     return bleu2(add_counts(bleu_counts(a.tokens, e.target[:-1]) for a, e in pairs), smooth="exp")
 
@@ -447,21 +447,21 @@ def study(encoder_study, tmp_path):
 
 def by_hand(study, encoder):
     """Each epoch's mean cosine, from the files alone."""
-    from seedvote.dialogue.corpora.examples import examples
+    from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.corpora.reading import read_corpus
 
     (model,), vocabulary = find_trained(study), read_vocabulary(study / "vocabulary.json")
     rows = number_examples(
-        evenly_spread(list(examples(read_corpus(study / "corpus").split("valid"))), SCORED), vocabulary
+        evenly_spread(list(iterate_examples(read_corpus(study / "corpus").split("valid"))), SCORED), vocabulary
     )
     embed, found = local_encoder(encoder), {}
     for epoch in (1, 2, 3):
         net = load_model(model, f"epoch-{epoch}", vocabulary)
         each = []
         for row in rows:  # one by one
-            (said,) = respond(net, [row.context], how=parse_decoding("greedy"), seed=0, items=[row.item])
+            (said,) = write_responses(net, [row.context], how=parse_decoding("greedy"), seed=0, items=[row.item])
             texts = [" ".join(vocabulary.words[n] for n in words) for words in (said.tokens, row.target[:-1])]
-            each.append(float(cosines(embed(texts[:1]), embed(texts[1:]))[0]))
+            each.append(float(row_cosines(embed(texts[:1]), embed(texts[1:]))[0]))
         found[epoch] = sum(each) / len(each)
     return found
 

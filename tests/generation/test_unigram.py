@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.dialogue.tokens import tokenize
@@ -16,7 +16,7 @@ ITEMS = [f"d:{n}" for n in range(2000)]
 @pytest.fixture(scope="module")
 def train():
     turns = [Turn("user", "hello there"), Turn("system", "yes yes no")] * 2
-    return list(examples([Dialogue("d", "train", turns)]))
+    return list(iterate_examples([Dialogue("d", "train", turns)]))
 
 
 def test_words_come_by_their_frequency_and_replies_by_their_length(train):

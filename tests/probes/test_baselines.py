@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from seedvote.dialogue.cards import PROBE
-from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.formulas.counts import micro_f1
 from seedvote.dialogue.records import Dialogue, Turn
@@ -17,8 +17,8 @@ from seedvote.probes import baselines, plan
 from seedvote.probes.baselines import words_in_window
 from seedvote.probes.classifiers import reference
 from seedvote.probes.scoring import count_hits
-from seedvote.probes.tasks.catalogue import ProbeTask, fixed, or_none, tasks_of
-from seedvote.probes.tasks.labels import label
+from seedvote.probes.tasks.catalogue import ProbeTask, fixed_rule, or_none, tasks_of
+from seedvote.probes.tasks.labels import label_sides
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 COLUMNS = {
@@ -28,7 +28,7 @@ COLUMNS = {
     "context_length": "ovr_context_length_only",
 }
 # In the published baselines every act of the system's turn is a label, not the first alone.
-ALL_ACTS = ProbeTask("ActionSelect", True, fixed(lambda example: or_none(example.target.acts or ())), "all acts")
+ALL_ACTS = ProbeTask("ActionSelect", True, fixed_rule(lambda example: or_none(example.target.acts or ())), "all acts")
 TASKS = (*tasks_of("multiwoz", "UtteranceLoc,EntitySlots"), ALL_ACTS)
 needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the real data lies beside the checkout, not in it")
 
@@ -58,7 +58,7 @@ def test_a_trivial_baseline_scores_what_was_published(sides, features, published
     """These tasks do not depend on the belief states, which differ between releases."""
     name, x = features
     n = len(sides.fit)
-    fit, report = label(task, sides.fit, [sides.fit, sides.report])
+    fit, report = label_sides(task, sides.fit, [sides.fit, sides.report])
     predicted = (
         baselines.always_the_most_frequent(fit, len(x) - n)
         if name == "majority"
@@ -100,24 +100,26 @@ def talk(*texts):
 
 
 def test_baselines_see_what_they_say_and_nothing_else():
-    members = list(examples([talk("one two three", "x", "word " * 8, "x", "word " * 200, "x")]))
+    members = list(iterate_examples([talk("one two three", "x", "word " * 8, "x", "word " * 200, "x")]))
     assert baselines.turn_index(members, members).argmax(1).tolist() == [0, 1, 2]
     assert baselines.context_length(members, members).argmax(1).tolist() == [0, 3, 19]
-    assert not baselines.constant(members, members).any()
+    assert not baselines.constant_feature(members, members).any()
 
 
 def test_the_majority_is_the_most_frequent_set_of_labels():
     """`a` is the most frequent label, but most examples have `b` and `c`."""
     wanted = iter([["a"], ["b", "c"], ["c", "b"], ["a", "b"], ["a", "c"]])
-    members = list(examples([talk(*["x"] * 10)]))
+    members = list(iterate_examples([talk(*["x"] * 10)]))
     rules = {example.item: next(wanted) for example in members}
-    (fitted,) = label(ProbeTask("T", True, fixed(lambda example: rules[example.item]), ""), members, [members])
+    (fitted,) = label_sides(
+        ProbeTask("T", True, fixed_rule(lambda example: rules[example.item]), ""), members, [members]
+    )
     assert baselines.always_the_most_frequent(fitted, 2).tolist() == [[False, True, True]] * 2
 
 
 def test_the_bag_of_words_knows_the_words_and_not_their_order():
     there = [talk("red green", "x", "blue", "x"), talk("green red", "x", "blue", "x"), talk("red", "x", "red", "x")]
-    members = list(examples(there))
+    members = list(iterate_examples(there))
     bag = baselines.bag_of_words(members, members)
     assert np.allclose(bag[0], bag[2]) and np.allclose(bag[1], bag[3])
     assert not np.allclose(bag[0], bag[4]) and not np.allclose(bag[4], bag[5])
@@ -129,7 +131,7 @@ def alike(bag, one, other):
 
 def test_bag_of_the_last_turn_sees_that_turn_alone():
     there = [talk("red", "x", "blue green", "x"), talk("grey", "x", "green blue", "x"), talk("red", "y", "blue", "x")]
-    members = list(examples(there))
+    members = list(iterate_examples(there))
     last, two = baselines.bag_of_last_turn(members, members), baselines.bag_of_two_turns(members, members)
     assert alike(last, 1, 3) and alike(last, 0, 4) and not alike(last, 1, 5)
     assert alike(two, 1, 3) and not alike(two, 1, 5)  # the system said y
@@ -138,14 +140,14 @@ def test_bag_of_the_last_turn_sees_that_turn_alone():
 
 
 def test_window_holds_the_newest_hundred_tokens():
-    (example,) = list(examples([talk(*["old " * 30, "new " * 60] * 2, "last one", "x")]))[-1:]
+    (example,) = list(iterate_examples([talk(*["old " * 30, "new " * 60] * 2, "last one", "x")]))[-1:]
     newest = baselines.newest_words(example)
     assert len(newest) == 100 - 7 and newest[-2:] == ["last", "one"]  # three whole turns and the end of a fourth
     assert newest.count("new") == 60 + 1 and newest.count("old") == 30
 
 
 def test_bags_come_plain_with_turn_and_narrowed():
-    members = list(examples([talk("red", "x", "red", "x", "red", "x"), talk(*["blue", "x"] * 6)]))
+    members = list(iterate_examples([talk("red", "x", "red", "x", "red", "x"), talk(*["blue", "x"] * 6)]))
     found = dict(baselines.baseline_features(members, members, width=1))
     assert set(found) == set(PROBE.baselines)
     assert (found["bag_of_words_narrow"] == found["bag_of_words"][:, :1]).all()
@@ -154,8 +156,8 @@ def test_bags_come_plain_with_turn_and_narrowed():
 
 def test_what_is_reported_on_changes_no_feature_of_what_is_fitted():
     """Words and axes come from the fitted examples alone."""
-    fit = list(examples([talk("red green", "x", "blue", "x"), talk("grey", "x", "red", "x")]))
-    others = [list(examples([talk(text, "x")])) for text in ("blue", "strange " * 50)]
+    fit = list(iterate_examples([talk("red green", "x", "blue", "x"), talk("grey", "x", "red", "x")]))
+    others = [list(iterate_examples([talk(text, "x")])) for text in ("blue", "strange " * 50)]
     for (name, one), (_, other) in zip(
         *(baselines.baseline_features(fit, [*fit, *more]) for more in others), strict=True
     ):
@@ -172,7 +174,7 @@ def test_bag_of_few_examples_has_no_empty_axis(name):
         said = [Turn(("user", "system")[k % 2], " ".join(draw.choice(words, 12))) for k in range(4)]
         return Dialogue(f"{split}{n}", split, said)
 
-    fit, report = (list(examples(talk(n, split) for n in range(30))) for split in ("train", "test"))
+    fit, report = (list(iterate_examples(talk(n, split) for n in range(30))) for split in ("train", "test"))
     bag = baselines.BAGS[name](fit, [*fit, *report])
     known, new = bag[: len(fit)].std(0), bag[len(fit) :].std(0)
     assert bag.shape[1] == len(fit) // 4 and (known > 0.1 * known.max()).all() and (new < 2 * known).all()

@@ -15,15 +15,15 @@ from seedvote.probes.comparisons import (
     by_selector,
     common_axes,
     compare_metric,
-    courses,
     difficulty_by,
     layer_curves,
     means_by_difficulty,
     read_metric,
+    score_courses,
     top_layers,
 )
 from seedvote.probes.states import read_states
-from seedvote.probes.summary import TaskScore, cells
+from seedvote.probes.summary import TaskScore, gather_cells
 
 TABLES = Path(__file__).resolve().parents[3] / "shared" / "tables"
 needs_tables = pytest.mark.skipif(not TABLES.exists(), reason="the published tables lie beside the checkout, not in it")
@@ -56,7 +56,7 @@ def score(task="T", model="m", seed=0, checkpoint="last", f1=50.0, evaluator="pr
 
 def test_the_course_of_a_model_has_the_seeds_that_every_epoch_has():
     rows = [score(seed=s, checkpoint=c, f1=10 * s + e) for s in (0, 1) for e, c in enumerate(("untrained", "epoch-1"))]
-    (course,) = courses([*rows, score(seed=2, checkpoint="epoch-1"), score(checkpoint="best_bleu")])
+    (course,) = score_courses([*rows, score(seed=2, checkpoint="epoch-1"), score(checkpoint="best_bleu")])
     assert course.epochs.tolist() == [0, 1] and course.values.tolist() == [[0, 1], [10, 11]]
 
 
@@ -118,7 +118,7 @@ def test_a_cell_keeps_the_spread_over_seeds_and_over_the_classifiers_seeds():
         for seed in (0, 1, 2)
         for net in (0, 2)
     ]
-    (cell,) = cells(rows)
+    (cell,) = gather_cells(rows)
     assert cell.seeds.values == (51, 61, 71) and cell.seeds.sd == pytest.approx(10)
     assert cell.seeds.low == pytest.approx(5.21, abs=0.01) and cell.seeds.high == pytest.approx(62.8, abs=0.1)
     assert cell.rater_sd == pytest.approx(2**0.5)

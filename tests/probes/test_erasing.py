@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from seedvote.probes.classifiers.logistic import fit_features, fit_logistic
-from seedvote.probes.erasing import by_map, count_varying, everything, inlp, leace, random_erasure, variance_erased
+from seedvote.probes.erasing import (
+    by_map,
+    count_varying,
+    erase_everything,
+    fit_inlp,
+    fit_leace,
+    random_erasure,
+    variance_erased,
+)
 from seedvote.probes.tasks.labels import Labels
 
 N, CUT, WIDTH, CLASSES = 1500, 1000, 16, 3
@@ -46,7 +54,7 @@ def majority(numbers):
 def test_probe_after_leace_falls_to_the_majority(known):
     view, last, fact, other = known
     labels = np.eye(CLASSES)[fact]
-    erased = leace([view[:CUT], last[:CUT]], labels[:CUT])
+    erased = fit_leace([view[:CUT], last[:CUT]], labels[:CUT])
     assert erased.rank == 2 * (CLASSES - 1)
     for one in (view, last, np.hstack([view, last])):
         assert accuracy(one, fact) > 0.7
@@ -65,25 +73,27 @@ def test_leace_is_the_closed_form_of_its_paper(known):
     sigma, cross = centred.T @ centred / N, centred.T @ z / N
     solved = np.linalg.solve(sigma, cross)
     by_hand = view - centred @ solved @ cross.T / (cross.T @ solved)
-    assert np.allclose(leace([view], label).apply(view), by_hand, atol=1e-8)
+    assert np.allclose(fit_leace([view], label).apply(view), by_hand, atol=1e-8)
 
 
 def test_no_eraser_of_the_task_moves_vectors_less(known):
     """Least squares: mixing in any other map that erases too can only move them further, whatever the metric."""
     view, _, fact, _ = known
     labels = np.eye(CLASSES)[fact]
-    best = leace([view], labels)
+    best = fit_leace([view], labels)
     rng = np.random.default_rng(3)
     for _ in range(3):
         ours = best.apply(view)
-        also = leace([view], np.hstack([labels, rng.standard_normal((N, 1))])).apply(view)  # erases the task, and more
+        also = fit_leace([view], np.hstack([labels, rng.standard_normal((N, 1))])).apply(
+            view
+        )  # erases the task, and more
         for metric in (np.eye(WIDTH), np.diag(rng.uniform(0.1, 10, WIDTH))):
             assert (((ours - view) @ metric) ** 2).sum() < (((also - view) @ metric) ** 2).sum()
 
 
 def test_inlp_leaves_a_probe_next_to_nothing_and_the_other_fact(known):
     view, _, fact, other = known
-    erased = inlp([view[:CUT]], one_label(fact).take(np.arange(CUT)))
+    erased = fit_inlp([view[:CUT]], one_label(fact).take(np.arange(CUT)))
     assert CLASSES - 1 <= erased.rank < WIDTH - 1
     assert accuracy(erased.apply(view), fact) < majority(fact) + 0.07
     assert accuracy(erased.apply(view), other) > 0.9 * accuracy(view, other)
@@ -91,7 +101,7 @@ def test_inlp_leaves_a_probe_next_to_nothing_and_the_other_fact(known):
 
 def test_inlp_erases_nothing_where_there_is_nothing_to_read():
     rng = np.random.default_rng(0)
-    assert inlp([rng.standard_normal((N, WIDTH))], one_label(rng.integers(0, 2, N))).rank == 0
+    assert fit_inlp([rng.standard_normal((N, WIDTH))], one_label(rng.integers(0, 2, N))).rank == 0
 
 
 def test_random_eraser_has_the_requested_rank(known):
@@ -102,12 +112,12 @@ def test_random_eraser_has_the_requested_rank(known):
     twice = one.apply(one.apply(view))
     assert np.allclose(one.apply(view), twice) and accuracy(one.apply(view), fact) > majority(fact) + 0.2
     assert np.mean([variance_erased([view, last], each) for each in drawn]) == pytest.approx(4 / WIDTH, abs=0.05)
-    assert variance_erased([view, last], everything([view, last])) == pytest.approx(1)
+    assert variance_erased([view, last], erase_everything([view, last])) == pytest.approx(1)
 
 
 def test_inlp_reads_states_of_unit_variance(known):
     view, last, fact, _ = known
-    found = leace([view, last], np.eye(CLASSES)[fact])
+    found = fit_leace([view, last], np.eye(CLASSES)[fact])
     seen = (np.concatenate([view, last]) - found.mean) @ found.read.T
     assert np.allclose(seen.T @ seen / len(seen), np.eye(found.rank), atol=1e-8)
 
@@ -115,7 +125,7 @@ def test_inlp_reads_states_of_unit_variance(known):
 def test_numbers_that_never_vary_and_copies_of_others_do_no_harm(known):
     view, _, fact, _ = known
     poor = np.hstack([view, view[:, :3], np.full((N, 2), 7.0)])
-    erased = leace([poor[:CUT]], np.eye(CLASSES)[fact[:CUT]])
+    erased = fit_leace([poor[:CUT]], np.eye(CLASSES)[fact[:CUT]])
     assert erased.rank == CLASSES - 1 and np.allclose(erased.apply(poor)[:, -2:], 7)
     assert accuracy(erased.apply(poor), fact) < majority(fact) + 0.04
     assert random_erasure([poor], 99, np.random.default_rng(0)).rank == WIDTH
@@ -139,9 +149,9 @@ def hidden_world(seed=0):
 def erasers_of(states, fact):
     """Of the fact by both methods, and a random one of the rank of the first."""
     fitted, labels = states[:CUT].astype(np.float64), np.eye(CLASSES)[fact[:CUT]]
-    exact = leace([fitted], labels)
+    exact = fit_leace([fitted], labels)
     chance = random_erasure([fitted], exact.rank, np.random.default_rng(0))
-    return exact, inlp([fitted], one_label(fact).take(np.arange(CUT))), chance
+    return exact, fit_inlp([fitted], one_label(fact).take(np.arange(CUT))), chance
 
 
 def test_leace_erases_directions_that_hardly_vary():
@@ -184,10 +194,10 @@ def test_a_map_does_not_throw_single_positions_far_away(known):
     rng = np.random.default_rng(0)
     mean, positions = view * np.geomspace(1, 0.01, WIDTH), view + rng.standard_normal((N, WIDTH))
     labels = np.eye(CLASSES)[fact]
-    for one in (leace([mean], labels, [positions]), inlp([mean], one_label(fact), [positions])):
+    for one in (fit_leace([mean], labels, [positions]), fit_inlp([mean], one_label(fact), [positions])):
         moved = np.square(one.apply(positions) - positions).sum() / np.square(positions - positions.mean(0)).sum()
         assert moved < 1.5
-    alone = leace([mean], labels)
+    alone = fit_leace([mean], labels)
     assert np.square(alone.apply(positions) - positions).sum() > np.square(one.apply(positions) - positions).sum()
-    erased = leace([mean], labels, [positions]).apply(mean)
+    erased = fit_leace([mean], labels, [positions]).apply(mean)
     assert np.abs((erased - erased.mean(0)).T @ (labels - labels.mean(0))).max() < 1e-8 * N

@@ -6,7 +6,14 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import f1_score, precision_score, recall_score, roc_auc_score
 
-from seedvote.probes.foreign import ForeignCalls, auroc, by_distance, by_probe, detection_rates, joint_accuracies
+from seedvote.probes.foreign import (
+    ForeignCalls,
+    by_distance,
+    by_probe,
+    detection_rates,
+    joint_accuracies,
+    weighted_auroc,
+)
 
 
 def write(folder, *scores):
@@ -33,9 +40,9 @@ def test_auroc_is_scikit_learns_with_weights_and_ties():
     rng = np.random.default_rng(0)
     scores, truth = rng.integers(0, 6, 200).astype(float), rng.random(200) < 0.3
     weights = rng.integers(0, 4, (5, 200)).astype(float)
-    for row, ours in zip(weights, auroc(scores, truth, weights), strict=True):
+    for row, ours in zip(weights, weighted_auroc(scores, truth, weights), strict=True):
         assert ours == pytest.approx(roc_auc_score(truth, scores, sample_weight=row))
-    assert np.isnan(auroc(scores, np.zeros(200, bool), weights)).all()
+    assert np.isnan(weighted_auroc(scores, np.zeros(200, bool), weights)).all()
 
 
 def test_rates_are_scikit_learns_and_means_over_seeds():
@@ -57,7 +64,7 @@ def test_a_shift_of_the_states_is_found_with_labels_and_without():
     report[truth, 0] += 4
     clean[:, 7] = fit[:, 7] = report[:, 7] = 1.0  # a number that never varies
     for found in (by_probe(fit, truth, report), by_distance(clean, report)):
-        assert auroc(found.scores, truth, np.ones((1, 400)))[0] > 0.9
+        assert weighted_auroc(found.scores, truth, np.ones((1, 400)))[0] > 0.9
     called = by_distance(clean, report).called
     assert called[~truth].mean() == pytest.approx(0.05, abs=0.04)
 

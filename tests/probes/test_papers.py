@@ -10,16 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from seedvote.dialogue.command_line import dispatch
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from seedvote.probes import papers, plots
 from seedvote.probes.__main__ import COMMANDS
 from seedvote.probes.comparisons import cloud_spreads
 from seedvote.probes.papers import Remaking
-from seedvote.probes.scoring import spread
+from seedvote.probes.scoring import seed_spread
 from seedvote.probes.states import find_states
-from seedvote.probes.summary import TaskScore, cells
+from seedvote.probes.summary import TaskScore, gather_cells
 
 TASKS = ("IsMultiTopic", "RecentTopic")
 
@@ -43,30 +43,30 @@ def table(text):
 
 
 def test_a_cell_has_the_mean_what_the_papers_print_and_the_sd(scores):
-    logistic, mlp, paper = papers.probe_tables(cells(scores), TASKS, "multiwoz")
+    logistic, mlp, paper = papers.probe_tables(gather_cells(scores), TASKS, "multiwoz")
     rows = table(papers.paper_page(logistic))
     assert rows["seq2seq", "last"][2:] == ["73.00 ± 0.09 (SD 3.0)", "33.00 ± 0.09 (SD 3.0)"]
     assert set(rows) == {(model, at) for model in ("seq2seq", "hred") for at in ("untrained", "last", "best_bleu")}
     assert table(papers.paper_page(mlp)) == {("hred", "last"): ["hred", "last", "50.00", "-"]}
     assert (paper.missing, paper.command, paper.classifier) == ("it did not run", "probes run", "paper")
     values = np.array([50.0, 61.0, 77.0])
-    assert papers.as_the_papers(spread(values)) == pytest.approx(100 * np.var(values / 100, ddof=1))
+    assert papers.as_the_papers(seed_spread(values)) == pytest.approx(100 * np.var(values / 100, ddof=1))
 
 
 def test_difficulty_and_selection_have_numbers(scores):
     of = [one for one in scores if one.classifier == "logistic"]
-    rows = papers.difficulty(cells(of)).rows
+    rows = papers.difficulty_table(gather_cells(of)).rows
     assert ("hred", "last", "easy", "73.00", "-", "1", "IsMultiTopic") in rows
-    chosen = {row[:2]: row[2:] for row in papers.selection(of).rows}
+    chosen = {row[:2]: row[2:] for row in papers.selection_table(of).rows}
     by_task = ("73.00 ± 0.09 (SD 3.0)", "33.00 ± 0.09 (SD 3.0)")
     assert chosen["hred", "embedding"] == ("53.00", "3.00", "3", *by_task) and set(chosen) == {
         (model, metric) for model in ("hred", "seq2seq") for metric in ("bleu", "embedding")
     }
-    assert "train --encoder" in papers.selection(of).title
+    assert "train --encoder" in papers.selection_table(of).title
     more = [*of, *(score(TASKS[0], "hred", seed, "best_encoder", 90.0) for seed in range(2))]
-    rows = {row[:2]: row[2:] for row in papers.selection(more).rows}
+    rows = {row[:2]: row[2:] for row in papers.selection_table(more).rows}
     assert rows["hred", "encoder"] == ("90.00", "0.00", "2", "90.00 ± 0.00 (SD 0.0)", "-")
-    assert "train --encoder" not in papers.selection(more).title
+    assert "train --encoder" not in papers.selection_table(more).title
 
 
 def test_courses_have_the_spread_of_every_epoch(scores):
@@ -110,11 +110,11 @@ def test_the_index_says_plainly_that_valid_was_trained_on(tmp_path):
     for name, data in (("hred-0", "personachat JSON, of valid, 900 dialogues"), ("hred-1", "multiwoz, 8 dialogues")):
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "config.json").write_text(json.dumps({"data": data}))
-    page = papers.index([], {}, Remaking(tmp_path), "")
+    page = papers.index_page([], {}, Remaking(tmp_path), "")
     assert "The models were trained on: personachat JSON, of valid, 900 dialogues." in page
     assert "NOT THE OFFICIAL TRAINING SPLIT: valid was trained on." in page
     (tmp_path / "models" / "hred-0" / "config.json").unlink()
-    assert "NOT THE OFFICIAL" not in papers.index([], {}, Remaking(tmp_path), "")
+    assert "NOT THE OFFICIAL" not in papers.index_page([], {}, Remaking(tmp_path), "")
 
 
 def test_sizes_are_counted_in_the_weights(tmp_path):
@@ -127,7 +127,7 @@ def test_sizes_are_counted_in_the_weights(tmp_path):
     }
     told = json.dumps(header).encode()
     (folder / "untrained.safetensors").write_bytes(len(told).to_bytes(8, "little") + told + bytes(4 * 17))
-    assert papers.sizes(tmp_path).rows == (("hred", "17", "0.0M"),)
+    assert papers.size_table(tmp_path).rows == (("hred", "17", "0.0M"),)
 
 
 def test_bleu_of_every_seed_names_the_decoding_and_is_of_the_corpus_too(tmp_path):
@@ -151,9 +151,14 @@ def test_bleu_of_every_seed_names_the_decoding_and_is_of_the_corpus_too(tmp_path
 
 
 def test_the_index_says_what_is_not_there_and_how_to_make_it(tmp_path):
-    nothing = [papers.sizes(tmp_path), papers.bleu_by_seed(tmp_path), papers.difficulty([]), papers.selection([])]
+    nothing = [
+        papers.size_table(tmp_path),
+        papers.bleu_by_seed(tmp_path),
+        papers.difficulty_table([]),
+        papers.selection_table([]),
+    ]
     assert all(one.missing and not one.rows for one in nothing)
-    page = papers.index(
+    page = papers.index_page(
         nothing, {"evolution": "not drawn yet", "states": ""}, Remaking(tmp_path), "NOT THE OFFICIAL SPLIT"
     )
     assert "BLEU-2 by seed: **not here**, there is no metrics.parquet | BLEU-2 of every model |" in page
@@ -169,7 +174,7 @@ def test_the_index_says_what_is_not_there_and_how_to_make_it(tmp_path):
 @pytest.mark.usefixtures("sketched", "few_baselines")
 def test_one_command_writes_every_table_and_draws_every_figure(tmp_path, capsys):
     dispatch("dialogue", "", {"toy": ""}, ["toy", str(tmp_path / "corpus"), "--dialogues", "40", "--seed", "1"])
-    members = list(examples(read_corpus(tmp_path / "corpus").dialogues))
+    members = list(iterate_examples(read_corpus(tmp_path / "corpus").dialogues))
     (tmp_path / "states").mkdir()
     every = ("untrained", "epoch-1", "epoch-2", "last", "best_bleu", "best_encoder")
     for step, checkpoint in enumerate(every):
@@ -197,7 +202,7 @@ def test_papers_index_names_commands_for_missing_tables(tmp_path, capsys, monkey
     """States of a part of the examples, a corpus elsewhere: the command knows of both, and it runs as it stands."""
     corpus, study = tmp_path / "a corpus", tmp_path / "study"
     dispatch("dialogue", "", {"toy": ""}, ["toy", str(corpus), "--dialogues", "40", "--seed", "1"])
-    members = [e.item for e in examples(read_corpus(corpus).dialogues)][::2]
+    members = [e.item for e in iterate_examples(read_corpus(corpus).dialogues)][::2]
     (study / "states").mkdir(parents=True)
     for step, checkpoint in enumerate(("untrained", "last")):
         path = study / "states" / f"hred-0-{checkpoint}.npy"

@@ -11,7 +11,7 @@ from seedvote.probes import plan
 from seedvote.probes.plan import Options, lay_out
 from seedvote.probes.states import read_states
 from seedvote.probes.suite import Material, fit_and_score
-from seedvote.probes.summary import TaskScore, cells
+from seedvote.probes.summary import TaskScore, gather_cells
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_a_cell_keeps_both_controls_apart_and_reads_tables_that_have_one():
         TaskScore("probe" if not kind else "control", "T", "m", 0, "last", "logistic", f"fit=a,report=b{kind}", f1, 9)
         for kind, f1 in (("", 80.0), (",labels=shuffled", 30.0), (",labels=control-task", 70.0))
     ]
-    (cell,) = cells(rows)
+    (cell,) = gather_cells(rows)
     assert (cell.seeds.mean, cell.above_shuffled, cell.selectivity) == (80, 50, 10)
-    (older,) = cells(rows[:2])  # written before there were control tasks
+    (older,) = gather_cells(rows[:2])  # written before there were control tasks
     assert older.above_shuffled == 50 and np.isnan(older.selectivity)

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from seedvote.dialogue.corpora.toy import world as world
 from seedvote.dialogue.corpora.toy.goals import Goal
 from seedvote.dialogue.corpora.toy.talk import Talk
-from seedvote.dialogue.corpora.toy.wording import WHAT, details, say_instead
+from seedvote.dialogue.corpora.toy.wording import WHAT, describe_booking, say_instead
 
 
-def book(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
+def book_place(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
     """From the user's wish to the reference number; the user's turn may have begun with a choice."""
     wanted = goal.fail_book or goal.book
-    _ask(talk, goal, wanted)
+    _ask_details(talk, goal, wanted)
     while missing := [slot for slot in wanted if not talk.value(goal.domain, slot)]:
-        _request(talk, goal, missing[: 2 if talk.chance(0.4) else 1], wanted)
+        _request_slots(talk, goal, missing[: 2 if talk.chance(0.4) else 1], wanted)
     for slot in (slot for slot in wanted if wanted[slot] != goal.book[slot]):
-        _refuse(talk, goal, slot)
-    confirm(talk, goal, row)
+        _refuse_detail(talk, goal, slot)
+    confirm_booking(talk, goal, row)
 
 
-def confirm(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
+def confirm_booking(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
     """The system has booked."""
     reference = talk.one_of(world.REFERENCES)
     talk.say("system.booked", ref=reference.upper())
@@ -32,13 +32,13 @@ def confirm(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
     talk.end_turn()
 
 
-def _ask(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
+def _ask_details(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
     """All details in most cases, else some or none."""
     slots = talk.rng.sample(sorted(wanted), talk.one_of((0, 2, 3, 3)))
     details_given = {slot: wanted[slot] for slot in wanted if slot in slots}
     plain = {slot: value for slot, value in details_given.items() if slot not in goal.same}
     if plain:
-        talk.say("user.book", details=details(plain))
+        talk.say("user.book", details=describe_booking(plain))
     else:
         talk.say("user.book.bare")
     for slot in (slot for slot in details_given if slot in goal.same):
@@ -50,7 +50,7 @@ def _ask(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
     talk.end_turn()
 
 
-def _request(talk: Talk, goal: Goal, slots: list[str], wanted: Mapping[str, str]) -> None:
+def _request_slots(talk: Talk, goal: Goal, slots: list[str], wanted: Mapping[str, str]) -> None:
     for slot in slots:
         talk.say(f"system.request.{slot}")
     talk.act("Booking-Request", dict.fromkeys(slots, "?"))
@@ -59,7 +59,7 @@ def _request(talk: Talk, goal: Goal, slots: list[str], wanted: Mapping[str, str]
     talk.end_turn()
 
 
-def _refuse(talk: Talk, goal: Goal, slot: str) -> None:
+def _refuse_detail(talk: Talk, goal: Goal, slot: str) -> None:
     """The booking fails over one detail, and the user changes it."""
     talk.say("system.nobook")
     talk.act("Booking-NoBook")

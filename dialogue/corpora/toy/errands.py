@@ -10,15 +10,15 @@ from seedvote.dialogue.corpora.toy.wording import with_article
 PLACE_DOMAINS = ("hotel", "restaurant", "attraction")
 
 
-def taxi(talk: Talk, goal: Goal) -> None:
+def order_taxi(talk: Talk, goal: Goal) -> None:
     """A taxi: both ends, a time, car and number."""
     wishes = _fill_ends(talk, goal)
-    _open(talk, wishes)
+    _open_errand(talk, wishes)
     while missing := [slot for slot in wishes if not talk.value("taxi", slot)]:
         talk.say(f"system.request.{missing[0]}")
         talk.act("Taxi-Request", {missing[0]: "?"})
         talk.end_turn()
-        _tell(talk, missing[0], wishes[missing[0]])
+        _tell_slot(talk, missing[0], wishes[missing[0]])
         talk.end_turn()
     car = f"{talk.one_of(world.CAR_COLOURS)} {talk.one_of(world.CARS)}"
     phone = f"0179{talk.rng.randint(10, 39)}0"
@@ -34,7 +34,7 @@ def _fill_ends(talk: Talk, goal: Goal) -> dict[str, str]:
     """The goal, its open ends filled from the places that the dialogue has named, else by chance."""
     known = [name for domain in PLACE_DOMAINS if (name := talk.value(domain, "name"))]
     talk.rng.shuffle(known)
-    strange = [row["name"] for row in world.databases()["attraction"] if row["name"] not in known]
+    strange = [row["name"] for row in world.make_databases()["attraction"] if row["name"] not in known]
     ends = (known + talk.rng.sample(strange, 2))[:2]
     open_ends = {"destination": ends[0], "departure": ends[1]}
     return {slot: value or open_ends[slot] for slot, value in goal.info.items()}
@@ -46,7 +46,7 @@ def _name_place(talk: Talk, name: str) -> str:
     return f"the {kind}" if kind else with_article(name)
 
 
-def _open(talk: Talk, wishes: dict[str, str]) -> None:
+def _open_errand(talk: Talk, wishes: dict[str, str]) -> None:
     departure, destination = _name_place(talk, wishes["departure"]), _name_place(talk, wishes["destination"])
     if talk.chance(0.4):
         talk.say("user.taxi.between", here=departure, there=destination)
@@ -56,17 +56,17 @@ def _open(talk: Talk, wishes: dict[str, str]) -> None:
         talk.believe("taxi", {"destination": wishes["destination"]})
     if talk.chance(0.4):
         slot = "leaveAt" if "leaveAt" in wishes else "arriveBy"
-        _tell(talk, slot, wishes[slot])
+        _tell_slot(talk, slot, wishes[slot])
     talk.end_turn()
 
 
-def _tell(talk: Talk, slot: str, value: str) -> None:
+def _tell_slot(talk: Talk, slot: str, value: str) -> None:
     words = _name_place(talk, value) if slot in ("departure", "destination") else value
     talk.say(f"user.tell.{slot}", **{slot: words})
     talk.believe("taxi", {slot: value})
 
 
-def hospital(talk: Talk, goal: Goal) -> None:
+def ask_hospital(talk: Talk, goal: Goal) -> None:
     """The hospital's address, or the number of a department."""
     department = goal.info.get("department")
     talk.say("user.hospital")
@@ -81,7 +81,7 @@ def hospital(talk: Talk, goal: Goal) -> None:
         talk.tell("hospital", goal.info)
         talk.end_turn()
     if department:
-        phone = world.matches("hospital", goal.info)[0]["phone"]
+        phone = world.find_matches("hospital", goal.info)[0]["phone"]
         talk.say("system.hospital", department=department, phone=phone)
         talk.act("Hospital-Inform", {"department": department, "phone": phone})
     else:

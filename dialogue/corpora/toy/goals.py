@@ -70,17 +70,17 @@ def draw_goals(*, rng: random.Random) -> list[Goal]:
     return goals
 
 
-def _search(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
-    row = rng.choice(world.databases()[domain])
+def _search_goal(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
+    row = rng.choice(world.make_databases()[domain])
     if rng.random() < 0.15:
         goal = Goal(domain, {"name": row["name"]})
     else:
         slots = rng.sample(INFO[domain], rng.randint(1, min(4, len(INFO[domain]))))
         goal = Goal(domain, {slot: row[slot] for slot in INFO[domain] if slot in slots and row[slot] != "no"})
         goal.info = goal.info or {"area": row["area"]}
-        goal.fail_info = _failing(goal, rng) if rng.random() < 0.25 else {}
+        goal.fail_info = _fail_constraint(goal, rng) if rng.random() < 0.25 else {}
         if not goal.fail_info and rng.random() < 0.12:
-            goal.slip = _slip(goal, rng)
+            goal.slip = _draw_slip(goal, rng)
     open_facts = [slot for slot in ASKED[domain] if slot not in goal.info]
     goal.reqt = rng.sample(open_facts, rng.choice((0, 1, 1, 2)))
     if domain != "attraction" and rng.random() < 0.65:
@@ -88,44 +88,46 @@ def _search(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
     return goal
 
 
-def _slip(goal: Goal, rng: random.Random) -> dict[str, str]:
+def _draw_slip(goal: Goal, rng: random.Random) -> dict[str, str]:
     """A value said by mistake, for which there are places too."""
     slots = sorted(goal.info.keys() - COMFORTS.keys())
     if not slots:
         return {}
     slot = rng.choice(slots)
-    rows = world.matches(goal.domain, {name: value for name, value in goal.info.items() if name != slot})
+    rows = world.find_matches(goal.domain, {name: value for name, value in goal.info.items() if name != slot})
     values = sorted({row[slot] for row in rows} - {goal.info[slot]})
     return {slot: rng.choice(values)} if values else {}
 
 
-def _failing(goal: Goal, rng: random.Random) -> dict[str, str]:
+def _fail_constraint(goal: Goal, rng: random.Random) -> dict[str, str]:
     """The goal's constraints with one value changed so that no place fits, if there is such a value."""
     slots = sorted(goal.info.keys() - COMFORTS.keys())
     if not slots:
         return {}
     slot = rng.choice(slots)
-    values = sorted({row[slot] for row in world.databases()[goal.domain]} - {goal.info[slot]})
+    values = sorted({row[slot] for row in world.make_databases()[goal.domain]} - {goal.info[slot]})
     rng.shuffle(values)
     tries = ({**goal.info, slot: value} for value in values)
-    return next((wanted for wanted in tries if not world.matches(goal.domain, wanted)), {})
+    return next((wanted for wanted in tries if not world.find_matches(goal.domain, wanted)), {})
 
 
 def _add_booking(goal: Goal, before: Sequence[Goal], rng: random.Random) -> None:
-    last = {"stay": str(rng.randint(1, 5))} if goal.domain == "hotel" else {"time": world.clock(rng.randint(46, 82))}
+    last = (
+        {"stay": str(rng.randint(1, 5))} if goal.domain == "hotel" else {"time": world.time_of_day(rng.randint(46, 82))}
+    )
     goal.book = {"people": str(rng.randint(1, 8)), "day": rng.choice(world.DAYS), **last}
-    goal.same = _carried(goal.book, before, rng)
+    goal.same = _carry_over(goal.book, before, rng)
     if rng.random() < 0.18:
         slot = rng.choice(sorted(set(goal.book) - {"people", *goal.same}))
-        goal.fail_book = {**goal.book, slot: _other(slot, goal.book[slot], rng)}
+        goal.fail_book = {**goal.book, slot: _other_value(slot, goal.book[slot], rng)}
 
 
-def _other(slot: str, value: str, rng: random.Random) -> str:
-    options = {"day": list(world.DAYS), "time": [world.clock(n) for n in range(46, 83)]}
+def _other_value(slot: str, value: str, rng: random.Random) -> str:
+    options = {"day": list(world.DAYS), "time": [world.time_of_day(n) for n in range(46, 83)]}
     return rng.choice([v for v in options.get(slot, [str(n) for n in range(1, 7)]) if v != value])
 
 
-def _carried(book: dict[str, str], before: Sequence[Goal], rng: random.Random) -> tuple[str, ...]:
+def _carry_over(book: dict[str, str], before: Sequence[Goal], rng: random.Random) -> tuple[str, ...]:
     """Take people and day over from an earlier domain, mostly."""
     slots = []
     for slot in ("people", "day"):
@@ -137,41 +139,41 @@ def _carried(book: dict[str, str], before: Sequence[Goal], rng: random.Random) -
     return tuple(slots)
 
 
-def _journey(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
-    row = rng.choice(world.databases()[domain])
+def _journey_goal(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
+    row = rng.choice(world.make_databases()[domain])
     bound = rng.choice(("leaveAt", "arriveBy"))
     info = {slot: row[slot] for slot in ("departure", "destination", "day", bound)}
-    same = _carried(info, before, rng)
+    same = _carry_over(info, before, rng)
     goal = Goal(domain, info, rng.sample(ASKED[domain], rng.choice((0, 0, 1, 2))), same=same)
     if rng.random() < 0.6:
         goal.book = {"people": str(rng.randint(1, 8))}
-        goal.same += _carried(goal.book, before, rng)
+        goal.same += _carry_over(goal.book, before, rng)
     if rng.random() < 0.1:
         goal.fail_info = {**info, **({"arriveBy": "05:00"} if bound == "arriveBy" else {"leaveAt": "23:45"})}
     elif rng.random() < 0.1 and "day" not in same:
-        goal.slip = {"day": _other("day", info["day"], rng)}
+        goal.slip = {"day": _other_value("day", info["day"], rng)}
     return goal
 
 
-def _taxi(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
+def _taxi_goal(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
     """Between the places of the dialogue where there are two, else between two places of the town."""
     bound = rng.choice(("leaveAt", "arriveBy"))
-    ends = ["", ""] if before else [rng.choice(world.databases()["attraction"])["name"], rng.choice(world.TOWNS)]
+    ends = ["", ""] if before else [rng.choice(world.make_databases()["attraction"])["name"], rng.choice(world.TOWNS)]
     rng.shuffle(ends)
-    return Goal(domain, {"departure": ends[0], "destination": ends[1], bound: world.clock(rng.randint(28, 88))})
+    return Goal(domain, {"departure": ends[0], "destination": ends[1], bound: world.time_of_day(rng.randint(28, 88))})
 
 
-def _hospital(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
+def _hospital_goal(domain: str, before: Sequence[Goal], rng: random.Random) -> Goal:
     del before
     return Goal(domain, {"department": rng.choice(world.DEPARTMENTS)} if rng.random() < 0.8 else {})
 
 
 _DRAW = {
-    "restaurant": _search,
-    "hotel": _search,
-    "attraction": _search,
-    "train": _journey,
-    "bus": _journey,
-    "taxi": _taxi,
-    "hospital": _hospital,
+    "restaurant": _search_goal,
+    "hotel": _search_goal,
+    "attraction": _search_goal,
+    "train": _journey_goal,
+    "bus": _journey_goal,
+    "taxi": _taxi_goal,
+    "hospital": _hospital_goal,
 }

@@ -7,32 +7,32 @@ from collections.abc import Mapping
 from seedvote.dialogue.corpora.toy import world as world
 from seedvote.dialogue.corpora.toy.goals import Goal
 from seedvote.dialogue.corpora.toy.talk import Talk
-from seedvote.dialogue.corpora.toy.wording import counted, thing
+from seedvote.dialogue.corpora.toy.wording import count_things, describe_thing
 
 VEHICLE_PLURALS = {"train": "trains", "bus": "buses"}
 
 
-def journey(talk: Talk, goal: Goal) -> None:
+def plan_journey(talk: Talk, goal: Goal) -> None:
     """Ends of the journey, day and time, an offer, facts, tickets."""
     wishes = {**(goal.fail_info or goal.info), **goal.slip}
-    _open(talk, goal, wishes)
+    _open_journey(talk, goal, wishes)
     while missing := [slot for slot in wishes if not talk.value(goal.domain, slot)]:
-        _request(talk, goal, missing[: 2 if talk.chance(0.4) else 1], wishes)
+        _request_slots(talk, goal, missing[: 2 if talk.chance(0.4) else 1], wishes)
     if goal.fail_info:
-        _refuse(talk, goal)
-    row = _offer(talk, goal, {**goal.info, **goal.slip})
+        _refuse_journey(talk, goal)
+    row = _offer_journey(talk, goal, {**goal.info, **goal.slip})
     for slot in goal.slip:
         talk.say("user.correct")
         talk.tell(goal.domain, {slot: goal.info[slot]})
         talk.end_turn()
-        row = _offer(talk, goal, goal.info)
+        row = _offer_journey(talk, goal, goal.info)
     if f"{goal.title}-Select" in talk.log[-1]["dialog_act"]:
         talk.say("user.choose.time", leaveAt=row["leaveAt"])
         talk.act(f"{goal.title}-Inform", {"leaveAt": row["leaveAt"]})
     if goal.reqt:
         talk.answer(goal.domain, row, goal.reqt, ask_more=not goal.book)
     if goal.book:
-        _tickets(talk, goal, row)
+        _book_tickets(talk, goal, row)
     elif not goal.reqt:
         talk.say("user.accept")
         talk.act(f"{goal.title}-Inform")
@@ -41,16 +41,16 @@ def journey(talk: Talk, goal: Goal) -> None:
         talk.end_turn()
 
 
-def _open(talk: Talk, goal: Goal, wishes: Mapping[str, str]) -> None:
+def _open_journey(talk: Talk, goal: Goal, wishes: Mapping[str, str]) -> None:
     slots = talk.rng.sample(sorted(wishes), talk.rng.randint(2, len(wishes)))
     wishes_said = {slot: wishes[slot] for slot in wishes if slot in slots and slot not in goal.same}
-    talk.open_topic(thing(goal.domain, wishes_said, rng=talk.rng))
+    talk.open_topic(describe_thing(goal.domain, wishes_said, rng=talk.rng))
     talk.believe(goal.domain, wishes_said)
     talk.tell(goal.domain, {slot: wishes[slot] for slot in slots if slot in goal.same}, same=goal.same)
     talk.end_turn()
 
 
-def _request(talk: Talk, goal: Goal, slots: list[str], wishes: Mapping[str, str]) -> None:
+def _request_slots(talk: Talk, goal: Goal, slots: list[str], wishes: Mapping[str, str]) -> None:
     for slot in slots:
         talk.say(f"system.request.{slot}")
     talk.act(f"{goal.title}-Request", dict.fromkeys(slots, "?"))
@@ -59,7 +59,7 @@ def _request(talk: Talk, goal: Goal, slots: list[str], wishes: Mapping[str, str]
     talk.end_turn()
 
 
-def _refuse(talk: Talk, goal: Goal) -> None:
+def _refuse_journey(talk: Talk, goal: Goal) -> None:
     slot = next(slot for slot in goal.info if goal.fail_info[slot] != goal.info[slot])
     talk.say("system.nooffer.journey", plural=VEHICLE_PLURALS[goal.domain])
     talk.act(f"{goal.title}-NoOffer")
@@ -72,9 +72,9 @@ def _refuse(talk: Talk, goal: Goal) -> None:
     talk.end_turn()
 
 
-def _offer(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.DatabaseRow:
+def _offer_journey(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.DatabaseRow:
     """The latest that arrives in time or the first that leaves after; at times two to choose from."""
-    rows = sorted(world.matches(goal.domain, wanted), key=lambda row: row["leaveAt"])
+    rows = sorted(world.find_matches(goal.domain, wanted), key=lambda row: row["leaveAt"])
     if "arriveBy" in wanted:
         rows.reverse()
     row = rows[0]
@@ -97,18 +97,18 @@ def _offer(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.DatabaseR
     return row
 
 
-def _tickets(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
+def _book_tickets(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
     people = goal.book["people"]
     if "people" in goal.same:
         talk.say("user.book.bare")
         talk.say("user.same.people")
     else:
-        talk.say("user.tickets", people=counted("people", people))
+        talk.say("user.tickets", people=count_things("people", people))
     talk.believe(goal.domain, goal.book)
     talk.end_turn()
     reference = talk.one_of(world.REFERENCES)
     total = f"{int(people) * int(row['price'].split()[0])} pounds"
-    talk.say("system.offerbooked", people=counted("people", people), total=total, ref=reference.upper())
+    talk.say("system.offerbooked", people=count_things("people", people), total=total, ref=reference.upper())
     act = "Train-OfferBooked" if goal.domain == "train" else "Booking-Book"
     talk.act(act, talk.heard({"people": people, "price": total, "reference": reference}))
     talk.booked(goal.domain, {"reference": reference})

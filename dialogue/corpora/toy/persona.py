@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from seedvote.dialogue.corpora.toy.phrases import expanded
+from seedvote.dialogue.corpora.toy.phrases import expand_templates
 
 
 @dataclass(frozen=True)
@@ -157,47 +157,49 @@ CLOSING = (
 
 def persona_chat(*, rng: random.Random) -> dict[str, Any]:
     """One chat: `{"partner": [sentence, ...], "self": [...], "turns": [text, ...]}`, the partner first."""
-    people = [_person(rng), _person(rng)]
-    personas = [[_say(TRAITS[name].persona, rng, value) for name, value in person.items()] for person in people]
-    return {"partner": personas[0], "self": personas[1], "turns": _turns(people, rng)}
+    people = [_draw_person(rng), _draw_person(rng)]
+    personas = [
+        [_fill_template(TRAITS[name].persona, rng, value) for name, value in person.items()] for person in people
+    ]
+    return {"partner": personas[0], "self": personas[1], "turns": _draw_turns(people, rng)}
 
 
-def _person(rng: random.Random) -> dict[str, str]:
+def _draw_person(rng: random.Random) -> dict[str, str]:
     names = rng.sample(list(TRAITS), rng.randint(4, 5))
     return {name: rng.choice(TRAITS[name].values) for name in names}
 
 
-def _say(templates: tuple[str, ...], rng: random.Random, value: str = "") -> str:
-    return rng.choice(rng.choice(expanded(templates))).format(v=value)
+def _fill_template(templates: tuple[str, ...], rng: random.Random, value: str = "") -> str:
+    return rng.choice(rng.choice(expand_templates(templates))).format(v=value)
 
 
-def _turns(people: list[dict[str, str]], rng: random.Random) -> list[str]:
-    turns = [_say(OPENING, rng)]
+def _draw_turns(people: list[dict[str, str]], rng: random.Random) -> list[str]:
+    turns = [_fill_template(OPENING, rng)]
     fresh = [dict(person) for person in people]
     unasked = set(TRAITS)
     topic, was_asked = "", False
     last = rng.randrange(9, 15, 2)
     for n in range(1, last + 1):
         me = n % 2
-        parts = [_respond(topic, was_asked, people[me], rng) if topic else _say(ANSWER, rng)]
+        parts = [_respond_to(topic, was_asked, people[me], rng) if topic else _fill_template(ANSWER, rng)]
         fresh[me].pop(topic, None)
         was_asked = bool(unasked) and n < last and (not fresh[me] or rng.random() < 0.5)
         if was_asked:
             likely = [name for name in fresh[1 - me] if name in unasked]
             topic = rng.choice(likely if likely and rng.random() < 0.6 else sorted(unasked))
-            parts.append(_say(TRAITS[topic].ask, rng))
+            parts.append(_fill_template(TRAITS[topic].ask, rng))
         elif fresh[me]:
             topic, value = fresh[me].popitem()
-            parts.append(_say(TRAITS[topic].tell, rng, value))
+            parts.append(_fill_template(TRAITS[topic].tell, rng, value))
         unasked.discard(topic)
         turns.append(" ".join(parts))
-    return [*turns, _say(CLOSING, rng)]
+    return [*turns, _fill_template(CLOSING, rng)]
 
 
-def _respond(topic: str, was_asked: bool, person: Mapping[str, str], rng: random.Random) -> str:
+def _respond_to(topic: str, was_asked: bool, person: Mapping[str, str], rng: random.Random) -> str:
     """An answer to the question, or a reaction to what was said."""
     if not was_asked:
-        return _say(TRAITS[topic].react, rng)
+        return _fill_template(TRAITS[topic].react, rng)
     if topic in person:
-        return _say(TRAITS[topic].tell, rng, person[topic])
-    return _say(TRAITS[topic].lack, rng)
+        return _fill_template(TRAITS[topic].tell, rng, person[topic])
+    return _fill_template(TRAITS[topic].lack, rng)

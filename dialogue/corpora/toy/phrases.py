@@ -1,7 +1,7 @@
 """Every sentence of the toy corpus.
 
 `key: sentence / sentence / ...`, a line or several; a bracket such as [Hello|Hi] is a choice; {area} is filled in.
-Keys are `who.act` or `who.act.slot`. `say` draws one sentence, then its choices, with the dialogue's own generator.
+Keys are `who.act` or `who.act.slot`. `say_phrase` draws a sentence, then its choices, by the dialogue's own generator.
 """
 
 from __future__ import annotations
@@ -174,36 +174,36 @@ system.another: There is also the {name}. / Then how about the {name}? / You cou
 """
 
 
-def _parsed(text: str) -> dict[str, tuple[str, ...]]:
+def _parse_phrases(text: str) -> dict[str, tuple[str, ...]]:
     lines = [line for line in text.split("\n") if line and not line.startswith("#")]
     entries = re.sub(r"\n +/", " /", "\n".join(lines)).split("\n")
     pairs = (entry.split(": ", 1) for entry in entries)
     return {key: tuple(sentences.split(" / ")) for key, sentences in pairs}
 
 
-PHRASES = _parsed(TEXT)
+PHRASES = _parse_phrases(TEXT)
 
 
 @cache
-def expanded(templates: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def expand_templates(templates: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """Every wording of every template.
 
-    >>> expanded(("[Hello|Hi] you.",))
+    >>> expand_templates(("[Hello|Hi] you.",))
     (('Hello you.', 'Hi you.'),)
     """
-    return tuple(tuple(_expansions(template)) for template in templates)
+    return tuple(tuple(_expand_template(template)) for template in templates)
 
 
-def _expansions(template: str) -> list[str]:
+def _expand_template(template: str) -> list[str]:
     parts = [part.split("|") if n % 2 else [part] for n, part in enumerate(re.split(r"\[([^]]*)]", template))]
     return [re.sub(" +", " ", "".join(choice)).strip() for choice in itertools.product(*parts)]
 
 
-def say(key: str, /, *, rng: random.Random, **values: str) -> str:
+def say_phrase(key: str, /, *, rng: random.Random, **values: str) -> str:
     """One way of saying it.
 
-    >>> say("system.fact.stars", rng=random.Random(0), stars="4")
+    >>> say_phrase("system.fact.stars", rng=random.Random(0), stars="4")
     'It has 4 stars.'
     """
-    text = rng.choice(rng.choice(expanded(PHRASES[key]))).format_map(values)
+    text = rng.choice(rng.choice(expand_templates(PHRASES[key]))).format_map(values)
     return text[0].upper() + text[1:]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from seedvote.dialogue.corpora.toy import world as world
-from seedvote.dialogue.corpora.toy.booking import book
+from seedvote.dialogue.corpora.toy.booking import book_place
 from seedvote.dialogue.corpora.toy.goals import INFO, Goal
 from seedvote.dialogue.corpora.toy.talk import Talk
-from seedvote.dialogue.corpora.toy.wording import PLACE_PLURALS, WHAT, capitalised, say_instead, thing
+from seedvote.dialogue.corpora.toy.wording import PLACE_PLURALS, WHAT, capitalise_name, describe_thing, say_instead
 
 Rows = Sequence[world.DatabaseRow]
 
 
-def visit(talk: Talk, goal: Goal) -> None:
+def visit_place(talk: Talk, goal: Goal) -> None:
     """From the user's first wish to the system's last answer about one place."""
-    row = _ask_by_name(talk, goal) if "name" in goal.info else _search(talk, goal)
+    row = _ask_by_name(talk, goal) if "name" in goal.info else _search_place(talk, goal)
     if talk.chance(0.9):
         talk.fill(goal.domain, {"name": row["name"]})
     to_ask, to_book = list(goal.reqt), bool(goal.book)
@@ -31,47 +31,49 @@ def visit(talk: Talk, goal: Goal) -> None:
             questions = [to_ask.pop() for _ in range(min(len(to_ask), talk.rng.randint(1, 2)))]
             talk.answer(goal.domain, row, questions, ask_more=not to_ask and not to_book)
         else:
-            book(talk, goal, row)
+            book_place(talk, goal, row)
             to_book = False
 
 
 def _ask_by_name(talk: Talk, goal: Goal) -> world.DatabaseRow:
     """The user asks for a place by name."""
-    row = world.matches(goal.domain, goal.info)[0]
+    row = world.find_matches(goal.domain, goal.info)[0]
     talk.greet_first()
     talk.say(
-        "user.open.name", name=capitalised(row["name"]), kind="place" if goal.domain == "attraction" else goal.domain
+        "user.open.name",
+        name=capitalise_name(row["name"]),
+        kind="place" if goal.domain == "attraction" else goal.domain,
     )
     talk.believe(goal.domain, goal.info)
     talk.end_turn()
-    _about(talk, goal, row, "system.named")
+    _tell_facts(talk, goal, row, "system.named")
     talk.end_turn()
     return row
 
 
-def _search(talk: Talk, goal: Goal) -> world.DatabaseRow:
+def _search_place(talk: Talk, goal: Goal) -> world.DatabaseRow:
     """The user's wishes come at once or in answer to questions, until a place is agreed on."""
     wishes = {**(goal.fail_info or goal.info), **goal.slip}
     slip = dict.fromkeys(goal.slip)
     first = talk.rng.sample(sorted(wishes), talk.rng.randint(1, min(3, len(wishes))))
     pending = {slot: wishes[slot] for slot in wishes if slot not in first}
-    talk.open_topic(thing(goal.domain, {slot: wishes[slot] for slot in wishes if slot in first}, rng=talk.rng))
+    talk.open_topic(describe_thing(goal.domain, {slot: wishes[slot] for slot in wishes if slot in first}, rng=talk.rng))
     talk.believe(goal.domain, {slot: wishes[slot] for slot in wishes if slot in first})
     talk.end_turn()
     questions = 0
     while True:
         wanted = {slot: value for slot in INFO[goal.domain] if (value := talk.value(goal.domain, slot))}
-        rows = world.matches(goal.domain, wanted)
+        rows = world.find_matches(goal.domain, wanted)
         unknown = [slot for slot in INFO[goal.domain] if slot not in wanted]
         if not rows:
-            _refuse(talk, goal, wanted)
+            _refuse_wish(talk, goal, wanted)
         elif unknown and questions < 3 and talk.chance(_question_chance(len(rows))):
             questions += 1
-            _ask(talk, goal, talk.one_of(unknown), len(rows), pending)
+            _ask_slot(talk, goal, talk.one_of(unknown), len(rows), pending)
         else:
-            row, alternatives = _offer(talk, goal, rows)
+            row, alternatives = _offer_places(talk, goal, rows)
             if not pending and not any(slot in wanted for slot in slip):
-                return _agree(talk, goal, row, alternatives)
+                return _agree_on_place(talk, goal, row, alternatives)
             _add_wish(talk, goal, pending, slip)
 
 
@@ -93,10 +95,10 @@ def _add_wish(talk: Talk, goal: Goal, pending: dict[str, str], slip: dict[str, N
     talk.end_turn()
 
 
-def _refuse(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
+def _refuse_wish(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
     """Nothing fits: the system says so, the user takes a value that can be had."""
     slot = next(slot for slot in wanted if wanted[slot] not in ("dontcare", goal.info.get(slot)))
-    talk.say("system.nooffer", thing=thing(goal.domain, wanted, rng=talk.rng, with_article=False))
+    talk.say("system.nooffer", thing=describe_thing(goal.domain, wanted, rng=talk.rng, with_article=False))
     talk.act(f"{goal.title}-NoOffer", talk.heard(wanted))
     if talk.chance(0.6):
         talk.say("system.nooffer.ask", what=WHAT.get(slot, slot))
@@ -107,7 +109,7 @@ def _refuse(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
     talk.end_turn()
 
 
-def _ask(talk: Talk, goal: Goal, slot: str, number: int, pending: dict[str, str]) -> None:
+def _ask_slot(talk: Talk, goal: Goal, slot: str, number: int, pending: dict[str, str]) -> None:
     """The system asks for a slot; the user answers, at times with one wish more."""
     if talk.chance(0.35):
         talk.say("system.choice", choice=str(number), plural=PLACE_PLURALS[goal.domain])
@@ -123,53 +125,53 @@ def _ask(talk: Talk, goal: Goal, slot: str, number: int, pending: dict[str, str]
     talk.end_turn()
 
 
-def _offer(talk: Talk, goal: Goal, rows: Rows) -> tuple[world.DatabaseRow, Rows]:
+def _offer_places(talk: Talk, goal: Goal, rows: Rows) -> tuple[world.DatabaseRow, Rows]:
     """The system names one place, or two to choose from; what it did not name comes back too."""
     row = talk.one_of(rows)
     alternatives = [place for place in rows if place is not row]
     if not alternatives:
-        talk.say("system.one", name=capitalised(row["name"]))
+        talk.say("system.one", name=capitalise_name(row["name"]))
         talk.act(f"{goal.title}-Inform", {"name": row["name"], "choice": "1"})
     elif talk.chance(0.2):
         second = talk.one_of(alternatives)
-        talk.say("system.select", name=capitalised(row["name"]), other=capitalised(second["name"]))
+        talk.say("system.select", name=capitalise_name(row["name"]), other=capitalise_name(second["name"]))
         talk.act(f"{goal.title}-Select", {"name": row["name"]})
         talk.act(f"{goal.title}-Select", {"name": second["name"]})
         talk.end_turn()
         return row, [second]
     else:
-        talk.say("system.recommend", name=capitalised(row["name"]))
+        talk.say("system.recommend", name=capitalise_name(row["name"]))
         talk.act(f"{goal.title}-Recommend", {"name": row["name"]})
     if talk.chance(0.4):
-        _about(talk, goal, row, "system.about")
+        _tell_facts(talk, goal, row, "system.about")
     elif goal.domain != "attraction" and talk.chance(0.4):
         talk.offer_booking()
     talk.end_turn()
     return row, alternatives
 
 
-def _agree(talk: Talk, goal: Goal, row: world.DatabaseRow, alternatives: Rows) -> world.DatabaseRow:
+def _agree_on_place(talk: Talk, goal: Goal, row: world.DatabaseRow, alternatives: Rows) -> world.DatabaseRow:
     """The user picks one of two places, or now and then asks for another one; the turn stays open."""
     if f"{goal.title}-Select" in talk.log[-1]["dialog_act"]:
-        talk.say("user.choose", name=capitalised(row["name"]))
+        talk.say("user.choose", name=capitalise_name(row["name"]))
         talk.act(f"{goal.title}-Inform", {"name": row["name"]})
     elif alternatives and talk.chance(0.15):
         talk.say("user.another")
         talk.act(f"{goal.title}-Request", {"name": "?"})
         talk.end_turn()
         row = talk.one_of(alternatives)
-        talk.say("system.another", name=capitalised(row["name"]))
+        talk.say("system.another", name=capitalise_name(row["name"]))
         talk.act(f"{goal.title}-Inform", {"name": row["name"]})
         talk.end_turn()
     return row
 
 
-def _about(talk: Talk, goal: Goal, row: world.DatabaseRow, key: str) -> None:
+def _tell_facts(talk: Talk, goal: Goal, row: world.DatabaseRow, key: str) -> None:
     """Two or three facts in a phrase."""
     slots = [
         *talk.rng.sample([slot for slot in INFO[goal.domain] if slot != "type"], 1 + (goal.domain != "attraction"))
     ]
     facts = {slot: row[slot] for slot in INFO[goal.domain] if slot in slots or slot == "type"}
     goal.reqt = [slot for slot in goal.reqt if slot not in facts]
-    talk.say(key, name=capitalised(row["name"]), about=thing(goal.domain, facts, rng=talk.rng))
+    talk.say(key, name=capitalise_name(row["name"]), about=describe_thing(goal.domain, facts, rng=talk.rng))
     talk.act(f"{goal.title}-Inform", facts)

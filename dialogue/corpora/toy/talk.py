@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from seedvote.dialogue.corpora.toy import phrases as toy_phrases
-from seedvote.dialogue.corpora.toy.wording import COMFORTS, WHAT, as_written, counted, facts_asked, priced
+from seedvote.dialogue.corpora.toy.wording import COMFORTS, WHAT, as_written, count_things, facts_asked, price_adjective
 
 T = TypeVar("T")
 JsonActs = dict[str, list[list[str]]]
@@ -89,7 +89,7 @@ class Talk:
 
     def say(self, key: str, /, **values: str) -> None:
         """Add a sentence to the turn under construction."""
-        self._words.append(toy_phrases.say(key, rng=self.rng, **values))
+        self._words.append(toy_phrases.say_phrase(key, rng=self.rng, **values))
 
     def act(self, act: str, values: Mapping[str, str] | None = None) -> None:
         """Add a dialogue act to the turn under construction; values are by slot, none makes the empty act."""
@@ -100,7 +100,7 @@ class Talk:
     def heard(self, values: Mapping[str, str]) -> dict[str, str]:
         """Those of the values that the turn under construction speaks of."""
         spoken = " ".join(self._words).lower()
-        words = {slot: COMFORTS.get(slot) or counted(slot, value).lower() for slot, value in values.items()}
+        words = {slot: COMFORTS.get(slot) or count_things(slot, value).lower() for slot, value in values.items()}
         return {slot: value for slot, value in values.items() if words[slot] in spoken}
 
     def fill(self, domain: str, values: Mapping[str, str]) -> None:
@@ -141,7 +141,9 @@ class Talk:
             elif value == "dontcare":
                 self.say("user.any.need" if slot in ("internet", "parking") else "user.any", what=WHAT.get(slot, slot))
             else:
-                self.say(_telling(domain, slot), **{slot: counted(slot, value), "priced": priced(value)})
+                self.say(
+                    _telling_key(domain, slot), **{slot: count_things(slot, value), "priced": price_adjective(value)}
+                )
         self.believe(domain, values)
 
     def greet_first(self) -> None:
@@ -176,7 +178,7 @@ class Talk:
             key = {"entrance fee": "fee.free" if row[slot] == "free" else "fee"}.get(slot, slot)
             self.say(
                 f"system.fact.{key}",
-                **{slot.removeprefix("entrance "): as_written(slot, row[slot]), "priced": priced(row[slot])},
+                **{slot.removeprefix("entrance "): as_written(slot, row[slot]), "priced": price_adjective(row[slot])},
             )
             self.act(f"{domain.capitalize()}-Inform", {slot: row[slot]})
         if ask_more and self.chance(0.6):
@@ -191,6 +193,6 @@ class Talk:
         self._words, self._acts = [], {}
 
 
-def _telling(domain: str, slot: str) -> str:
+def _telling_key(domain: str, slot: str) -> str:
     """The key of the sentences that tell a slot."""
     return "user.tell.day.journey" if slot == "day" and domain in ("train", "bus") else f"user.tell.{slot}"

@@ -37,17 +37,17 @@ WHAT = {
 }
 
 
-def counted(slot: str, value: str) -> str:
+def count_things(slot: str, value: str) -> str:
     """The value with its unit.
 
-    >>> counted("people", "1"), counted("stay", "3"), counted("day", "friday")
+    >>> count_things("people", "1"), count_things("stay", "3"), count_things("day", "friday")
     ('1 person', '3 nights', 'Friday')
     """
     if slot == "people":
         return "1 person" if value == "1" else f"{value} people"
     if slot == "stay":
         return "1 night" if value == "1" else f"{value} nights"
-    return capitalised(value) if slot in ("day", "departure", "destination", "food") else value
+    return capitalise_name(value) if slot in ("day", "departure", "destination", "food") else value
 
 
 def as_written(slot: str, value: str) -> str:
@@ -57,20 +57,20 @@ def as_written(slot: str, value: str) -> str:
     return value.title() if slot in ("address", "food") else value
 
 
-def capitalised(name: str) -> str:
+def capitalise_name(name: str) -> str:
     """A name or a day with capitals."""
     return name.title()
 
 
-def priced(value: str) -> str:
+def price_adjective(value: str) -> str:
     """A price range as an adjective."""
     return "moderately priced" if value == "moderate" else value
 
 
-def article(phrase: str) -> str:
+def add_article(phrase: str) -> str:
     """The phrase with a or an.
 
-    >>> article("expensive room"), article("Indian place"), article("cheap room")
+    >>> add_article("expensive room"), add_article("Indian place"), add_article("cheap room")
     ('an expensive room', 'an Indian place', 'a cheap room')
     """
     return ("an " if phrase[0] in "aeiouAEIOU" else "a ") + phrase
@@ -81,16 +81,16 @@ def joined_with_and(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def thing(domain: str, slots: Mapping[str, str], *, rng: random.Random, with_article: bool = True) -> str:
+def describe_thing(domain: str, slots: Mapping[str, str], *, rng: random.Random, with_article: bool = True) -> str:
     """What is looked for, e.g. "a cheap hotel in the north with free wifi"."""
     slots = {slot: value for slot, value in slots.items() if value != "dontcare"}
     words = _place_words(domain, slots, rng) if domain in PLACE_PLURALS else _journey_words(domain, slots)
     phrase = " ".join(words)
-    return article(phrase) if with_article else phrase
+    return add_article(phrase) if with_article else phrase
 
 
 def _place_words(domain: str, slots: Mapping[str, str], rng: random.Random) -> list[str]:
-    before = [priced(slots["pricerange"])] if "pricerange" in slots else []
+    before = [price_adjective(slots["pricerange"])] if "pricerange" in slots else []
     after = []
     if "food" in slots:
         if rng.random() < 0.6:
@@ -104,12 +104,12 @@ def _place_words(domain: str, slots: Mapping[str, str], rng: random.Random) -> l
             after.append(f"with {slots['stars']} stars")
     if "area" in slots:
         after.append(f"in the {slots['area']}")
-    after += _comforts(slots)
+    after += _list_comforts(slots)
     head = slots.get("type") or rng.choice(HEADS[domain])
     return [*before, head, *after]
 
 
-def _comforts(slots: Mapping[str, str]) -> list[str]:
+def _list_comforts(slots: Mapping[str, str]) -> list[str]:
     wishes = [(word, slots[slot]) for slot, word in COMFORTS.items() if slot in slots]
     words = {"yes": "with", "no": "without"}
     if len(wishes) == 2 and wishes[0][1] == wishes[1][1]:
@@ -121,7 +121,7 @@ def _journey_words(domain: str, slots: Mapping[str, str]) -> list[str]:
     words = [domain]
     for slot, preposition in (("departure", "from"), ("destination", "to"), ("day", "on")):
         if slot in slots:
-            words += [preposition, capitalised(slots[slot])]
+            words += [preposition, capitalise_name(slots[slot])]
     if "leaveAt" in slots:
         words += ["leaving after", slots["leaveAt"]]
     if "arriveBy" in slots:
@@ -129,12 +129,12 @@ def _journey_words(domain: str, slots: Mapping[str, str]) -> list[str]:
     return words
 
 
-def details(slots: Mapping[str, str]) -> str:
+def describe_booking(slots: Mapping[str, str]) -> str:
     """Booking details, e.g. "3 people on Friday at 19:00"."""
-    words = [counted(slot, slots[slot]) for slot in ("people", "stay") if slot in slots]
+    words = [count_things(slot, slots[slot]) for slot in ("people", "stay") if slot in slots]
     text = joined_with_and(words) if words else ""
     if "day" in slots:
-        text += f" {'from' if 'stay' in slots else 'on'} {capitalised(slots['day'])}"
+        text += f" {'from' if 'stay' in slots else 'on'} {capitalise_name(slots['day'])}"
     if "time" in slots:
         text += f" at {slots['time']}"
     return text.strip().removeprefix("on ").removeprefix("at ")
@@ -148,17 +148,17 @@ def facts_asked(slots: Sequence[str], *, rng: random.Random) -> str:
 def say_instead(slot: str, value: str) -> str:
     """A replacement value as a noun phrase for "how about ... instead?"."""
     if slot in ("people", "stay", "day", "time", "leaveAt", "arriveBy"):
-        return counted(slot, value)
+        return count_things(slot, value)
     shapes = {
         "area": f"the {value}",
         "food": f"{value.title()} food",
-        "pricerange": f"something {priced(value)}",
+        "pricerange": f"something {price_adjective(value)}",
         "stars": f"{value} stars",
-        "type": article(value),
+        "type": add_article(value),
         "internet": "one with wifi" if value == "yes" else "one without wifi",
         "parking": "one with parking" if value == "yes" else "one without parking",
     }
-    return shapes.get(slot) or capitalised(value)
+    return shapes.get(slot) or capitalise_name(value)
 
 
 def with_article(name: str) -> str:
@@ -167,4 +167,4 @@ def with_article(name: str) -> str:
     >>> with_article("copper lodge"), with_article("ashmere")
     ('the Copper Lodge', 'Ashmere')
     """
-    return capitalised(name) if name in (TOWN, *TOWNS) else f"the {capitalised(name)}"
+    return capitalise_name(name) if name in (TOWN, *TOWNS) else f"the {capitalise_name(name)}"

@@ -42,7 +42,7 @@ HOSPITAL = {"address": "2 meadow street", "postcode": "lf3a"}
 REFERENCES = tuple(f"{a}{b}{n}" for a, b, n in zip("bdfgjkmprtvz" * 4, "wxyq" * 12, range(21, 69), strict=True))
 
 
-def _address(number: int) -> DatabaseRow:
+def _make_address(number: int) -> DatabaseRow:
     area = AREAS[number % 5]
     return {
         "address": f"{3 + number * 7 % 28} {STREETS[number * 3 % 10]} street",
@@ -52,19 +52,19 @@ def _address(number: int) -> DatabaseRow:
     }
 
 
-def _restaurants() -> list[DatabaseRow]:
+def _make_restaurants() -> list[DatabaseRow]:
     return [
         {
             "name": f"{FIRST_WORDS[n % 12]} {EATING[(n + n // 12 * 2) % 6]}",
             "food": CUISINES[(n * 7 + n // 5) % 10],
             "pricerange": PRICES[(n + n // 5) % 3],
-            **_address(n),
+            **_make_address(n),
         }
         for n in range(36)
     ]
 
 
-def _hotels() -> list[DatabaseRow]:
+def _make_hotels() -> list[DatabaseRow]:
     return [
         {
             "name": f"{FIRST_WORDS[n % 12]} {SLEEPING[(n + n // 12) % 4]}",
@@ -73,34 +73,34 @@ def _hotels() -> list[DatabaseRow]:
             "stars": str(2 + (n * 5 + n // 4) % 4),
             "internet": "no" if n % 6 == 2 else "yes",
             "parking": "no" if n % 4 == 3 else "yes",
-            **_address(n + 36 + n // 5),
+            **_make_address(n + 36 + n // 5),
         }
         for n in range(24)
     ]
 
 
-def _attractions() -> list[DatabaseRow]:
+def _make_attractions() -> list[DatabaseRow]:
     return [
         {
             "name": f"{FIRST_WORDS[(n * 5 + n // 8) % 12]} {SIGHTS[n % 8]}",
             "type": SIGHTS[n % 8],
             "entrance fee": ("free", "2 pounds", "4 pounds", "5 pounds")[n * 3 % 4],
-            **_address(n + 66),
+            **_make_address(n + 66),
         }
         for n in range(32)
     ]
 
 
-def clock(quarters: int) -> str:
+def time_of_day(quarters: int) -> str:
     """Quarter hours since midnight as the time of day.
 
-    >>> clock(37)
+    >>> time_of_day(37)
     '09:15'
     """
     return f"{quarters // 4:02d}:{quarters % 4 * 15:02d}"
 
 
-def _journeys(kind: str, towns: Iterable[str], departures: int) -> list[DatabaseRow]:
+def _make_journeys(kind: str, towns: Iterable[str], departures: int) -> list[DatabaseRow]:
     """Lines from the town and back, the same every day; a line's number tells route and time, not the day."""
     lines: list[DatabaseRow] = []
     for route, (destination, back) in enumerate((town, home) for town in towns for home in (False, True)):
@@ -112,8 +112,8 @@ def _journeys(kind: str, towns: Iterable[str], departures: int) -> list[Database
                     f"{kind}ID": f"{kind[:2]}{100 + route * 10 + trip}",
                     "departure": destination if back else TOWN,
                     "destination": TOWN if back else destination,
-                    "leaveAt": clock(leave),
-                    "arriveBy": clock(leave + 2 + far),
+                    "leaveAt": time_of_day(leave),
+                    "arriveBy": time_of_day(leave + 2 + far),
                     "duration": f"{30 + 15 * far} minutes",
                     "price": f"{4 + 3 * far} pounds",
                 }
@@ -122,22 +122,22 @@ def _journeys(kind: str, towns: Iterable[str], departures: int) -> list[Database
 
 
 @cache
-def databases() -> Mapping[str, list[Any]]:
+def make_databases() -> Mapping[str, list[Any]]:
     """Domain -> rows, as the `*_db.json` files of MultiWOZ hold them."""
     return {
-        "attraction": _attractions(),
-        "bus": _journeys("bus", TOWNS[:3], 5),
+        "attraction": _make_attractions(),
+        "bus": _make_journeys("bus", TOWNS[:3], 5),
         "hospital": [{"department": name, "phone": f"0178{210 + 31 * n}"} for n, name in enumerate(DEPARTMENTS)],
-        "hotel": _hotels(),
-        "restaurant": _restaurants(),
+        "hotel": _make_hotels(),
+        "restaurant": _make_restaurants(),
         "taxi": [{"taxi_colors": list(CAR_COLOURS), "taxi_types": list(CARS), "taxi_phone": ["^0179[0-9]{2}0$"]}],
-        "train": _journeys("train", TOWNS, 6),
+        "train": _make_journeys("train", TOWNS, 6),
     }
 
 
-def matches(domain: str, wanted: Mapping[str, str]) -> list[DatabaseRow]:
+def find_matches(domain: str, wanted: Mapping[str, str]) -> list[DatabaseRow]:
     """The rows that fit every wanted value; times bound the journey, "dontcare" fits all."""
-    rows: list[DatabaseRow] = databases()[domain]
+    rows: list[DatabaseRow] = make_databases()[domain]
     for slot, value in wanted.items():
         if value == "dontcare":
             continue

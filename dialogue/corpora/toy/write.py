@@ -14,11 +14,11 @@ from typing import Any
 
 from seedvote.dialogue.corpora.splits import SPLITS
 from seedvote.dialogue.corpora.toy import world as world
-from seedvote.dialogue.corpora.toy.errands import hospital, taxi
+from seedvote.dialogue.corpora.toy.errands import ask_hospital, order_taxi
 from seedvote.dialogue.corpora.toy.goals import Goal, draw_goals
-from seedvote.dialogue.corpora.toy.journeys import journey
+from seedvote.dialogue.corpora.toy.journeys import plan_journey
 from seedvote.dialogue.corpora.toy.persona import persona_chat
-from seedvote.dialogue.corpora.toy.places import visit
+from seedvote.dialogue.corpora.toy.places import visit_place
 from seedvote.dialogue.corpora.toy.talk import SEMI, Talk
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, read_json, write_json
@@ -26,13 +26,13 @@ from seedvote.dialogue.seeds import child_random
 from seedvote.dialogue.signature import signature
 
 CONVERSE = {
-    "restaurant": visit,
-    "hotel": visit,
-    "attraction": visit,
-    "train": journey,
-    "bus": journey,
-    "taxi": taxi,
-    "hospital": hospital,
+    "restaurant": visit_place,
+    "hotel": visit_place,
+    "attraction": visit_place,
+    "train": plan_journey,
+    "bus": plan_journey,
+    "taxi": order_taxi,
+    "hospital": ask_hospital,
 }
 CHATS = ("weather", "birthday", "first", "bot")
 TENTH = {4: "valid", 9: "test"}
@@ -79,13 +79,13 @@ def _is_written(out: Path, recipe: str) -> bool:
 
 def _write_multiwoz(out: Path, dialogues: int, *, seed: int) -> None:
     with atomic(out / "data.json") as handle:
-        for number, raw in enumerate(generate(dialogues, seed=seed)):
+        for number, raw in enumerate(generate_dialogues(dialogues, seed=seed)):
             handle.write(("{" if number == 0 else ",") + f'\n"{dialogue_id(number)}": {json.dumps(raw)}')
         handle.write("\n}\n")
     for split, name in (("valid", "valListFile.txt"), ("test", "testListFile.txt")):
         with atomic(out / name) as handle:
             handle.writelines(f"{dialogue_id(n)}\n" for n in range(dialogues) if split_of_number(n) == split)
-    for domain, rows in world.databases().items():
+    for domain, rows in world.make_databases().items():
         write_json(out / "db" / f"{domain}_db.json", rows)
 
 
@@ -98,7 +98,7 @@ def _write_chats(out: Path, dialogues: int, *, seed: int) -> None:
                     handle.write(json.dumps({"split": split, **chat}) + "\n")
 
 
-def generate(dialogues: int, *, seed: int) -> Iterator[dict[str, Any]]:
+def generate_dialogues(dialogues: int, *, seed: int) -> Iterator[dict[str, Any]]:
     """Dialogues in the form of MultiWOZ 2.1: `{"goal": ..., "log": [turn, ...]}`."""
     for number in range(dialogues):
         yield generate_one(rng=child_random(seed, "toy", number))
@@ -109,24 +109,24 @@ def generate_one(*, rng: random.Random) -> dict[str, Any]:
     goals = draw_goals(rng=rng)
     talk = Talk(rng)
     if talk.chance(0.15):
-        _greet(talk)
+        _add_greeting(talk)
     chat_after = rng.randint(1, len(goals)) if talk.chance(0.15) else 0
     for number, goal in enumerate(goals, 1):
         CONVERSE[goal.domain](talk, goal)
         if number == chat_after:
-            _chat(talk)
+            _add_chat(talk)
     _say_goodbye(talk)
     return {"goal": _goal_json(goals), "log": talk.log}
 
 
-def _greet(talk: Talk) -> None:
+def _add_greeting(talk: Talk) -> None:
     for who in ("user", "system"):
         talk.say(f"{who}.greet")
         talk.act("general-greet")
         talk.end_turn()
 
 
-def _chat(talk: Talk) -> None:
+def _add_chat(talk: Talk) -> None:
     subject = talk.one_of(CHATS)
     for who in ("user", "system"):
         talk.say(f"{who}.chat.{subject}")

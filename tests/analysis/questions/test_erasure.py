@@ -32,7 +32,7 @@ from seedvote.generation.models.interface import DialogueModel, Encoded
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import EOS, SPECIAL, Vocabulary
 from seedvote.probes.__main__ import COMMANDS as PROBES
-from seedvote.probes.erasing import everything, inlp, leace, random_erasure
+from seedvote.probes.erasing import erase_everything, fit_inlp, fit_leace, random_erasure
 from tests.analysis.report_study import add_scores
 from tests.house.doc_blocks import PACKAGES
 
@@ -53,7 +53,7 @@ def say(line):
 def two_rounds():
     """INLP that stops after two classifiers: how well it erases is asked in tests/probes/test_erasing.py."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(inlp.__kwdefaults__, "rounds", 2)
+        patch.setitem(fit_inlp.__kwdefaults__, "rounds", 2)
         yield
 
 
@@ -211,7 +211,7 @@ class UsesOneFact(DialogueModel):
         vector = (self.vectors[contexts.tokens] * contexts.mask[:, :, None]).sum(1)
         return Encoded(vector[:, None], contexts.mask[:, :1], (vector[:, None],), vector[:, None])
 
-    def forced(self, encoded, inputs):
+    def decode_targets(self, encoded, inputs):
         told = (encoded.state[0][:, 0] @ self.direction - self.middle) * self.scale
         logits = torch.zeros(*inputs.shape, len(WORDS))
         logits[:, 0] -= 4
@@ -251,11 +251,11 @@ def amnesic(used, seed, draws=5):
     draw = np.random.default_rng(seed)
     erasures = [
         *(
-            ({"kind": "task", "task": name, "method": "leace"}, leace([states], labels))
+            ({"kind": "task", "task": name, "method": "leace"}, fit_leace([states], labels))
             for name, labels in facts.items()
         ),
         *(({"kind": "random", "draw": n}, random_erasure([states], 1, draw)) for n in range(draws)),
-        ({"kind": "everything"}, everything([states])),
+        ({"kind": "everything"}, erase_everything([states])),
     ]  # fmt: skip
     found = []
     for told, eraser in erasures:

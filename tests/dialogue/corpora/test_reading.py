@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from seedvote.dialogue.corpora import multiwoz, multiwoz22, reading, splits
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 
@@ -200,7 +200,7 @@ def test_2_2_shards_with_acts_beside_them(tmp_path):
 
 
 def test_values_in_lists_stand_for_their_first():
-    found = multiwoz.belief(metadata(area=["north", "north side"], type=[], stars="4"))
+    found = multiwoz.filled_slots(metadata(area=["north", "north side"], type=[], stars="4"))
     assert found == {"hotel-book-day": "friday", "hotel-semi-area": "north", "hotel-semi-stars": "4"}
 
 
@@ -302,13 +302,13 @@ def test_personachat_as_one_json_document_with_growing_histories(tmp_path):
 
 def test_examples_are_the_turns_each_corpus_answers(tmp_path):
     corpus = read_corpus(write(tmp_path / "m", data__json=data()))
-    found = list(examples(corpus.dialogues))
+    found = list(iterate_examples(corpus.dialogues))
     assert [example.item for example in found[:3]] == ["SNG1:1", "SNG1:3", "SNG2:1"]
     assert [turn.text for turn in found[1].context] == ["A hotel for Friday.", "Where?", "North."]
     assert found[1].target.text == "The Copper Inn."
     (tmp_path / "valid_self_original.txt").write_text(parlai(personas=("your",)))
     chats = read_corpus(tmp_path / "valid_self_original.txt")
-    assert [example.item for example in examples(chats.dialogues)] == ["valid-0:1", "valid-0:2", "valid-0:3"]
+    assert [example.item for example in iterate_examples(chats.dialogues)] == ["valid-0:1", "valid-0:2", "valid-0:3"]
 
 
 @pytest.mark.parametrize("before", [True, False])

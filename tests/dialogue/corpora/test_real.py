@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 
 
@@ -59,7 +59,7 @@ def label_counts(dialogues):
     for dialogue in dialogues:
         before = {}
         topic = None
-        for example in examples([dialogue]):
+        for example in iterate_examples([dialogue]):
             now = example.context[-1].belief
             acts = example.target.acts
             new = [path for path in now if path not in before]
@@ -101,7 +101,7 @@ def counted(labels):
 def test_annotated_dialogues_and_examples(labels):
     table, dialogues = labels
     assert len(dialogues) == table["dialogues"]
-    assert sum(1 for _ in examples(dialogues)) == table["examples(user turns)"]
+    assert sum(1 for _ in iterate_examples(dialogues)) == table["examples(user turns)"]
 
 
 def test_published_label_counts_of_the_system_acts(labels, counted):

@@ -10,13 +10,13 @@ import pytest
 
 from seedvote.dialogue.__main__ import COMMANDS
 from seedvote.dialogue.command_line import dispatch
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy import phrases as toy_phrases
 from seedvote.dialogue.corpora.toy import wording as toy_wording
 from seedvote.dialogue.corpora.toy import world as toy_world
 from seedvote.dialogue.corpora.toy import write as toy
-from seedvote.dialogue.corpora.toy.world import databases, matches
+from seedvote.dialogue.corpora.toy.world import find_matches, make_databases
 from seedvote.dialogue.errors import InputError
 
 DOMAINS = {"attraction", "bus", "hospital", "hotel", "restaurant", "taxi", "train"}
@@ -39,7 +39,7 @@ def chats(tmp_path_factory):
 
 def exchanges(corpus):
     """User turn, system turn, for every exchange."""
-    return ((example.context[-1], example.target) for example in examples(corpus.dialogues))
+    return ((example.context[-1], example.target) for example in iterate_examples(corpus.dialogues))
 
 
 @pytest.mark.parametrize("module", [toy_phrases, toy_wording, toy_world])
@@ -51,7 +51,7 @@ def test_it_reads_as_multiwoz_2_1_with_splits_and_databases(corpus):
     assert (corpus.name, corpus.version) == ("multiwoz", "2.1 (generated)")
     assert [len(corpus.split(name)) for name in ("train", "valid", "test")] == [480, 60, 60]
     assert set(corpus.databases) == DOMAINS
-    first = next(examples(corpus.dialogues))
+    first = next(iterate_examples(corpus.dialogues))
     assert first.item == "TOY00000:1"
     assert all(user.belief is not None and user.acts for user, _ in exchanges(corpus))
     assert all(system.acts for _, system in exchanges(corpus))
@@ -97,7 +97,7 @@ def test_every_probe_task_has_several_labels_and_every_domain_occurs(corpus):
     }
     for dialogue in corpus.dialogues:
         before = {}
-        for example in examples([dialogue]):
+        for example in iterate_examples([dialogue]):
             now = example.context[-1].belief
             domains = {path.split("-")[0] for path in now}
             repeated = [leaf for leaf, uses in Counter(path.rpartition("-")[2] for path in now).items() if uses > 1]
@@ -153,7 +153,7 @@ def test_one_state_has_several_replies(corpus):
 def test_the_belief_changes_only_by_what_the_user_says_or_agrees_to(corpus):
     for dialogue in corpus.dialogues:
         before = {}
-        for example in examples([dialogue]):
+        for example in iterate_examples([dialogue]):
             user = example.context[-1]
             told = {value for pairs in user.acts.values() for _, value in pairs}
             for path, value in user.belief.items():
@@ -181,7 +181,7 @@ def test_toy_offers_places_that_fit_the_wishes(corpus):
                 path.split("-")[2]: value for path, value in user.belief.items() if path.startswith(f"{domain}-semi-")
             }
             wishes.pop("name", None)
-            fitting = {row["name"] for row in matches(domain, wishes)}
+            fitting = {row["name"] for row in find_matches(domain, wishes)}
             assert {name for slot, name in pairs if slot == "Name"} <= fitting
             offers += 1
     assert offers > 200
@@ -217,7 +217,7 @@ def test_refusals_corrections_chit_chat_and_bookings_occur(corpus):
 
 
 def test_a_booking_stands_in_the_metadata_and_never_in_the_belief():
-    raw = next(raw for raw in toy.generate(100, seed=0) if "Booking-Book" in str(raw["log"]))
+    raw = next(raw for raw in toy.generate_dialogues(100, seed=0) if "Booking-Book" in str(raw["log"]))
     booked = [section["book"]["booked"] for turn in raw["log"] for section in turn["metadata"].values()]
     assert any(booked)
     assert {"info", "book", "reqt"} <= next(goal for goal in raw["goal"].values() if goal).keys()
@@ -225,9 +225,9 @@ def test_a_booking_stands_in_the_metadata_and_never_in_the_belief():
 
 def test_names_phones_and_lines_are_unique():
     for domain in ("attraction", "hotel", "restaurant"):
-        assert len({row["name"] for row in databases()[domain]}) == len(databases()[domain])
-    assert len({(row["trainID"], row["day"]) for row in databases()["train"]}) == len(databases()["train"])
-    assert all(row["leaveAt"] < row["arriveBy"] for kind in ("train", "bus") for row in databases()[kind])
+        assert len({row["name"] for row in make_databases()[domain]}) == len(make_databases()[domain])
+    assert len({(row["trainID"], row["day"]) for row in make_databases()["train"]}) == len(make_databases()["train"])
+    assert all(row["leaveAt"] < row["arriveBy"] for kind in ("train", "bus") for row in make_databases()[kind])
 
 
 def test_every_sentence_can_be_said_by_its_corpus(corpus):

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from seedvote.dialogue.domains.database import DomainTable
 from seedvote.dialogue.domains.matching import ALIKE, match_names, partial_ratio
-from seedvote.dialogue.domains.spelling import NO_MATTER, minutes, placeholder, placeholder_domain, time, value
+from seedvote.dialogue.domains.spelling import (
+    NO_MATTER,
+    count_minutes,
+    placeholder_domain,
+    placeholder_kind,
+    spell_time,
+    spell_value,
+)
 
 NAMES = st.text("abc de", max_size=12)
 
@@ -54,18 +61,18 @@ def test_a_window_that_the_blocks_do_not_show_does_not_count():
     ],
 )
 def test_placeholders_of_every_convention_are_one(name, kind, domain):
-    assert (placeholder(name), placeholder_domain(name)) == (kind, domain)
+    assert (placeholder_kind(name), placeholder_domain(name)) == (kind, domain)
 
 
 def test_times_and_values_are_spelt_as_the_database_spells():
     texts = ("after 5 pm", "5:30 pm", "9:15", "1745", "noon", "7:30am", "by 08:00", "soon", "", "10:00.")
-    assert [time(text) for text in texts] == [
+    assert [spell_time(text) for text in texts] == [
         "17:00", "17:30", "09:15", "17:45", "12:00", "07:30", "08:00", "soon", "00:00", "10:00",
     ]  # fmt: skip
-    assert value("food", "Portugese ") == "portuguese"
-    assert value("internet", "free") == "yes" and value("area", "Free") == "free"
-    assert value("name", "Fitzbillies & Co") == "fitzbillies and co"
-    assert [minutes(text) for text in ("17:05", "soon", "5:05")] == [1025, 0, 0]
+    assert spell_value("food", "Portugese ") == "portuguese"
+    assert spell_value("internet", "free") == "yes" and spell_value("area", "Free") == "free"
+    assert spell_value("name", "Fitzbillies & Co") == "fitzbillies and co"
+    assert [count_minutes(text) for text in ("17:05", "soon", "5:05")] == [1025, 0, 0]
 
 
 ROWS = [
@@ -106,9 +113,9 @@ def brute(state):
             if name not in spelt or wanted in NO_MATTER or spelt[name] == "?":
                 continue
             if name == "leave":
-                fits = minutes(spelt[name]) >= minutes(wanted)
+                fits = count_minutes(spelt[name]) >= count_minutes(wanted)
             elif name == "arrive":
-                fits = minutes(spelt[name]) <= minutes(wanted)
+                fits = count_minutes(spelt[name]) <= count_minutes(wanted)
             elif name == "area":
                 fits = spelt[name] == wanted
             else:
@@ -134,7 +141,7 @@ def test_matching_keeps_database_names_as_written():
     """The published rule: a state that says "parkside pools" means another spelling than the row, and finds none."""
     table = DomainTable([{"name": "Parkside Pools", "food": "Thai and Chinese", "type": "pool", "leaveAt": "9:15"}])
     assert table.rows == [{"name": "parkside pools", "food": "thai and chinese",
-                           "type": value("type", "pool"), "leave": "09:15"}]  # fmt: skip
-    assert value("name", "parkside pools") == "parkside swimming pool"
-    assert table.matching({"name": value("name", "parkside pools")}) == 0
+                           "type": spell_value("type", "pool"), "leave": "09:15"}]  # fmt: skip
+    assert spell_value("name", "parkside pools") == "parkside swimming pool"
+    assert table.matching({"name": spell_value("name", "parkside pools")}) == 0
     assert table.matching({"name": "parkside pools"}) == 1

@@ -10,7 +10,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.dialogue.seeds import child_random
 from seedvote.dialogue.tokens import normalize
-from seedvote.evaluators.choosing.drawing import DrawingRules, draw_questions, pool_of, shuffled
+from seedvote.evaluators.choosing.drawing import DrawingRules, draw_questions, pool_of, shuffle_numbers
 from tests.evaluators.choosing.made import corpus_examples
 
 
@@ -47,7 +47,7 @@ def test_every_utterance_of_other_dialogues_is_as_likely_as_every_other():
 
 
 def test_every_order_of_a_shuffle_is_as_likely():
-    orders = Counter(tuple(shuffled(4, child_random(seed, "test"))) for seed in range(4800))
+    orders = Counter(tuple(shuffle_numbers(4, child_random(seed, "test"))) for seed in range(4800))
     assert len(orders) == 24
     assert chisquare(list(orders.values())).pvalue > 0.001
 

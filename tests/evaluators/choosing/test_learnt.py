@@ -5,7 +5,7 @@ import pytest
 
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_json
-from seedvote.evaluators.choosing.answer import choosing
+from seedvote.evaluators.choosing.answer import answer_questions
 from seedvote.evaluators.choosing.learnt import (
     EncoderStates,
     PairStates,
@@ -106,7 +106,7 @@ def test_heads_are_kept_and_their_mean_counts_once_a_seed(encoded):
     again = list(encoder_choosers(study, questions, "t", [0, 1], lambda: None))
     assert {path: path.stat().st_mtime_ns for path in (study / "choosers").iterdir()} == first
     assert [each.tolist() for each in again[0].scores] == [each.tolist() for each in found[0].scores]
-    model = next(one for one in choosing(questions, found, "t").chosen if one.rater == "encoder")
+    model = next(one for one in answer_questions(questions, found, "t").chosen if one.rater == "encoder")
     assert model.seeds == 1
     means = [np.mean([(s.argmax() == q.answer) for s, q in zip(one.scores, questions, strict=True)]) for one in found]
     assert model.rates["R@1"].value == pytest.approx(np.mean(means))

@@ -10,15 +10,15 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from seedvote.dialogue.errors import InputError
-from seedvote.evaluators.choosing.answer import choosing
+from seedvote.evaluators.choosing.answer import answer_questions
 from seedvote.evaluators.choosing.candidate_sets import candidate_sets
 from seedvote.evaluators.choosing.rules import (
     Chooser,
     by_chance,
     lexical_scores,
+    measure_recall,
     read_ranks,
     recall_table,
-    recalled,
     tfidf_rows,
 )
 from tests.evaluators.choosing.made import asked
@@ -88,7 +88,7 @@ def test_three_rules_whatever_the_order_of_rows(ranks):
 
 
 def test_what_is_not_ranked_has_no_score_and_is_counted(ranks):
-    found = choosing(QUESTIONS, ranks(ROWS[:2]).choosers, "t1")
+    found = answer_questions(QUESTIONS, ranks(ROWS[:2]).choosers, "t1")
     model = next(one for one in found.chosen if one.rater == "log p")
     assert (model.questions, model.rates["R@1"].value) == (1, 1.0)
 
@@ -115,8 +115,8 @@ def test_permuting_options_changes_nothing_and_checks_are_not_counted():
     ]  # fmt: skip
     check = asked("check", texts, 0, kind="check")
     moved = [each[turn] for each, turn in zip(scores, turns, strict=True)]
-    one = choosing([*questions, check], [Chooser("m", 0, "last", "log p", [*scores, np.zeros(5)])], "t")
-    other = choosing(turned, [Chooser("m", 0, "last", "log p", moved)], "t")
+    one = answer_questions([*questions, check], [Chooser("m", 0, "last", "log p", [*scores, np.zeros(5)])], "t")
+    other = answer_questions(turned, [Chooser("m", 0, "last", "log p", moved)], "t")
     assert [each.rates for each in one.chosen] == [each.rates for each in other.chosen]
     assert len(one.questions) == 30
 
@@ -125,7 +125,7 @@ def test_drawing_the_false_options_anew_is_a_facet():
     questions = [asked(f"q{n}-{draw}", ["a", "b"], 0, item=f"i{n}", extra={"draw": draw})
                  for draw in range(2) for n in range(10)]  # fmt: skip
     scores = [np.array([1.0, 0.0])] * 10 + [np.array([1.0, 0.0])] * 5 + [np.array([0.0, 1.0])] * 5
-    found = choosing(questions, [Chooser("m", 0, "last", "log p", scores)], "t")
+    found = answer_questions(questions, [Chooser("m", 0, "last", "log p", scores)], "t")
     assert (found.draws, found.draw_sd) == (2, pytest.approx(np.std([1.0, 0.5], ddof=1)))
 
 
@@ -149,21 +149,21 @@ def test_ties_share_what_every_order_of_them_would_get():
     for _ in range(150):
         scores = rng.integers(0, 3, rng.integers(2, 6)).astype(float)
         answer = int(rng.integers(len(scores)))
-        assert recalled(scores, answer) == pytest.approx(slow_recall(scores, answer))
+        assert measure_recall(scores, answer) == pytest.approx(slow_recall(scores, answer))
 
 
 @pytest.mark.parametrize("options", [2, 4, 5, 10])
 def test_equal_scores_give_exactly_k_of_the_options(options):
-    first, second, _ = recalled(np.full(options, -3.7), options - 1)
+    first, second, _ = measure_recall(np.full(options, -3.7), options - 1)
     assert (first, second) == (1 / options, 2 / options)
     assert by_chance([options] * 3)[:2] == pytest.approx((1 / options, 2 / options))
 
 
 def test_oracle_scores_all_and_unscorable_is_no_number():
-    assert recalled(np.array([0.0, 1.0, 0.5]), 1) == (1.0, 1.0, 1.0)
-    assert recalled(np.array([-np.inf, 0.0]), 0) == (0.0, 1.0, 0.5)
-    assert recalled(np.array([-np.inf, -np.inf]), 0) == (0.5, 1.0, 0.75)
-    assert all(map(math.isnan, recalled(np.array([np.nan, 0.0]), 1)))
+    assert measure_recall(np.array([0.0, 1.0, 0.5]), 1) == (1.0, 1.0, 1.0)
+    assert measure_recall(np.array([-np.inf, 0.0]), 0) == (0.0, 1.0, 0.5)
+    assert measure_recall(np.array([-np.inf, -np.inf]), 0) == (0.5, 1.0, 0.75)
+    assert all(map(math.isnan, measure_recall(np.array([np.nan, 0.0]), 1)))
 
 
 def test_chance_of_unequal_questions_is_the_mean():
@@ -182,5 +182,5 @@ def test_the_order_of_the_options_changes_nothing():
 
 def test_the_middle_rule_gives_a_rule_and_its_opposite_more_than_chance():
     scores = np.array([1.0, 1.0, 2.0, 0.0])
-    assert recalled(scores, 0, "middle") == (0.0, 1.0, 0.4)
-    assert recalled(scores, 0) == (0.0, 0.5, pytest.approx((1 / 2 + 1 / 3) / 2))
+    assert measure_recall(scores, 0, "middle") == (0.0, 1.0, 0.4)
+    assert measure_recall(scores, 0) == (0.0, 0.5, pytest.approx((1 / 2 + 1 / 3) / 2))

@@ -11,7 +11,7 @@ import pytest
 
 from seedvote.dialogue.cards import cards_from
 from seedvote.dialogue.command_line import parser_of
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_json, write_records
@@ -44,7 +44,7 @@ def response(item, text, model="copy", **more):
 def responses(corpus):
     """One model says what people said elsewhere, another one the same with a mark."""
     read = read_corpus(corpus)
-    every = (list(examples([one])) for split in ("valid", "test") for one in read.split(split))
+    every = (list(iterate_examples([one])) for split in ("valid", "test") for one in read.split(split))
     items = [one for dialogue in every for one in dialogue[:TURNS]]
     rng, said = random.Random(0), [one.target.text for one in items]
     found = []
@@ -133,7 +133,7 @@ def test_too_few_dialogues_are_refused_with_the_way_out(run):
 
 
 def test_replies_to_the_training_split_are_refused(run, corpus, responses):
-    item = next(iter(examples(read_corpus(corpus).split("train")))).item
+    item = next(iter(iterate_examples(read_corpus(corpus).split("train")))).item
     with pytest.raises(InputError, match="may know by heart"):
         run("--folds", "4", given=[*responses, response(item, "hello")])
 

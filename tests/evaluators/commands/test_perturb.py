@@ -11,7 +11,7 @@ from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.evaluators.commands import perturb
 from seedvote.evaluators.perturbing.kinds import ChangedTurn, Condition
-from seedvote.evaluators.perturbing.writing import differences, differences_page
+from seedvote.evaluators.perturbing.writing import differences_page, mark_differences
 from tests.dialogue.engines.chat_server import ChatServer
 
 
@@ -52,14 +52,14 @@ def test_the_page_marks_what_was_changed_and_shows_texts_literally(run, tmp_path
     run("--kinds", "typos,simple", "--doses", ".5")
     page = (tmp_path / "perturbed.html").read_text("utf-8")
     assert page.count("<h2>") == 2 and "<del>" in page and "<ins>" in page and "<u>" in page
-    before, after = differences(ChangedTurn("i", "cheap hotel", "cheap hostel now", ("cheap",)))
+    before, after = mark_differences(ChangedTurn("i", "cheap hotel", "cheap hostel now", ("cheap",)))
     assert before[0] == ("u", "cheap") and "".join(text for _, text in before) == "cheap hotel"
     assert "".join(text for _, text in after) == "cheap hostel now" and ("u", "cheap") in after
 
 
 def test_letters_are_marked_and_no_text_is_taken_for_html():
     turn = ChangedTurn("i", "<b>hotel</b>", "<b>hostel</b>", ())
-    assert differences(turn)[1] == [*(("", sign) for sign in "<b>"), ("", "ho"), ("ins", "s"), ("", "tel"),
+    assert mark_differences(turn)[1] == [*(("", sign) for sign in "<b>"), ("", "ho"), ("ins", "s"), ("", "tel"),
                                     *(("", sign) for sign in "</b>")]  # fmt: skip
     one = Condition("typos", 0.5, 0, (), {}, [turn], 1, 0, 1, 1, 0, 0)
     page = differences_page([one], ["<i>said</i>"], "recipe")

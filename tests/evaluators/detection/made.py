@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from seedvote.evaluators.detection.answer import detection
-from seedvote.evaluators.detection.material import MARKS, DetectionMaterial, Generator, Occasion, Said, trials
-from seedvote.evaluators.detection.work import DetectionSettings, discriminate, read_result, trial_jobs
+from seedvote.evaluators.detection.answer import summarise_trials
+from seedvote.evaluators.detection.material import MARKS, DetectionMaterial, Generator, Occasion, Said, make_trials
+from seedvote.evaluators.detection.work import DetectionSettings, read_result, run_trial, trial_jobs
 
 WORDS = ("<pad>", "<unk>", "<other>", "<self>", "<eou>", *(f"w{n}" for n in range(40)), "marker")
 WHO = Generator("made", 0, "last", "temperature:1")
@@ -34,7 +34,7 @@ def material(machine, *, dialogues=240, turns=3, seed=0, draws=2, human=spoken):
 def told(tmp_path, made, *, seeds=(), folds=1, seed=0, draws=0, shared=False):
     """The whole way from material to numbers."""
     settings = DetectionSettings(tuple(seeds), bool(seeds), seed, folds)
-    jobs = trial_jobs(tmp_path, made, list(trials(made, seed=seed, shared=shared, draws=draws)), settings)
+    jobs = trial_jobs(tmp_path, made, list(make_trials(made, seed=seed, shared=shared, draws=draws)), settings)
     for job in jobs:
-        discriminate((made.words, settings), job)
-    return detection(made, [(job.trial, read_result(job.path)) for job in jobs], settings)
+        run_trial((made.words, settings), job)
+    return summarise_trials(made, [(job.trial, read_result(job.path)) for job in jobs], settings)

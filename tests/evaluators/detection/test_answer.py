@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from seedvote.evaluators.detection import network
-from seedvote.evaluators.detection.material import MARKS, Generator, trials
+from seedvote.evaluators.detection.material import MARKS, Generator, make_trials
 from seedvote.evaluators.detection.text import DETECTION_CARD, detection_document, detection_notes, detection_table
-from seedvote.evaluators.detection.work import DetectionSettings, discriminate, trial_jobs
+from seedvote.evaluators.detection.work import DetectionSettings, run_trial, trial_jobs
 from tests.evaluators.detection.made import WHO, WORDS, material, spoken, told
 
 MARKER = len(WORDS) - 1
@@ -52,7 +52,7 @@ def test_length_alone_shows_nothing_beyond_length(tmp_path):
 
 def test_folds_test_each_dialogue_once_untrained():
     made = material(spoken, dialogues=40)
-    (trial, *_) = trials(made, seed=0, shared=False, draws=0)
+    (trial, *_) = make_trials(made, seed=0, shared=False, draws=0)
     tested = trial.in_all("test", 4)
     assert sorted((one.occasion.item, one.human) for one in tested) == sorted(
         (one.occasion.item, one.human) for one in trial.showings
@@ -69,12 +69,12 @@ def test_the_same_seed_leaves_the_same_bytes(tmp_path):
     settings = DetectionSettings((5,), lstm=True, seed=0, folds=2)
     written = []
     for name in ("one", "two"):
-        (job, *_) = trial_jobs(tmp_path / name, made, list(trials(made, seed=0, shared=False, draws=0)), settings)
-        discriminate((made.words, settings), job)
+        (job, *_) = trial_jobs(tmp_path / name, made, list(make_trials(made, seed=0, shared=False, draws=0)), settings)
+        run_trial((made.words, settings), job)
         written.append(job.path.read_bytes())
     assert written[0] == written[1]
     other = dataclasses.replace(settings, seeds=(6,))
-    (changed, *_) = trial_jobs(tmp_path / "two", made, list(trials(made, seed=0, shared=False, draws=0)), other)
+    (changed, *_) = trial_jobs(tmp_path / "two", made, list(make_trials(made, seed=0, shared=False, draws=0)), other)
     assert changed.path.name != job.path.name
 
 

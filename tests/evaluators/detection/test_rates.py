@@ -7,7 +7,7 @@ from seedvote.evaluators.detection.rates import (
     curve_with_band,
     mean_over_both,
     precision_recall,
-    roc,
+    roc_curve,
     share_told,
     told_beyond,
     told_right,
@@ -28,7 +28,7 @@ def test_areas_equal_those_of_another_library(chances):
     human, found = chances
     labels, flat = np.tile(human, 3), found.ravel()
     dialogue = np.arange(400) // 4
-    for rule, theirs in ((roc, roc_auc_score), (precision_recall, average_precision_score)):
+    for rule, theirs in ((roc_curve, roc_auc_score), (precision_recall, average_precision_score)):
         curve = curve_with_band(rule, human, found, dialogue, seed=0, folds=1)
         assert curve.area.value == pytest.approx(theirs(labels, flat), abs=1e-12)
         assert curve.area.low < curve.area.value < curve.area.high
@@ -56,7 +56,7 @@ def test_rates_differing_seeds_widen_the_interval():
 
 def test_areas_without_a_miss_leave_as_much_room_as_a_share():
     human, dialogue = np.arange(120) % 2 == 0, np.arange(120) // 2
-    for rule in (roc, precision_recall):
+    for rule in (roc_curve, precision_recall):
         area = curve_with_band(rule, human, np.tile(human * 1.0, (3, 1)), dialogue, seed=0, folds=1).area
         assert area.value == area.high == 1
         assert 0.9 < area.low < 1 - 1 / 60

@@ -14,8 +14,8 @@ from seedvote.dialogue.records import Candidate, Pair, Utterance
 from seedvote.evaluators.judging.asking import (
     JudgeCall,
     Manner,
-    delimiter,
-    probabilities,
+    draw_delimiter,
+    label_shares,
     prompt_of,
     questions_on,
     ruling_on,
@@ -57,7 +57,7 @@ def test_probabilities_are_those_of_the_three_words_turned_back():
     shares = shares_of_tokens({"content": [{"top_logprobs": tokens}]})
     assert sum(shares) == pytest.approx(1)
     assert shares[0] > shares[1] > shares[2] == 0
-    assert probabilities(shares, "ba") == {"a": shares[1], "b": shares[0], "tie": 0}
+    assert label_shares(shares, "ba") == {"a": shares[1], "b": shares[0], "tie": 0}
     assert shares_of_tokens(None) is None
     assert shares_of_tokens({"content": []}) is None
     assert ruling_on("unusable", "ba") == "unusable"
@@ -100,8 +100,8 @@ def test_a_response_cannot_close_its_delimiters_nor_fill_the_template(tmp_path):
 
 
 def test_a_delimiter_is_the_same_for_a_call_and_stands_in_no_text():
-    one = delimiter(("x", "y"), "0:p:ab:0")
-    assert one == delimiter(("x", "y"), "0:p:ab:0") != delimiter(("x", "y"), "0:p:ba:0")
+    one = draw_delimiter(("x", "y"), "0:p:ab:0")
+    assert one == draw_delimiter(("x", "y"), "0:p:ab:0") != draw_delimiter(("x", "y"), "0:p:ba:0")
     assert one not in "xy"
 
 

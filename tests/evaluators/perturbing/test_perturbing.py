@@ -11,18 +11,18 @@ from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.corpora.writing import write_multiwoz
 from seedvote.dialogue.domains.database import DomainTable
-from seedvote.dialogue.domains.delexicalizing import delexicalized
+from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
-from seedvote.evaluators.perturbing.entities import extended, invented_names, with_unseen
+from seedvote.evaluators.perturbing.entities import extend_databases, invented_names, with_unseen
 from seedvote.evaluators.perturbing.kinds import KINDS, OUTSIDE, Means, conditions_of
-from seedvote.evaluators.perturbing.material import COMMON, Protector, Span, UserTurns, intact
-from seedvote.evaluators.perturbing.typos import mistyped, typos
-from seedvote.evaluators.perturbing.wording import Paraphraser, simple, verbose
-from seedvote.evaluators.task.predictions import Predictions, SystemKey, answer
+from seedvote.evaluators.perturbing.material import COMMON, Protector, Span, UserTurns, is_intact
+from seedvote.evaluators.perturbing.typos import mistype_turn, mistype_word
+from seedvote.evaluators.perturbing.wording import Paraphraser, lengthen_turn, simplify_turn
+from seedvote.evaluators.task.predictions import Predictions, SystemKey, read_answer
 from seedvote.evaluators.task.rates import World, dialogue_outcomes
 from seedvote.evaluators.task.states import gold_states
-from seedvote.evaluators.task.success import active_domains, goals
+from seedvote.evaluators.task.success import active_domains, read_goals
 
 DOSES, RATES = [0.0, 0.1, 0.5, 0.8, 1.0], [0.0, 0.1, 0.2, 0.3]
 BY_TURN = [kind for kind in KINDS if kind not in ("speech", "entities")]
@@ -115,12 +115,12 @@ def oracle_rates(dialogues, databases):
         replies = [turn for turn in dialogue.turns if turn.speaker != "user"]
         states = gold[dialogue.dialogue.lower()]
         told[dialogue.dialogue.lower()] = [
-            answer({"response": delexicalized(turn), "state": dict(state)}, "x", {})
+            read_answer({"response": delexicalize_turn(turn), "state": dict(state)}, "x", {})
             for turn, state in zip(replies, states, strict=True)
         ]
     predictions = Predictions(SystemKey("oracle"), told)
     tables = {name: DomainTable(rows) for name, rows in databases.items() if isinstance(rows, list)}
-    world = World(goals(dialogues), tables, gold, {})
+    world = World(read_goals(dialogues), tables, gold, {})
     met = [one.reached for one in dialogue_outcomes(predictions, active_domains(predictions, "state"), world)]
     return [sum(getattr(one, name) for one in met) / len(met) for name in ("inform", "success")]
 
@@ -160,7 +160,7 @@ def test_articles_capitals_and_names_within_names_are_minded():
 
 def test_databases_gain_a_row_for_every_way_of_replacing():
     rows = [{"departure": "a town", "destination": "b town", "id": "1"}, {"departure": "c town", "destination": "d"}]
-    more = extended({"train": rows, "taxi": {"colour": ["red"]}}, {"a town": "x", "b town": "y"})
+    more = extend_databases({"train": rows, "taxi": {"colour": ["red"]}}, {"a town": "x", "b town": "y"})
     assert more["taxi"] == {"colour": ["red"]}
     assert [(row["departure"], row["destination"]) for row in more["train"][2:]] == [
         ("x", "b town"), ("a town", "y"), ("x", "y"),
@@ -174,24 +174,33 @@ def pieces(text):
 
 def test_typos_change_words_and_nothing_else():
     for n in range(300):
-        told = typos(pieces("I want a [cheap] place in the [north], please."), rng=random.Random(n))
+        told = mistype_turn(pieces("I want a [cheap] place in the [north], please."), rng=random.Random(n))
         assert "cheap" in told and "north" in told and told != "I want a cheap place in the north, please."
-    assert typos(pieces("[12:15]?"), rng=random.Random(0)) == "12:15?"
-    assert all(mistyped(word, rng=random.Random(n)) != word for word in ("ok", "aa", "please", "I") for n in range(200))
+    assert mistype_turn(pieces("[12:15]?"), rng=random.Random(0)) == "12:15?"
+    assert all(
+        mistype_word(word, rng=random.Random(n)) != word for word in ("ok", "aa", "please", "I") for n in range(200)
+    )
 
 
 def test_more_words_and_fewer_words():
-    said = verbose(pieces("I want a place in the [north]."), rng=random.Random(3))
+    said = lengthen_turn(pieces("I want a place in the [north]."), rng=random.Random(3))
     assert "north" in said and len(said.split()) > 9
-    assert verbose([], rng=random.Random(0)) == ""
-    assert simple(pieces("Hello, I am looking for a [cheap] hotel in the [north], please.")) == "cheap hotel in north."
-    assert simple(pieces("I want to book it for [3] people.")) == "book it for 3 people."
-    assert simple(pieces("It is not [Tuesday], do not book it.")) == "It's not Tuesday, don't book it."
-    assert simple(pieces("Please!")) == ""
-    assert simple(pieces("It is [cheap] , I think .")) == "It's cheap , I think ."  # signs stay apart
-    assert simple(pieces("Cambridge , in August .")) == ""  # nothing but spaces would differ
-    assert simple(pieces("Any area is fine, thanks for all of your help.")) == "Any area is fine."
-    assert simple(pieces("Can you help me with that?")) == simple(pieces("What was there for a few people?")) == ""
+    assert lengthen_turn([], rng=random.Random(0)) == ""
+    assert (
+        simplify_turn(pieces("Hello, I am looking for a [cheap] hotel in the [north], please."))
+        == "cheap hotel in north."
+    )
+    assert simplify_turn(pieces("I want to book it for [3] people.")) == "book it for 3 people."
+    assert simplify_turn(pieces("It is not [Tuesday], do not book it.")) == "It's not Tuesday, don't book it."
+    assert simplify_turn(pieces("Please!")) == ""
+    assert simplify_turn(pieces("It is [cheap] , I think .")) == "It's cheap , I think ."  # signs stay apart
+    assert simplify_turn(pieces("Cambridge , in August .")) == ""  # nothing but spaces would differ
+    assert simplify_turn(pieces("Any area is fine, thanks for all of your help.")) == "Any area is fine."
+    assert (
+        simplify_turn(pieces("Can you help me with that?"))
+        == simplify_turn(pieces("What was there for a few people?"))
+        == ""
+    )
 
 
 def wish(text, *acts):
@@ -209,7 +218,7 @@ def test_a_turn_is_told_as_another_user_said_the_same_with_its_own_values():
     protector = Protector(["north", "cheap", "south"])
     paraphraser = Paraphraser([Dialogue("d", "train", turns)], protector)
     asked = wish("I want a cheap hotel in the south.", SOUTH, CHEAP)
-    text = paraphraser.told_anew(asked, protector.pieces(asked.text), protector, rng=random.Random(0))
+    text = paraphraser.told_anew(asked, protector.cut_pieces(asked.text), protector, rng=random.Random(0))
     assert text == "A hotel in the south, cheap please."
     thanks = Turn("user", "Thank you, I need a taxi.", {}, {"general-thank": [("none", "none")]})
     text = paraphraser.told_anew(thanks, [Span(thanks.text, False)], protector, rng=random.Random(0))
@@ -232,7 +241,7 @@ def test_no_wording_takes_the_place_of_a_turn_that_says_something_else(other):
     protector = Protector(["north", "cheap"])
     paraphraser = Paraphraser([Dialogue("d", "train", [wish(other, NORTH, CHEAP)])], protector)
     asked = wish("I want a cheap hotel in the north.", NORTH, CHEAP)
-    text = paraphraser.told_anew(asked, protector.pieces(asked.text), protector, rng=random.Random(0))
+    text = paraphraser.told_anew(asked, protector.cut_pieces(asked.text), protector, rng=random.Random(0))
     assert text == "I would like a cheap hotel in the north."
 
 
@@ -255,11 +264,13 @@ def test_phrases_are_exchanged_for_others_that_mean_the_same(before, after):
 def test_protected_spans_are_the_longest_and_whole_words():
     protector = Protector(["acorn guest house", "acorn", "b&b", "north", "yes"])
     text = "Yes, the Acorn Guest House (a b&b) in the north, not northern, at 12:15 or £4.50, two nights"
-    held = [text[a:b] for a, b in protector.spans(text)]
+    held = [text[a:b] for a, b in protector.find_spans(text)]
     assert held == ["Acorn Guest House", "b&b", "north", "12:15", "£4.50", "two"]
-    assert [text[a:b] for a, b in protector.spans("Yes", ["yes"])] == ["Yes"]
-    assert intact(pieces("[north] and [north]"), "north, north") and not intact(pieces("[north] [north]"), "north")
-    assert protector.spans("İstanbul NORTH") == []  # small letters are more: places would be wrong
+    assert [text[a:b] for a, b in protector.find_spans("Yes", ["yes"])] == ["Yes"]
+    assert is_intact(pieces("[north] and [north]"), "north, north") and not is_intact(
+        pieces("[north] [north]"), "north"
+    )
+    assert protector.find_spans("İstanbul NORTH") == []  # small letters are more: places would be wrong
 
 
 def test_a_corpus_is_written_and_read_back_equal(corpus, tmp_path):

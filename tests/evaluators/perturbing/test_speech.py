@@ -9,7 +9,14 @@ from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.evaluators.perturbing.kinds import Means, conditions_of, told_otherwise
 from seedvote.evaluators.perturbing.material import Span, UserTurns
-from seedvote.evaluators.perturbing.speech import Confusions, Recogniser, as_heard, edit_distance, sound, word_errors
+from seedvote.evaluators.perturbing.speech import (
+    Confusions,
+    Recogniser,
+    as_heard,
+    edit_distance,
+    spell_by_sound,
+    word_errors,
+)
 
 
 def plain_distance(one, other):
@@ -74,7 +81,9 @@ def test_speech_errors_are_nested_across_rates():
 
 def test_speech_errors_never_become_values():
     counts = Counter({"their": 9, "there": 8, "where": 5, "north": 7, "forth": 2, "fourth": 1})
-    assert sound("night") == sound("knight") == sound("nite") and sound("there") != sound("tea")
+    assert spell_by_sound("night") == spell_by_sound("knight") == spell_by_sound("nite") and spell_by_sound(
+        "there"
+    ) != spell_by_sound("tea")
     assert Confusions(counts).of("there")[0] in ("their", "where")
     assert "north" in Confusions(counts).of("forth") and "north" not in Confusions(counts, never=["north"]).of("forth")
     assert Confusions(Counter(["alone"])).of("alone") == ()

@@ -9,10 +9,10 @@ import lzma
 
 import pytest
 
-from seedvote.evaluators.task.evaluation import TaskRules, evaluate
+from seedvote.evaluators.task.evaluation import TaskRules, evaluate_systems
 from seedvote.evaluators.task.predictions import read_predictions
 from seedvote.evaluators.task.rates import world_of
-from seedvote.evaluators.task.states import tracked
+from seedvote.evaluators.task.states import compare_states
 from seedvote.evaluators.task.success import active_domains, goal_reached, possible_rules
 
 SETTINGS = TaskRules("test", None, "subset", "skip", "own", 0)
@@ -50,7 +50,7 @@ def given(data):
 
 @pytest.fixture(scope="module")
 def found(given, world):
-    return {system.name: system for system in evaluate(given, world, SETTINGS).systems}
+    return {system.name: system for system in evaluate_systems(given, world, SETTINGS).systems}
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_joint_goal_accuracy_and_its_relatives_are_those_that_were_stored(data):
     with lzma.open(data / "jga" / "t5_zeroshot_restaurant.json.xz") as handle:
         turns = [turn for dialogue in json.load(handle).values() for turn in dialogue.values()]
     golden = json.loads((data / "jga" / "t5_zeroshot_restaurant.golden.json").read_text())
-    found = [tracked(turn["gt"], turn["pr"]) for turn in turns]
+    found = [compare_states(turn["gt"], turn["pr"]) for turn in turns]
     n = len(found)
     assert round(100 * sum(one.joint for one in found) / n, 2) == golden["JGA"]
     assert round(100 - 100 * sum(one.wrong for one in found) / n / 30, 2) == golden["SA"]

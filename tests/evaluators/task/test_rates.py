@@ -8,21 +8,21 @@ import pytest
 import sacrebleu
 
 from seedvote.dialogue.corpora.reading import read_corpus
-from seedvote.dialogue.domains.delexicalizing import delexicalized
-from seedvote.evaluators.task.evaluation import TaskRules, evaluate
-from seedvote.evaluators.task.predictions import Predictions, SystemKey, answer, comparable_id
+from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
+from seedvote.evaluators.task.evaluation import TaskRules, evaluate_systems
+from seedvote.evaluators.task.predictions import Predictions, SystemKey, comparable_id, read_answer
 from seedvote.evaluators.task.rates import (
     DialogueOutcome,
     bleu4,
+    compute_rates,
     count_ngrams,
-    ranked,
-    rates,
+    draw_weights,
+    rank_by_draws,
     replace_placeholders,
     tokenize_13a,
-    weights,
     world_of,
 )
-from seedvote.evaluators.task.states import gold_states, tracked
+from seedvote.evaluators.task.states import compare_states, gold_states
 from seedvote.evaluators.task.success import Reached
 from tests.evaluators.toys import held_out_toy
 
@@ -53,16 +53,16 @@ def agent(dialogues, speak, name="agent", states=True):
         replies = [turn for turn in dialogue.turns if turn.speaker != "user"]
         said = [speak(turn, state) for turn, state in zip(replies, gold[key], strict=True)]
         raw = [{"response": text, **({"state": state} if states else {})} for text, state in said]
-        found[key] = [answer(one, "here", Counter()) for one in raw]
+        found[key] = [read_answer(one, "here", Counter()) for one in raw]
     return Predictions(SystemKey(name), found, {})
 
 
 def oracle(turn, state):
-    return delexicalized(turn), state
+    return delexicalize_turn(turn), state
 
 
 def test_an_oracle_reaches_every_goal_of_the_built_in_corpus(dialogues, world):
-    system = evaluate([agent(dialogues, oracle)], world, SETTINGS).systems[0]
+    system = evaluate_systems([agent(dialogues, oracle)], world, SETTINGS).systems[0]
     assert {name: rate.value for name, rate in system.rates.items() if name != "combined"} == {
         name: pytest.approx(100) for name in system.rates if name != "combined"
     }
@@ -70,13 +70,13 @@ def test_an_oracle_reaches_every_goal_of_the_built_in_corpus(dialogues, world):
 
 
 def test_an_agent_without_states_is_told_those_of_the_corpus(dialogues, world):
-    system = evaluate([agent(dialogues, oracle, states=False)], world, SETTINGS).systems[0]
+    system = evaluate_systems([agent(dialogues, oracle, states=False)], world, SETTINGS).systems[0]
     assert system.states == "annotated" and system.rates["success"].value == 100
     assert "jga" not in system.rates  # it tracked nothing itself
 
 
 def test_a_silent_agent_succeeds_only_where_nothing_had_to_be_told(dialogues, world):
-    system = evaluate([agent(dialogues, lambda turn, state: ("ok .", {}))], world, SETTINGS).systems[0]
+    system = evaluate_systems([agent(dialogues, lambda turn, state: ("ok .", {}))], world, SETTINGS).systems[0]
     nothing = [
         all(not goal.asked for goal in wanted.domains.values())
         and all("name" in goal.wanted or name in ("taxi", "hospital", "train", "bus")
@@ -96,7 +96,7 @@ def test_a_babbling_agent_informs_but_seldom(dialogues, world):
     def babble(turn, state):
         return "[value_name] [value_phone]", {"hotel": {"area": draw.choice(areas), "stars": draw.choice("12345")}}
 
-    system = evaluate([agent(dialogues, babble)], world, SETTINGS).systems[0]
+    system = evaluate_systems([agent(dialogues, babble)], world, SETTINGS).systems[0]
     assert system.rates["success"].value < 25
     wanting = {
         name
@@ -113,9 +113,9 @@ def test_venues_drawn_one_by_one_are_never_fewer_than_none_and_vary(dialogues, w
     draw = random.Random(1)
 
     def vague(turn, state):
-        return delexicalized(turn), {name: dict(list(s.items())[: draw.randint(0, 2)]) for name, s in state.items()}
+        return delexicalize_turn(turn), {name: dict(list(s.items())[: draw.randint(0, 2)]) for name, s in state.items()}
 
-    system = evaluate([agent(dialogues, vague)], world, settings).systems[0]
+    system = evaluate_systems([agent(dialogues, vague)], world, settings).systems[0]
     assert system.sampled.inform >= system.rates["inform"].value  # one row of many fits more often than all of them
     assert system.sampled.inform_sd > 0
 
@@ -134,14 +134,14 @@ def test_bleu_is_sacrebleus(corpus):
 
 def test_states_are_counted_as_the_words_say():
     gold = {"hotel": {"area": "north", "stars": "4", "people": "2"}}
-    turn = tracked(gold, {"hotel": {"area": "north", "stars": "dontcare"}, "train": {"day": "monday"}})
+    turn = compare_states(gold, {"hotel": {"area": "north", "stars": "dontcare"}, "train": {"day": "monday"}})
     assert (turn.tp, turn.fp, turn.fn, turn.wrong, turn.wanted) == (1, 2, 2, 3, 3)
-    assert not turn.joint and tracked(gold, gold).joint and tracked({}, {}).joint
-    assert tracked({}, {"hotel": {"area": "dontcare"}}).dontcare_as_none
-    assert tracked(gold, {"hotel": {"area": "north", "stars": "4"}}).without_booking
-    assert tracked({"hotel": {"name": "the acorn"}}, {"hotel": {"name": "acorn"}}).fuzzy
+    assert not turn.joint and compare_states(gold, gold).joint and compare_states({}, {}).joint
+    assert compare_states({}, {"hotel": {"area": "dontcare"}}).dontcare_as_none
+    assert compare_states(gold, {"hotel": {"area": "north", "stars": "4"}}).without_booking
+    assert compare_states({"hotel": {"name": "the acorn"}}, {"hotel": {"name": "acorn"}}).fuzzy
     train = {"train": {"day": "monday", "people": "1"}}
-    assert not tracked(train, {"train": {"people": "1"}}).without_booking  # a train's day is searched for
+    assert not compare_states(train, {"train": {"people": "1"}}).without_booking  # a train's day is searched for
 
 
 def of(inform, success=None):
@@ -155,7 +155,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     generator, held = np.random.default_rng(0), 0
     for _ in range(400):
         found = [of(one) for one in generator.random(150) < 0.62]
-        rate = rates(found, weights(150, generator=generator, draws=300), slots=30)["success"]
+        rate = compute_rates(found, draw_weights(150, generator=generator, draws=300), slots=30)["success"]
         held += rate.low <= 62 <= rate.high
     assert 0.92 <= held / 400 <= 0.97
 
@@ -163,13 +163,14 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 def test_systems_that_do_not_differ_share_their_ranks():
     generator = np.random.default_rng(0)
     hard = generator.random(400)
-    drawn = weights(400, generator=generator)
+    drawn = draw_weights(400, generator=generator)
     chance = {"good": 0.2, "same": 0.21, "bad": 0.5}
     scores = {
-        name: rates([of(one) for one in hard > limit], drawn, slots=30)["reach"] for name, limit in chance.items()
+        name: compute_rates([of(one) for one in hard > limit], drawn, slots=30)["reach"]
+        for name, limit in chance.items()
     }
-    order = {place.system: place for place in ranked(scores)}
-    assert [place.system for place in ranked(scores)] == ["good", "same", "bad"]
+    order = {place.system: place for place in rank_by_draws(scores)}
+    assert [place.system for place in rank_by_draws(scores)] == ["good", "same", "bad"]
     assert (order["bad"].best, order["bad"].worst) == (3, 3) and order["bad"].p is None
     assert order["same"].p < 0.001
     # Paired: two systems that fail on the same dialogues but four differ by what those four say.

@@ -8,7 +8,7 @@ import pytest
 
 from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.corpora.reading import read_corpus
-from seedvote.dialogue.domains.delexicalizing import delexicalized
+from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Response
@@ -29,7 +29,7 @@ def oracle(corpus):
     gold = gold_states(dialogues)
     return {
         dialogue.dialogue: [
-            {"response": delexicalized(turn), "state": {name: dict(slots) for name, slots in state.items()}}
+            {"response": delexicalize_turn(turn), "state": {name: dict(slots) for name, slots in state.items()}}
             for turn, state in zip(
                 (turn for turn in dialogue.turns if turn.speaker != "user"),
                 gold[dialogue.dialogue.lower()],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 
@@ -16,4 +16,4 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def contexts(corpus):
-    return list(examples(read_corpus(corpus).split("test")))[:6]
+    return list(iterate_examples(read_corpus(corpus).split("test")))[:6]

@@ -117,10 +117,10 @@ def test_random_weights_follow_from_their_seed(folders, contexts):
 def test_a_batch_takes_no_more_memory_than_is_allowed(folders, contexts, monkeypatch):
     reader = reader_of(folders["encoder"])
     prompts = reader.prompts(contexts)
-    whole, seen, real = reader.pooled(prompts, [1], "mean", 7)[0], [], reader._states
+    whole, seen, real = reader.pooled(prompts, [1], "mean", 7)[0], [], reader._read_states
     most = 3 * max(len(one.tokens) for one in prompts)
     monkeypatch.setattr("seedvote.generation.imports.hidden_states.AT_ONCE", most * reader.numbers)
-    monkeypatch.setattr(reader, "_states", lambda rows: seen.append(len(rows) * max(map(len, rows))) or real(rows))
+    monkeypatch.setattr(reader, "_read_states", lambda rows: seen.append(len(rows) * max(map(len, rows))) or real(rows))
     again = reader.pooled(prompts, [1], "mean", 7)[0]
     assert max(seen) <= most and len(seen) > 1
     assert np.abs(whole - again).max() < 1e-5

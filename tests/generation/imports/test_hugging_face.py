@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from seedvote.dialogue.command_line import dispatch
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
@@ -199,7 +199,7 @@ def test_the_command_writes_what_the_model_answers_and_what_it_is(gpt, corpus, t
 
 def test_replies_that_were_cut_off_are_no_responses_unless_they_are_wanted(gpt, corpus, tmp_path, capsys):
     model = loaded(gpt, "float32")
-    contexts = list(examples(read_corpus(corpus).split("test")))
+    contexts = list(iterate_examples(read_corpus(corpus).split("test")))
     from seedvote.generation.numbering import evenly_spread
 
     cut = sum(one.finish == "length" for one in answers(model, evenly_spread(contexts, 3), writing(longest=5)))
@@ -266,7 +266,7 @@ def slow_likelihood(model, messages, text, torch):
     """Every token predicted from all before it, without anything kept."""
     blank = "" if model.tokenizer.chat_template or model.model.config.is_encoder_decoder else " "
     target = [*model.tokenizer(blank + text, add_special_tokens=False)["input_ids"], model.tokenizer.eos_token_id]
-    inputs, total = model._inputs(messages), 0.0
+    inputs, total = model._make_inputs(messages), 0.0
     for k, token in enumerate(target):
         before = torch.tensor([target[:k]], dtype=torch.long)
         with torch.inference_mode():

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seedvote.dialogue.command_line import dispatch
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
@@ -54,7 +54,7 @@ def test_two_responses_of_one_model_to_one_context_need_a_draw(tmp_path):
 
 
 def test_items_that_the_corpus_does_not_hold_are_refused_with_examples(tmp_path, corpus):
-    item = next(examples(read_corpus(corpus).split("test"))).item
+    item = next(iterate_examples(read_corpus(corpus).split("test"))).item
     rows = "".join(json.dumps({"item": name, "model": "m", "text": "x"}) + "\n" for name in (item, "nowhere:1", "no:2"))
     (tmp_path / "t.jsonl").write_text(rows)
     sentence = r"2 of its 3 items are not in .*, e.g. 'nowhere:1', 'no:2'. The corpus has items such as '"
@@ -64,7 +64,7 @@ def test_items_that_the_corpus_does_not_hold_are_refused_with_examples(tmp_path,
 
 
 def test_responses_without_text_or_context_are_counted_aloud(tmp_path, corpus, capsys):
-    item = next(examples(read_corpus(corpus).split("test"))).item
+    item = next(iterate_examples(read_corpus(corpus).split("test"))).item
     path = tmp_path / "answers.csv"
     path.write_text(f"item,model,text\n{item},m,\nnowhere:1,m,hello\n")
     generation("import", tmp_path, path)

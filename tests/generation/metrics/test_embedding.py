@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from seedvote.dialogue.errors import InputError
-from seedvote.generation.metrics.embedding import cosines, learned_words, local_encoder
-from seedvote.generation.models.architectures import build
+from seedvote.generation.metrics.embedding import learned_words, local_encoder, row_cosines
+from seedvote.generation.models.architectures import build_model
 from seedvote.generation.vocabulary import SPECIAL, Vocabulary
 
 WORDS = Vocabulary((*SPECIAL, "hotel", "train", "yes"))
@@ -14,7 +14,7 @@ WORDS = Vocabulary((*SPECIAL, "hotel", "train", "yes"))
 
 def test_a_text_is_the_mean_of_its_learned_words():
     sizes = {"embedding": 4, "hidden": 4, "layers": 1, "dropout": 0.0}
-    model = build("seq2seq", len(WORDS), sizes)
+    model = build_model("seq2seq", len(WORDS), sizes)
     with torch.no_grad():
         model.source.weight.copy_(torch.arange(len(WORDS) * 4.0).view(-1, 4))
     one, both = learned_words(model, WORDS)(["hotel", "Hotel train"])
@@ -24,7 +24,7 @@ def test_a_text_is_the_mean_of_its_learned_words():
 
 def test_cosines_of_rows():
     one, two = np.array([[1.0, 0], [1, 1], [0, 0]]), np.array([[2.0, 0], [1, -1], [1, 1]])
-    np.testing.assert_allclose(cosines(one, two), [100, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(row_cosines(one, two), [100, 0, 0], atol=1e-12)
 
 
 @pytest.fixture(scope="module")

@@ -21,12 +21,12 @@ from seedvote.generation.metrics.overlap import (
     distinct_counts,
     f_measure,
     longest_common,
-    meteor,
+    meteor_score,
     overlap_scores,
     rouge1_counts,
     rouge_l_counts,
 )
-from seedvote.generation.metrics.word_matching import stem
+from seedvote.generation.metrics.word_matching import stem_word
 
 INVENTED = [
     ("there are 3 hotels in the centre .", "i have 3 cheap hotels in the centre of town ."),
@@ -122,8 +122,8 @@ def test_rouge_is_that_of_rouge_score(pairs):
 def test_meteor_is_that_of_nltk_by_default_without_synonyms(thousand, pairs):
     for response, reference in [*thousand, *pairs]:
         expected = single_meteor_score(reference, response, wordnet=NoSynonyms())
-        assert meteor(response, reference) == pytest.approx(100 * expected, abs=1e-9)
-    assert meteor(["i", "said"], ["is", "sad"]) == 0  # the first stemmer's "is" was "i"
+        assert meteor_score(response, reference) == pytest.approx(100 * expected, abs=1e-9)
+    assert meteor_score(["i", "said"], ["is", "sad"]) == 0  # the first stemmer's "is" was "i"
 
 
 def test_stems_are_those_of_nltk_by_default(thousand):
@@ -136,7 +136,7 @@ def test_stems_are_those_of_nltk_by_default(thousand):
     )
     stemmer = PorterStemmer()
     words = {token for pair in thousand for tokens in pair for token in tokens} | set(suffixed.split())
-    assert {word: stem(word) for word in words} == {word: stemmer.stem(word) for word in words}
+    assert {word: stem_word(word) for word in words} == {word: stemmer.stem(word) for word in words}
 
 
 def slow_common(one, two):

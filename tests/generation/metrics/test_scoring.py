@@ -7,21 +7,21 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.records import Dialogue, Response, Turn
 from seedvote.dialogue.tokens import tokenize
-from seedvote.generation.batches import stack
+from seedvote.generation.batches import stack_batch
 from seedvote.generation.metrics import scoring
 from seedvote.generation.metrics.overlap import overlap_scores
 from seedvote.generation.metrics.scoring import forced_rows, overlap_rows, write_scores
-from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes_of
+from seedvote.generation.models.architectures import ARCHITECTURES, build_model, sizes_of
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import EOS, EOU, OTHER, PAD, SPECIAL, Vocabulary
 
 WORDS = Vocabulary((*SPECIAL, *(f"w{i}" for i in range(20))))
 TEXTS = ["w1 w2 w3 .", "w3 w3", "w4 w1 w2", "w5"]
 DIALOGUES = [Dialogue(f"d{n}", "test", (Turn("user", "w0"), Turn("system", text))) for n, text in enumerate(TEXTS)]
-REFERENCES = {e.item: e for e in examples(DIALOGUES)}
+REFERENCES = {e.item: e for e in iterate_examples(DIALOGUES)}
 RESPONSES = [Response(item, "hred", 0, "last", text) for item, text in zip(REFERENCES, reversed(TEXTS), strict=True)]
 
 
@@ -69,11 +69,11 @@ def test_no_more_rows_are_asked_for_than_are_written_at_once(tmp_path, monkeypat
 @pytest.mark.parametrize("model", ARCHITECTURES)
 def test_perplexity_in_chunks_is_that_of_the_whole_batch(monkeypatch, model):
     torch.random.default_generator.manual_seed(0)
-    ready = build(model, len(WORDS), sizes_of(model, "tiny")).eval()
+    ready = build_model(model, len(WORDS), sizes_of(model, "tiny")).eval()
     chosen = [Numbered(f"d{n}:1", [OTHER, *[9] * (n % 7), EOU], [*range(7, 8 + n), EOS]) for n in range(12)]
-    batch = stack(chosen, torch.device("cpu"))
+    batch = stack_batch(chosen, torch.device("cpu"))
     with torch.inference_mode():
-        logs = ready.output(ready.forced(ready.encode(batch.contexts), batch.inputs)).double().log_softmax(2)
+        logs = ready.output(ready.decode_targets(ready.encode(batch.contexts), batch.inputs)).double().log_softmax(2)
     nll = -(logs.gather(2, batch.targets[:, :, None])[:, :, 0] * (batch.targets != PAD)).sum(1)
     monkeypatch.setattr(scoring, "CHUNK", 7)
     rows = list(forced_rows(ready, chosen, WORDS, name=model, seed=0, checkpoint="last"))

@@ -9,7 +9,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.translate.meteor_score import single_meteor_score
 
 from seedvote.dialogue.errors import InputError
-from seedvote.generation.metrics.overlap import meteor
+from seedvote.generation.metrics.overlap import meteor_score
 from seedvote.generation.metrics.word_matching import WordNet, find_wordnet
 
 WORDS = (
@@ -64,8 +64,8 @@ def test_synonyms_are_those_of_nltk(ours, nltks):
 def test_meteor_with_synonyms_is_that_of_nltk_by_default(response, reference, ours, nltks):
     one, two = response.split(), reference.split()
     expected = single_meteor_score(two, one, wordnet=nltks)
-    assert meteor(one, two, ours.synonyms) == pytest.approx(100 * expected, abs=1e-9)
-    assert meteor(one, two, ours.synonyms) >= meteor(one, two)
+    assert meteor_score(one, two, ours.synonyms) == pytest.approx(100 * expected, abs=1e-9)
+    assert meteor_score(one, two, ours.synonyms) >= meteor_score(one, two)
 
 
 def test_another_folder_is_refused_by_name(tmp_path):
@@ -88,5 +88,5 @@ def test_word_matching_at_both_ends(ours):
         lines = (home / f"index.{part}").read_text().splitlines()
         first = next(line.split()[0] for line in lines if not line.startswith(" "))
         for lemma in (first, lines[-1].split()[0]):
-            assert {*ours._offsets(lemma, part)}
+            assert {*ours._find_offsets(lemma, part)}
     assert ours.synonyms("!") == {"!"} and ours.synonyms("zzzzz") == {"zzzzz"} and ours.synonyms("é") == {"é"}

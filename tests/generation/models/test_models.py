@@ -8,9 +8,9 @@ import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from seedvote.generation.batches import Contexts, stack, stack_contexts
+from seedvote.generation.batches import Contexts, stack_batch, stack_contexts
 from seedvote.generation.commands.train import PRESETS
-from seedvote.generation.models.architectures import ARCHITECTURES, build, sizes_of
+from seedvote.generation.models.architectures import ARCHITECTURES, build_model, sizes_of
 from seedvote.generation.models.interface import summed_cross_entropy
 from seedvote.generation.models.recurrent import run_masked, split_utterances
 from seedvote.generation.numbering import Numbered
@@ -38,7 +38,7 @@ CONTEXTS = [
 def tiny(model, seed=0):
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(seed)
-        return build(model, WORDS, small_sizes(model, 12)).eval()
+        return build_model(model, WORDS, small_sizes(model, 12)).eval()
 
 
 def every(test):
@@ -51,7 +51,7 @@ def test_parameter_counts_are_those_of_the_papers_code(name, shared):
         published = next(row for row in csv.DictReader(table) if row["model"] == name)
     for words in (13_000, 16_000, 17_000):
         with torch.device("meta"):
-            model = build(name, words, sizes_of(name, "paper"))
+            model = build_model(name, words, sizes_of(name, "paper"))
         millions = sum(part.numel() for part in model.parameters()) / 1e6
         assert round(millions, 2) == float(published[f"params_code_V{words}_M"])
 
@@ -59,7 +59,7 @@ def test_parameter_counts_are_those_of_the_papers_code(name, shared):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_parameter_counts_at_17000_words(name):
     with torch.device("meta"):
-        model = build(name, 17_000, sizes_of(name, "paper"))
+        model = build_model(name, 17_000, sizes_of(name, "paper"))
     assert sum(part.numel() for part in model.parameters()) == PUBLISHED[name]
 
 
@@ -85,9 +85,9 @@ def test_fault_4_an_untrained_state_tells_contexts_apart(name):
 def test_fault_1_rows_of_a_batch_do_not_see_each_other(name):
     model, inputs = tiny(name), torch.tensor([[BOS, 9, 10], [BOS, 11, 12], [BOS, 13, 9], [BOS, 9, 9]])
     with torch.inference_mode():
-        together = model.forced(model.encode(stack_contexts(CONTEXTS, CPU)), inputs)
+        together = model.decode_targets(model.encode(stack_contexts(CONTEXTS, CPU)), inputs)
         for row, context in enumerate(CONTEXTS):
-            alone = model.forced(model.encode(stack_contexts([context], CPU)), inputs[row : row + 1])
+            alone = model.decode_targets(model.encode(stack_contexts([context], CPU)), inputs[row : row + 1])
             torch.testing.assert_close(together[row : row + 1], alone, rtol=0, atol=1e-6)
 
 
@@ -97,7 +97,7 @@ def test_fault_1_no_gradient_flows_from_one_row_to_another(name):
     table = model.source.weight.detach().clone()
     batch = [list(CONTEXTS[1]), [OTHER, 39, EOU]]
     encoded = model.encode(stack_contexts(batch, CPU))
-    hidden = model.forced(encoded, torch.tensor([[BOS, 9], [BOS, 9]]))[0]
+    hidden = model.decode_targets(encoded, torch.tensor([[BOS, 9], [BOS, 9]]))[0]
     hidden[:, 0].sum().backward()  # one unit: all of them, after layer norm, have the sum 0 whatever is read
     assert model.source.weight.grad[39].abs().sum() == 0
     assert model.source.weight.grad[20].abs().sum() > 0
@@ -109,9 +109,9 @@ def test_free_steps_repeat_what_teacher_forcing_computes(name):
     model, inputs = tiny(name), torch.tensor([[BOS, 9, 10, 11]] * 4)
     with torch.inference_mode():
         encoded = model.encode(stack_contexts(CONTEXTS, CPU))
-        forced, state = model.forced(encoded, inputs), model.start(encoded)
+        forced, state = model.decode_targets(encoded, inputs), model.start_state(encoded)
         for time in range(4):
-            hidden, state = model.step(encoded, state, inputs[:, time])
+            hidden, state = model.decode_step(encoded, state, inputs[:, time])
             torch.testing.assert_close(hidden, forced[:, time], rtol=0, atol=1e-6)
 
 
@@ -160,15 +160,15 @@ def test_the_future_is_not_seen(name):
     model = tiny(name)
     with torch.inference_mode():
         encoded = model.encode(stack_contexts(CONTEXTS, CPU))
-        one = model.forced(encoded, torch.tensor([[BOS, 9, 10]] * 4))
-        two = model.forced(encoded, torch.tensor([[BOS, 9, 30]] * 4))
+        one = model.decode_targets(encoded, torch.tensor([[BOS, 9, 10]] * 4))
+        two = model.decode_targets(encoded, torch.tensor([[BOS, 9, 30]] * 4))
     assert torch.equal(one[:, :2], two[:, :2])
 
 
 @every
 def test_every_parameter_learns(name):
     model = tiny(name).train()
-    loss, _ = batch_loss(model, stack([Numbered("d:1", c, [9, 10, EOS]) for c in CONTEXTS], CPU))
+    loss, _ = batch_loss(model, stack_batch([Numbered("d:1", c, [9, 10, EOS]) for c in CONTEXTS], CPU))
     loss.backward()
     assert not [n for n, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum()]
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from seedvote.dialogue.corpora.examples import Example, examples
+from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
@@ -30,7 +30,7 @@ def dialogue(n):
     return Dialogue(f"d{n}", "test", turns)
 
 
-EXAMPLES = {e.item: e for e in examples(dialogue(n) for n in range(20))}
+EXAMPLES = {e.item: e for e in iterate_examples(dialogue(n) for n in range(20))}
 
 
 def response(item, seed, draw=0, text=None, decoding="nucleus:0.9", model="m"):
@@ -166,7 +166,7 @@ def test_one_seed_alone_makes_no_pairs():
 def held_out(tmp_path_factory):
     folder = tmp_path_factory.mktemp("toy")
     write_toy(folder, 400, seed=0)
-    return list(examples(read_corpus(folder).split("valid")))
+    return list(iterate_examples(read_corpus(folder).split("valid")))
 
 
 def test_checks_are_right_on_either_side_equally_often_and_of_both_kinds(held_out):

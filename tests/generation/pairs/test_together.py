@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Response, Turn
 from seedvote.dialogue.validity import complaint
@@ -20,7 +20,7 @@ def talk(number):
     return Dialogue(f"d{number}", "valid", turns * 2)
 
 
-KNOWN = {one.item: one for one in examples([talk(n) for n in range(30)])}
+KNOWN = {one.item: one for one in iterate_examples([talk(n) for n in range(30)])}
 
 
 def said(systems=4, same=()):

@@ -9,7 +9,7 @@ import torch
 
 from seedvote.analysis.notebook import robustness
 from seedvote.dialogue.command_line import dispatch
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy import world
 from seedvote.dialogue.corpora.toy.write import write_toy
@@ -21,20 +21,20 @@ from seedvote.generation import training
 from seedvote.generation.__main__ import COMMANDS
 from seedvote.generation.checkpoints import read_weights
 from seedvote.generation.decoding import parse_decoding
-from seedvote.generation.models.architectures import ARCHITECTURES, build
+from seedvote.generation.models.architectures import ARCHITECTURES, build_model
 from seedvote.generation.numbering import study_vocabulary, training_data
 from seedvote.generation.speaking.agent import Speaker
 from seedvote.generation.speaking.speech import (
     BELIEF,
     END,
     annotated_state,
+    apply_changes,
     belief_words,
-    believed,
-    changed,
-    changes,
+    parse_belief,
     speech_of,
+    state_changes,
 )
-from seedvote.generation.training import Settings, train
+from seedvote.generation.training import Settings, train_model
 from seedvote.generation.vocabulary import EOS, PAD
 from tests.generation.small_sizes import small_sizes
 
@@ -92,25 +92,25 @@ def test_every_belief_of_the_toy_corpus_is_read_back_as_it_was(corpus):
         before = {}
         for n in range(1, len(dialogue.turns), 2):
             state = {name: dict(slots) for name, slots in annotated_state(dialogue, n).items()}
-            assert believed(belief_words(state)) == state
-            before = changed(before, believed(belief_words(changes(before, state))))
+            assert parse_belief(belief_words(state)) == state
+            before = apply_changes(before, parse_belief(belief_words(state_changes(before, state))))
             assert before == state
 
 
 def test_what_is_believed_no_more_and_what_is_no_belief_are_left_out():
     before = {"hotel": {"area": "north", "stars": "4"}}
-    assert changed(before, changes(before, {"hotel": {"area": "north"}})) == {"hotel": {"area": "north"}}
-    assert changed(before, believed(["hotel", ";", ";", "area", ";", "hotel", "stars"])) == before
-    assert believed([]) == {} and believed(["hotel", "stars", "4", ";"]) == {"hotel": {"stars": "4"}}
+    assert apply_changes(before, state_changes(before, {"hotel": {"area": "north"}})) == {"hotel": {"area": "north"}}
+    assert apply_changes(before, parse_belief(["hotel", ";", ";", "area", ";", "hotel", "stars"])) == before
+    assert parse_belief([]) == {} and parse_belief(["hotel", "stars", "4", ";"]) == {"hotel": {"stars": "4"}}
 
 
 def test_what_is_told_is_no_part_of_the_loss(data):
-    from seedvote.generation.batches import stack
+    from seedvote.generation.batches import stack_batch
 
     task, policy = data["task"].train[2], data["policy"].train[2]
     assert (policy.target, policy.context) == (task.target, task.context)
     for row, blank in ((task, range(*task.unscored)), (policy, range(policy.unscored[1]))):
-        batch = stack([row], CPU)
+        batch = stack_batch([row], CPU)
         assert [n for n, token in enumerate(batch.targets[0].tolist()) if token == PAD] == list(blank)
         assert batch.inputs[0].tolist()[1:] == list(row.target[:-1])
 
@@ -121,11 +121,11 @@ def test_the_database_is_asked_by_the_rows_that_match(corpus):
     rng = random.Random(0)
     for _ in range(300):
         domain = rng.choice(("hotel", "restaurant", "attraction"))
-        row = rng.choice(world.databases()[domain])
+        row = rng.choice(world.make_databases()[domain])
         wanted = {name: row[name] for name in rng.sample(["area", "type", "pricerange", "stars"], 2) if name in row}
         if rng.random() < 0.3:
             wanted["area"] = rng.choice(world.AREAS)
-        rows = len(world.matches(domain, wanted))
+        rows = len(world.find_matches(domain, wanted))
         (word,) = speech.answer_words({domain: wanted})
         assert word == f"<{domain}:{rows if rows < 2 else '2-3' if rows < 4 else '4+'}>"
 
@@ -134,7 +134,7 @@ def lively(name, words):
     """Large random weights, so that what is written depends on the context."""
     with torch.random.fork_rng():
         torch.random.default_generator.manual_seed(0)
-        model = build(name, words, small_sizes(name, 12)).eval()
+        model = build_model(name, words, small_sizes(name, 12)).eval()
         with torch.no_grad():
             for part in model.parameters():
                 part.mul_(3)
@@ -150,7 +150,7 @@ def test_an_agent_answers_the_same_whatever_stands_beside_it(data, name, corpus)
     first, second = read_corpus(corpus).split("test")[:2]
     pair = [dataclasses.replace(first, turns=first.turns[:2]), dataclasses.replace(second, turns=second.turns[:4])]
     both = speaker.answer_dialogues(pair, GREEDY, 0)
-    assert set(both) == {e.item for e in examples(pair)}
+    assert set(both) == {e.item for e in iterate_examples(pair)}
     for one in pair:
         for item, answer in speaker.answer_dialogues([one], GREEDY, 0).items():
             assert answer == dataclasses.replace(both[item], logprob=pytest.approx(both[item].logprob, rel=1e-5))
@@ -162,15 +162,15 @@ def test_an_agent_answers_the_same_whatever_stands_beside_it(data, name, corpus)
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_a_told_beginning_is_as_if_the_model_had_written_it(data, name):
     """Greedy: what is written behind its own first tokens is what it would have written anyway."""
-    from seedvote.generation.decoding import RESPONSE, respond
+    from seedvote.generation.decoding import RESPONSE, write_responses
 
     rows = data["task"].valid[:4]
     model = lively(name, len(data["task"].vocabulary))
     contexts, items = [row.context for row in rows], [row.item for row in rows]
-    whole = respond(model, contexts, how=GREEDY, seed=0, items=items)
+    whole = write_responses(model, contexts, how=GREEDY, seed=0, items=items)
     part = dataclasses.replace(RESPONSE, longest=20)
     told = [one.tokens[:n] for n, one in enumerate(whole)]
-    rest = respond(model, contexts, how=GREEDY, seed=0, items=items, part=part, beginnings=told)
+    rest = write_responses(model, contexts, how=GREEDY, seed=0, items=items, part=part, beginnings=told)
     for n, (one, other) in enumerate(zip(whole, rest, strict=True)):
         assert (*one.tokens[:n], *other.tokens)[:20] == one.tokens[:20]
 
@@ -183,8 +183,8 @@ class Killed(BaseException):
 def test_broken_off_an_agents_weights_are_those_of_an_undisturbed_run(tmp_path, monkeypatch, data, name):
     settings = Settings(name, 0, small_sizes(name, 8), 1, batch_size=16, learning_rate=0.01)
     small = dataclasses.replace(data["task"], train=data["task"].train[:48], valid=data["task"].valid[:2])
-    train(tmp_path / "whole", settings, small, CPU)
-    update, seen = training._Run._update, []
+    train_model(tmp_path / "whole", settings, small, CPU)
+    update, seen = training._Run._update_weights, []
 
     def dying(run, batch, number):
         if len(seen) == 2:
@@ -194,10 +194,10 @@ def test_broken_off_an_agents_weights_are_those_of_an_undisturbed_run(tmp_path, 
 
     monkeypatch.setattr(training, "SAVE_SECONDS", 0.0)
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(training._Run, "_update", dying)
-        train(tmp_path / "broken", settings, small, CPU)
+        patch.setattr(training._Run, "_update_weights", dying)
+        train_model(tmp_path / "broken", settings, small, CPU)
     torch.rand(3)
-    train(tmp_path / "broken", settings, small, CPU)
+    train_model(tmp_path / "broken", settings, small, CPU)
     assert digest(tmp_path / "broken/last.safetensors") == digest(tmp_path / "whole/last.safetensors")
     line = json.loads((tmp_path / "whole/log.jsonl").read_text())
     assert 0 <= line["joint"] <= 1 and read_weights(tmp_path / "whole/untrained.safetensors")
@@ -218,7 +218,7 @@ def study(corpus, tmp_path_factory):
 def test_whole_dialogues_with_their_states_are_written_and_kept(study, corpus):
     test = read_corpus(corpus).split("test")
     responses = read_records(study / "responses.jsonl", Response)
-    assert [r.item for r in responses if r.seed == 0] == [e.item for e in examples(test)]
+    assert [r.item for r in responses if r.seed == 0] == [e.item for e in iterate_examples(test)]
     assert all(r.state is not None and r.extra["speak"] == "task" and r.decoding == "greedy" for r in responses)
     assert f"speak:task|dialogues:{len(test)}" in read_header(study / "responses.jsonl")["signature"]
     assert "speak:task" in read_json(study / "models/seq2seq-0/config.json")["signature"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from seedvote.dialogue.command_line import parser_of
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
@@ -39,7 +39,7 @@ def study(tmp_path_factory):
     run(perturb, folder, *from_chats, "--doses", ".5")
     run(perturb, folder, *from_chats, "--doses", ".2", "--split", "train", "--seed", "1", "--replace")
     for path in (folder, *(folder / "conditions").iterdir()):
-        chosen = list(examples(read_corpus(path / "corpus").dialogues))
+        chosen = list(iterate_examples(read_corpus(path / "corpus").dialogues))
         write_states(path, chosen, foreign_turns(chosen), 5.0)
     return folder
 
@@ -62,11 +62,11 @@ def test_who_notices_is_found_and_who_does_not_is_at_chance(study, capsys):
 
 def test_foreign_talk_is_of_its_own_split(study):
     """What a detector is taught with must not be what it is asked about."""
-    clean = {e.item: e.context[-1].text for e in examples(read_corpus(study / "corpus").dialogues)}
+    clean = {e.item: e.context[-1].text for e in iterate_examples(read_corpus(study / "corpus").dialogues)}
     chats = read_corpus(study / "chats")
     for name, split in (("outside@0.5-0", "test"), ("outside@0.2-1", "train")):
         known = {turn.text.strip().rstrip(".") for dialogue in chats.split(split) for turn in dialogue.turns}
-        chosen = list(examples(read_corpus(study / "conditions" / name / "corpus").dialogues))
+        chosen = list(iterate_examples(read_corpus(study / "conditions" / name / "corpus").dialogues))
         told = [e for e, foreign in zip(chosen, foreign_turns(chosen), strict=True) if foreign]
         assert told
         for e in told:

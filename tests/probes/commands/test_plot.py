@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from seedvote.dialogue.command_line import dispatch
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.probes import baselines, plots
@@ -26,7 +26,7 @@ def probes(*words):
 
 def write_study(folder, checkpoints):
     dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "40", "--seed", "1"])
-    members = list(examples(read_corpus(folder / "corpus").dialogues))
+    members = list(iterate_examples(read_corpus(folder / "corpus").dialogues))
     (folder / "states").mkdir()
     rows = []
     for model in ("seq2seq", "hred"):
@@ -73,7 +73,7 @@ def test_plot_draws_every_picture_with_the_same_bytes(study, capsys, monkeypatch
 def test_plot_draws_own_arrays_by_layer(tmp_path, capsys):
     folder = tmp_path / "own"
     dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "40", "--seed", "1"])
-    ids = [e.item for e in examples(read_corpus(folder / "corpus").dialogues)][::2]
+    ids = [e.item for e in iterate_examples(read_corpus(folder / "corpus").dialogues)][::2]
     draw = np.random.default_rng(0)
     for name, sidecar in {
         "plain": {}, "thin": {"model": "thin"},

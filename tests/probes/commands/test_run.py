@@ -15,7 +15,7 @@ import torch
 
 from seedvote.dialogue.cards import PROBE
 from seedvote.dialogue.command_line import dispatch
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.counts import micro_f1
@@ -24,8 +24,8 @@ from seedvote.probes import codelength, suite
 from seedvote.probes.__main__ import COMMANDS
 from seedvote.probes.plan import Options
 from seedvote.probes.states import check_covers, read_states
-from seedvote.probes.suite import warnings
-from seedvote.probes.summary import cells, read_task_scores
+from seedvote.probes.suite import convergence_warnings
+from seedvote.probes.summary import gather_cells, read_task_scores
 
 TASKS = "IsMultiTopic,AllTopics"
 
@@ -60,7 +60,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def members(corpus):
-    return list(examples(read_corpus(corpus).dialogues))
+    return list(iterate_examples(read_corpus(corpus).dialogues))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def small(tmp_path_factory):
     dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder / "corpus"), "--dialogues", "30", "--seed", "0"])
     for seed in (0, 1):
         write_states(
-            folder / "states", list(examples(read_corpus(folder / "corpus").dialogues)), "seq2seq", seed, "last"
+            folder / "states", list(iterate_examples(read_corpus(folder / "corpus").dialogues)), "seq2seq", seed, "last"
         )
     return folder
 
@@ -102,7 +102,7 @@ def test_score_table_sums_to_micro_f1(study):
 
 
 def test_trained_states_beat_the_untrained_ones_and_the_control(study):
-    found = {(c.task, c.model, c.checkpoint): c for c in cells(read_task_scores(study / "scores.parquet"))}
+    found = {(c.task, c.model, c.checkpoint): c for c in gather_cells(read_task_scores(study / "scores.parquet"))}
     for task in TASKS.split(","):
         trained, untrained = found[task, "seq2seq", "last"], found[task, "seq2seq", "untrained"]
         assert trained.seeds.mean > 80 > untrained.seeds.mean
@@ -148,7 +148,7 @@ def test_run_fits_states_of_two_names_once(small, tmp_path, command, monkeypatch
     best, epoch = named_again(last, "best_bleu"), named_again(last, "epoch-1")
     words = ("--corpus", small / "corpus", "--tasks", "UtteranceLoc,IsMultiTopic", "--jobs", 1, "--states")
     probes(command, tmp_path / "study", *words, last)
-    fitted, module, name = [], *((suite, "fit_and_score") if command == "run" else (codelength, "online"))
+    fitted, module, name = [], *((suite, "fit_and_score") if command == "run" else (codelength, "online_code"))
     fit = getattr(module, name)
     monkeypatch.setattr(module, name, lambda *args, **named: fitted.append(args) or fit(*args, **named))
     capsys.readouterr()
@@ -289,7 +289,7 @@ def test_the_split_that_chose_may_be_reported_as_the_papers_did(small, tmp_path,
     (tmp_path / "states").symlink_to(small / "states")
     probes("run", tmp_path, "--corpus", corpus, "--tasks", "IsMultiTopic", "--jobs", 1, "--report", "valid")
     assert "Reported on valid, the split that also chose" in capsys.readouterr().out
-    reported = {example.item for example in examples(read_corpus(corpus).split("valid"))}
+    reported = {example.item for example in iterate_examples(read_corpus(corpus).split("valid"))}
     assert set(pq.read_table(tmp_path / "scores.parquet")["item"].to_pylist()) == reported
 
 
@@ -305,9 +305,9 @@ def test_run_probes_partial_states_under_a_banner(tmp_path, corpus, members, cap
 def test_every_fit_leaves_its_end_and_what_fell_short_is_named(study, members):
     ends = pq.read_table(study / "probes" / "convergence-multiwoz.parquet")
     assert all(ends["converged"].to_pylist()) and max(ends["gap"].to_pylist()) <= 1e-5
-    assert warnings(ends) == []
+    assert convergence_warnings(ends) == []
     short = ends.set_column(ends.column_names.index("converged"), "converged", pa.array([False] * len(ends)))
-    sentences = warnings(short)
+    sentences = convergence_warnings(short)
     gaps = {
         row["problem"]: row["gap"]
         for row in ends.to_pylist()
@@ -349,7 +349,7 @@ def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys,
     assert {r["model"] for r in rows} >= {"constant", "turn_index", "bag_of_words"}
     assert all(float(r["uniform_bits"]) / float(r["bits"]) == pytest.approx(float(r["compression"]), rel=1e-3)
                for r in rows)  # fmt: skip
-    monkeypatch.setattr(codelength, "online", None)  # a second run must not code anything
+    monkeypatch.setattr(codelength, "online_code", None)  # a second run must not code anything
     before = path.read_text()
     probes("codelength", *words)
     assert path.read_text() == before
@@ -360,8 +360,10 @@ def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys,
 def test_codelength_is_the_same_with_any_jobs_and_threads(small, tmp_path, monkeypatch):
     words = ("--corpus", small / "corpus", "--states", small / "states" / "seq2seq-0-last.npy", "--tasks", "AllTopics")
     probes("codelength", tmp_path / "two", *words, "--jobs", 2)
-    used, online = [], codelength.online
-    monkeypatch.setattr(codelength, "online", lambda *a, **k: used.append(torch.get_num_threads()) or online(*a, **k))
+    used, online = [], codelength.online_code
+    monkeypatch.setattr(
+        codelength, "online_code", lambda *a, **k: used.append(torch.get_num_threads()) or online(*a, **k)
+    )
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

@@ -7,11 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from seedvote.dialogue.command_line import dispatch
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.probes.__main__ import COMMANDS
-from seedvote.probes.summary import cells, read_task_scores
+from seedvote.probes.summary import gather_cells, read_task_scores
 from seedvote.probes.tasks.own import read_own_labels
 
 
@@ -30,7 +30,7 @@ def study(tmp_path_factory):
         for n, split in enumerate(["train"] * 14 + ["valid"] * 4 + ["test"] * 8)
     ]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    members = list(examples(read_corpus(folder / "corpus.jsonl").dialogues))
+    members = list(iterate_examples(read_corpus(folder / "corpus.jsonl").dialogues))
     states = draw.standard_normal((len(members), 4))
     states[:, 0] += [5 * (one.n > 2) for one in members]
     np.save(folder / "mine.npy", states)
@@ -41,7 +41,7 @@ def study(tmp_path_factory):
 def run(study, tmp_path, *more):
     folder, _ = study
     probes("run", tmp_path, "--corpus", folder / "corpus.jsonl", "--states", folder / "mine.npy", "--jobs", 1, *more)
-    return {(c.task, c.model): c for c in cells(read_task_scores(tmp_path / "scores.parquet"))}
+    return {(c.task, c.model): c for c in gather_cells(read_task_scores(tmp_path / "scores.parquet"))}
 
 
 def long_or_short(members):

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from seedvote.dialogue.corpora.examples import examples
+from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus, read_corpus
 from seedvote.dialogue.corpora.toy import write as toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.probes.plan import lay_out, plan_splits
 from seedvote.probes.scoring import count_hits
-from seedvote.probes.tasks.catalogue import TASKS, mid_frequency_words, tasks_of, tokens
-from seedvote.probes.tasks.labels import label
+from seedvote.probes.tasks.catalogue import TASKS, mid_frequency_words, tasks_of, tokenize_words
+from seedvote.probes.tasks.labels import label_sides
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
 needs_data = pytest.mark.skipif(not SHARED.exists(), reason="the real data lies beside the checkout, not in it")
@@ -62,7 +62,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("task", tasks_of("multiwoz"), ids=lambda task: task.name)
 def test_a_task_reads_the_labels_of_a_small_dialogue(task):
-    members = list(examples([talk()]))
+    members = list(iterate_examples([talk()]))
     rule = task.rule_from(members)
     assert [" ".join(sorted(rule(example))) for example in members] == EXPECTED[task.name]
 
@@ -72,7 +72,7 @@ def turned(states=(), acts=None):
     pairs = [(Turn("user", "hi", belief=state), Turn("system", "so")) for state in states or ({},)]
     turns = [turn for pair in pairs for turn in pair]
     turns[-1] = Turn("system", "so", acts=acts)
-    return list(examples([Dialogue("D", "train", tuple(turns))]))[-1]
+    return list(iterate_examples([Dialogue("D", "train", tuple(turns))]))[-1]
 
 
 def asked(task, example):
@@ -104,9 +104,9 @@ def test_there_are_sixteen_and_three_tasks_named_as_in_the_papers():
 
 
 def test_labels_come_from_train_alone_and_unseen_ones_are_counted():
-    members = list(examples([talk()]))
+    members = list(iterate_examples([talk()]))
     task = tasks_of("multiwoz", "AllValues")[0]
-    fit, report = label(task, members[:3], [members[:3], members])
+    fit, report = label_sides(task, members[:3], [members[:3], members])
     assert fit.classes == report.classes == ("friday", "none", "north")
     assert fit.unseen.sum() == 0 and report.unseen.tolist() == [0, 0, 0, 1] and report.unseen_classes == 1
     assert report.dense().sum(1).tolist() == [1, 2, 2, 1]
@@ -119,7 +119,7 @@ def test_labels_come_from_train_alone_and_unseen_ones_are_counted():
 def test_persona_tasks_take_the_words_of_the_one_who_answers():
     persona = {"self": ("i love my two dogs .",), "partner": ("i bake .",)}
     chat = Dialogue("P", "train", tuple(Turn(s, t) for s, t in (("partner", "hi"), ("self", "woof"))), persona)
-    (example,) = examples([chat])
+    (example,) = iterate_examples([chat])
     words = tasks_of("personachat", "PersonalInfo")[0].rule_from([])
     assert sorted(words(example)) == ["dogs", "love", "two"]
 
@@ -168,7 +168,7 @@ def official():
 
 
 def counted(official, split, task):
-    members = list(examples(official.split(split)))
+    members = list(iterate_examples(official.split(split)))
     rule = tasks_of("multiwoz", task)[0].rule_from(members)
     return Counter(name for example in members for name in rule(example)), len(members)
 
@@ -202,7 +202,9 @@ def test_official_files_match_published_counts(official, split, key):
 
 def band_by_hand(chats):
     """The words that the examples, each read out in full, show 1,000 to 3,000 times in as many utterances as train."""
-    shown = Counter(word for e in examples(chats) for turn in (*e.context, e.target) for word in tokens(turn.text))
+    shown = Counter(
+        word for e in iterate_examples(chats) for turn in (*e.context, e.target) for word in tokenize_words(turn.text)
+    )
     times = 131_438 / sum(len(chat.turns) for chat in chats)
     return sorted((-count, word) for word, count in shown.items() if 1000 <= count * times <= 3000)
 
@@ -212,7 +214,7 @@ def band_by_hand(chats):
 def test_wordcont_matches_published_words_and_share():
     """The published constant scores 51.97 on valid, by words of train; train is not at hand, so these are test's."""
     chats = read_corpus(SHARED / "data" / "personachat_valid_test")
-    fit, report = (list(examples(chats.split(split))) for split in ("test", "valid"))
+    fit, report = (list(iterate_examples(chats.split(split))) for split in ("test", "valid"))
     assert mid_frequency_words(fit) == [word for _, word in band_by_hand(chats.split("test"))][:500]
     rule = tasks_of("personachat", "WordCont")[0].rule_from(fit)
     assert len(mid_frequency_words(fit)) == 500
@@ -221,7 +223,7 @@ def test_wordcont_matches_published_words_and_share():
 
 def test_generated_persona_chats_have_mid_frequency_words(tmp_path):
     toy.write_toy(tmp_path, 200, seed=0, kind="personachat")
-    members = list(examples(read_corpus(tmp_path).split("train")))
+    members = list(iterate_examples(read_corpus(tmp_path).split("train")))
     rule = tasks_of("personachat", "WordCont")[0].rule_from(members)
     found = Counter(rule(example)[0] for example in members)
     assert len(found) > 50 and found["none"] < 0.9 * len(members)
