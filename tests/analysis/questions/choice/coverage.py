@@ -48,7 +48,7 @@ def rates(raters, questions, studies):
         given, one = drawn_study(rng, raters, asked)
         found = answer(asked, given, [one], groups=groups, by="group")
         rows = {row.name: row for row in found.rows}
-        cell, own, apart = rows[ALL].cells[0], rows["m, log p"].cells[0], found.against[0].found
+        cell, own, apart = rows[ALL].cells[0], rows["m, log p"].cells[0], found.against[0].difference
         told["people"] += cell.low <= people <= cell.high
         told["wilson"] += cell.wilson[0] <= people <= cell.wilson[1]
         told["paper"] += abs(cell.value - people) <= cell.half
