@@ -96,21 +96,21 @@ def months_of(entries: Sequence[Entry]) -> list[Month]:
     for entry in entries:
         if entry.row.state != "refused" and entry.row.cost:
             groups[month_of(entry.at), entry.row.currency].append(entry)
-    return [_month(month, currency, group) for (month, currency), group in sorted(groups.items())]
+    return [_sum_month(month, currency, group) for (month, currency), group in sorted(groups.items())]
 
 
-def _month(month: str, currency: str, entries: Sequence[Entry]) -> Month:
-    def total(amounts: Iterable[Decimal]) -> Decimal:
+def _sum_month(month: str, currency: str, entries: Sequence[Entry]) -> Month:
+    def add_amounts(amounts: Iterable[Decimal]) -> Decimal:
         return sum(amounts, ZERO)
 
     return Month(
         month,
         currency,
-        places=total(entry.amount for entry in entries if entry.row.purpose in PLACES),
-        extra=total(entry.amount for entry in entries if entry.row.purpose not in PLACES),
-        fees=total(entry.fee for entry in entries),
-        vat=total(entry.row.vat for entry in entries),
-        open=total(entry.row.cost for entry in entries if entry.row.state != "confirmed"),
+        places=add_amounts(entry.amount for entry in entries if entry.row.purpose in PLACES),
+        extra=add_amounts(entry.amount for entry in entries if entry.row.purpose not in PLACES),
+        fees=add_amounts(entry.fee for entry in entries),
+        vat=add_amounts(entry.row.vat for entry in entries),
+        open=add_amounts(entry.row.cost for entry in entries if entry.row.state != "confirmed"),
     )
 
 

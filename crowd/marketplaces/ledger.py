@@ -150,15 +150,15 @@ class PayoutLedger:
 
     def ask(self, row: Payout, act: SingleAct) -> Payout:
         """Ask the marketplace what became of it; `intended` again where it was certainly not done."""
-        return self.ask_all([row], OneByOne(act))[_key(row)]
+        return self.ask_all([row], OneByOne(act))[_payout_key(row)]
 
-    def _settle(self, connection: sa.Connection, row: Payout, done: bool | None) -> Payout:
+    def _settle_row(self, connection: sa.Connection, row: Payout, done: bool | None) -> Payout:
         if done is None and row.state == "sent" and self.rests(row):
             return row  # it may be done yet
         if done is None:
             why = row.why if row.state == "uncertain" else "it was sent, and the marketplace does not show it yet"
-            return self._moved(connection, row, "uncertain", why=why, only_from=row.state)
-        return self._moved(connection, row, "confirmed" if done else "intended", only_from=row.state)
+            return self._write_move(connection, row, "uncertain", why=why, only_from=row.state)
+        return self._write_move(connection, row, "confirmed" if done else "intended", only_from=row.state)
 
     def rests(self, row: Payout) -> bool:
         """Whether it was sent so lately that the marketplace may still do it."""
@@ -168,12 +168,12 @@ class PayoutLedger:
         """Pay them, each unless it was paid, in as few calls as the marketplace allows."""
         rows = self._intend_all(dues)
         begun = self.ask_all([row for row in rows if row.state in ("sent", "uncertain")], act)
-        rows = [begun.get(_key(row), row) for row in rows]
+        rows = [begun.get(_payout_key(row), row) for row in rows]
         fresh = [row for row in rows if row.state == "intended"]
         paid: dict[tuple[str, str], Payout] = {}
         for start in range(0, len(fresh), act.most):
-            paid |= {_key(row): row for row in self._carry_out_batch(fresh[start : start + act.most], act)}
-        return [paid.get(_key(row), row) for row in rows]
+            paid |= {_payout_key(row): row for row in self._carry_out_batch(fresh[start : start + act.most], act)}
+        return [paid.get(_payout_key(row), row) for row in rows]
 
     def _intend_all(self, dues: Sequence[Payout]) -> list[Payout]:
         """The rows, all on disk by then; one that the cap does not allow is refused, and stops no other."""
@@ -181,7 +181,7 @@ class PayoutLedger:
         with self.store.write() as connection:
             for due in dues:
                 try:
-                    rows.append(self._intended(connection, due))
+                    rows.append(self._record_intent(connection, due))
                 except (NotDone, OverTheCap) as error:
                     rows.append(replace(due, state="refused", why=str(error)))
         return rows
@@ -196,7 +196,7 @@ class PayoutLedger:
         except (NotDone, Unsure) as error:  # Unsure of the preparation: nothing has moved yet
             rows = self.refresh(rows)
             if len(rows) == 1 or isinstance(error, (NotReached, Unsure)):
-                return [self._move(row, "refused", why=str(error), only_from="intended") for row in rows]
+                return [self._move_row(row, "refused", why=str(error), only_from="intended") for row in rows]
             half = len(rows) // 2
             return [*self._carry_out_batch(rows[:half], act), *self._carry_out_batch(rows[half:], act)]
 
@@ -206,18 +206,20 @@ class PayoutLedger:
         except NotDone:  # certainly not done: they may be sent in a smaller call
             with self.store.write() as connection:
                 for row in rows:
-                    self._moved(connection, row, "intended", only_from="sent")
+                    self._write_move(connection, row, "intended", only_from="sent")
             raise
         except Unsure as error:
             with self.store.write() as connection:
-                moved = [self._moved(connection, row, "uncertain", why=str(error), only_from="sent") for row in rows]
+                moved = [
+                    self._write_move(connection, row, "uncertain", why=str(error), only_from="sent") for row in rows
+                ]
             return list(self.ask_all(moved, act).values())
-        return [self._move(row, "confirmed") for row in rows] if done else list(rows)
+        return [self._move_row(row, "confirmed") for row in rows] if done else list(rows)
 
     def refresh(self, rows: Sequence[Payout]) -> list[Payout]:
         """The rows as they are now; one that was never written as it is given."""
         with self.store.read() as connection:
-            return [_found(connection, row) or row for row in rows]
+            return [_find_row(connection, row) or row for row in rows]
 
     def ask_all(self, rows: Sequence[Payout], act: Act) -> dict[tuple[str, str], Payout]:
         """Ask the marketplace what became of them; `intended` again where one was certainly not done.
@@ -231,7 +233,9 @@ class PayoutLedger:
         except (NotDone, Unsure):  # a question that failed says nothing about the answer
             answers = {}
         with self.store.write() as connection:
-            return {_key(row): self._settle(connection, row, self._answer_for(row, answers, act)) for row in rows}
+            return {
+                _payout_key(row): self._settle_row(connection, row, self._answer_for(row, answers, act)) for row in rows
+            }
 
     def _answer_for(self, row: Payout, answers: Mapping[str, bool | None], act: Act) -> bool | None:
         is_done = answers.get(row.submission)
@@ -251,7 +255,7 @@ class PayoutLedger:
                 f"anew, the person could be paid twice. Run this again in {minutes} min. Nothing was changed."
             )
         after: State = "confirmed" if paid else "refused"
-        return [self._move(row, after, why="" if paid else BY_HAND) for row in open_]
+        return [self._move_row(row, after, why="" if paid else BY_HAND) for row in open_]
 
     def open_of(self, submission: str, *, refused: bool = False) -> list[Payout]:
         """What is not settled about a submission; `refused`: also what a person said was not paid."""
@@ -277,30 +281,30 @@ class PayoutLedger:
         What was sent stays as it is, and is asked about.
         """
         with self.store.write() as connection:
-            before = _found(connection, due)
+            before = _find_row(connection, due)
             if before is not None and before.state not in ("intended", "refused"):
                 return
             if before is not None:
-                connection.execute(sa.delete(payouts).where(_same(due)))
+                connection.execute(sa.delete(payouts).where(_match_row(due)))
             now = self.clock()
-            connection.execute(sa.insert(payouts), _columns(replace(due, state="confirmed", sent=now), now))
+            connection.execute(sa.insert(payouts), _column_values(replace(due, state="confirmed", sent=now), now))
 
     def set_vat(self, rows: Sequence[Payout], vats: Sequence[Decimal]) -> None:
         """What of the cost of each was VAT, where the marketplace says it later."""
         with self.store.write() as connection:
             for row, vat in zip(rows, vats, strict=True):
-                connection.execute(sa.update(payouts).where(_same(row)).values(vat=f"{vat:f}"))
+                connection.execute(sa.update(payouts).where(_match_row(row)).values(vat=f"{vat:f}"))
 
-    def _intended(self, connection: sa.Connection, due: Payout) -> Payout:
-        before = _found(connection, due)
+    def _record_intent(self, connection: sa.Connection, due: Payout) -> Payout:
+        before = _find_row(connection, due)
         if before is not None and before.state not in ("intended", "refused"):
             return before
         _check_equal(connection, due)
         _check_cap(connection, due)
         row = replace(due, state="intended")
         if before is not None:
-            connection.execute(sa.delete(payouts).where(_same(due)))
-        connection.execute(sa.insert(payouts), _columns(row, self.clock()))
+            connection.execute(sa.delete(payouts).where(_match_row(due)))
+        connection.execute(sa.insert(payouts), _column_values(row, self.clock()))
         return row
 
     def _claim_all(self, rows: Sequence[Payout]) -> list[Payout]:
@@ -309,26 +313,26 @@ class PayoutLedger:
         claimed = [replace(row, state="sent", why="", at=now, sent=now) for row in rows]
         with self.store.write() as connection:
             for row in rows:
-                if (stored := _found(connection, row)) is None or stored.state != "intended":
+                if (stored := _find_row(connection, row)) is None or stored.state != "intended":
                     return []
             for row in claimed:
-                connection.execute(sa.update(payouts).where(_same(row)).values(_columns(row, now)))
+                connection.execute(sa.update(payouts).where(_match_row(row)).values(_column_values(row, now)))
         return claimed
 
-    def _move(self, row: Payout, state: State, *, why: str = "", only_from: State | None = None) -> Payout:
+    def _move_row(self, row: Payout, state: State, *, why: str = "", only_from: State | None = None) -> Payout:
         """The row as it is now. What is confirmed stays so; `only_from`: so does what another command has moved."""
         with self.store.write() as connection:
-            return self._moved(connection, row, state, why=why, only_from=only_from)
+            return self._write_move(connection, row, state, why=why, only_from=only_from)
 
-    def _moved(
+    def _write_move(
         self, connection: sa.Connection, row: Payout, state: State, *, why: str = "", only_from: State | None = None
     ) -> Payout:
-        is_movable = sa.and_(_same(row), payouts.c.state != "confirmed")
+        is_movable = sa.and_(_match_row(row), payouts.c.state != "confirmed")
         if only_from is not None:
             is_movable = sa.and_(is_movable, payouts.c.state == only_from, payouts.c.handle == row.handle)
         values = {"state": state, "handle": row.handle, "why": why, "at": self.clock()}
         connection.execute(sa.update(payouts).where(is_movable).values(values))
-        return _found(connection, row) or replace(row, state=state, why=why)
+        return _find_row(connection, row) or replace(row, state=state, why=why)
 
 
 _ROWS = sa.select(payouts).order_by(payouts.c.at, payouts.c.submission, payouts.c.purpose)
@@ -340,7 +344,7 @@ def payout_of(row: sa.Row[Any]) -> Payout:
     return Payout(**values | {name: Decimal(values[name]) for name in ("amount", "cost", "vat")})
 
 
-def _columns(row: Payout, now: float) -> dict[str, object]:
+def _column_values(row: Payout, now: float) -> dict[str, object]:
     names = ("market", "submission", "purpose", "currency", "state", "handle", "why", "sent")
     money = {name: f"{getattr(row, name):f}" for name in ("amount", "cost", "vat")}
     return {**{name: getattr(row, name) for name in names}, **money, "at": now}
@@ -360,17 +364,17 @@ def _is_bonus_there(row: Payout) -> bool:
     return is_extra(row.purpose) or row.purpose == "screen-out"
 
 
-def _key(row: Payout) -> tuple[str, str]:
+def _payout_key(row: Payout) -> tuple[str, str]:
     return row.submission, row.purpose
 
 
-def _same(row: Payout) -> sa.ColumnElement[bool]:
+def _match_row(row: Payout) -> sa.ColumnElement[bool]:
     is_named = sa.and_(payouts.c.market == row.market, payouts.c.submission == row.submission)
     return sa.and_(is_named, payouts.c.purpose == row.purpose)
 
 
-def _found(connection: sa.Connection, row: Payout) -> Payout | None:
-    stored = connection.execute(_ROWS.where(_same(row))).first()
+def _find_row(connection: sa.Connection, row: Payout) -> Payout | None:
+    stored = connection.execute(_ROWS.where(_match_row(row))).first()
     return None if stored is None else payout_of(stored)
 
 
@@ -389,11 +393,11 @@ def check_cap(store: Store, dues: Iterable[Payout]) -> None:
     with store.read() as connection:
         for due in dues:
             check_currency(connection, due.currency)
-        fresh = [due for due in dues if (stored := _found(connection, due)) is None or stored.state == "refused"]
+        fresh = [due for due in dues if (stored := _find_row(connection, due)) is None or stored.state == "refused"]
         refuse_above(connection, sum((due.cost for due in fresh), Decimal(0)))
 
 
 def _check_cap(connection: sa.Connection, due: Payout) -> None:
-    before = _found(connection, due)
+    before = _find_row(connection, due)
     promised = before.cost if before is not None and before.state == "intended" else Decimal(0)
     refuse_above(connection, due.cost - promised)

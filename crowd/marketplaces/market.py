@@ -144,7 +144,7 @@ class Marketplace:
         return self.market(options, store)
 
 
-def _mturk(options: MTurkOptions, store: Store) -> Market:
+def _make_mturk(options: MTurkOptions, store: Store) -> Market:
     from seedvote.crowd.marketplaces.mturk.market import MTurkMarket
 
     return MTurkMarket(options, store)
@@ -162,7 +162,7 @@ def _mturk_sites(place: str) -> tuple[str, ...]:
     return mturk_sites(place)
 
 
-def _prolific(options: ProlificOptions, store: Store) -> Market:
+def _make_prolific(options: ProlificOptions, store: Store) -> Market:
     from seedvote.crowd.marketplaces.prolific.market import ProlificMarket
 
     return ProlificMarket(options, store)
@@ -174,7 +174,7 @@ def _prolific_entrance(hit: Hit, _submit_to: str) -> Entrance:
     return ProlificEntrance(hit.completion_code, hit.screened_out_code)
 
 
-def _panel(options: LaunchOptions, store: Store) -> Launchable:
+def _make_panel(options: LaunchOptions, store: Store) -> Launchable:
     from seedvote.crowd.marketplaces.panel.market import PanelMarket
 
     return PanelMarket(options, store)
@@ -186,7 +186,7 @@ def _panel_entrance(hit: Hit, _submit_to: str) -> Entrance | None:
     return PanelEntrance(hit.panel) if hit.panel else None
 
 
-def _mephisto(options: MephistoOptions, _store: Store) -> Launchable:
+def _make_mephisto(options: MephistoOptions, _store: Store) -> Launchable:
     from seedvote.crowd.marketplaces.mephisto.market import MephistoMarket
 
     return MephistoMarket(options)
@@ -198,8 +198,8 @@ MARKETPLACES = (
         "Mechanical Turk",
         "HITs on Mechanical Turk, straight through AWS",
         MTurkOptions,
-        launch=_mturk,
-        market=_mturk,
+        launch=_make_mturk,
+        market=_make_mturk,
         entrance=_mturk_entrance,
         trial=True,
         places=("live", "sandbox"),
@@ -210,8 +210,8 @@ MARKETPLACES = (
         "Prolific",
         "a draft study on Prolific",
         ProlificOptions,
-        launch=_prolific,
-        market=_prolific,
+        launch=_make_prolific,
+        market=_make_prolific,
         entrance=_prolific_entrance,
     ),
     Marketplace(
@@ -219,7 +219,7 @@ MARKETPLACES = (
         "the panel",
         "the door of [panel] in hit.toml: SONA, Cint, CloudResearch Connect, a list of your own",
         LaunchOptions,  # the rest is the table [panel] of hit.toml
-        launch=_panel,
+        launch=_make_panel,
         entrance=_panel_entrance,
         trial=True,
     ),
@@ -228,7 +228,7 @@ MARKETPLACES = (
         "Mephisto",
         "a Mephisto run, served by this process",
         MephistoOptions,
-        launch=_mephisto,
+        launch=_make_mephisto,
         trial=True,
     ),
 )

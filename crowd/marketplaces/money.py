@@ -46,19 +46,19 @@ def money(text: str) -> Decimal:
 
 def per_cent(text: str) -> Decimal:
     """A percentage as typed, 0 to 100."""
-    if (number := _decimal(text)) is None or number > 100:
+    if (number := _read_decimal(text)) is None or number > 100:
         raise InputError(f"{text!r} is not a percentage from 0 to 100, such as 33.3.")
     return number
 
 
 def share(text: str) -> Decimal:
     """A share as typed, above 0 and up to 1."""
-    if (number := _decimal(text)) is None or not 0 < number <= 1:
+    if (number := _read_decimal(text)) is None or not 0 < number <= 1:
         raise InputError(f"{text!r} is not a share above 0 and up to 1, such as 0.51.")
     return number
 
 
-def _decimal(text: str) -> Decimal | None:
+def _read_decimal(text: str) -> Decimal | None:
     return Decimal(text) if re.fullmatch(r"\d{0,3}\.?\d{1,6}", text) else None
 
 

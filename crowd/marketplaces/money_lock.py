@@ -34,7 +34,7 @@ def money_lock(study: Path, database: str | None, *, needed: object) -> Iterator
             yield
 
 
-def _taken(study: Path) -> InputError:
+def _lock_error(study: Path) -> InputError:
     return InputError(f"Another command is moving the money of {study}. Wait until it ends, then run this again.")
 
 
@@ -44,7 +44,7 @@ def _lock_file(path: Path, study: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise _taken(study) from None
+            raise _lock_error(study) from None
         yield
 
 
@@ -55,5 +55,5 @@ def _lock_database(url: sa.URL, study: Path) -> Iterator[None]:
     )
     with engine.connect() as connection:
         if not connection.scalar(sa.text(f"SELECT pg_try_advisory_lock({LOCK_NUMBER})")):
-            raise _taken(study)
+            raise _lock_error(study)
         yield  # the lock goes with the connection

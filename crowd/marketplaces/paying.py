@@ -119,15 +119,15 @@ def bill_of(market: Market, store: Store, terms: PayTerms, now: float) -> Bill:
     usual = market.least_hourly.get(market.currency, ZERO)
     floor = usual if terms.least_hourly is None else terms.least_hourly
     lacking = pace.top_up_to(floor) if pace and terms.top_up else ZERO
-    all_due = [due for pair in enough for due in _due(market, *pair, terms, lacking, states)]
-    open_ = [due for due in all_due if _state(states, due.payout) != "confirmed"]
+    all_due = [due for pair in enough for due in _dues_of(market, *pair, terms, lacking, states)]
+    open_ = [due for due in all_due if _payout_state(states, due.payout) != "confirmed"]
     reasons = holds_of(store, market.source)
     dues = [due for due in open_ if due.visit.key not in reasons]
     few = [v for v, row in worked if v.answers < terms.min_answers and row.state == "waiting"]
     short = [visit for visit in few if visit not in unjudged]
     unable = [v for v, row in worked if row.state in ("returned", "timed out")]
     # Where a question failed, silence says nothing about anybody.
-    overdue = [] if look.problems else [v for v in settlement.unlisted if _overdue(v, market, now)]
+    overdue = [] if look.problems else [v for v in settlement.unlisted if _is_overdue(v, market, now)]
     on_hold = {due.visit: reasons[due.visit.key] for due in open_ if due.visit.key in reasons}
     before = len(all_due) - len(open_)
     return Bill(look, settlement, dues, short, unjudged, unable, overdue, before, on_hold, pace, floor, terms, now)
@@ -143,42 +143,42 @@ def _check_known(terms: PayTerms, worked: Sequence[tuple[MarketVisit, Listed]], 
         raise InputError(f"{few}: no visit with answers that {title} lists has this name. Nothing was paid.")
 
 
-def _state(states: Kept, payout: Payout) -> State | None:
+def _payout_state(states: Kept, payout: Payout) -> State | None:
     return states.get((payout.submission, payout.purpose))
 
 
-def _overdue(visit: MarketVisit, market: Market, now: float) -> bool:
+def _is_overdue(visit: MarketVisit, market: Market, now: float) -> bool:
     return visit.withdrawn is None and now - visit.begun > market.deadline()
 
 
-def _due(
+def _dues_of(
     market: Market, visit: MarketVisit, row: Listed, terms: PayTerms, lacking: Decimal, states: Kept
 ) -> Iterator[Due]:
     """What one visit is due; `lacking`: what its reward lacks of the pay that everybody is raised to."""
 
-    def due(purpose: Purpose, amount: Decimal, cost: Decimal) -> Due:
+    def make_due(purpose: Purpose, amount: Decimal, cost: Decimal) -> Due:
         payout = Payout(market.source, row.key, purpose, amount, cost, market.currency)
-        return Due(visit, payout, begun=_state(states, payout) in ("sent", "uncertain"))
+        return Due(visit, payout, begun=_payout_state(states, payout) in ("sent", "uncertain"))
 
     if not terms.takes(visit.key):
         return
-    reward = due("reward", market.reward, ZERO)
-    if row.state == "waiting" or (row.state == "approved" and _state(states, reward.payout) != "confirmed"):
+    reward = make_due("reward", market.reward, ZERO)
+    if row.state == "waiting" or (row.state == "approved" and _payout_state(states, reward.payout) != "confirmed"):
         yield reward
     if row.state == "screened":
-        yield due("screen-out", market.screen_out, ZERO)
+        yield make_due("screen-out", market.screen_out, ZERO)
     if row.state in ("waiting", "approved"):
         bonus = terms.bonuses.get(visit.key, terms.bonuses.get(visit.worker, terms.bonus))
         if bonus:
-            yield due(terms.bonus_purpose, bonus, market.bonus_cost(bonus))
+            yield make_due(terms.bonus_purpose, bonus, market.bonus_cost(bonus))
         if lacking:
-            yield due("top-up", lacking, market.bonus_cost(lacking))
+            yield make_due("top-up", lacking, market.bonus_cost(lacking))
         if terms.per_answer:
             amount = terms.per_answer * visit.answers
-            yield due("answers", amount, market.bonus_cost(amount))
+            yield make_due("answers", amount, market.bonus_cost(amount))
     if row.state in ("returned", "timed out") and terms.compensation:
         amount = terms.compensation * visit.answers
-        yield due("compensation", amount, market.bonus_cost(amount))
+        yield make_due("compensation", amount, market.bonus_cost(amount))
 
 
 def record_look(store: Store, bill: Bill) -> Recorded:
@@ -215,7 +215,7 @@ def pay(market: Market, store: Store, bill: Bill) -> Iterator[Due]:
     """Pay what is due, many at once where the marketplace can; each as the ledger has it afterwards."""
     ledger = PayoutLedger(store, market.source)
     listed = {row.key: row for row in bill.look.rows}
-    for (purpose, _), dues in _together(bill.dues, listed).items():
+    for (purpose, _), dues in _group_dues(bill.dues, listed).items():
         act = market.act(ledger, purpose, bill.terms.reason)
         for due in dues:
             # done by the marketplace itself, or by hand on its page
@@ -226,7 +226,7 @@ def pay(market: Market, store: Store, bill: Bill) -> Iterator[Due]:
         yield from (replace(due, payout=row) for due, row in zip(dues, rows, strict=True))
 
 
-def _together(dues: Sequence[Due], listed: Mapping[str, Listed]) -> dict[tuple[Purpose, str], list[Due]]:
+def _group_dues(dues: Sequence[Due], listed: Mapping[str, Listed]) -> dict[tuple[Purpose, str], list[Due]]:
     """Those that one call may pay: for one purpose, of one task of the marketplace."""
     groups: dict[tuple[Purpose, str], list[Due]] = defaultdict(list)
     for due in dues:

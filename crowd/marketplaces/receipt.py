@@ -30,15 +30,19 @@ def bill_lines(bill: Bill, currency: str) -> Iterator[str]:
         yield _pace_line(bill, currency)
     for visit, why in bill.on_hold.items():
         yield f"  held       {visit.key}: {why} (pay --release {visit.key})"
-    yield from _named("short", "handed in with fewer answers than --min-answers: left to you", bill.short)
-    yield from _named("no pair", "answered hidden checks alone, not paid: --only ID pays one in full", bill.unjudged)
-    yield from _named("could not", "worked and could not hand in: --compensate AMOUNT, for each answer", bill.unable)
+    yield from _named_lines("short", "handed in with fewer answers than --min-answers: left to you", bill.short)
+    yield from _named_lines(
+        "no pair", "answered hidden checks alone, not paid: --only ID pays one in full", bill.unjudged
+    )
+    yield from _named_lines(
+        "could not", "worked and could not hand in: --compensate AMOUNT, for each answer", bill.unable
+    )
     yield f"  foreign    {len(settlement.foreign)} were handed in without an answer here: check them yourself"
     yield from (f"    {row.key}" for row in settlement.foreign)
     yield f"  unlisted   {len(settlement.unlisted)} have answers here but are not listed by the marketplace"
     yield f"  overdue    {len(bill.overdue)} of those are overdue: their votes will be set aside"
     due = sorted({due.visit for due in bill.fresh}, key=lambda visit: visit.begun)
-    yield from _named("due", "are due something" if len(due) != 1 else "is due something", due)
+    yield from _named_lines("due", "are due something" if len(due) != 1 else "is due something", due)
 
 
 def _pace_line(bill: Bill, currency: str) -> str:
@@ -49,7 +53,7 @@ def _pace_line(bill: Bill, currency: str) -> str:
     return f"  pay        {pace.hourly:.2f} {currency} an hour, {took}{below}"
 
 
-def _named(name: str, words: str, visits: Sequence[MarketVisit]) -> Iterator[str]:
+def _named_lines(name: str, words: str, visits: Sequence[MarketVisit]) -> Iterator[str]:
     yield f"  {name:<10} {len(visits)} {words}"
     yield from (f"    {visit_facts(visit)}" for visit in visits)
 

@@ -31,13 +31,13 @@ class Visitor:
 def arrive_and_leave(public_url: str, visitor: Visitor, secret: str) -> str:
     """Do it; a sentence of what was seen, or InputError for what would stop a worker."""
     proof = {SELF_TEST: self_test_proof(secret)}
-    first = _page(public_url, {**visitor.query, **proof}, visitor)
+    first = _check_page(public_url, {**visitor.query, **proof}, visitor)
     if "/consent" not in first.text:
         raise InputError(
             f"{public_url} answers, but it shows no first page of this study. Is another one served there?"
         )
     _check_headers(public_url, first, visitor)
-    last = _page(public_url, {**visitor.query, **proof, LAST_PAGE: "1"}, visitor)
+    last = _check_page(public_url, {**visitor.query, **proof, LAST_PAGE: "1"}, visitor)
     if visitor.leaves_for not in unescape(last.text):
         raise InputError(
             f"{public_url} shows a last page without the way back to {visitor.leaves_for}. Serve the study with "
@@ -48,7 +48,7 @@ def arrive_and_leave(public_url: str, visitor: Visitor, secret: str) -> str:
     return f"a test worker arrived at {public_url}{framed}, saw the first page and found the way back"
 
 
-def _asked(public_url: str, query: Mapping[str, str], visitor: Visitor) -> httpx.Response:
+def _ask_page(public_url: str, query: Mapping[str, str], visitor: Visitor) -> httpx.Response:
     try:
         return httpx.get(f"{public_url}/", params=query, timeout=15, trust_env=False, follow_redirects=False)
     except httpx.HTTPError as error:
@@ -58,8 +58,8 @@ def _asked(public_url: str, query: Mapping[str, str], visitor: Visitor) -> httpx
         ) from error
 
 
-def _page(public_url: str, query: Mapping[str, str], visitor: Visitor) -> httpx.Response:
-    reply = _asked(public_url, query, visitor)
+def _check_page(public_url: str, query: Mapping[str, str], visitor: Visitor) -> httpx.Response:
+    reply = _ask_page(public_url, query, visitor)
     if "Content-Security-Policy" not in reply.headers:
         raise InputError(f"{public_url} answers, but it is not our server. Is the path prefix missing?")
     if reply.status_code != 200:
@@ -72,7 +72,7 @@ def _page(public_url: str, query: Mapping[str, str], visitor: Visitor) -> httpx.
 
 def _check_strangers(public_url: str, visitor: Visitor) -> None:
     """Somebody without proof, who would take the places of those that the launch pays."""
-    reply = _asked(public_url, {"rater": "stranger"}, visitor)
+    reply = _ask_page(public_url, {"rater": "stranger"}, visitor)
     if reply.status_code != 403:
         raise InputError(
             f"{public_url} lets in whoever comes, under any name. Serve the study without --walk-in, then launch it."

@@ -92,10 +92,10 @@ def visits(connection: sa.Connection, source: Source) -> list[MarketVisit]:
         .where(payments.c.source == source)
         .order_by(sittings.c.begun)
     )
-    return [_visit(row) for row in connection.execute(query)]
+    return [_visit_of(row) for row in connection.execute(query)]
 
 
-def _visit(row: sa.Row[tuple[object, ...]]) -> MarketVisit:
+def _visit_of(row: sa.Row[tuple[object, ...]]) -> MarketVisit:
     values = row._asdict()
     return MarketVisit(
         **{name: values[name] for name in ("rater", "sitting", "worker", "key", "answers", "checks", "begun")},

@@ -59,7 +59,7 @@ def finished_sitting(connection: sa.Connection, rater: str, number: int) -> Kept
     checks = [row.failed for row in rows if row.failed is not None]
     kept_votes = [
         KeptVote(
-            row.pair, row.choice, row.left, row.seconds, iso(row.submitted), row.kind, _sheet(row.answers), row.vote
+            row.pair, row.choice, row.left, row.seconds, iso(row.submitted), row.kind, _as_sheet(row.answers), row.vote
         )
         for row in rows
         if row.failed is None
@@ -67,7 +67,7 @@ def finished_sitting(connection: sa.Connection, rater: str, number: int) -> Kept
     return KeptSitting(rater, number, status, len(checks), sum(checks), kept_votes)
 
 
-def _sheet(answers: str | None) -> dict[str, dict[str, Any]] | None:
+def _as_sheet(answers: str | None) -> dict[str, dict[str, Any]] | None:
     sheet = json.loads(answers) if answers else {}
     return {name: answer for name, answer in sheet.items() if "text" not in answer} if answers else None
 
@@ -90,7 +90,7 @@ def restored(
     statuses: dict[str, set[str]] = defaultdict(set)
     for unit in sittings:
         statuses[unit["rater"]].add(unit["rater_status"])
-    status = {rater: _final(reported, first_checks) for rater, reported in statuses.items()}
+    status = {rater: _final_status(reported, first_checks) for rater, reported in statuses.items()}
     rows = [
         (vote["submitted"], vote.get("vote", 0), unit["rater"], vote) for unit in sittings for vote in unit["votes"]
     ]
@@ -117,7 +117,7 @@ def _as_option(known: dict[str, Any]) -> dict[str, Any]:
     return {**known, **names}
 
 
-def _final(statuses: Collection[str], first_checks: int) -> RaterStatus:
+def _final_status(statuses: Collection[str], first_checks: int) -> RaterStatus:
     """The status of a rater in the end, of those that their sittings were handed in with."""
     order: tuple[RaterStatus, ...] = ("blocked", "excluded", "passed")
     for status in order:

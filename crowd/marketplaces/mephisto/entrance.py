@@ -32,13 +32,13 @@ class MephistoEntrance:
 
     def arrive(self, query: Mapping[str, str]) -> Arrival | None:
         """By worker_id and assignment_id (mock), or as from MTurk; there must be a unit for them."""
-        arrival = self._announced(query)
+        arrival = self._read_announced(query)
         if arrival is None or arrival.preview:
             return arrival
-        unit = self._unit(arrival.worker, arrival.sitting, arrival.task)
+        unit = self._take_unit(arrival.worker, arrival.sitting, arrival.task)
         return arrival if unit.agent else replace(arrival, turned_away=True)
 
-    def _announced(self, query: Mapping[str, str]) -> Arrival | None:
+    def _read_announced(self, query: Mapping[str, str]) -> Arrival | None:
         if self.submit_to:
             arrival = MTurkEntrance(self.submit_to).arrive(query)
             return replace(arrival, source=self.source) if arrival else None
@@ -47,7 +47,7 @@ class MephistoEntrance:
         worker, sitting = identifier("worker_id", query), identifier("assignment_id", query)
         return Arrival(self.source, worker=worker, sitting=sitting, task="")
 
-    def _unit(self, worker: str, sitting: str, hit: str = "") -> Any:
+    def _take_unit(self, worker: str, sitting: str, hit: str = "") -> Any:
         provider = {"hit_id": hit, "provider_type": "mturk"} if self.submit_to else {"provider_type": "mock"}
         return self.reception.take(worker, sitting, **provider)
 
@@ -68,7 +68,7 @@ class MephistoEntrance:
 
     def _hand_in(self, visit: Mapping[str, Any], *, blocked: bool) -> None:
         assert self.desk is not None and self.run is not None
-        agent = self._unit(visit["worker"], visit["sitting"]).agent
+        agent = self._take_unit(visit["worker"], visit["sitting"]).agent
         if agent is None:
             return
         with self.desk.store.read() as connection:

@@ -70,11 +70,11 @@ class MephistoMarket:
             return "Every pair has its votes; there is nothing to launch."
         entrance = MephistoEntrance(module.Reception(), self.sites[0] if self.sites else "")
         log_to_stderr(quiet=True)
-        app = create_app(self._config(entrance))
+        app = create_app(self._server_config(entrance))
         entrance.desk = app.extensions["desk"]
         with in_background(app, self.options.host, self.port):
             deployment = module.Deployment(entrance.reception, self.url)
-            entrance.run = module.MephistoRun(self._task(module), deployment)
+            entrance.run = module.MephistoRun(self._make_task(module), deployment)
             entrance.run.launch()
             entrance.run.wait()
         missing = read_planned(store, self.options.study, self.hit).sittings
@@ -82,7 +82,7 @@ class MephistoMarket:
             return f"The Mephisto run has ended. {missing} sittings are still needed: run the same command again."
         return "The Mephisto run has ended. Every pair has its votes."
 
-    def _config(self, entrance: MephistoEntrance) -> ServerConfig:
+    def _server_config(self, entrance: MephistoEntrance) -> ServerConfig:
         return ServerConfig(
             database=self.options.database or sqlite_url(self.options.study),
             hit=self.hit,
@@ -94,7 +94,7 @@ class MephistoMarket:
             invited=True,
         )
 
-    def _task(self, module: Any) -> Any:
+    def _make_task(self, module: Any) -> Any:
         return module.MephistoTask(
             name=task_name(self.options.study),
             title=self.hit.title,

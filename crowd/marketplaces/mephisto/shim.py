@@ -93,17 +93,17 @@ def _lenient_dataclasses() -> Iterator[None]:
     """`dataclass` as it was before Python 3.11: a dataclass instance may be a default."""
     strict: Callable[..., Any] = dataclasses.dataclass
 
-    def lenient(cls: type | None = None, /, **options: Any) -> Any:
-        def decorate(decorated: type) -> Any:
+    def make_lenient(cls: type | None = None, /, **options: Any) -> Any:
+        def decorate_class(decorated: type) -> Any:
             for name in inspect.get_annotations(decorated):
                 default = decorated.__dict__.get(name)
                 if dataclasses.is_dataclass(default) and type(default).__hash__ is None:
                     setattr(decorated, name, dataclasses.field(default_factory=partial(copy.deepcopy, default)))
             return strict(decorated, **options)
 
-        return decorate if cls is None else decorate(cls)
+        return decorate_class if cls is None else decorate_class(cls)
 
-    dataclasses.dataclass = lenient
+    dataclasses.dataclass = make_lenient
     try:
         yield
     finally:

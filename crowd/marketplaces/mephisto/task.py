@@ -187,11 +187,11 @@ class MephistoRun:
             get_crowd_provider_from_type(self.task.provider).RequesterClass.new(self.database, name)
         expire_left_over(self.database, self.task.name)
         state = SharedStaticTaskState(static_task_data=[{"sitting": n} for n in range(self.task.sittings)])
-        run = str(self.operator.launch_task_run_or_die(self._config(), state))
+        run = str(self.operator.launch_task_run_or_die(self._run_config(), state))
         self.reception.ready.set()
         return run
 
-    def _config(self) -> Any:
+    def _run_config(self) -> Any:
         config = OmegaConf.merge({"task": OmegaConf.structured(TaskRunArgs())}, OmegaConf.load(SETTINGS))
         task = self.task
         return OmegaConf.merge(

@@ -30,21 +30,21 @@ def to_compensate(
     """What each worker (or assignment) that is named would get; a sentence where one cannot, or it is not clear why."""
     with store.read() as connection:
         arrived = visits(connection, market.source)
-    why_not = _rule(market, store, arrived, now)
+    why_not = _make_rule(market, store, arrived, now)
     chosen = [_visit_of(name, arrived, why_not) for name in names]
     cost = mturk.mturk_price(1, amount).total
     return {visit: Payout(market.source, visit.key, "compensation", amount, cost, market.currency) for visit in chosen}
 
 
-def _rule(market: MTurkMarket, store: Store, arrived: Sequence[MarketVisit], now: float) -> WhyNot:
+def _make_rule(market: MTurkMarket, store: Store, arrived: Sequence[MarketVisit], now: float) -> WhyNot:
     look = market.look_up()
     gone = [hit for hit in mturk.hits_of(market.existing) if mturk.look_up_hit(market.client, hit) is None]
     if look.problems or gone:
         why = look.problems[0] if look.problems else "a HIT of this study was deleted there"
         raise InputError(f"MTurk cannot say who has handed in ({why}). Nothing was opened.")
     handed_in = {row.key for row in look.rows}
-    begun = set(_kept(store, market, "compensation"))
-    rewarded = set(_kept(store, market, "reward")) - begun
+    begun = set(_promised_payouts(store, market, "compensation"))
+    rewarded = set(_promised_payouts(store, market, "reward")) - begun
 
     def why_not(visit: MarketVisit) -> str:
         if visit.listed or visit.key in handed_in | rewarded:
@@ -60,7 +60,7 @@ def _rule(market: MTurkMarket, store: Store, arrived: Sequence[MarketVisit], now
     return why_not
 
 
-def _kept(store: Store, market: MTurkMarket, purpose: Purpose) -> dict[str, Payout]:
+def _promised_payouts(store: Store, market: MTurkMarket, purpose: Purpose) -> dict[str, Payout]:
     """What is or may be paid for it, by submission."""
     rows = PayoutLedger(store, market.source).rows("intended", "sent", "confirmed", "uncertain")
     return {row.submission: row for row in rows if row.purpose == purpose}
@@ -100,22 +100,22 @@ def collect(market: MTurkMarket, store: Store, renewed: Collection[str] = ()) ->
     """Approve what came in, and put away what was paid: each compensation of the study, and how it stands now."""
     with store.read() as connection:
         workers = {visit.key: visit.worker for visit in visits(connection, market.source)}
-    for row in _kept(store, market, "compensation").values():
+    for row in _promised_payouts(store, market, "compensation").values():
         if row.submission not in workers:
             continue  # of somebody who was forgotten: MTurk approves by itself
         try:
-            yield row, _settled(market, store, row, workers[row.submission], renew=row.submission in renewed)
+            yield row, _settle_row(market, store, row, workers[row.submission], renew=row.submission in renewed)
         except (NotDone, Unsure) as error:
             yield row, f"not known: {error}"
 
 
-def _settled(market: MTurkMarket, store: Store, row: Payout, worker: str, *, renew: bool) -> str:
+def _settle_row(market: MTurkMarket, store: Store, row: Payout, worker: str, *, renew: bool) -> str:
     ledger, client, launch = PayoutLedger(store, market.source), market.client, market.existing
     if row.state in ("sent", "uncertain"):
         row = ledger.ask(row, owed.OwedHit(client, launch, {}))
     if row.state != "confirmed":
         return f"{row.state}: name the worker again, and it is opened if it is not there"
-    paid = _kept(store, market, "reward").get(row.submission)
+    paid = _promised_payouts(store, market, "reward").get(row.submission)
     if paid is None or paid.state != "confirmed":
         if (hit := owed.find_owed(client, launch, row)) is None:
             return "not known: its HIT is not at MTurk any more"
@@ -123,7 +123,7 @@ def _settled(market: MTurkMarket, store: Store, row: Payout, worker: str, *, ren
             assignment for assignment in mturk.assignments(client, str(hit["HITId"])) if assignment.worker == worker
         ]
         if not came:
-            return _waits(market, hit["HITId"], hit["Expiration"], renew=renew)
+            return _say_wait(market, hit["HITId"], hit["Expiration"], renew=renew)
         reward = Payout(market.source, row.submission, "reward", row.amount, ZERO, market.currency)
         paid = ledger.carry_out(reward, MTurkApproval(client, came[0].assignment))
         if paid.state != "confirmed":
@@ -135,7 +135,7 @@ def _settled(market: MTurkMarket, store: Store, row: Payout, worker: str, *, ren
     return "paid"
 
 
-def _waits(market: MTurkMarket, hit: str, until: datetime, *, renew: bool) -> str:
+def _say_wait(market: MTurkMarket, hit: str, until: datetime, *, renew: bool) -> str:
     if renew:
         until = mturk.in_days(owed.OWED_DAYS)
         with explained():

@@ -83,8 +83,8 @@ def explained() -> Iterator[None]:
             "of `aws configure list-profiles`, or set the two keys. Nothing was created or spent."
         ) from error
     except ClientError as error:
-        kind = Unsure if _status(error) >= 500 or re.search("ServiceFault|Internal", turk_code(error)) else NotDone
-        raise kind(_sentence(error)) from error
+        kind = Unsure if _http_status(error) >= 500 or re.search("ServiceFault|Internal", turk_code(error)) else NotDone
+        raise kind(_explain_error(error)) from error
     except (EndpointConnectionError, ConnectTimeoutError) as error:
         raise NotDone(f"MTurk could not be reached ({type(error).__name__}). Run the same command again.") from error
     except (LookupError, TypeError) as error:  # of an answer without what it has to say
@@ -96,7 +96,7 @@ def explained() -> Iterator[None]:
         ) from error
 
 
-def _status(error: ClientError) -> int:
+def _http_status(error: ClientError) -> int:
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400))
 
 
@@ -107,7 +107,7 @@ def turk_code(error: ClientError) -> str:
     return (match[1] or match[2]) if match else str(error.response["Error"]["Code"])
 
 
-def _sentence(error: ClientError) -> str:
+def _explain_error(error: ClientError) -> str:
     code, operation = turk_code(error), error.operation_name
     if code == "InsufficientFunds":
         return "the MTurk account holds too little money for this. Add prepaid funds, then run the same command again."

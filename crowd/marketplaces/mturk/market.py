@@ -86,7 +86,7 @@ class MTurkMarket:
             public_url=url,
             pairs=study.digest,
             reward=f"{reward:.2f}",
-            minutes=self._limit(),
+            minutes=self._minute_limit(),
             hits=mturk.planned_hits(study.sittings),
         )
         self.launch = self.launch or fresh
@@ -97,13 +97,13 @@ class MTurkMarket:
         lines = [
             ("closing", CLOSING),
             ("place", "the sandbox: no money, no real workers" if self.sandbox else "LIVE: real workers, real money"),
-            ("workers", self._asked()),
-            ("HITs", self._hits(len(self.existing.hits))),
-            ("balance", f"{self._balance(price)} USD"),
+            ("workers", self._requirements_text()),
+            ("HITs", self._count_hits(len(self.existing.hits))),
+            ("balance", f"{self._check_balance(price)} USD"),
         ]
         return lines, price
 
-    def _hits(self, number: int) -> str:
+    def _count_hits(self, number: int) -> str:
         return f"{number} with up to {mturk.PLACES_PER_HIT} places each (20 % fee), open for {self.options.days} days"
 
     def page(self) -> str:
@@ -135,7 +135,7 @@ class MTurkMarket:
         terms = mturk.MTurkTerms(
             title,
             DESCRIPTIONS[hit_of(options.study, None).form],
-            locales=self._locales() if title else (),
+            locales=self._read_locales() if title else (),
             approval_rate=options.approval_rate if title else 0,
             approved_hits=options.approved_hits if title else 0,
         )
@@ -143,32 +143,32 @@ class MTurkMarket:
         bought = [acts.purchase(f"{launch.key}-{n}", hit["places"], reward) for n, hit in enumerate(launch.hits)]
         check_cap(store, [payout for payout, hit in zip(bought, launch.hits, strict=True) if not hit["hit"]])
 
-        def buy(known: mturk.MTurkLaunch, token: str, places: int) -> str:
+        def buy_hit(known: mturk.MTurkLaunch, token: str, places: int) -> str:
             act = acts.BoughtHit(self.client, known, options.days, places)
             ledger.buy(acts.purchase(token, places, reward), act)
             return act.made or mturk.find_hit(self.client, known, token)
 
         write_launch(store, self.source, launch)
         self.launch = launch
-        for step in mturk.create_missing(self.client, launch, terms, buy):
+        for step in mturk.create_missing(self.client, launch, terms, buy_hit):
             write_launch(store, self.source, step)
             self.launch = step
 
-    def _limit(self) -> int:
+    def _minute_limit(self) -> int:
         """Minutes that a worker gets: four times the estimate, an hour at least."""
         return max(60, 4 * self.options.minutes)
 
-    def _locales(self) -> tuple[str, ...]:
+    def _read_locales(self) -> tuple[str, ...]:
         return read_locales(self.options.locale)
 
-    def _asked(self) -> str:
+    def _requirements_text(self) -> str:
         options = self.options
-        conditions = [" or ".join(self._locales())] if options.locale else []
+        conditions = [" or ".join(self._read_locales())] if options.locale else []
         conditions += [f"{options.approval_rate} % approved"] if options.approval_rate else []
         conditions += [f"{options.approved_hits} HITs approved"] if options.approved_hits else []
         return ", ".join(conditions) or "anybody (to narrow it: --locale, --approval-rate, --approved-hits)"
 
-    def _balance(self, price: Price) -> Decimal:
+    def _check_balance(self, price: Price) -> Decimal:
         balance = mturk.balance(self.client)
         if balance < price.total:
             raise InputError(f"The account holds {balance} USD, but this may cost {price.total}. Nothing was created.")
@@ -185,7 +185,7 @@ class MTurkMarket:
             except InputError as error:
                 problems.append(str(error))
                 continue
-            rows += [_listed(row) for row in submitted]
+            rows += [_listed_row(row) for row in submitted]
         self.workers = {row.key: row.worker for row in rows}
         return LookUp(rows, problems)
 
@@ -239,21 +239,21 @@ class MTurkMarket:
 
     def open_places(self) -> int:
         """Places that nobody has handed in from yet: free, or at work."""
-        return mturk.open_places(self.client, self.existing) + self._planned()
+        return mturk.open_places(self.client, self.existing) + self._planned_places()
 
-    def _planned(self) -> int:
+    def _planned_places(self) -> int:
         return sum(planned["places"] for planned in self.existing.hits if not planned["hit"])
 
     def extend(self, store: Store, sittings: int) -> str:
         """HITs of the same type; those there are keep their number of places, and so their fee."""
         hits = mturk.planned_hits(sittings)
-        self._balance(self.more(sittings))
+        self._check_balance(self.more(sittings))
         self._carry_out(store, replace(self.existing, hits=(*self.existing.hits, *hits)))
         return f"{len(hits)} HITs with {sittings} places were added."
 
     def finish_extension(self, store: Store) -> int:
         """Make the HITs that an interrupted command has planned; how many places."""
-        if planned := self._planned():
+        if planned := self._planned_places():
             self._carry_out(store, self.existing)
         return planned
 
@@ -267,5 +267,5 @@ class MTurkMarket:
         return f"{mturk.set_expiry(self.client, self.existing, mturk.in_days(days))} HITs are open for {days} days."
 
 
-def _listed(row: mturk.Assignment) -> Listed:
+def _listed_row(row: mturk.Assignment) -> Listed:
     return Listed(row.assignment, row.worker, MTURK_STATES.get(row.status, "other"), row.hit)

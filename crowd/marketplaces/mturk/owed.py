@@ -62,7 +62,7 @@ class OwedHit:
         """The qualification, granted to the worker, whom MTurk tells of it; both again where they are there."""
         worker = self.workers[row.submission]
         with explained():
-            name = mturk.own_qualification(self.client, _name(self.launch, row), OWED_ABOUT)
+            name = mturk.own_qualification(self.client, _hit_name(self.launch, row), OWED_ABOUT)
             self.client.associate_qualification_with_worker(
                 QualificationTypeId=name, WorkerId=worker, IntegerValue=1, SendNotification=True
             )
@@ -105,7 +105,7 @@ class OwedHit:
 def put_away(client: Client, launch: mturk.MTurkLaunch, row: Payout) -> None:
     """Delete the HIT and its qualification, after the worker was paid; what is gone already stays so."""
     with explained():
-        qualification = mturk.find_qualification(client, _name(launch, row))
+        qualification = mturk.find_qualification(client, _hit_name(launch, row))
     if not qualification:
         return
     if hit := find_owed(client, launch, row):
@@ -118,5 +118,5 @@ def put_away(client: Client, launch: mturk.MTurkLaunch, row: Payout) -> None:
         client.delete_qualification_type(QualificationTypeId=qualification)
 
 
-def _name(launch: mturk.MTurkLaunch, row: Payout) -> str:
+def _hit_name(launch: mturk.MTurkLaunch, row: Payout) -> str:
     return f"Seedvote {owed_token(launch, row.submission)}: payment for earlier work"

@@ -32,17 +32,19 @@ class PanelEntrance:
     def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Back for who has worked, for who was screened out, or for who found nothing left."""
         if not step.is_paid:
-            return self._back(self.panel.full, visit, "There was nothing left for you to do here.")
+            return self._way_back(self.panel.full, visit, "There was nothing left for you to do here.")
         if step.stage == "no_more":
-            return self._back(self.panel.screened_out or self.panel.complete, visit, "Your part in this study is over.")
-        return self._back(self.panel.complete, visit, "Go back now, so that your work is known there.")
+            return self._way_back(
+                self.panel.screened_out or self.panel.complete, visit, "Your part in this study is over."
+            )
+        return self._way_back(self.panel.complete, visit, "Go back now, so that your work is known there.")
 
     def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
         """For who does not consent."""
         way = self.panel.declined or self.panel.full
-        return self._back(way, visit, "If you do not agree, you may leave.") if way else None
+        return self._way_back(way, visit, "If you do not agree, you may leave.") if way else None
 
-    def _back(self, way: str, visit: Mapping[str, Any], words: str) -> WayOut:
+    def _way_back(self, way: str, visit: Mapping[str, Any], words: str) -> WayOut:
         if not way:
             return WayOut(words, then="You may close this page.")
         if "://" not in way:

@@ -52,13 +52,13 @@ class Vouched:
 def read_panel_list(path: Path, panel: PanelDoor, columns: Mapping[str, str]) -> PanelList:
     """Any table (CSV, Excel, ...); its columns are named as the parameters of the address, or `person` and `visit`."""
     table = read_table(path)
-    person = _column(path, table.names, columns.get("person"), (panel.person, "person"))
+    person = _pick_column(path, table.names, columns.get("person"), (panel.person, "person"))
     if person is None:
         raise InputError(
             f"{path} has no column {panel.person} or person. It has: {', '.join(table.names)}. Name the one that holds "
             "the ids: --columns person=NAME"
         )
-    visit = _column(path, table.names, columns.get("visit"), (panel.visit, "visit")) if panel.visit else None
+    visit = _pick_column(path, table.names, columns.get("visit"), (panel.visit, "visit")) if panel.visit else None
     visits_ = table.columns[visit] if visit else [""] * len(table)
     rows = [
         PanelRow(cell_text(who).strip(), cell_text(which).strip())
@@ -68,7 +68,7 @@ def read_panel_list(path: Path, panel: PanelDoor, columns: Mapping[str, str]) ->
     return PanelList(named_rows, sum(not row.person for row in rows))
 
 
-def _column(path: Path, names: Sequence[str], chosen: str | None, usual: Sequence[str]) -> str | None:
+def _pick_column(path: Path, names: Sequence[str], chosen: str | None, usual: Sequence[str]) -> str | None:
     if chosen is not None and chosen not in names:
         raise InputError(f"{path} has no column {chosen}. It has: {', '.join(names)}.")
     folded = {name.casefold(): name for name in names}
@@ -103,12 +103,12 @@ def write_worked(path: Path, store: Store) -> int:
     with atomic(path) as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(WORKED)
-        writer.writerows(_row(visit) for visit in worked)
+        writer.writerows(_worked_row(visit) for visit in worked)
     path.chmod(0o600)
     return len(worked)
 
 
-def _row(visit: MarketVisit) -> list[object]:
+def _worked_row(visit: MarketVisit) -> list[object]:
     seconds, verified = round(visit.seconds, 1), visit.listed and visit.withdrawn is None
     done = "yes" if visit.finished else "no"
     facts = [iso(visit.begun), done, visit.answers, visit.checks, visit.failed, seconds]

@@ -77,7 +77,7 @@ class PanelMarket:
         hit, panel = study.hit, self.panel
         screened = "as who has worked" if not panel.screened_out else panel.screened_out
         lines = [
-            ("address", self._address()),
+            ("address", self._address_line()),
             ("complete", panel.complete),
             ("screened", screened),
             ("full", panel.full or "told on the page"),
@@ -86,14 +86,14 @@ class PanelMarket:
         ]
         return lines, Price(study.sittings, Decimal(str(hit.pay_per_sitting)), Decimal(0), hit.currency)
 
-    def _address(self) -> str:
+    def _address_line(self) -> str:
         ids = {name: "ID" for name in (self.panel.person, self.panel.visit) if name}
         return f"{self.page()}/?{urlencode(ids)}, where {self.panel.name} puts its ids"
 
     def create(self, store: Store) -> str:
         """The record of the door, which the command opens; nothing is bought."""
         write_launch(store, "panel", PanelLaunch(self.page(), self.study.digest, self.panel.name))
-        return f"The door is open. Give {self.panel.name} this address: {self._address()}."
+        return f"The door is open. Give {self.panel.name} this address: {self._address_line()}."
 
     def tasks(self) -> list[str]:
         """None: whoever it sends."""

@@ -80,7 +80,7 @@ class Bonuses:
     def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
         """Set them up, and check that Prolific means the same money."""
         before = self.before = self.before or self.listing.rows()
-        equal = {row.submission: self._count(row, before) for row in rows}
+        equal = {row.submission: self._count_equal(row, before) for row in rows}
         for row in rows:
             if equal[row.submission] > self.equal_paid(row):
                 raise NotDone(
@@ -104,9 +104,9 @@ class Bonuses:
         """Whether there is one more than before. Where there is none, it may still come."""
         listed = self.listing.rows()
         before = {row.submission: int(row.handle.partition(":")[2] or 0) for row in rows}
-        return {row.submission: self._count(row, listed) > before[row.submission] or None for row in rows}
+        return {row.submission: self._count_equal(row, listed) > before[row.submission] or None for row in rows}
 
-    def _count(self, row: Payout, listed: Mapping[str, Submission]) -> int:
+    def _count_equal(self, row: Payout, listed: Mapping[str, Submission]) -> int:
         """The equal bonuses of this submission, by the list where it says them, else by a question of its own."""
         known = listed[row.submission].bonuses if row.submission in listed else None
         bonuses = prolific.bonuses_of(self.client, row.submission) if known is None else known

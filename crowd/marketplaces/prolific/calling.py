@@ -36,11 +36,13 @@ def connect_to_prolific() -> httpx.Client:
     return httpx.Client(base_url=url, headers={"Authorization": f"Token {token}"}, timeout=30, limits=nothing_kept)
 
 
-def _whole(reply: Any) -> Any:
+def _keep_whole(reply: Any) -> Any:
     return reply
 
 
-def call(client: httpx.Client, method: str, path: str, parse: Callable[[Any], Any] = _whole, **options: Any) -> Any:
+def call(
+    client: httpx.Client, method: str, path: str, parse: Callable[[Any], Any] = _keep_whole, **options: Any
+) -> Any:
     """One request, and what `read` takes from the answer. What was certainly not done, and reading, is tried again.
 
     NotDone: it was not done. Unsure: nobody knows, also where the answer says done and is not what it should be.
@@ -48,7 +50,7 @@ def call(client: httpx.Client, method: str, path: str, parse: Callable[[Any], An
     for attempt in range(ATTEMPTS):
         asked_wait = 0.0
         try:
-            return _answered(client.request(method, path, **options), parse)
+            return _read_reply(client.request(method, path, **options), parse)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing has left this machine
             problem: InputError = NotReached(f"Prolific could not be reached ({type(error).__name__}).")
         except httpx.TransportError as error:
@@ -91,13 +93,13 @@ def _asked_wait(reply: httpx.Response) -> float:
     return 0.0
 
 
-def _answered(reply: httpx.Response, parse: Callable[[Any], Any]) -> Any:
+def _read_reply(reply: httpx.Response, parse: Callable[[Any], Any]) -> Any:
     if reply.status_code == 429:
         raise Busy(_asked_wait(reply))
     if reply.status_code >= 500:
         raise Unsure(f"Prolific has stumbled (HTTP {reply.status_code}).")
     if reply.status_code >= 400:
-        raise NotDone(_sentence(reply))
+        raise NotDone(_explain_refusal(reply))
     try:
         answer = reply.json() if reply.content else None
     except ValueError as error:
@@ -110,7 +112,7 @@ def _answered(reply: httpx.Response, parse: Callable[[Any], Any]) -> Any:
         raise Unsure("Prolific's answer was not what it should be.") from error
 
 
-def _sentence(reply: httpx.Response) -> str:
+def _explain_refusal(reply: httpx.Response) -> str:
     if reply.status_code in (401, 403):
         return f"Prolific does not accept the token in {TOKEN}. Make a new one on Prolific (Settings, API tokens)."
     if reply.status_code == 404:
@@ -118,15 +120,15 @@ def _sentence(reply: httpx.Response) -> str:
         return f"Prolific does not have this {what} any more; was it deleted by hand? Its votes are kept."
     with contextlib.suppress(ValueError, AttributeError, KeyError, TypeError):
         error = reply.json()["error"]
-        parts = [str(text)[:200] for text in (error.get("title"), *_texts(error.get("detail"))) if text]
+        parts = [str(text)[:200] for text in (error.get("title"), *_detail_texts(error.get("detail"))) if text]
         return f"Prolific refused: {'; '.join(parts)}."
     return f"Prolific refused the request (HTTP {reply.status_code})."
 
 
-def _texts(detail: Any) -> list[str]:
+def _detail_texts(detail: Any) -> list[str]:
     """The texts of an error, which may be one, a list, or lists by field."""
     if isinstance(detail, dict):
-        return [f"{name}: {text}" for name, part in detail.items() for text in _texts(part)]
+        return [f"{name}: {text}" for name, part in detail.items() for text in _detail_texts(part)]
     if isinstance(detail, list):
-        return [text for part in detail for text in _texts(part)]
+        return [text for part in detail for text in _detail_texts(part)]
     return [] if detail is None else [str(detail)]

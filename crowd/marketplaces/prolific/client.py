@@ -87,7 +87,7 @@ def create_draft(client: httpx.Client, launch: ProlificLaunch, body: dict[str, A
     if name := _draft_named(client, launch.key):
         return replace(launch, study=name)
     try:
-        return replace(launch, study=call(client, "POST", "/studies/", _id, json=body))
+        return replace(launch, study=call(client, "POST", "/studies/", _read_id, json=body))
     except Unsure:
         if name := _draft_named(client, launch.key):  # the reply was lost, the draft was made
             return replace(launch, study=name)
@@ -95,15 +95,15 @@ def create_draft(client: httpx.Client, launch: ProlificLaunch, body: dict[str, A
 
 
 def _draft_named(client: httpx.Client, key: str) -> str:
-    drafts = _pages(client, "/studies/", lambda reply: reply["results"], {"state": "UNPUBLISHED"})
+    drafts = _read_pages(client, "/studies/", lambda reply: reply["results"], {"state": "UNPUBLISHED"})
     return next((str(draft["id"]) for draft in drafts if draft.get("internal_name") == key), "")
 
 
-def _id(reply: Any) -> str:
+def _read_id(reply: Any) -> str:
     return str(reply["id"])
 
 
-def _pages(
+def _read_pages(
     client: httpx.Client, path: str, rows: Callable[[Any], Sequence[Any]], query: Mapping[str, Any]
 ) -> Iterator[Any]:
     """Every row of a list, page by page."""
@@ -113,7 +113,7 @@ def _pages(
             client,
             "GET",
             following,
-            lambda reply: (rows(reply), _next(reply)),
+            lambda reply: (rows(reply), _next_page(reply)),
             params=query if following == path else None,
         )
         yield from page
@@ -122,7 +122,7 @@ def _pages(
             return
 
 
-def _next(reply: Any) -> str | None:
+def _next_page(reply: Any) -> str | None:
     """Where the next page is."""
     return ((reply.get("_links") or {}).get("next") or {}).get("href")
 
@@ -133,13 +133,17 @@ def _next(reply: Any) -> str | None:
 def submissions(client: httpx.Client, study: str) -> Iterator[Submission]:
     """Every visit that Prolific lists."""
     path = f"/studies/{study}/submissions/"
-    return _pages(client, path, lambda reply: [_submission(row, study) for row in reply["results"]], {"limit": PAGE})
+    return _read_pages(
+        client, path, lambda reply: [_read_submission(row, study) for row in reply["results"]], {"limit": PAGE}
+    )
 
 
-def _submission(row: dict[str, Any], study: str) -> Submission:
+def _read_submission(row: dict[str, Any], study: str) -> Submission:
     paid = row.get("bonus_payments")
     bonuses = None if paid is None else tuple(cents_of(amount) for amount in paid)
-    return Submission(str(row["id"]), str(row["participant_id"]), _status(row), row.get("study_id") or study, bonuses)
+    return Submission(
+        str(row["id"]), str(row["participant_id"]), _read_status(row), row.get("study_id") or study, bonuses
+    )
 
 
 def cents_of(amount: Any) -> int:
@@ -147,32 +151,32 @@ def cents_of(amount: Any) -> int:
     return round(Decimal(str(amount)))
 
 
-def _status(row: dict[str, Any]) -> str:
+def _read_status(row: dict[str, Any]) -> str:
     return str(row["status"]).replace("_", " ").replace("TIMED OUT", "TIMED-OUT")
 
 
 def parts_of(client: httpx.Client, submission: str) -> tuple[str, str]:
     """The study of one submission, and the study that it is a part of; the latter may be nothing."""
 
-    def named(reply: Any) -> tuple[str, str]:
+    def read_parts(reply: Any) -> tuple[str, str]:
         return str(reply["study_id"]), str(reply.get("parent_study_id") or "")
 
-    answer: tuple[str, str] = call(client, "GET", f"/submissions/{submission}/", named)
+    answer: tuple[str, str] = call(client, "GET", f"/submissions/{submission}/", read_parts)
     return answer
 
 
 def submission_status(client: httpx.Client, submission: str) -> str:
     """What became of one submission."""
-    return str(call(client, "GET", f"/submissions/{submission}/", _status))
+    return str(call(client, "GET", f"/submissions/{submission}/", _read_status))
 
 
 def bonuses_of(client: httpx.Client, submission: str) -> list[int]:
     """The bonuses that one submission has had, in cents."""
 
-    def paid(reply: Any) -> list[int]:
+    def read_bonuses(reply: Any) -> list[int]:
         return [cents_of(amount) for amount in reply["bonus_payments"] or []]
 
-    return list(call(client, "GET", f"/submissions/{submission}/", paid))
+    return list(call(client, "GET", f"/submissions/{submission}/", read_bonuses))
 
 
 REJECTION_CATEGORIES = (
@@ -184,11 +188,13 @@ SHORTEST_REJECTION = 100  # letters of the message, by Prolific's documentation
 
 def study_at_prolific(client: httpx.Client, launch: ProlificLaunch) -> dict[str, Any]:
     """The study as Prolific has it: its status is UNPUBLISHED, ACTIVE, PAUSED, AWAITING REVIEW or COMPLETED."""
-    reply: dict[str, Any] = call(client, "GET", f"/studies/{launch.study}/", lambda reply: {**reply, **_places(reply)})
+    reply: dict[str, Any] = call(
+        client, "GET", f"/studies/{launch.study}/", lambda reply: {**reply, **_read_places(reply)}
+    )
     return reply
 
 
-def _places(reply: Any) -> dict[str, int]:
+def _read_places(reply: Any) -> dict[str, int]:
     return {"total_available_places": int(reply["total_available_places"])}
 
 
@@ -199,7 +205,7 @@ def transition(client: httpx.Client, launch: ProlificLaunch, action: str) -> Non
 
 def set_places(client: httpx.Client, launch: ProlificLaunch, places: int) -> None:
     """So many places in all: said twice it is the same. It spends money once the study is published."""
-    reply = call(client, "PATCH", f"/studies/{launch.study}/", _places, json={"total_available_places": places})
+    reply = call(client, "PATCH", f"/studies/{launch.study}/", _read_places, json={"total_available_places": places})
     if reply["total_available_places"] < places:
         raise Unsure(f"Prolific was asked for {places} places and shows {reply['total_available_places']}.")
 
@@ -212,7 +218,7 @@ def approve_all(client: httpx.Client, submissions: Sequence[str]) -> None:
 def reject(client: httpx.Client, submission: str, category: str, message: str) -> str:
     """Reject one submission, which is never undone; gives its status."""
     body = {"action": "REJECT", "rejection_category": category, "message": message}
-    return str(call(client, "POST", f"/submissions/{submission}/transition/", _status, json=body))
+    return str(call(client, "POST", f"/submissions/{submission}/transition/", _read_status, json=body))
 
 
 def request_return(client: httpx.Client, submission: str, reason: str) -> None:
@@ -223,10 +229,10 @@ def request_return(client: httpx.Client, submission: str, reason: str) -> None:
 def return_requested(client: httpx.Client, submission: str) -> bool:
     """Whether this submission was asked back, or is returned."""
 
-    def requested(reply: Any) -> bool:
-        return bool(reply.get("return_requested")) or _status(reply) == "RETURNED"
+    def is_requested(reply: Any) -> bool:
+        return bool(reply.get("return_requested")) or _read_status(reply) == "RETURNED"
 
-    return bool(call(client, "GET", f"/submissions/{submission}/", requested))
+    return bool(call(client, "GET", f"/submissions/{submission}/", is_requested))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +249,13 @@ def set_up_bonuses(client: httpx.Client, study: str, amounts: Mapping[str, Decim
     """Set bonuses up, one for each submission of this study, which pays nothing yet."""
     lines = "\n".join(f"{submission},{amount:.2f}" for submission, amount in amounts.items())
 
-    def planned(reply: Any) -> BonusPlan:
+    def read_plan(reply: Any) -> BonusPlan:
         amount = reply.get("amount")
         fees, vat = (cents_of(reply.get(name) or 0) for name in ("fees", "vat"))
-        return BonusPlan(_id(reply), None if amount is None else cents_of(amount), fees, vat)
+        return BonusPlan(_read_id(reply), None if amount is None else cents_of(amount), fees, vat)
 
     body = {"study_id": study, "csv_bonuses": lines}
-    plan: BonusPlan = call(client, "POST", "/submissions/bonus-payments/", planned, json=body)
+    plan: BonusPlan = call(client, "POST", "/submissions/bonus-payments/", read_plan, json=body)
     return plan
 
 
@@ -275,27 +281,27 @@ class StudyCost:
 def places_cost(client: httpx.Client, launch: ProlificLaunch) -> StudyCost:
     """What the places of the study have cost so far, without bonuses."""
 
-    def cost(reply: Any) -> StudyCost:
+    def read_cost(reply: Any) -> StudyCost:
         return StudyCost(*(cents_of(reply["rewards"][name]["amount"]) for name in ("rewards", "fees", "tax")))
 
-    answer: StudyCost = call(client, "GET", f"/studies/{launch.study}/cost/", cost)
+    answer: StudyCost = call(client, "GET", f"/studies/{launch.study}/cost/", read_cost)
     return answer
 
 
 def workspace_balance(client: httpx.Client, workspace: str) -> tuple[Decimal, str] | None:
     """What the workspace may still spend, and its currency; None where the token sees several and none was named."""
 
-    def names(reply: Any) -> list[str]:
-        return [_id(row) for row in reply["results"]]
+    def workspace_ids(reply: Any) -> list[str]:
+        return [_read_id(row) for row in reply["results"]]
 
     if not workspace:
-        known = call(client, "GET", "/workspaces/", names)
+        known = call(client, "GET", "/workspaces/", workspace_ids)
         if len(known) != 1:
             return None
         workspace = known[0]
 
-    def available(reply: Any) -> tuple[Decimal, str]:
+    def read_balance(reply: Any) -> tuple[Decimal, str]:
         return Decimal(int(reply["available_balance"])) / HUNDRED, str(reply["currency_code"])
 
-    answer: tuple[Decimal, str] = call(client, "GET", f"/workspaces/{workspace}/balance/", available)
+    answer: tuple[Decimal, str] = call(client, "GET", f"/workspaces/{workspace}/balance/", read_balance)
     return answer

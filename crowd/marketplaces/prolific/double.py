@@ -77,7 +77,7 @@ class Prolific:
 
     def publish(self, study: str) -> None:
         """What the researcher does on Prolific's page: from here on places cost money."""
-        self._transition(study, "PUBLISH")
+        self._move_study(study, "PUBLISH")
 
     def taken(self, study: str) -> int:
         """Places that somebody has."""
@@ -101,7 +101,7 @@ class Prolific:
                 "study_id": part,
                 "parent_study_id": study if part != study else None,
                 "status": "ACTIVE",
-                "started_at": _now(),
+                "started_at": _iso_now(),
                 "completed_at": None,
                 "study_code": "",
                 "bonus_payments": [],
@@ -122,13 +122,15 @@ class Prolific:
             row = self.submissions[submission]
             study = self.studies[row["parent_study_id"] or row["study_id"]]
             codes = {option["code"]: option["actions"] for option in study["completion_codes"]}
-            row.update(status="AWAITING REVIEW", study_code=code if code in codes else "NOCODE", completed_at=_now())
+            row.update(
+                status="AWAITING REVIEW", study_code=code if code in codes else "NOCODE", completed_at=_iso_now()
+            )
             for action in codes.get(code, []):
                 if action["action"] == "FIXED_SCREEN_OUT_PAYMENT":
                     row["status"] = "SCREENED OUT"
                     row["bonus_payments"].append(action["fixed_screen_out_reward"])  # Prolific lists it among these
                 if action["action"] == "REQUEST_RETURN":
-                    row["return_requested"] = _now()
+                    row["return_requested"] = _iso_now()
 
     def returns(self, submission: str) -> None:
         """The participant gives the place back."""
@@ -182,32 +184,32 @@ class Prolific:
             ("GET", "/users/me/"): lambda: (200, {"id": "0"}),
             ("GET", "/filters/"): lambda: (200, {"results": list(FILTERS)}),
             ("GET", "/workspaces/"): lambda: (200, {"results": [{"id": name} for name in self.workspaces]}),
-            ("GET", "/workspaces/ID/balance/"): lambda: (200, self._balance(name)),
-            ("POST", "/study-cost-calculator/"): lambda: (200, {"total_cost": self._cost(body)}),
-            ("GET", "/studies/"): lambda: (200, self._drafts(query)),
-            ("POST", "/studies/"): lambda: (201, self._draft(body)),
+            ("GET", "/workspaces/ID/balance/"): lambda: (200, self._show_balance(name)),
+            ("POST", "/study-cost-calculator/"): lambda: (200, {"total_cost": self._count_cost(body)}),
+            ("GET", "/studies/"): lambda: (200, self._list_studies(query)),
+            ("POST", "/studies/"): lambda: (201, self._create_draft(body)),
             ("GET", "/studies/ID/"): lambda: (200, self.studies[name]),
-            ("PATCH", "/studies/ID/"): lambda: (200, self._update(self.studies[name], body)),
+            ("PATCH", "/studies/ID/"): lambda: (200, self._update_study(self.studies[name], body)),
             ("GET", "/studies/ID/cost/"): lambda: (200, self._study_cost(name)),
-            ("POST", "/studies/ID/transition/"): lambda: (200, self._transition(name, body.get("action"))),
-            ("GET", "/studies/ID/submissions/"): lambda: (200, self._list(name, query)),
-            ("GET", "/submissions/ID/"): lambda: (200, _detail(self.submissions[name])),
-            ("POST", "/submissions/ID/transition/"): lambda: (200, self._review(name, body)),
+            ("POST", "/studies/ID/transition/"): lambda: (200, self._move_study(name, body.get("action"))),
+            ("GET", "/studies/ID/submissions/"): lambda: (200, self._list_submissions(name, query)),
+            ("GET", "/submissions/ID/"): lambda: (200, _show_submission(self.submissions[name])),
+            ("POST", "/submissions/ID/transition/"): lambda: (200, self._review_submission(name, body)),
             ("POST", "/submissions/ID/request-return/"): lambda: (200, self._ask_back(name, body)),
-            ("POST", "/submissions/bulk-approve/"): lambda: (200, self._approve(body)),
+            ("POST", "/submissions/bulk-approve/"): lambda: (200, self._bulk_approve(body)),
             ("POST", "/submissions/bonus-payments/"): lambda: (201, self._set_up(body)),
-            ("POST", "/bulk-bonus-payments/ID/pay/"): lambda: (202, self._pay(name)),
+            ("POST", "/bulk-bonus-payments/ID/pay/"): lambda: (202, self._pay_bonuses(name)),
         }
         if (method, path) not in handlers:
             raise RefusedCall(404, "Not found")
         return handlers[method, path]()
 
-    def _balance(self, workspace: str) -> Row:
+    def _show_balance(self, workspace: str) -> Row:
         if workspace not in self.workspaces:
             raise RefusedCall(404, "Not found")
         return {"currency_code": self.currency, "total_balance": self.balance, "available_balance": self.balance}
 
-    def _cost(self, body: Any) -> float:
+    def _count_cost(self, body: Any) -> float:
         return float(body["reward"]) * float(body["total_available_places"]) * (1 + self.fee * (1 + self.vat))
 
     def _study_cost(self, study: str) -> Row:
@@ -218,13 +220,13 @@ class Prolific:
         rewards = state["reward"] * sum(row["status"] not in gone for row in rows)
         rewards += sum(row["bonus_payments"][0] for row in rows if row["status"] == "SCREENED OUT")
         fees = rewards * self.fee
-        return {"rewards": self._money(rewards, fees), "bonuses": self._money(0, 0)}
+        return {"rewards": self._show_money(rewards, fees), "bonuses": self._show_money(0, 0)}
 
-    def _money(self, rewards: float, fees: float) -> Row:
+    def _show_money(self, rewards: float, fees: float) -> Row:
         amounts = {"rewards": rewards, "fees": round(fees), "tax": round(fees * self.vat)}
         return {name: {"amount": amount, "currency": self.currency} for name, amount in amounts.items()}
 
-    def _drafts(self, query: Mapping[str, str]) -> Row:
+    def _list_studies(self, query: Mapping[str, str]) -> Row:
         known = (
             "ACTIVE",
             "PAUSED",
@@ -238,9 +240,9 @@ class Prolific:
         if query.get("state") not in known:
             raise RefusedCall(400, "Error", "state")
         rows = [study for study in self.studies.values() if study["status"] == query["state"]]
-        return self._paged(rows, "/studies/", query, {"state": query["state"]})
+        return self._page_of(rows, "/studies/", query, {"state": query["state"]})
 
-    def _paged(self, rows: Sequence[Row], path: str, query: Mapping[str, str], more: Mapping[str, str]) -> Row:
+    def _page_of(self, rows: Sequence[Row], path: str, query: Mapping[str, str], more: Mapping[str, str]) -> Row:
         start, limit = query_number(query.get("offset", "0"), 0), query_number(query.get("limit", str(self.page)), 1)
         if limit > PAGE:
             raise RefusedCall(400, "Error", f"limit is at most {PAGE}")
@@ -249,13 +251,13 @@ class Prolific:
         href = f"{path}?{words}" if end < len(rows) else None
         return {"results": rows[start:end], "_links": {"next": {"href": href}}, "meta": {"count": len(rows)}}
 
-    def _draft(self, body: Row) -> Row:
+    def _create_draft(self, body: Row) -> Row:
         refuse_bad_draft(body)
         study = {"id": self.new(), "status": "UNPUBLISHED", "study_type": "SINGLE", "filters": [], **body}
         self.studies[study["id"]] = study
         return study
 
-    def _update(self, study: Row, body: Row) -> Row:
+    def _update_study(self, study: Row, body: Row) -> Row:
         places = body.get("total_available_places")
         if set(body) != {"total_available_places"} or not is_whole(places, 1):
             raise RefusedCall(400, "Error updating", "only total_available_places, a whole number")
@@ -274,7 +276,7 @@ class Prolific:
             raise RefusedCall(400, "Error", "Insufficient funds")
         self.balance -= cost
 
-    def _transition(self, name: str, action: str | None) -> Row:
+    def _move_study(self, name: str, action: str | None) -> Row:
         study = self.studies[name]
         if action not in NEXT_STATUS:
             raise RefusedCall(400, "Error", "action")
@@ -290,14 +292,14 @@ class Prolific:
         study["status"] = NEXT_STATUS[action]
         return study
 
-    def _list(self, study: str, query: Mapping[str, str]) -> Row:
+    def _list_submissions(self, study: str, query: Mapping[str, str]) -> Row:
         rows = [row for row in self.submissions.values() if row["study_id"] == study]
         fields = ["id", "participant_id", "status", "started_at", "completed_at", "study_code"]
         fields += ["bonus_payments"] if self.lists_bonuses else []
         results = [{name: row[name] for name in fields} for row in rows]
-        return self._paged(results, f"/studies/{study}/submissions/", query, {})
+        return self._page_of(results, f"/studies/{study}/submissions/", query, {})
 
-    def _review(self, name: str, body: Row) -> Row:
+    def _review_submission(self, name: str, body: Row) -> Row:
         row, action = self.submissions[name], body.get("action")
         status = {"APPROVE": "APPROVED", "REJECT": "REJECTED"}.get(str(action))
         if status is None:
@@ -310,7 +312,7 @@ class Prolific:
         if row["status"] not in ("AWAITING REVIEW", status):
             raise RefusedCall(400, "Error", f"a submission that is {row['status']} cannot be {status}")
         row["status"] = status  # said twice, it is ignored
-        return _detail(row)
+        return _show_submission(row)
 
     def _ask_back(self, name: str, body: Row) -> Row:
         reasons = body.get("request_return_reasons")
@@ -318,10 +320,10 @@ class Prolific:
             raise RefusedCall(400, "Error", "request_return_reasons")
         self.messages.append((name, *reasons))  # with every call
         row = self.submissions[name]
-        row["return_requested"] = _now()
+        row["return_requested"] = _iso_now()
         return {**{key: row[key] for key in ("id", "status", "return_requested")}, "participant": row["participant_id"]}
 
-    def _approve(self, body: Row) -> str:
+    def _bulk_approve(self, body: Row) -> str:
         names = body.get("submission_ids")
         if set(body) != {"submission_ids"} or not isinstance(names, list) or not names:
             raise RefusedCall(400, "Error", "submission_ids")
@@ -356,7 +358,7 @@ class Prolific:
         money = {"amount": amount, "fees": fees, "vat": vat, "total_amount": amount + fees + vat}
         return {"id": plan, "study": body["study_id"], **money}
 
-    def _pay(self, name: str) -> str:
+    def _pay_bonuses(self, name: str) -> str:
         if name not in self.set_up:
             raise RefusedCall(404, "Not found")
         self._take_money(sum(round(float(line.split(",")[1]) * 100) for line in self.set_up[name]))
@@ -366,9 +368,9 @@ class Prolific:
         return f"Bulk bonus payment with ID {name} is being processed asynchronously."
 
 
-def _now() -> str:
+def _iso_now() -> str:
     return datetime.now(UTC).isoformat()
 
 
-def _detail(row: Row) -> Row:
+def _show_submission(row: Row) -> Row:
     return {**row, "participant": row["participant_id"], "entered_code": row["study_code"]}

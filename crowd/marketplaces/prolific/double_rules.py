@@ -54,11 +54,11 @@ def is_filled(value: object) -> bool:
 
 def refuse_bad_draft(body: Row) -> None:
     """Refuse it with everything that is wrong in it."""
-    if complaints := list(_complaints(body)):
+    if complaints := list(_find_complaints(body)):
         raise RefusedCall(400, "Error creating", complaints)
 
 
-def _complaints(body: Row) -> Iterator[str]:
+def _find_complaints(body: Row) -> Iterator[str]:
     """Everything in the body of a draft that the documentation does not allow."""
     yield from (f"{name} is missing" for name in NEEDED if name not in body)
     yield from (f"{name} is not known" for name in body if name not in STUDY_FIELDS)

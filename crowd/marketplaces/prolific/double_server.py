@@ -54,7 +54,7 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
         """Nothing."""
 
-    def _reply(self, status: int, body: object, **headers: str) -> None:
+    def _send_reply(self, status: int, body: object, **headers: str) -> None:
         data = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -64,11 +64,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _cut(self) -> None:
+    def _cut_connection(self) -> None:
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
-    def _handle(self) -> None:
+    def _handle_call(self) -> None:
         state, url = cast(DoubleServer, self.server).prolific, urlsplit(self.path)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = url.path.removeprefix(PREFIX)
@@ -77,32 +77,32 @@ class Handler(BaseHTTPRequestHandler):
             state.calls[self.command, general] += 1
             if (self.command, general) in state.faults:
                 state.faults.remove((self.command, general))
-                return self._reply(503, {"error": {"title": "unavailable"}})
+                return self._send_reply(503, {"error": {"title": "unavailable"}})
             failure = state.upset(self.command, general) if state.upset else None
             if failure == "busy":
                 wait = {"Retry_After": state.retry_after} if state.retry_after else {}
-                return self._reply(429, {"error": {"title": "Too many requests"}}, **wait)
+                return self._send_reply(429, {"error": {"title": "Too many requests"}}, **wait)
             if failure == "stumbles":
-                return self._reply(500, {"error": {"title": "Server error"}})
+                return self._send_reply(500, {"error": {"title": "Server error"}})
             if failure == "false success":
-                return self._reply(200, {"error": {"title": "Server error"}})
-            status, answer = self._answer(state, general, path, body, dict(parse_qsl(url.query)))
+                return self._send_reply(200, {"error": {"title": "Server error"}})
+            status, answer = self._answer_call(state, general, path, body, dict(parse_qsl(url.query)))
         if failure == "another answer":
-            return self._reply(200, ["of a proxy"])
+            return self._send_reply(200, ["of a proxy"])
         if failure == "stumbles late":
-            return self._reply(500, {"error": {"title": "Server error"}})
-        return self._cut() if failure == "cut" else self._reply(status, answer)
+            return self._send_reply(500, {"error": {"title": "Server error"}})
+        return self._cut_connection() if failure == "cut" else self._send_reply(status, answer)
 
-    do_GET = do_POST = do_PATCH = _handle
+    do_GET = do_POST = do_PATCH = _handle_call
 
-    def _answer(
+    def _answer_call(
         self, state: Prolific, general: str, path: str, body: bytes, query: dict[str, str]
     ) -> tuple[int, object]:
         try:
             if self.headers["Authorization"] != f"Token {TOKEN}":
                 raise RefusedCall(401, "Authentication credentials were not provided")
             name = ID.search(path)
-            status, answer = state.answer(self.command, general, name[0] if name else "", _json(body), query)
+            status, answer = state.answer(self.command, general, name[0] if name else "", _read_json(body), query)
         except RefusedCall as refused:
             return refused.status, refused.body
         return status, self._with_whole_links(answer)
@@ -114,7 +114,7 @@ class Handler(BaseHTTPRequestHandler):
         return answer
 
 
-def _json(body: bytes) -> Any:
+def _read_json(body: bytes) -> Any:
     try:
         return json.loads(body or b"{}")
     except ValueError:

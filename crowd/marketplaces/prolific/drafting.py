@@ -50,7 +50,7 @@ def draft(launch: ProlificLaunch, terms: ProlificTerms) -> dict[str, Any]:
         "description": terms.description,
         "external_study_url": f"{launch.public_url}/?{LAUNCH}={launch.key}&{ids}",
         "prolific_id_option": "url_parameters",
-        "completion_codes": _codes(launch, terms),
+        "completion_codes": _completion_codes(launch, terms),
         "total_available_places": launch.places,
         "estimated_completion_time": terms.minutes,
         "reward": cents(Decimal(launch.reward)),
@@ -61,7 +61,7 @@ def draft(launch: ProlificLaunch, terms: ProlificTerms) -> dict[str, Any]:
     }
 
 
-def _codes(launch: ProlificLaunch, terms: ProlificTerms) -> list[dict[str, Any]]:
+def _completion_codes(launch: ProlificLaunch, terms: ProlificTerms) -> list[dict[str, Any]]:
     review = {"action": "MANUALLY_REVIEW"}
     done = [
         review,
@@ -75,18 +75,22 @@ def _codes(launch: ProlificLaunch, terms: ProlificTerms) -> list[dict[str, Any]]
     }
     kind, screened = ("FIXED_SCREENOUT", fixed) if pay else ("FAILED_ATTENTION_CHECK", review)
     return [
-        _code(terms.completed, "COMPLETED", done),
-        _code(terms.screened_out, kind, [screened]),
-        _code(code_for("no consent", terms.completed), "NO_CONSENT", [_returned("Did not consent to take part.")]),
-        _code(code_for("full", terms.completed), "OTHER", [_returned("The study had no task left for you.")]),
+        _completion_code(terms.completed, "COMPLETED", done),
+        _completion_code(terms.screened_out, kind, [screened]),
+        _completion_code(
+            code_for("no consent", terms.completed), "NO_CONSENT", [_return_action("Did not consent to take part.")]
+        ),
+        _completion_code(
+            code_for("full", terms.completed), "OTHER", [_return_action("The study had no task left for you.")]
+        ),
     ]
 
 
-def _code(code: str, kind: str, actions: list[dict[str, Any]]) -> dict[str, Any]:
+def _completion_code(code: str, kind: str, actions: list[dict[str, Any]]) -> dict[str, Any]:
     return {"code": code, "code_type": kind, "actions": actions}
 
 
-def _returned(reason: str) -> dict[str, Any]:
+def _return_action(reason: str) -> dict[str, Any]:
     return {"action": "REQUEST_RETURN", "return_reason": reason}
 
 
@@ -100,7 +104,9 @@ def read_filters(text: str, known: Sequence[Mapping[str, Any]]) -> list[dict[str
             near = ", ".join(sorted(filters)[:40])
             raise InputError(f"--filters: {part!r} is not FILTER=VALUES with a filter of Prolific's. They are: {near}.")
         is_range = filters[name].get("type") == "range"
-        bodies.append({"filter_id": name, **(_range(name, wanted) if is_range else _selected(filters[name], wanted))})
+        bodies.append(
+            {"filter_id": name, **(_read_range(name, wanted) if is_range else _read_choices(filters[name], wanted))}
+        )
     return bodies
 
 
@@ -109,7 +115,7 @@ def has_quota(filters: Sequence[Mapping[str, Any]]) -> bool:
     return any("weightings" in entry for entry in filters)
 
 
-def _range(name: str, wanted: str) -> dict[str, Any]:
+def _read_range(name: str, wanted: str) -> dict[str, Any]:
     ends = re.fullmatch(r"(\d+)?\.\.(\d+)?", wanted)
     low, high = (int(end) if end else None for end in (ends.groups() if ends else (None, None)))
     if not ends or (low is None and high is None) or (low is not None and high is not None and low > high):
@@ -117,7 +123,7 @@ def _range(name: str, wanted: str) -> dict[str, Any]:
     return {"selected_range": {end: value for end, value in (("lower", low), ("upper", high)) if value is not None}}
 
 
-def _selected(known: Mapping[str, Any], wanted: str) -> dict[str, Any]:
+def _read_choices(known: Mapping[str, Any], wanted: str) -> dict[str, Any]:
     """Choices by their names; `NAME:WEIGHT` for all of them is a quota, and a weight is a whole number."""
     choices = {str(label).casefold(): key for key, label in (known.get("choices") or {}).items()}
     values: list[str] = []

@@ -110,8 +110,8 @@ class ProlificMarket:
         url = self.page()
         reward = reward_of(hit.pay_per_sitting, hit.currency, prolific.CURRENCIES, self.title)
         drafting.check_codes(hit.completion_code, hit.screened_out_code)
-        self._account()
-        self.filters = self._filters()
+        self._check_account()
+        self.filters = self._build_filters()
         fresh = prolific.ProlificLaunch(
             public_url=url,
             pairs=study.digest,
@@ -128,14 +128,14 @@ class ProlificMarket:
         price = self.more(0 if self.launch.study else self.launch.places)
         lines = [
             ("place", f"a draft of {self.launch.places} places; only publishing it on Prolific's page spends money"),
-            ("account", f"the token is accepted; {self._balance(price)}"),
-            ("workers", self._asked()),
-            ("screened", self._screened()),
+            ("account", f"the token is accepted; {self._balance_text(price)}"),
+            ("workers", self._filters_text()),
+            ("screened", self._screened_text()),
             ("fee", f"{self.fee.quantize(CENT)} %, {self._fee_from()}"),
         ]
         return lines, price
 
-    def _balance(self, price: Price) -> str:
+    def _balance_text(self, price: Price) -> str:
         """What may be spent, and whether it is enough to publish."""
         if (known := prolific.workspace_balance(self.client, self.options.workspace)) is None:
             return "its balance is not known: it has several workspaces (--workspace ID)"
@@ -149,13 +149,13 @@ class ProlificMarket:
             raise InputError(f"--screen-out-pay is {pay}; Prolific takes {least} or more, and less than {reward}.")
         return pay or Decimal(0)
 
-    def _screened(self) -> str:
+    def _screened_text(self) -> str:
         launch = self.existing
         if not self.screen_out:
             return "approved and paid in full like everybody (--screen-out-pay: a fixed amount instead)"
         return f"{launch.screen_out} {launch.currency}, paid by Prolific, for up to {launch.screen_outs} people"
 
-    def _filters(self) -> list[dict[str, object]]:
+    def _build_filters(self) -> list[dict[str, object]]:
         groups = (
             ("participant_group_allowlist", self.options.only_group),
             ("participant_group_blocklist", self.options.not_group),
@@ -168,7 +168,7 @@ class ProlificMarket:
         known = calling.call(self.client, "GET", "/filters/", lambda reply: list(reply["results"]))
         return [*drafting.read_filters(self.options.filters, known), *extra]
 
-    def _asked(self) -> str:
+    def _filters_text(self) -> str:
         if not self.filters:
             return "anybody on Prolific (to narrow it: --filters, --only-group, --not-group)"
         return f"{len(self.filters)} filters: {', '.join(str(entry['filter_id']) for entry in self.filters)}"
@@ -187,7 +187,7 @@ class ProlificMarket:
             "as you typed it" if self.options.fee_percent is not None else "by Prolific's calculator for this account"
         )
 
-    def _account(self) -> None:
+    def _check_account(self) -> None:
         calling.call(self.client, "GET", "/users/me/")
 
     def page(self) -> str:
@@ -213,7 +213,7 @@ class ProlificMarket:
             group=self.options.group,
         )
         write_launch(store, self.source, self.existing)
-        purchase = self._purchase(self.existing.places, self.existing.places)
+        purchase = self._price_places(self.existing.places, self.existing.places)
         check_cap(store, [purchase])
         PayoutLedger(store, self.source).note(purchase)  # the money moves when a person publishes the draft
         self.launch = prolific.create_draft(self.client, self.existing, drafting.draft(self.existing, terms))
@@ -231,7 +231,7 @@ class ProlificMarket:
         launch = self.existing
         return [launch.key, *([launch.study] if launch.study and not launch.quota else [])]
 
-    def _purchase(self, places: int, total: int) -> Payout:
+    def _price_places(self, places: int, total: int) -> Payout:
         price = self.more(places)
         extra = self.screen_out * (1 + self.fee / 100) * (self.existing.screen_outs if places == total else 0)
         cost = (price.total + extra).quantize(CENT, ROUND_UP)
@@ -375,12 +375,12 @@ class ProlificMarket:
     def open_places(self) -> int:
         """Places that nobody has handed in from yet: free, or at work."""
         done = sum(row.state in ("waiting", "approved") for row in self.look_up().rows)
-        return max(0, self._total() - done)
+        return max(0, self._count_places() - done)
 
     def extend(self, store: Store, sittings: int) -> str:
         """Raise the number of places, on disk before it is said."""
-        total = self._total() + sittings
-        check_cap(store, [self._purchase(sittings, total)])
+        total = self._count_places() + sittings
+        check_cap(store, [self._price_places(sittings, total)])
         self.launch = update_launch(store, self.source, self.existing, places=total)
         self.finish_extension(store)
         return f"The study has {total} places now."
@@ -388,14 +388,14 @@ class ProlificMarket:
     def finish_extension(self, store: Store) -> int:
         """Settle an extension that was begun; how many places it added now."""
         total = self.existing.places
-        missing = total - self._total()
+        missing = total - self._count_places()
         if missing <= 0:
             return 0
         act = acts.MorePlaces(self.client, self.existing, total)
-        PayoutLedger(store, self.source).buy(self._purchase(missing, total), act)
+        PayoutLedger(store, self.source).buy(self._price_places(missing, total), act)
         return missing
 
-    def _total(self) -> int:
+    def _count_places(self) -> int:
         return int(prolific.study_at_prolific(self.client, self.existing)["total_available_places"])
 
     def close(self) -> str:
