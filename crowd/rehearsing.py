@@ -60,9 +60,9 @@ def rehearse(
 ) -> None:
     """Do it all; `options` go to the launch, `type_command` shows a command of `crowd` and runs it."""
     folder = study / FOLDER
-    hit = _copy(study, folder, minutes, tell)
+    hit = _copy_study(study, folder, minutes, tell)
     prolific = Prolific(slow=True, currency=hit.currency)
-    with _served(folder, hit) as url, _connected(prolific):
+    with _serve_copy(folder, hit) as url, _connect_double(prolific):
         tell(f"A copy of the study is served at {url}, and a Prolific of this machine sends simulated people.")
         place = ("--public-url", url, "--minutes", str(minutes))
         type_command("launch", folder, "--prolific", *place, *options, "--live", "--yes")
@@ -92,7 +92,7 @@ def rehearse(
 # The copy
 
 
-def _copy(study: Path, folder: Path, minutes: int, tell: Tell) -> Hit:
+def _copy_study(study: Path, folder: Path, minutes: int, tell: Tell) -> Hit:
     """A small copy of the study; what a launch on Prolific needs and hit.toml does not say is filled in."""
     hit = hit_of(study, None)
     source = pairs_file(study, None, hit.form)
@@ -150,7 +150,7 @@ def _take_time(folder: Path, minutes: int) -> None:
 
 
 @contextmanager
-def _served(folder: Path, hit: Hit) -> Iterator[str]:
+def _serve_copy(folder: Path, hit: Hit) -> Iterator[str]:
     """The copy, served to people whom Prolific sends."""
     url = prepare_study(folder, None, hit, None, seed=0, simulated=False)
     config = ServerConfig(
@@ -166,7 +166,7 @@ def _served(folder: Path, hit: Hit) -> Iterator[str]:
 
 
 @contextmanager
-def _connected(prolific: Prolific) -> Iterator[None]:
+def _connect_double(prolific: Prolific) -> Iterator[None]:
     """The commands of this process reach that Prolific, and no other."""
     before = {name: os.environ.get(name) for name in (calling.ENDPOINT, calling.TOKEN)}
     with serving_double(prolific) as server:
@@ -199,24 +199,24 @@ class People:
         what = ""
         while what != WAITED and (name := self.prolific.join(self.study, f"p{self.number + 1}")):
             self.number += 1
-            what = self._visit(name)
+            what = self._visit_study(name)
             self.tell(f"  person {self.number:<3} {what:<46} {self.prolific.submissions[name]['status'].lower()}")
 
-    def _visit(self, submission: str) -> str:
+    def _visit_study(self, submission: str) -> str:
         address = dict(parse_qsl(urlsplit(self.prolific.address(submission)).query))
         with httpx.Client(base_url=self.url, trust_env=False, timeout=60) as browser:
             if self.number == 2:
-                return self._declines(browser, address, submission)
+                return self._decline_consent(browser, address, submission)
             clickers, leave = float(self.number % 5 == 3), float(self.number == 4)
             rater = habits(self.number, seed=self.seed, clickers=clickers, leave=leave)
-            return self._works(browser, rater, address, submission)
+            return self._do_work(browser, rater, address, submission)
 
-    def _declines(self, browser: httpx.Client, address: dict[str, str], submission: str) -> str:
+    def _decline_consent(self, browser: httpx.Client, address: dict[str, str], submission: str) -> str:
         self._goes_back(browser.get("/", params=address).text, submission)
         self.prolific.returns(submission)
         return "does not consent, and returns the place"
 
-    def _works(self, browser: httpx.Client, rater: Habits, address: dict[str, str], submission: str) -> str:
+    def _do_work(self, browser: httpx.Client, rater: Habits, address: dict[str, str], submission: str) -> str:
         visit = SimulatedVisit(browser, self.reader, rater, 1, on_answer=lambda: None, address=address)
         ending = visit.run()
         if ending == "left":

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(f"{market.title} pays people who could not hand in by `crowd pay --compensate AMOUNT`.")
         if bool(names) != bool(args.amount):
             raise InputError("give --worker and --amount together, or neither: then what came in is approved.")
-        due = _due(args, market, store)
+        due = _find_due(args, market, store)
         if not args.yes:
             print("Nothing was opened or paid. Add --yes to do it.")
             words = [word for name in names for word in ("--worker", name)]
@@ -60,18 +60,18 @@ def run(args: argparse.Namespace) -> int:
             return 0
         rows = open_hits(market, store, due)
         for row in rows:
-            print(f"  {SAID.get(row.state, 'uncertain')}  {row.submission}  {row.amount:.2f}{_why(row)}")
+            print(f"  {SAID.get(row.state, 'uncertain')}  {row.submission}  {row.amount:.2f}{_reason_text(row)}")
         for row, word in collect(market, store, [visit.key for visit in due]):
             print(f"  {row.submission}  {row.amount:.2f}  {word}")
     tell_next("python -m crowd compensate", args.study, *repeat_options(args, "database"), "--yes")
     return 0 if all(row.state == "confirmed" for row in rows) else 1
 
 
-def _why(row: Payout) -> str:
+def _reason_text(row: Payout) -> str:
     return f": {row.why}" if row.why else ""
 
 
-def _due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping[MarketVisit, Payout]:
+def _find_due(args: argparse.Namespace, market: MTurkMarket, store: Store) -> Mapping[MarketVisit, Payout]:
     """Whom, with the floor, the budget and the cap, before anything moves."""
     from seedvote.crowd.arguments import allow_spending, options_of
     from seedvote.crowd.marketplaces.money import money

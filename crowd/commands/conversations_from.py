@@ -65,7 +65,9 @@ def run(args: argparse.Namespace) -> None:
     if hit.exists() and (form := read_hit(hit).form) != "conversations":
         raise InputError(f"{hit} is of the form {form}. Write {FORM} into it, or name another study (--out).")
     how = {"stated": meanings(parse_names(args.columns, "--columns"), "--columns"), "judged": args.judge}
-    conversations = [conversation for typed in args.files for conversation in read_conversations(*_named(typed), **how)]
+    conversations = [
+        conversation for typed in args.files for conversation in read_conversations(*_split_name(typed), **how)
+    ]
     if args.at_random:
         conversations = [replace(conversation, goal="") for conversation in conversations]
     real = pairs_of_systems(conversations, args.pairs, seed=args.seed)
@@ -78,12 +80,12 @@ def run(args: argparse.Namespace) -> None:
     write_records(path, [*real, *controls, *checks], signature=recipe, kind=Pair)
     if not hit.exists():
         with atomic(hit) as file:
-            file.write(_hit())
-    _tell(path, conversations, real, controls, checks)
+            file.write(_hit_text())
+    _tell_pairs(path, conversations, real, controls, checks)
     tell_next("python -m crowd preview", "--hit", hit, "--pairs", path)
 
 
-def _hit() -> str:
+def _hit_text() -> str:
     """The form, and what the report quotes, where the researcher may change it."""
     from seedvote.crowd.hit.hit import usual_hit
 
@@ -92,13 +94,13 @@ def _hit() -> str:
     return "\n".join([FORM, *usual_lines, ""])
 
 
-def _named(text: str) -> tuple[Path, str]:
+def _split_name(text: str) -> tuple[Path, str]:
     """A file, and the system that its name before `=` says, unless a file is called that."""
     name, sign, path_text = text.partition("=")
     return (Path(text), "") if Path(text).exists() or not sign else (Path(path_text), name.strip())
 
 
-def _tell(
+def _tell_pairs(
     path: Path, conversations: list[RatedConversation], real: list[Pair], controls: list[Pair], checks: list[Pair]
 ) -> None:
     lengths = sorted(len(conversation.turns) for conversation in conversations)

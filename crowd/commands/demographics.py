@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     if not wanted:
         raise InputError("--columns is empty; name what to keep, e.g. age=Age,sex=Sex.")
     people, notes = coarsen_columns(args.table, wanted)
-    key = _key(args)
+    key = _find_key(args)
     out = args.out or args.study / "demographics.csv"
     rows = sorted([rater_hash(key, person), *(notes[name][person] for name in wanted)] for person in people)
     with atomic(out) as handle:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m analysis preference", args.study, "--raters", out, "--by", next(iter(wanted)))
 
 
-def _key(args: argparse.Namespace) -> str:
+def _find_key(args: argparse.Namespace) -> str:
     """The key that made the votes' names: beside imported votes, or in the study's store."""
     from seedvote.crowd.store.store import settings
     from seedvote.crowd.study_folder import opened

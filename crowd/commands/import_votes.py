@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(FIELDS)}.")
     values = meanings(parse_names(args.values, "--values"), "--values", theirs_first=True)
     pairs = read_records(args.pairs, Pair) if args.pairs else None
-    table = _opened(args.files, args.tool or "", columns)
+    table = _open_files(args.files, args.tool or "", columns)
     texts = {pair.pair: (pair.a.text, pair.b.text) for pair in pairs or ()}
     stated = Stated(columns, values, args.tool or "", args.wide, args.question, args.explode, args.fixed_order, texts)
     judges = find_judges([*args.files, args.out, *([args.pairs] if args.pairs else [])])
@@ -86,12 +86,12 @@ def run(args: argparse.Namespace) -> None:
     )
     args.out.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        _keep(path, key)
+        _keep_key(path, key)
     write_records(args.out, result.votes, signature=recipe, kind=Vote)
     _print_import(args.out, judgements.tool, result, recipe)
 
 
-def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> RawTable:
+def _open_files(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> RawTable:
     """The files as one table, so that rounds and repeated raters are right across all of them."""
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.importing.exports import read_folder
@@ -117,7 +117,7 @@ def _opened(files: Sequence[Path], tool: str, columns: Mapping[str, str]) -> Raw
     return join_tables(tables)
 
 
-def _keep(path: Path, key: str) -> None:
+def _keep_key(path: Path, key: str) -> None:
     """The key of the rater ids, for the next import into this folder; for the owner's eyes only."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:
         handle.write(key + "\n")

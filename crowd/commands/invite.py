@@ -38,14 +38,14 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.crowd.watching.address import kept_address
     from seedvote.crowd.web.invitations import fresh_names, invitation
 
-    names = [*_checked(args.name), *fresh_names(_number(args))]
+    names = [*_check_names(args.name), *fresh_names(_read_number(args))]
     with opened(args.study, args.database) as store, store.read() as connection:
-        until = _end(args.expires, store.now())
+        until = _end_time(args.expires, store.now())
         secret = settings(connection)["secret"]
-    address = _address(args.url or kept_address(args.study) or DEFAULT_URL)
+    address = _check_address(args.url or kept_address(args.study) or DEFAULT_URL)
     links = [(name, invitation(secret, address, name, until)) for name in names]
     if args.out:
-        _write(args.out, links)
+        _write_links(args.out, links)
         print(f"{len(links)} links: {args.out}. Each lets in one person; give each to one person.")
     else:
         for name, link in links:
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))
 
 
-def _number(args: argparse.Namespace) -> int:
+def _read_number(args: argparse.Namespace) -> int:
     from seedvote.dialogue.errors import InputError
 
     if args.number is None and not args.name:
@@ -63,7 +63,7 @@ def _number(args: argparse.Namespace) -> int:
     return args.number or 0
 
 
-def _end(expires: str | None, now: float) -> float | None:
+def _end_time(expires: str | None, now: float) -> float | None:
     """The moment at which the links end: the end of a day, or so many times 24 hours from now."""
     from datetime import UTC, datetime
 
@@ -84,7 +84,7 @@ def _end(expires: str | None, now: float) -> float | None:
     return end
 
 
-def _checked(names: list[str]) -> list[str]:
+def _check_names(names: list[str]) -> list[str]:
     from seedvote.crowd.rating.desk import Desk
     from seedvote.crowd.rating.moment import Refused
     from seedvote.dialogue.errors import InputError
@@ -97,7 +97,7 @@ def _checked(names: list[str]) -> list[str]:
     return names
 
 
-def _address(url: str) -> str:
+def _check_address(url: str) -> str:
     from urllib.parse import urlsplit
 
     from seedvote.dialogue.errors import InputError
@@ -107,7 +107,7 @@ def _address(url: str) -> str:
     return url
 
 
-def _write(path: Path, links: list[tuple[str, str]]) -> None:
+def _write_links(path: Path, links: list[tuple[str, str]]) -> None:
     import csv
 
     from seedvote.dialogue.files import atomic

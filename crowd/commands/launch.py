@@ -35,14 +35,14 @@ def run(args: argparse.Namespace) -> None:
 
     (row,) = chosen(args)
     if args.rehearse:
-        _rehearse(args, row)
+        _rehearse_launch(args, row)
         return
     # Mephisto serves from here on, and pays by itself
     with money_lock(args.study, args.database, needed=args.yes and row.kept):
-        _run(args, row)
+        _run_launch(args, row)
 
 
-def _rehearse(args: argparse.Namespace, row: Marketplace) -> None:
+def _rehearse_launch(args: argparse.Namespace, row: Marketplace) -> None:
     from seedvote.crowd.arguments import again
     from seedvote.crowd.rehearsing import rehearse
     from seedvote.dialogue.errors import InputError
@@ -51,12 +51,12 @@ def _rehearse(args: argparse.Namespace, row: Marketplace) -> None:
         raise InputError(f"--rehearse is for --prolific; {row.title} has no double on this machine.")
     typed = argparse.Namespace(**{**vars(args), "rehearse": False, "live": False, "minutes": 15, "prolific": False})
     place = argparse.Namespace(**{**vars(typed), "public_url": None})
-    rehearse(args.study, args.minutes, again(place)[1:], seed=0, tell=print, type_command=_type)
+    rehearse(args.study, args.minutes, again(place)[1:], seed=0, tell=print, type_command=_type_command)
     url = [] if args.public_url else ["--public-url", "https://YOUR.SERVER"]
     tell_next("python -m crowd launch", *again(typed), "--prolific", "--minutes", args.minutes, *url)
 
 
-def _type(name: str, *words: object) -> None:
+def _type_command(name: str, *words: object) -> None:
     """Show a command and run it."""
     from seedvote.crowd.__main__ import COMMANDS
 
@@ -64,7 +64,7 @@ def _type(name: str, *words: object) -> None:
     dispatch("crowd", "", COMMANDS, [name, *map(str, words)])
 
 
-def _run(args: argparse.Namespace, row: Marketplace) -> None:
+def _run_launch(args: argparse.Namespace, row: Marketplace) -> None:
     from seedvote.crowd.arguments import again, options_of
     from seedvote.crowd.marketplaces.checklist import common_points, cost_lines, pay_lines, read_planned
     from seedvote.crowd.marketplaces.money import check_budget
@@ -85,7 +85,7 @@ def _run(args: argparse.Namespace, row: Marketplace) -> None:
             print(f"  {name:<9} {fact}")
         sys.stdout.flush()  # Mephisto serves from here on: who waits for the address must not wait for a full buffer
         if args.yes and (row.trial or options.live):
-            _create(store, row.source, market, study, options)
+            _create_launch(store, row.source, market, study, options)
             tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))
             return
     print("Nothing was created. Read the list, then add --yes." if row.trial else NO_TRIAL.format(row.title))
@@ -104,7 +104,7 @@ def _self_test(store: Store, market: Any) -> str:
     return arrive_and_leave(market.page(), market.visitor(), secret)
 
 
-def _create(store: Store, source: Any, market: Any, study: Planned, options: LaunchOptions) -> None:
+def _create_launch(store: Store, source: Any, market: Any, study: Planned, options: LaunchOptions) -> None:
     """The cap and the door before anything that lets people come or costs money."""
     from seedvote.crowd.marketplaces.caps import set_caps
     from seedvote.crowd.marketplaces.checklist import check_pay

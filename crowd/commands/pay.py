@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     decides = args.confirm or args.not_paid or args.hold or args.release  # a person says something of one payment
     with launched_market(args, moves_money=args.yes or decides) as (store, market):
         if decides:
-            _say(args, market, store)
+            _say_decision(args, market, store)
             return 0
         bill = bill_of(market, store, terms, time.time())
         print(f"{market.title}:")
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _say(args: argparse.Namespace, market: Market, store: Store) -> None:
+def _say_decision(args: argparse.Namespace, market: Market, store: Store) -> None:
     from seedvote.crowd.marketplaces.holding import hold_visit, release_visit
     from seedvote.crowd.marketplaces.paying import settle_by_hand
 

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
         marks[checks_at_hand] = " and ".join(
             [*([marks[checks_at_hand]] if checks_at_hand in marks else []), "all checks that a rater can meet"]
         )
-    print(f"Chance of passing if blocked at {rule.max_failures} failures in {_words(rule.count)}")
+    print(f"Chance of passing if blocked at {rule.max_failures} failures in {_count_words(rule.count)}")
     print(f"{'checks':>8}{'random':>10}{'always tie':>13}{'careful':>10}")
     for checks in range(1, (max(args.most, planned) if checks_at_hand is None else checks_at_hand) + 1):
         passes = [pass_probability([p] * checks, rule) for p in (2 / 3, 1 - ties, args.error)]
@@ -90,5 +90,5 @@ def _checks_of(study: Path) -> tuple[int, float]:
     return len(answers), answers.count("tie") / len(answers) if answers else 0.0
 
 
-def _words(count: str) -> str:
+def _count_words(count: str) -> str:
     return "total" if count == "total" else "a row"

@@ -42,8 +42,10 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.files import atomic
 
     hit = hit_from({"form": "choice"}, "preview") if args.questions and not args.hit else read_hit(args.hit)
-    records = _sample(args) if hit.form == "conversations" and not args.pairs else _read(args, FORMS[hit.form])
-    pages = {name: text for language in hit.languages for name, text in _pages(hit, records, language)}
+    records = (
+        _sample_pairs(args) if hit.form == "conversations" and not args.pairs else _read_records(args, FORMS[hit.form])
+    )
+    pages = {name: text for language in hit.languages for name, text in _name_pages(hit, records, language)}
     links = "".join(f'<li><a href="{name}.html">{name}</a></li>\n' for name in pages)
     pages["index"] = f"<!doctype html><html lang=en><title>Preview</title><h1>Preview</h1>\n<ul>\n{links}</ul>\n"
     for name, text in pages.items():
@@ -57,14 +59,14 @@ def run(args: argparse.Namespace) -> None:
         tell_next("python -m crowd serve", "runs/hit", *repeat_options(args, "pairs", "questions", "hit"), "--open")
 
 
-def _read(args: argparse.Namespace, form: HitForm) -> list[Any]:
+def _read_records(args: argparse.Namespace, form: HitForm) -> list[Any]:
     """The records of the file that is named, or of the form's sample, which is then the one that was named."""
     if not (args.questions or args.pairs):
         setattr(args, form.option, SAMPLE.with_name(form.file))
     return [form.record_of(row.body) for row in form.read(args.questions or args.pairs)[: args.number]]
 
 
-def _sample(args: argparse.Namespace) -> list[Pair]:
+def _sample_pairs(args: argparse.Namespace) -> list[Pair]:
     """Pairs of the conversations in examples/."""
     from seedvote.dialogue.conversations.pairing import pairs_of_systems
     from seedvote.dialogue.conversations.reading import read_conversations
@@ -78,7 +80,7 @@ def _sample(args: argparse.Namespace) -> list[Pair]:
     return pairs_of_systems(conversations, args.number, seed=0)
 
 
-def _pages(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str) -> Iterator[tuple[str, str]]:
+def _name_pages(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str) -> Iterator[tuple[str, str]]:
     """Each page with its name, which says the language where there are several."""
     for name, text in _in_language(hit, pairs, language):
         yield f"{language}-{name}" if hit.languages[1:] else name, text
@@ -92,7 +94,7 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], langu
     frame = page.Frame(base=".", seat=seat, nonce="", language=language)
     yield "glance", page.glance_page(hit, frame)
     yield "consent", page.consent_page(hit, frame)
-    yield "stored", page.stored_page(hit, frame, _somebody(hit), own=True)
+    yield "stored", page.stored_page(hit, frame, _invent_rater(hit), own=True)
     yield "stored-elsewhere", page.stored_page(hit, frame, None, own=False)
     if hit.asked_of_rater("before"):
         yield "about", page.about_page(hit, frame)
@@ -117,7 +119,7 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], langu
         yield f"message-{kind.replace('_', '-')}", page.message_page(hit, frame, kind, at)
 
 
-def _somebody(hit: Hit) -> KnownRater:
+def _invent_rater(hit: Hit) -> KnownRater:
     """An invented rater, for the page that says what is stored."""
     from decimal import Decimal
 

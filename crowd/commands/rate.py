@@ -48,14 +48,14 @@ def run(args: argparse.Namespace) -> int | None:
     from seedvote.crowd.watching.address import own_address
 
     refuse_below(args, checks=0, people=0)
-    answers = _answers(args)
+    answers = _read_answers(args)
     real = pairs_of_answers(answers.table, args.good)
     wanted = args.checks if args.checks is not None else 0 if any(pair.kind == "check" for pair in real) else CHECKS
     pairs = [*real, *make_checks(answers.table.rows, wanted, seed=args.seed)]
     study = args.out or Path("-".join(answers.table.systems))
-    _write(study, pairs, fitted_rules(pairs))
+    _write_study(study, pairs, fitted_rules(pairs))
     print(f"Read: answers of {', '.join(answers.table.systems)} to {len(answers.table.rows):,} contexts.")
-    for sentence in (*answers.remarks, *_remarks(pairs, study)):
+    for sentence in (*answers.remarks, *_study_remarks(pairs, study)):
         print(sentence, flush=True)
     host = args.host or own_address()
     words = [study, "--host", host, "--port", args.port, "--seed", args.seed, "--invite", args.people, "--quiet"]
@@ -65,14 +65,14 @@ def run(args: argparse.Namespace) -> int | None:
     return dispatch("crowd", "", {"serve": ""}, ["serve", *map(str, words)])
 
 
-def _answers(args: argparse.Namespace) -> JoinedAnswers:
+def _read_answers(args: argparse.Namespace) -> JoinedAnswers:
     """One table of several systems, or a file each."""
     from seedvote.crowd.exchange.answer_files import JoinedAnswers, join_answers, read_answer_file
     from seedvote.crowd.exchange.answer_tables import answer_table
     from seedvote.dialogue.importing.reading import meanings, parse_names
     from seedvote.dialogue.tables.reading import read_table
 
-    named_files = [_named(response_file) for response_file in args.responses]
+    named_files = [_split_name(response_file) for response_file in args.responses]
     if len(named_files) > 1:
         if options_given := [name for name in ("systems", "columns", "good") if getattr(args, name)]:
             raise InputError(
@@ -84,7 +84,7 @@ def _answers(args: argparse.Namespace) -> JoinedAnswers:
     return JoinedAnswers(answer_table(read_table(named_files[0][1]), stated, systems))
 
 
-def _named(word: str) -> tuple[str, Path]:
+def _split_name(word: str) -> tuple[str, Path]:
     """`NAME=FILE` in two, where no file has that name."""
     name, sign, file = word.partition("=")
     path = Path(file) if sign and not Path(word).exists() else Path(word)
@@ -93,7 +93,7 @@ def _named(word: str) -> tuple[str, Path]:
     return (name if path != Path(word) else "", path)
 
 
-def _write(study: Path, pairs: list[Pair], rules: str) -> None:
+def _write_study(study: Path, pairs: list[Pair], rules: str) -> None:
     """The study's two files; those that it has already must hold the same pairs."""
     from seedvote.dialogue.files import atomic, read_records, write_records
     from seedvote.dialogue.records import Pair
@@ -111,7 +111,7 @@ def _write(study: Path, pairs: list[Pair], rules: str) -> None:
     write_records(path, pairs, signature=signature(pairs=len(pairs)), kind=Pair)
 
 
-def _remarks(pairs: list[Pair], study: Path) -> list[str]:
+def _study_remarks(pairs: list[Pair], study: Path) -> list[str]:
     """What is served, and what to look at before people do."""
     checks = sum(pair.kind == "check" for pair in pairs)
     same = sum(pair.identical for pair in pairs)

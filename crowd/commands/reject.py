@@ -25,14 +25,14 @@ def run(args: argparse.Namespace) -> int:
     from seedvote.crowd.arguments import send_by_hand
 
     message = args.message.strip()
-    _check(args.category, message)
+    _check_reason(args.category, message)
     own = {"category": args.category, "message": message}
     code, words = send_by_hand(args, "rejection", f"{args.category} {message}", own, print)
     tell_next(*words)
     return code
 
 
-def _check(category: str, message: str) -> None:
+def _check_reason(category: str, message: str) -> None:
     from seedvote.crowd.marketplaces.prolific.client import REJECTION_CATEGORIES, SHORTEST_REJECTION
     from seedvote.dialogue.errors import InputError
 

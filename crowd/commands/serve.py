@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
 
     hit = hit_of(args.study, args.hit, args.questions)
     options = {"seed": args.seed, "simulated": args.simulated}
-    url = prepare_study(args.study, args.pairs or args.questions, hit, args.database, **options, tell=_tell)
+    url = prepare_study(args.study, args.pairs or args.questions, hit, args.database, **options, tell=_tell_operator)
     if FORMS[hit.form].is_sided:
         _warn_of_texts(args, hit.rendering)
     log_to_stderr(quiet=args.quiet)
@@ -96,7 +96,11 @@ def run(args: argparse.Namespace) -> None:
     if args.dashboard and FORMS[hit.form].is_sided:  # of questions there are no such figures
         keep_fresh(app.extensions["desk"].store, args.study, args.database, hit.lead.name if hit.lead else "")
     stopped = serve(
-        app, args.host, args.port, lambda port: _announce(args, port, app), stop_with_stdin=args.stop_with_stdin
+        app,
+        args.host,
+        args.port,
+        lambda port: _announce_addresses(args, port, app),
+        stop_with_stdin=args.stop_with_stdin,
     )
     if not args.stop_with_stdin:
         tell_next("python -m crowd export", args.study, *repeat_options(args, "database"))
@@ -104,7 +108,7 @@ def run(args: argparse.Namespace) -> None:
         raise KeyboardInterrupt
 
 
-def _tell(sentence: str) -> None:
+def _tell_operator(sentence: str) -> None:
     """What a start changed, or what may be amiss: beside the lines that say where the server is."""
     print(sentence, file=sys.stderr, flush=True)
 
@@ -124,7 +128,7 @@ def _warn_of_texts(args: argparse.Namespace, rendering: str) -> None:
         print(f"{leak_warning(leaks_found)} See all: {lint}", file=sys.stderr, flush=True)
 
 
-def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
+def _announce_addresses(args: argparse.Namespace, port: int, app: Flask) -> None:
     from seedvote.crowd.arguments import chosen
     from seedvote.crowd.watching.address import keep_address, own_address
     from seedvote.crowd.web.app import study_token
@@ -142,7 +146,7 @@ def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
         invite = next_command("python -m crowd invite", args.study, "20", *repeat_options(args, "database"))
         doors = " or ".join(row.title for row in chosen(args))
         print(f"They come from {doors}, or by" if doors else "Each needs", f"a link of their own: {invite}", flush=True)
-    for name, link in _links(args, app, address):
+    for name, link in _invitation_links(args, app, address):
         print(f"  {name}  {link}", flush=True)
     print("Stop with Ctrl-C. Every vote is kept; run the same command to go on.", flush=True)
     if args.open:
@@ -153,7 +157,7 @@ def _announce(args: argparse.Namespace, port: int, app: Flask) -> None:
         webbrowser.open(address if walk_in else invitation(app.extensions["desk"].secret, address, AT_THE_KEYBOARD))
 
 
-def _links(args: argparse.Namespace, app: Flask, address: str) -> list[tuple[str, str]]:
+def _invitation_links(args: argparse.Namespace, app: Flask, address: str) -> list[tuple[str, str]]:
     """A link for each of the people that --invite counts."""
     from seedvote.crowd.web.invitations import invitation
 

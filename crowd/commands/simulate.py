@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     path = pairs_file(args.study, args.pairs or args.questions, hit.form)
     reader = reader_of(path, hit.form, seed=args.seed)
     raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
-    with nullcontext(reached(args.url)) if args.url else server(*_serving(args)) as url:
+    with nullcontext(reached(args.url)) if args.url else server(*_serve_arguments(args)) as url:
         result = SimulatedCrowd(url, reader, raters, args.concurrency).work()
     print(
         f"{result.answered} judgements (checks included) by {args.raters} simulated raters in {result.seconds:.1f} s."
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m crowd export", args.study, *repeat_options(args, "database"))
 
 
-def _serving(args: argparse.Namespace) -> list[str]:
+def _serve_arguments(args: argparse.Namespace) -> list[str]:
     """The arguments of `serve` that give the same study."""
     options = {
         "--pairs": args.pairs,

@@ -51,15 +51,15 @@ def run(args: argparse.Namespace) -> None:
         print(f"Out:     {state.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
     print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")
     notes += [*(link.says() for link in state.shared), *state.warnings]
-    if notes := [*notes, *(_mend(line, args) for line in state.checks if line.looks_wrong)]:
+    if notes := [*notes, *(_mend_commands(line, args) for line in state.checks if line.looks_wrong)]:
         print("\n".join(notes))
     if args.token:
         print(f"Watch:   /study?token={desk.study_token()} on the server; whoever has this address can pause the study")
         print(f"Read:    /study?token={desk.reading_token()} for co-authors: the same page without switch and export")
-    tell_next(_next(now), args.study, *repeat_options(args, "database"))
+    tell_next(_next_command(now), args.study, *repeat_options(args, "database"))
 
 
-def _mend(line: CheckLine, args: argparse.Namespace) -> str:
+def _mend_commands(line: CheckLine, args: argparse.Namespace) -> str:
     """What looks wrong, and the two commands of which one mends it."""
     options = repeat_options(args, "database")
     void = next_command("python -m crowd check void", args.study, line.check, *options)
@@ -80,7 +80,7 @@ def share_text(state: Overview, form: HitForm) -> str:
     return f"{share}, 95% interval {state.interval.low:.1%} to {state.interval.high:.1%}{chance}"
 
 
-def _next(now: Progress) -> str:
+def _next_command(now: Progress) -> str:
     if now.counted >= now.wanted or now.state == "stopped":
         return "python -m crowd export"
     return "python -m crowd resume" if now.state == "paused" else "python -m crowd serve"

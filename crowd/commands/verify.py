@@ -58,14 +58,14 @@ def _ask_and_go_on(args: argparse.Namespace) -> None:
     from seedvote.crowd.marketplaces.ledger import NotDone, Unsure
 
     try:
-        _ask(args)
+        _ask_market(args)
     except (NotDone, Unsure) as error:
         if args.every is None:
             raise
         print(f"{error} Asked again in {args.every} min.", flush=True)
 
 
-def _ask(args: argparse.Namespace) -> None:
+def _ask_market(args: argparse.Namespace) -> None:
     from seedvote.crowd.arguments import launched_market
     from seedvote.crowd.marketplaces.caps import over_the_cap
     from seedvote.crowd.marketplaces.pay_terms import PayTerms
@@ -100,7 +100,7 @@ def _by_list(args: argparse.Namespace) -> None:
             )
         panel = panel_of(hit_in_force(store, args.study).panel)
         if args.list:
-            panel_list = read_panel_list(args.list, panel, _columns(args.columns))
+            panel_list = read_panel_list(args.list, panel, _read_columns(args.columns))
             done = vouch(store, panel_list, store.now(), final=args.final)
             print(f"{args.list}: {len(panel_list.rows)} listed, {done.recorded.confirmed} visits newly confirmed.")
             if panel_list.empty:
@@ -116,7 +116,7 @@ def _by_list(args: argparse.Namespace) -> None:
             print(f"{args.worked}: {write_worked(args.worked, store)} visits with work, by the panel's ids.")
 
 
-def _columns(text: str | None) -> dict[str, str]:
+def _read_columns(text: str | None) -> dict[str, str]:
     columns = {}
     for part in filter(None, (text or "").split(",")):
         name, equals, column = (piece.strip() for piece in part.partition("="))

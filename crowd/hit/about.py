@@ -45,14 +45,14 @@ ABOUT = Legal(
 
 def about_from(values: Sequence[object], where: str) -> tuple[AboutQuestion, ...]:
     """`[[about]]` as it was written, or as a store keeps it."""
-    questions = tuple(_question(value, f"{where}: about[{place}]") for place, value in enumerate(values))
+    questions = tuple(_read_question(value, f"{where}: about[{place}]") for place, value in enumerate(values))
     names = [question.name for question in questions]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{where}: about asks for {twice[0]} twice; give each question a name of its own.")
     return questions
 
 
-def _question(value: object, where: str) -> AboutQuestion:
+def _read_question(value: object, where: str) -> AboutQuestion:
     if not isinstance(value, Mapping) or not {"name", "ask"} <= set(value) <= set(KEYS):
         value_text = ", ".join(value) if isinstance(value, Mapping) else value_in_short(value)
         raise InputError(f"{where} needs name, ask and answers, and may have when and kind. Found: {value_text}.")

@@ -18,7 +18,7 @@ from seedvote.crowd.hit.questions import AskedQuestion
 from seedvote.dialogue.records import Utterance
 
 
-def _consent(task: str, caution: str) -> str:
+def _consent_text(task: str, caution: str) -> str:
     return f"""\
 You are invited to take part in a research study about {task} We want to know what you think.
 
@@ -30,11 +30,11 @@ Taking part is voluntary. You may stop at any time by closing this page; what yo
 {caution}"""
 
 
-def _talk(*texts: str) -> tuple[Utterance, ...]:
+def _make_talk(*texts: str) -> tuple[Utterance, ...]:
     return tuple(Utterance(("user", "system")[place % 2], text) for place, text in enumerate(texts))
 
 
-PAIRS_CONSENT = _consent(
+PAIRS_CONSENT = _consent_text(
     "computer programs that hold a conversation. You will read short conversations and say which of two responses "
     "is more relevant.",
     "The responses were written by computer programs, and now and then one may be odd or unpleasant.",
@@ -51,7 +51,7 @@ Four worked examples come first. They are for practice and do not count."""
 
 PAIRS_EXAMPLES = (
     WorkedExample(
-        _talk(
+        _make_talk(
             "Hello, I need a cheap place to eat in the north of town.",
             "There are two, an Indian and a Chinese restaurant. Which would you like?",
             "The Indian one, please. A table for four at 19:00.",
@@ -62,21 +62,21 @@ PAIRS_EXAMPLES = (
         "A does what was asked. B speaks of a train that nobody mentioned.",
     ),
     WorkedExample(
-        _talk("Do you have any hobbies?", "I paint, mostly birds. And you?", "I bake bread at weekends."),
+        _make_talk("Do you have any hobbies?", "I paint, mostly birds. And you?", "I bake bread at weekends."),
         "I have a red car and I do not like my car.",
         "That sounds lovely! Is sourdough hard to make?",
         "right",
         "B takes up what was just said. A changes the subject.",
     ),
     WorkedExample(
-        _talk("Is there a museum near the station?", "Yes, the toy museum is free.", "Great, how do I get there?"),
+        _make_talk("Is there a museum near the station?", "Yes, the toy museum is free.", "Great, how do I get there?"),
         "It is a five minute walk from the station, straight ahead.",
         "Just follow the main road from the station for five minutes.",
         "tie",
         "Both answer the question equally well. The words differ, the relevance does not.",
     ),
     WorkedExample(
-        _talk("I would like to cancel my taxi for tonight."),
+        _make_talk("I would like to cancel my taxi for tonight."),
         "The hotel has free parking and <unk>.",
         "What kind of food would you like?",
         "tie",
@@ -84,7 +84,7 @@ PAIRS_EXAMPLES = (
     ),
 )
 
-CHOICE_CONSENT = _consent(
+CHOICE_CONSENT = _consent_text(
     "conversations. You will read the beginnings of short conversations and say which of several sentences was "
     "really said next.",
     "The conversations were held by other people, and now and then something in them may be odd or unpleasant.",
@@ -101,7 +101,7 @@ A few worked examples come first. They are for practice and do not count."""
 
 CHOICE_EXAMPLES = (
     ChoiceExample(
-        _talk(
+        _make_talk(
             "Hello, I need a cheap place to eat in the north of town.",
             "There are two, an Indian and a Chinese restaurant. Which would you like?",
             "The Indian one, please. A table for four at 19:00.",
@@ -118,7 +118,7 @@ CHOICE_EXAMPLES = (
         why="Option 3 does what was asked. Option 5 is about the restaurant too, but asks what was said already.",
     ),
     ChoiceExample(
-        _talk("Do you have any hobbies?", "I paint, mostly birds. And you?", "I bake bread at weekends."),
+        _make_talk("Do you have any hobbies?", "I paint, mostly birds. And you?", "I bake bread at weekends."),
         (
             "That sounds lovely! Is sourdough hard to make?",
             "I have never been to Spain.",
@@ -138,7 +138,7 @@ KNOWLEDGE = AboutQuestion(
     ("nothing", "a little", "a good deal", "I am an expert"),
 )
 
-CONVERSATIONS_CONSENT = _consent(
+CONVERSATIONS_CONSENT = _consent_text(
     "computer programs that hold a conversation. You will read pairs of conversations and say which of two "
     "speakers you would rather talk to.",
     "Much in the conversations was written by computer programs, and now and then something may be odd or unpleasant.",
@@ -157,13 +157,13 @@ Worked examples come first. They are for practice and do not count."""
 
 CONVERSATIONS_EXAMPLES = (
     ConversationsExample(
-        _talk(
+        _make_talk(
             "Hello! Did you do anything nice at the weekend?",
             "I baked bread with my sister. It was flat as a plate, and we ate all of it. And you?",
             "I went walking by the sea.",
             "In this wind? You must like it rough. Do you go there often?",
         ),
-        _talk(
+        _make_talk(
             "Hello! Did you do anything nice at the weekend?",
             "The weekend is nice. I like the weekend.",
             "I went walking by the sea.",
@@ -173,13 +173,13 @@ CONVERSATIONS_EXAMPLES = (
         "Speaker A takes up what was said and asks back. Speaker B repeats itself and changes the subject.",
     ),
     ConversationsExample(
-        _talk(
+        _make_talk(
             "I am looking for a cheap place to eat in the centre.",
             "The train to the coast leaves at 9:15.",
             "No, a restaurant, please.",
             "Would you like a room for two nights?",
         ),
-        _talk(
+        _make_talk(
             "Could you find me a museum that is free?",
             "The toy museum is free, and it is open until five today.",
             "Lovely. How do I get there?",
@@ -189,14 +189,14 @@ CONVERSATIONS_EXAMPLES = (
         "Speaker B answers what was asked. Speaker A does not, whatever the conversation is about.",
     ),
     ConversationsExample(
-        _talk("Do you have any hobbies?", "I paint, mostly birds. What do you do in the evening?"),
-        _talk("What do you do when you are not working?", "I sing in a small choir. Do you like music?"),
+        _make_talk("Do you have any hobbies?", "I paint, mostly birds. What do you do in the evening?"),
+        _make_talk("What do you do when you are not working?", "I sing in a small choir. Do you like music?"),
         "tie",
         "Both answer well and keep the conversation going. When both are equally poor, that is a tie as well.",
     ),
 )
 
-RESPONSES_CONSENT = _consent(
+RESPONSES_CONSENT = _consent_text(
     "computer programs that hold a conversation. You will read short conversations and judge one or several "
     "responses to each.",
     "The responses were written by computer programs, and now and then one may be odd or unpleasant.",

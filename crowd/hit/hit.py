@@ -51,7 +51,7 @@ Change = Literal[
 Rendering = Literal["literal", "markdown", "code"]
 
 
-def _text(longest: int, *, empty: bool = False) -> Legal:
+def _legal_text(longest: int, *, empty: bool = False) -> Legal:
     says = f"text of {0 if empty else 1} to {longest} characters"
     return Legal(says, lambda v: isinstance(v, str) and (empty or bool(v.strip())) and len(v) <= longest)
 
@@ -69,7 +69,7 @@ _EXAMPLES = Legal(
 )
 
 
-def _key(default: Any, legal: Legal, doc: str) -> Any:
+def _hit_key(default: Any, legal: Legal, doc: str) -> Any:
     return field(default=default, metadata={"doc": doc, "legal": legal})
 
 
@@ -77,113 +77,117 @@ def _key(default: Any, legal: Legal, doc: str) -> Any:
 class Hit:
     """One study's HIT; each field is a key of hit.toml."""
 
-    title: str = _key("Which response is more relevant?", _text(100), "heading and window title")
-    question: str = _key(
+    title: str = _hit_key("Which response is more relevant?", _legal_text(100), "heading and window title")
+    question: str = _hit_key(
         "Which response is more relevant to the conversation?",
-        _text(200),
+        _legal_text(200),
         "asked above every pair; the responses are called A and B",
     )
-    questions: tuple[AskedQuestion, ...] = _key(
+    questions: tuple[AskedQuestion, ...] = _hit_key(
         (), QUESTIONS, "what is asked of each pair instead of `question`, see below; leave out for the one question"
     )
-    consent_text: str = _key(PAIRS_CONSENT, _text(20_000), "first page; an empty line separates paragraphs")
-    consent_version: str = _key(
-        "1", _text(40), "recorded with each consent; must be given when `consent_text` is changed"
+    consent_text: str = _hit_key(PAIRS_CONSENT, _legal_text(20_000), "first page; an empty line separates paragraphs")
+    consent_version: str = _hit_key(
+        "1", _legal_text(40), "recorded with each consent; must be given when `consent_text` is changed"
     )
-    instructions: str = _key(PAIRS_INSTRUCTIONS, _text(20_000), "second page; an empty line separates paragraphs")
-    examples: tuple[WorkedExample | ChoiceExample | ConversationsExample, ...] = _key(
+    instructions: str = _hit_key(
+        PAIRS_INSTRUCTIONS, _legal_text(20_000), "second page; an empty line separates paragraphs"
+    )
+    examples: tuple[WorkedExample | ChoiceExample | ConversationsExample, ...] = _hit_key(
         PAIRS_EXAMPLES,
         _EXAMPLES,
         "worked examples, answered by the rater with feedback: A, B, tie both good, tie both poor",
     )
-    form: FormName = _key(  # noqa: RUF009
+    form: FormName = _hit_key(  # noqa: RUF009
         "pairs",
         _one_of(*FORMS),
         "what is shown at once: two responses (pairs.jsonl), one context with several options (questions.jsonl), "
         "two whole conversations (pairs.jsonl), or one response or more, each of another system (response_sets.jsonl)",
     )
-    rendering: Rendering = _key(  # noqa: RUF009
+    rendering: Rendering = _hit_key(  # noqa: RUF009
         "literal",
         _one_of("literal", "markdown", "code"),
         "conversations, responses and examples: to the letter, with Markdown's marks obeyed, or as code; see below",
     )
-    pairs_per_sitting: int = _key(20, whole_number(1, 1000), "real pairs in one sitting")
-    votes_per_pair: int = _key(
+    pairs_per_sitting: int = _hit_key(20, whole_number(1, 1000), "real pairs in one sitting")
+    votes_per_pair: int = _hit_key(
         3, whole_number(1, 100), "number of different raters per pair; the k-th votes form HumanExp-k"
     )
-    first_checks: int = _key(3, whole_number(0, 50), "hidden checks before the first real pair")
-    later_checks: int = _key(5, whole_number(0, 200), "hidden checks among the real pairs of a sitting")
-    max_failures: int = _key(3, whole_number(1, 200), "number of failed checks that blocks a rater from further work")
-    count_failures: Literal["total", "row"] = _key(
+    first_checks: int = _hit_key(3, whole_number(0, 50), "hidden checks before the first real pair")
+    later_checks: int = _hit_key(5, whole_number(0, 200), "hidden checks among the real pairs of a sitting")
+    max_failures: int = _hit_key(
+        3, whole_number(1, 200), "number of failed checks that blocks a rater from further work"
+    )
+    count_failures: Literal["total", "row"] = _hit_key(
         "total", _one_of("total", "row"), "count failures in total, or in a row"
     )
-    lease_minutes: int = _key(
+    lease_minutes: int = _hit_key(
         10, whole_number(1, 1440), "minutes that a shown pair is held for its rater; after that it is offered to others"
     )
-    max_votes_per_rater: int | None = _key(
+    max_votes_per_rater: int | None = _hit_key(
         None,
         whole_number(1, 1_000_000),
         "maximum number of judgements per rater over all sittings; leave out for no limit",
     )
-    identical: Literal["show", "skip", "tie"] = _key(
+    identical: Literal["show", "skip", "tie"] = _hit_key(
         "show",
         _one_of("show", "skip", "tie"),
         "pairs with two identical responses: show them, leave them out, or record a tie without a rater",
     )
-    late_votes: Literal["keep", "count"] = _key(
+    late_votes: Literal["keep", "count"] = _hit_key(
         "keep",
         _one_of("keep", "count"),
         "answers after `lease_minutes`: keep them uncounted, or count them if the pair still needs votes",
     )
-    sitting_minutes: int = _key(
+    sitting_minutes: int = _hit_key(
         0, whole_number(0, 1440), "minutes after which a sitting ends, with the question in hand; 0 for no limit"
     )
-    about: tuple[AboutQuestion, ...] = _key(
+    about: tuple[AboutQuestion, ...] = _hit_key(
         (),
         ABOUT,
         "what raters are asked about themselves, once, after consent or at the end; see below; leave out for none",
     )
-    pay_per_sitting: float = _key(0.0, _MONEY, "pay for one sitting; if 0, the page does not mention pay")
-    currency: str = _key("USD", _text(8), "currency of the pay, as shown")
-    contact: str = _key(
+    pay_per_sitting: float = _hit_key(0.0, _MONEY, "pay for one sitting; if 0, the page does not mention pay")
+    currency: str = _hit_key("USD", _legal_text(8), "currency of the pay, as shown")
+    contact: str = _hit_key(
         "",
-        _text(300, empty=True),
+        _legal_text(300, empty=True),
         "whom raters ask about what is stored, e.g. an e-mail address; shown on a page of the HIT; empty for none",
     )
-    completion_code: str = _key(
-        "", _text(100, empty=True), "code shown at the end, for the marketplace; empty for none"
+    completion_code: str = _hit_key(
+        "", _legal_text(100, empty=True), "code shown at the end, for the marketplace; empty for none"
     )
-    screened_out_code: str = _key(
-        "", _text(100, empty=True), "code shown to a blocked rater, who is still paid for the work done"
+    screened_out_code: str = _hit_key(
+        "", _legal_text(100, empty=True), "code shown to a blocked rater, who is still paid for the work done"
     )
 
-    exclude: Exclusion | None = _key(  # noqa: RUF009 (as for every key)
+    exclude: Exclusion | None = _hit_key(  # noqa: RUF009 (as for every key)
         None, EXCLUDE, "rules by which raters are excluded after the fact, see below; leave out for none"
     )
-    market_script: str = _key(
+    market_script: str = _hit_key(
         "",
         MARKET_SCRIPT,
         "a marketplace's own script in the pages after consent, e.g. an authenticity check; see below; empty for none",
     )
-    languages: tuple[str, ...] = _key(
+    languages: tuple[str, ...] = _hit_key(
         (ENGLISH,), LANGUAGES_OF_STUDY, "languages of the pages, the study's own first; raters choose among them"
     )
-    texts: tuple[TextsIn, ...] = _key(
+    texts: tuple[TextsIn, ...] = _hit_key(
         (),
         TEXTS,
         "the study's own texts in its further languages, see languages.md; needed for each text that is changed",
     )
-    page_events: bool = _key(
+    page_events: bool = _hit_key(
         False,
         _YES_OR_NO,
         "count how often the page is left, copied from and pasted into, never what; raters are told",
     )
-    program_trap: bool = _key(
+    program_trap: bool = _hit_key(
         False,
         _YES_OR_NO,
         "put a line on each page that only programs read, and note whoever follows it; raters are told",
     )
-    panel: PanelDoor | None = _key(  # noqa: RUF009
+    panel: PanelDoor | None = _hit_key(  # noqa: RUF009
         None, PANEL, "a panel that sends people with an id in the address, see panels.md; leave out for none"
     )
 
@@ -245,7 +249,7 @@ def read_hit(path: Path | None) -> Hit:
 def hit_from(values: Mapping[str, Any], where: str) -> Hit:
     """Check parsed values key by key, then together."""
     for name, value in values.items():
-        _check(name, value, where)
+        _check_key(name, value, where)
     form: FormName = values.get("form", "pairs")
     if "consent_text" in values and "consent_version" not in values:
         raise InputError(f'{where}: consent_text was changed, so consent_version must be given too, e.g. "2".')
@@ -259,7 +263,7 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
     if "languages" in known:
         known["languages"] = tuple(known["languages"])
     if "texts" in known:
-        known["texts"] = texts_from(known["texts"], partial(_worded, values), where)
+        known["texts"] = texts_from(known["texts"], partial(_check_worded, values), where)
     if "exclude" in known:
         known["exclude"] = exclusion_from(known["exclude"], where)
     if "panel" in known:
@@ -279,12 +283,12 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     """The HIT that a store keeps; keys that came later have their defaults."""
     known = {name: value for name, value in values.items() if name in HIT_KEYS}
     form = known.get("form", "pairs")
-    known["examples"] = _examples(form, known["examples"], "store")
+    known["examples"] = _read_examples(form, known["examples"], "store")
     known["about"] = about_from(known.get("about", ()), "store")
     known["questions"] = questions_from_kept(known.get("questions", ()))
     known["languages"] = tuple(known.get("languages", (ENGLISH,)))
     known["texts"] = tuple(
-        TextsIn(**{**texts, "examples": _examples(form, texts["examples"], "store")})
+        TextsIn(**{**texts, "examples": _read_examples(form, texts["examples"], "store")})
         for texts in known.get("texts", ())
     )
     if known.get("exclude"):
@@ -294,9 +298,9 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     return Hit(**known)
 
 
-def _worded(values: Mapping[str, Any], name: str, value: Any, where: str) -> Any:
+def _check_worded(values: Mapping[str, Any], name: str, value: Any, where: str) -> Any:
     """A text of `[texts.LANGUAGE]`, as legal as at the top."""
-    _check(name, value, where)
+    _check_key(name, value, where)
     return _enough_examples(values, value, where) if name == "examples" else value
 
 
@@ -304,10 +308,10 @@ def _enough_examples(values: Mapping[str, Any], examples: Sequence[object], wher
     form: FormName = values.get("form", "pairs")
     if len(examples) < FORMS[form].fewest_examples and (examples or "questions" not in values):
         raise InputError(f"{where}: examples holds {len(examples)}, which is not {_EXAMPLES.says}.")
-    return _examples(form, examples, where)
+    return _read_examples(form, examples, where)
 
 
-def _check(name: str, value: object, where: str) -> None:
+def _check_key(name: str, value: object, where: str) -> None:
     if name not in HIT_KEYS:
         near = difflib.get_close_matches(name, HIT_KEYS, 1)
         hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(HIT_KEYS)}."
@@ -339,5 +343,5 @@ def _check_together(hit: Hit, where: str) -> None:
         )
 
 
-def _examples(form: FormName, values: Sequence[object], where: str) -> tuple[Any, ...]:
+def _read_examples(form: FormName, values: Sequence[object], where: str) -> tuple[Any, ...]:
     return tuple(FORMS[form].example_from(value, f"{where}: examples[{n}]") for n, value in enumerate(values))

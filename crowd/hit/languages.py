@@ -42,10 +42,10 @@ TEXTS = Legal(
 
 def texts_from(texts: Mapping[str, Mapping[str, Any]], check: Callable[..., Any], where: str) -> tuple[TextsIn, ...]:
     """`[texts]` as it was written; `check(name, value, where)` gives the value of one key of hit.toml."""
-    return tuple(_wording(language, wording, check, where) for language, wording in texts.items())
+    return tuple(_read_wording(language, wording, check, where) for language, wording in texts.items())
 
 
-def _wording(language: str, wording: Mapping[str, Any], check: Callable[..., Any], where: str) -> TextsIn:
+def _read_wording(language: str, wording: Mapping[str, Any], check: Callable[..., Any], where: str) -> TextsIn:
     place = f"{where}: texts.{language}"
     if unknown := [name for name in wording if name not in (*WORDED, "words")]:
         raise InputError(f"{place}.{unknown[0]} is not one of {', '.join(WORDED)}, words.")

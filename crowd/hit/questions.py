@@ -47,19 +47,23 @@ class AskedQuestion:
         return self.kind != "comment"
 
 
-def _texts(low: int, high: int, longest: int) -> Legal:
-    def holds(value: Any) -> bool:
-        return isinstance(value, (list, tuple)) and low <= len(value) <= high and all(map(_word(longest).holds, value))
+def _legal_texts(low: int, high: int, longest: int) -> Legal:
+    def are_texts(value: Any) -> bool:
+        return (
+            isinstance(value, (list, tuple))
+            and low <= len(value) <= high
+            and all(map(_legal_word(longest).holds, value))
+        )
 
-    return Legal(f"a list of {low} to {high} texts of up to {longest} characters", holds)
+    return Legal(f"a list of {low} to {high} texts of up to {longest} characters", are_texts)
 
 
-def _word(longest: int) -> Legal:
+def _legal_word(longest: int) -> Legal:
     fits = lambda value: isinstance(value, str) and bool(value.strip()) and len(value) <= longest  # noqa: E731
     return Legal(f"text of 1 to {longest} characters", fits)
 
 
-def _one(*words: str) -> Legal:
+def _legal_choice(*words: str) -> Legal:
     return Legal("one of " + ", ".join(words), lambda value: value in words)
 
 
@@ -69,12 +73,12 @@ QUESTION_KEYS: Mapping[str, Legal] = {
         "a name of small letters, digits and _, such as fluency",
         lambda value: isinstance(value, str) and bool(_NAME.fullmatch(value)),
     ),
-    "ask": _word(300),
-    "kind": _one(*KINDS),
-    "tie": _one("one", "split", "none"),
-    "strength": _texts(1, 4, 40),
+    "ask": _legal_word(300),
+    "kind": _legal_choice(*KINDS),
+    "tie": _legal_choice("one", "split", "none"),
+    "strength": _legal_texts(1, 4, 40),
     "points": whole_number(2, 10),
-    "labels": _texts(2, 10, 60),
+    "labels": _legal_texts(2, 10, 60),
     "required": Legal("true or false", lambda value: type(value) is bool),
 }
 OF_KIND: Mapping[str, tuple[AskedKind, ...]] = {

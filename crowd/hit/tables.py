@@ -25,7 +25,7 @@ def whole_number(low: int, high: int) -> Legal:
     return Legal(f"a whole number from {low} to {high}", lambda value: type(value) is int and low <= value <= high)
 
 
-def _share(value: Any) -> bool:
+def _is_share(value: Any) -> bool:
     return type(value) in (int, float) and 0 < value < 1
 
 
@@ -53,9 +53,9 @@ EXCLUDE_KEYS: Mapping[str, Legal] = {
     "after": whole_number(1, 1_000_000),
     "seconds": Legal("a number above 0", lambda v: type(v) in (int, float) and 0 < v <= 86_400),
     "same": whole_number(2, 1_000_000),
-    "left": Legal("a probability between 0 and 1", _share),
-    "ties": Legal("a probability between 0 and 1", _share),
-    "agreement": Legal("a share between 0 and 1", _share),
+    "left": Legal("a probability between 0 and 1", _is_share),
+    "ties": Legal("a probability between 0 and 1", _is_share),
+    "agreement": Legal("a share between 0 and 1", _is_share),
     "raters": Legal("a list of ids", lambda v: isinstance(v, list) and all(isinstance(name, str) for name in v)),
 }
 EXCLUDE = Legal(
@@ -96,11 +96,11 @@ MARKETS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def _parameter(value: Any) -> bool:
+def _is_parameter(value: Any) -> bool:
     return isinstance(value, str) and bool(_PARAMETER.fullmatch(value)) and value not in TAKEN
 
 
-def _way(value: Any) -> bool:
+def _is_way(value: Any) -> bool:
     """An address of https with no placeholder but {person} and {visit}, or a code."""
     if not isinstance(value, str) or not 0 < len(value) <= 2000 or not value.isprintable():
         return False
@@ -116,14 +116,14 @@ def _way(value: Any) -> bool:
     return value.startswith("https://") and bool(host) and not odd and not inside and names <= {"person", "visit"}
 
 
-_WAY = Legal("an https:// address, with {person} and {visit} for the ids, or a code of up to 100 characters", _way)
+_WAY = Legal("an https:// address, with {person} and {visit} for the ids, or a code of up to 100 characters", _is_way)
 _NAME = Legal("text of 1 to 60 characters", lambda v: isinstance(v, str) and bool(v.strip()) and len(v) <= 60)
 _OWN = f"the name of a parameter of the address, and none of ours ({', '.join(sorted(TAKEN))})"
 PANEL_KEYS: Mapping[str, Legal] = {
     "market": Legal(f"one of {', '.join(MARKETS)}", lambda value: value in MARKETS),
     "name": _NAME,
-    "person": Legal(f"{_OWN} or of another marketplace", lambda value: _parameter(value) and value not in OTHERS),
-    "visit": Legal(_OWN, lambda value: value == "" or _parameter(value)),
+    "person": Legal(f"{_OWN} or of another marketplace", lambda value: _is_parameter(value) and value not in OTHERS),
+    "visit": Legal(_OWN, lambda value: value == "" or _is_parameter(value)),
     **dict.fromkeys(("complete", "screened_out", "full", "declined"), _WAY),
 }
 PANEL = Legal(

@@ -147,10 +147,10 @@ class SimulatedVisit:
         """Arrive and consent; or why nobody new is let in, after some patience."""
         own = {"rater": f"simulated-{self.rater.number}", "sitting": str(self.sitting), "source": "simulated"}
         for _ in range(PATIENCE):
-            reply = self._send("GET", "/", params=self.address or own, headers=FETCH)
+            reply = self._send_request("GET", "/", params=self.address or own, headers=FETCH)
             if not reply.headers.get("Content-Type", "").startswith("application/json"):
                 if reply.status_code == 200:
-                    self._send("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})
+                    self._send_request("POST", "/consent", data=PageForm(reply.text).fields | {"agree": "yes"})
                 return None
             status = reply.json()["status"]
             if status != "wait":
@@ -160,25 +160,25 @@ class SimulatedVisit:
 
     def _tell_at_end(self) -> None:
         """Answer what the last page asks, and at times write something."""
-        form = PageForm(self._send("GET", "/task").text)
+        form = PageForm(self._send_request("GET", "/task").text)
         answers_told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
         answers_told |= {name: WROTE for name in form.texts if self.reader.whim(self.rater, name) < COMMENTS}
-        self._send("POST", "/last-questions", data=form.fields | answers_told)
+        self._send_request("POST", "/last-questions", data=form.fields | answers_told)
 
     def _ask_place(self) -> dict[str, Any]:
-        return dict(self._send("GET", "/task", headers=FETCH).json())
+        return dict(self._send_request("GET", "/task", headers=FETCH).json())
 
     def _answer_example(self, number: int) -> None:
         """Answer a worked example, not always well."""
-        fields = PageForm(self._send("GET", f"/instructions/{number}").text).fields
+        fields = PageForm(self._send_request("GET", f"/instructions/{number}").text).fields
         pressed = self.reader.fields(self.reader.learns(self.rater, number))
-        self._send("POST", f"/instructions/{number}", data=fields | pressed)
+        self._send_request("POST", f"/instructions/{number}", data=fields | pressed)
 
     def _tell_about_rater(self) -> None:
         """Say something about oneself."""
-        form = PageForm(self._send("GET", "/about").text)
+        form = PageForm(self._send_request("GET", "/about").text)
         answers_told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
-        self._send("POST", "/about", data=form.fields | answers_told)
+        self._send_request("POST", "/about", data=form.fields | answers_told)
 
     def _answer_pairs(self, place: dict[str, Any]) -> VisitEnd:
         waited = 0
@@ -218,11 +218,13 @@ class SimulatedVisit:
         elif form.texts:
             whims = {name: self.reader.whim(self.rater, name, *texts) for name in form.texts}
             fields |= {name: WROTE for name, must in form.texts.items() if must or whims[name] < COMMENTS}
-        answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
+        answered = self._send_request("POST", "/answer", data=fields, headers=FETCH).json()
         if self.reader.whim(self.rater, "twice", *texts) < self.rater.twice:
-            answered = self._send("POST", "/answer", data=fields, headers=FETCH).json()
+            answered = self._send_request("POST", "/answer", data=fields, headers=FETCH).json()
         if answered["status"] == "task" and self._is_regretted(texts):
-            return dict(self._send("POST", "/undo", data=PageForm(answered["html"]).fields, headers=FETCH).json())
+            return dict(
+                self._send_request("POST", "/undo", data=PageForm(answered["html"]).fields, headers=FETCH).json()
+            )
         self.answered += 1
         self.on_answer()
         return dict(answered)
@@ -235,7 +237,7 @@ class SimulatedVisit:
         self._undone.add(text)
         return True
 
-    def _send(self, method: str, path: str, **what: Any) -> httpx.Response:
+    def _send_request(self, method: str, path: str, **what: Any) -> httpx.Response:
         """Send until there is an answer: a server that is restarted is waited for, one that is busy is asked again."""
         until = time.monotonic() + SERVER_PATIENCE
         while True:

@@ -72,7 +72,7 @@ class SimulatedCrowd:
             try:
                 while True:
                     sitting += 1
-                    visits = list(pool.map(partial(self._visit, sitting=sitting), self.raters))
+                    visits = list(pool.map(partial(self._visit_study, sitting=sitting), self.raters))
                     endings, more = Counter(ending for ending, _ in visits), sum(number for _, number in visits)
                     answered += more
                     idle = 0 if more or endings["done"] else idle + 1
@@ -82,7 +82,7 @@ class SimulatedCrowd:
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _visit(self, rater: Habits, sitting: int) -> tuple[VisitEnd, int]:
+    def _visit_study(self, rater: Habits, sitting: int) -> tuple[VisitEnd, int]:
         client = self._clients.get()
         try:
             visit = SimulatedVisit(client, self.reader, rater, sitting, on_answer=self._bar.update)

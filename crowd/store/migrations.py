@@ -23,7 +23,7 @@ from seedvote.crowd.store.tables import (
 Migration = Callable[[sa.Connection], None]
 
 
-def _second(connection: sa.Connection) -> None:
+def _migrate_to_2(connection: sa.Connection) -> None:
     """From 0.2.0's first stores: checks of a rater's whole life, decisions of a person, checks that were mended."""
     added = {
         "pairs": ("mended TEXT",),
@@ -50,7 +50,7 @@ def _keep_aside(connection: sa.Connection) -> None:
             connection.execute(query.values(aside=1))
 
 
-def _third(connection: sa.Connection) -> None:
+def _migrate_to_3(connection: sa.Connection) -> None:
     """Who was let in stays in: `asked` of the raters who have passed, as facts and as events."""
     connection.execute(sa.text("ALTER TABLE raters ADD COLUMN asked INTEGER"))
     known = set(connection.scalars(sa.select(study_settings.c.key)))
@@ -69,7 +69,7 @@ def _third(connection: sa.Connection) -> None:
 ASKED_LATER = ("mturk", "prolific")  # those there were by then
 
 
-def _fourth(connection: sa.Connection) -> None:
+def _migrate_to_4(connection: sa.Connection) -> None:
     """The ledger; and votes through a marketplace wait until it has confirmed their visit, as facts and as events."""
     payouts.create(connection, checkfirst=True)
     for table, column in (("votes", "waits INTEGER NOT NULL DEFAULT 0"), ("payments", "withdrawn TEXT")):
@@ -86,29 +86,29 @@ def _fourth(connection: sa.Connection) -> None:
     connection.execute(sa.delete(study_settings).where(study_settings.c.key == "settled"))  # count anew at a start
 
 
-def _fifth(connection: sa.Connection) -> None:
+def _migrate_to_5(connection: sa.Connection) -> None:
     """Questions with versions, and what raters tell about themselves."""
     added = {"pairs": "version INTEGER NOT NULL DEFAULT 0", "raters": "version INTEGER"}
     for table, column in (*added.items(), ("raters", "about TEXT")):
         connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {column}"))
 
 
-def _sixth(connection: sa.Connection) -> None:
+def _migrate_to_6(connection: sa.Connection) -> None:
     """A vote may hold the answers to several questions."""
     connection.execute(sa.text("ALTER TABLE votes ADD COLUMN answers TEXT"))
 
 
-def _seventh(connection: sa.Connection) -> None:
+def _migrate_to_7(connection: sa.Connection) -> None:
     """The language that raters read."""
     connection.execute(sa.text("ALTER TABLE raters ADD COLUMN language TEXT"))
 
 
-def _eighth(connection: sa.Connection) -> None:
+def _migrate_to_8(connection: sa.Connection) -> None:
     """What raters tell about themselves at the end."""
     connection.execute(sa.text("ALTER TABLE raters ADD COLUMN told TEXT"))
 
 
-def _ninth(connection: sa.Connection) -> None:
+def _migrate_to_9(connection: sa.Connection) -> None:
     """Launches and held payments; when a payment was sent, and its VAT. The fourth may have made `payouts` as it is."""
     launches.create(connection, checkfirst=True)
     holds.create(connection, checkfirst=True)
@@ -120,13 +120,13 @@ def _ninth(connection: sa.Connection) -> None:
     connection.execute(sa.update(payouts).where(began, payouts.c.sent.is_(None)).values(sent=payouts.c.at))
 
 
-def _tenth(connection: sa.Connection) -> None:
+def _migrate_to_10(connection: sa.Connection) -> None:
     """The next pair of each version is found by its index."""
     connection.execute(sa.text("DROP INDEX IF EXISTS pairs_next"))
     connection.execute(sa.text("CREATE INDEX pairs_next ON pairs (open, version, live, position)"))
 
 
-def _eleventh(connection: sa.Connection) -> None:
+def _migrate_to_11(connection: sa.Connection) -> None:
     """A person may be several raters until their marketplace confirms their visits."""
     connection.execute(sa.text("ALTER TABLE raters ADD COLUMN person TEXT"))
     connection.execute(sa.text("ALTER TABLE raters ADD COLUMN proves INTEGER NOT NULL DEFAULT 0"))
@@ -134,14 +134,14 @@ def _eleventh(connection: sa.Connection) -> None:
 
 
 MIGRATIONS: dict[int, Migration] = {
-    1: _second,
-    2: _third,
-    3: _fourth,
-    4: _fifth,
-    5: _sixth,
-    6: _seventh,
-    7: _eighth,
-    8: _ninth,
-    9: _tenth,
-    10: _eleventh,
+    1: _migrate_to_2,
+    2: _migrate_to_3,
+    3: _migrate_to_4,
+    4: _migrate_to_5,
+    5: _migrate_to_6,
+    6: _migrate_to_7,
+    7: _migrate_to_8,
+    8: _migrate_to_9,
+    9: _migrate_to_10,
+    10: _migrate_to_11,
 }

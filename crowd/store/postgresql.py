@@ -70,10 +70,10 @@ def engine_of(url: sa.URL, *, serving: bool) -> sa.Engine:
         # nor does it prepare, and forget, statements of its own
         connect_args={"prepare_threshold": None, "tcp_user_timeout": 5000, **KEEPALIVES},
     )
-    sa.event.listen(engine, "connect", lambda driver, _record: _connect(driver, session))
-    sa.event.listen(engine, "begin", _begin)
-    sa.event.listen(engine, "before_cursor_execute", _before)
-    sa.event.listen(engine, "commit", _commit)
+    sa.event.listen(engine, "connect", lambda driver, _record: _set_session(driver, session))
+    sa.event.listen(engine, "begin", _open_pipe)
+    sa.event.listen(engine, "before_cursor_execute", _flush_pipe)
+    sa.event.listen(engine, "commit", _commit_pipe)
     return engine
 
 
@@ -110,19 +110,19 @@ class Pipe:
     def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
         """Send what was noted, then the queries; the rows of each."""
         self._noted += [(_compile_words(query, None), values) for query, values in queries]
-        return self._send(answers=len(queries))
+        return self._send_noted(answers=len(queries))
 
     def flush(self) -> None:
         """Send what was noted, and before all the opening."""
         if self._noted or not self._begun:
-            self._send()
+            self._send_noted()
 
     def commit(self) -> None:
         """Send what was noted and commit, if there is anything to commit."""
         if self._opening and (self._begun or self._noted):
-            self._send("COMMIT")
+            self._send_noted("COMMIT")
 
-    def _send(self, *end: str, answers: int = 0) -> list[list[Any]]:
+    def _send_noted(self, *end: str, answers: int = 0) -> list[list[Any]]:
         driver: Any = self._connection.connection.driver_connection
         opening, noted = () if self._begun else self._opening, self._noted
         self._begun, self._noted = True, []
@@ -130,7 +130,7 @@ class Pipe:
         values = [value for words, inputs in noted for value in words.ordered(inputs)]
         try:
             cursor = psycopg.ClientCursor(driver, row_factory=namedtuple_row)
-            self._prepare(cursor, {words.name: words.text for words, _ in noted})
+            self._prepare_texts(cursor, {words.name: words.text for words, _ in noted})
             if message := "; ".join((*opening, *calls, *end)):
                 cursor.execute(message, values or None)
             return [cursor.set_result(n).fetchall() for n in range(-answers, 0)]
@@ -142,7 +142,7 @@ class Pipe:
                     raise LostTurn(None, None, error) from error
             raise sa.exc.DBAPIError.instance(None, None, error, psycopg.Error) from error
 
-    def _prepare(self, cursor: psycopg.ClientCursor[Any], texts: Mapping[str, str]) -> None:
+    def _prepare_texts(self, cursor: psycopg.ClientCursor[Any], texts: Mapping[str, str]) -> None:
         known: set[str] = self._connection.info.setdefault("prepared", set())
         if fresh := texts.keys() - known:
             cursor.execute("; ".join(f"PREPARE {name} AS {texts[name]}" for name in fresh))
@@ -159,19 +159,19 @@ def _compile_words(statement: Statement, columns: tuple[str, ...] | None) -> Wor
     return Words(name, compiled.string, call, constants, order)
 
 
-def _connect(driver: Any, session: Mapping[str, str]) -> None:
+def _set_session(driver: Any, session: Mapping[str, str]) -> None:
     driver.execute("; ".join(f"SET {name} = '{value}'" for name, value in session.items()))
     driver.commit()
 
 
-def _begin(connection: sa.Connection) -> None:
+def _open_pipe(connection: sa.Connection) -> None:
     connection.info["pipe"] = Pipe(connection, OPENINGS[connection.get_execution_options().get("purpose", "write")])
 
 
-def _before(connection: sa.Connection, *_: object) -> None:
+def _flush_pipe(connection: sa.Connection, *_: object) -> None:
     if pipe := connection.info.get("pipe"):
         pipe.flush()
 
 
-def _commit(connection: sa.Connection) -> None:
+def _commit_pipe(connection: sa.Connection) -> None:
     connection.info["pipe"].commit()

@@ -72,18 +72,18 @@ class DirectPipe:
     def later(self, changes: Sequence[tuple[Statement, Values]]) -> None:
         """Make changes."""
         for statement, values in changes:
-            self._run(compile_for_sqlite(statement, tuple(values) if statement.is_insert else None), values)
+            self._run_statement(compile_for_sqlite(statement, tuple(values) if statement.is_insert else None), values)
 
     def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
         """The rows of each query."""
         results = []
         for query, values in queries:
-            cursor = self._run(compile_for_sqlite(query, None), values)
+            cursor = self._run_statement(compile_for_sqlite(query, None), values)
             row = row_type(tuple(column[0] for column in cursor.description))
             results.append([row._make(values) for values in cursor.fetchall()])
         return results
 
-    def _run(self, words: Compiled, values: Values) -> sqlite3.Cursor:
+    def _run_statement(self, words: Compiled, values: Values) -> sqlite3.Cursor:
         driver: Any = self._connection.connection.driver_connection
         try:
             cursor: sqlite3.Cursor = driver.execute(words.text, words.ordered(values))

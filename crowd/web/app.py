@@ -255,20 +255,20 @@ class _JsonLines(logging.Formatter):
 def _serve_below(prefix: str, inner: WSGI) -> WSGI:
     """Serve `inner` under a path prefix, whether or not the proxy in front has cut it off already."""
 
-    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def serve_request(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
         if path == prefix or path.startswith(prefix + "/"):
             environ["PATH_INFO"] = path[len(prefix) :] or "/"
         environ["SCRIPT_NAME"] = prefix
         return inner(environ, start_response)
 
-    return application
+    return serve_request
 
 
 def _with_sound_prefix(inner: WSGI) -> WSGI:
     """Drop an X-Forwarded-Prefix that is no path: it would stand before every link and redirect of ours."""
 
-    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    def check_prefix(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         prefixes = environ.get("HTTP_X_FORWARDED_PREFIX", "")
         # several proxies write several of them, separated by commas
         if not all(
@@ -277,7 +277,7 @@ def _with_sound_prefix(inner: WSGI) -> WSGI:
             del environ["HTTP_X_FORWARDED_PREFIX"]
         return inner(environ, start_response)
 
-    return application
+    return check_prefix
 
 
 def _add_guards(app: Flask, config: ServerConfig, desk: Desk) -> None:
@@ -291,7 +291,7 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk) -> None:
     caution = _ProxyCaution(config.proxies)
 
     @app.before_request
-    def begin() -> tuple[str, int, dict[str, str]] | None:
+    def begin_request() -> tuple[str, int, dict[str, str]] | None:
         g.nonce, g.begun, g.request_id = secrets.token_urlsafe(16), time.perf_counter(), _request_id(config)
         caution.look()
         incoming = study_request
@@ -311,7 +311,7 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk) -> None:
         return None
 
     @app.after_request
-    def finish(reply: Response) -> Response:
+    def finish_reply(reply: Response) -> Response:
         reply.headers.update(_make_headers(config, desk.rules.hit.market_script))
         if request.endpoint != "static":
             reply.headers["Cache-Control"] = "no-store"
@@ -328,7 +328,7 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk) -> None:
 
     @app.errorhandler(NoAnswer)
     @app.errorhandler(Refused)
-    def refused(_error: Exception) -> tuple[str, int]:
+    def refuse_form(_error: Exception) -> tuple[str, int]:
         return views.problem(study_request, "bad_request"), 400
 
     @app.errorhandler(RequestEntityTooLarge)
@@ -336,7 +336,7 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk) -> None:
         return views.problem(study_request, "too_large"), 413
 
     @app.errorhandler(HTTPException)
-    def wrong(error: HTTPException) -> tuple[str, int]:
+    def show_error(error: HTTPException) -> tuple[str, int]:
         code = error.code or 500
         if code >= 500:
             LOG.error("failed", extra={"facts": _error_facts(getattr(error, "original_exception", None) or error)})

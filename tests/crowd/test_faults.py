@@ -247,7 +247,7 @@ def between_two_servers(folder, url, monkeypatch, kills, raters):
     """Every request goes to either of two servers, whose clocks are ten minutes apart, both killed again and again,
     while a researcher decides; then the books are those of the event log, and nobody was late."""
     with served(folder, url, 40, clock=-120.0) as (one, made):
-        two, send = Server(folder, url, clock=480.0), SimulatedVisit._send
+        two, send = Server(folder, url, clock=480.0), SimulatedVisit._send_request
         draw, acknowledged, done = random.Random(0), {}, threading.Event()
 
         def send_to_either(self, method, path, **what):
@@ -258,7 +258,7 @@ def between_two_servers(folder, url, monkeypatch, kills, raters):
             while one.kills + two.kills < kills and not done.wait(draw.uniform(0.0, 0.5)):
                 draw.choice((one, two)).kill_and_restart()
 
-        monkeypatch.setattr(SimulatedVisit, "_send", send_to_either)
+        monkeypatch.setattr(SimulatedVisit, "_send_request", send_to_either)
         killer = threading.Thread(target=kill)
         killer.start()
         try:

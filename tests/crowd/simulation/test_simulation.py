@@ -216,6 +216,6 @@ def test_a_crowd_waits_for_who_walked_away_with_the_last_pair(monkeypatch, round
             (ending, int(ending == "done")) if rater == "holds it" else ("wait", 0) if ending == "left" else (ending, 0)
         )
 
-    monkeypatch.setattr(SimulatedCrowd, "_visit", visit)
+    monkeypatch.setattr(SimulatedCrowd, "_visit_study", visit)
     SimulatedCrowd("http://127.0.0.1:9", None, ["holds it", "waits"], 1).work()
     assert max(made) == expected

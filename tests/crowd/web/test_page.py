@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedvote.crowd.commands.preview import _somebody
+from seedvote.crowd.commands.preview import _invent_rater
 from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.web import page
@@ -79,8 +79,8 @@ def every_page():
         yield f"task {note}", page.task_page(HIT, FRAME, shown(), progress(), note)
     for kind in page.MESSAGE_KINDS:
         yield kind, page.message_page(HIT, FRAME, kind)
-    yield "stored", page.stored_page(HIT, FRAME, _somebody(HIT), own=True)
-    yield "stored elsewhere", page.stored_page(HIT, FRAME, _somebody(HIT), own=False)
+    yield "stored", page.stored_page(HIT, FRAME, _invent_rater(HIT), own=True)
+    yield "stored elsewhere", page.stored_page(HIT, FRAME, _invent_rater(HIT), own=False)
 
 
 PAGES = dict(every_page())
