@@ -132,7 +132,7 @@ def is_tie(text: str) -> bool:
 def read_word(text: str) -> Meaning | None:
     """What a word says by itself; None where it says nothing.
 
-    >>> [meaning and (meaning.kind, meaning.side) for meaning in map(spoken, ("Response A wins", "Left", "B is worse"))]
+    >>> [(m.kind, m.side) for m in map(read_word, ("Response A wins", "Left", "B is worse")) if m]
     [('letter', 0), ('place', 0), ('letter', 0)]
     >>> read_word("left=alpha") is None
     True

@@ -21,7 +21,14 @@ from seedvote.analysis.questions.preference.models import (
     disagreeing,
     mixed_answer,
 )
-from seedvote.analysis.questions.preference.ranking import Ranked, Ranking, ranking_of, ranks_of_two, reversals_of
+from seedvote.analysis.questions.preference.ranking import (
+    Ranked,
+    Ranking,
+    ranking_of,
+    ranks_of_two,
+    removable_units,
+    reversals_of,
+)
 from seedvote.analysis.stats.disparity import Disparity, disparity
 from seedvote.analysis.stats.equivalence import Equivalence, smallest_claim, tost
 from seedvote.analysis.stats.intervals import FEW, Interval, groups, kish, mean_interval, share_test
@@ -247,7 +254,7 @@ def _reverse(
     values = net_scores(votes.choice)
     if not (total := values.sum()):
         return ()
-    units = {"vote": np.arange(len(votes)), **clusters_of(votes, clusters, part=True)}
+    units = removable_units(votes, clusters)
     return tuple(reverse_sum(values * np.sign(total), units, second if total > 0 else first))
 
 

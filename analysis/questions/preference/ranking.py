@@ -103,8 +103,15 @@ def reversals_of(matches: Matches, ranking: Ranking, clusters: str) -> tuple[Rev
     names = {system.system for system in ranking.systems}
     inside = np.array([name in names for name in matches.systems])
     played, votes = _games_between(matches, inside)
+    return tuple(reverse_leader(played, ranking.model, removable_units(votes, clusters)))
+
+
+def removable_units(votes: Votes, clusters: str) -> dict[str, NDArray[np.int64]]:
+    """The votes and their clusters by code; a tie that nobody gave is no vote and no rater's (-1)."""
     units = {"vote": np.arange(len(votes)), **clusters_of(votes, clusters, part=True)}
-    return tuple(reverse_leader(played, ranking.model, units))
+    if votes.auto is not None:
+        units |= {name: np.where(votes.auto, -1, units[name]) for name in ("vote", "rater") if name in units}
+    return units
 
 
 def ranks_of_two(ranking: Ranking, p: float) -> Ranking:

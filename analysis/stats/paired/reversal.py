@@ -5,6 +5,8 @@ Of two systems the sign of a sum decides, so the largest contributions first is 
 Giordano and Meager 2021; for leaderboards Huang et al. 2025, arXiv:2508.11847). Half of the set that this predicts is
 left out, the strengths are fitted anew, and so on, so that the last fit confirms the set. Smaller sets are then tried
 one by one, up to 500 of them: small studies get the exact number, in large ones a smaller set may exist.
+
+Units are codes of the votes. A vote with the code -1 stays: it is of nobody, so nobody could have left it out.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from seedvote.analysis.stats.paired.davidson import (
 )
 from seedvote.dialogue.errors import InputError
 
+EVEN = 1e-6  # strengths that differ by less are equal
 MOST_TRIED = 500  # smaller sets, each by a fit
 LARGE = 4_000_000  # numbers of a table of units and cells: beyond it nothing smaller is tried
 
@@ -48,21 +51,22 @@ class Reversal:
 def reverse_sum(values: Floats, units: Mapping[str, Ints], rival: str) -> list[Reversal]:
     """The fewest without which the sum of `values`, which is above zero, is below it; exact."""
     reversals = []
-    for unit, codes in units.items():
-        parts = np.bincount(codes, weights=values)
-        left = parts.sum() - np.cumsum(-np.sort(-parts))
+    for unit, named in units.items():
+        codes = _number_units(named)
+        parts = np.bincount(codes[codes >= 0], weights=values[codes >= 0])
+        left = values.sum() - np.cumsum(-np.sort(-parts))
         beyond = np.flatnonzero(left < -1e-9)
         number = int(beyond[0]) + 1 if len(beyond) else None
-        reversals.append(Reversal(unit, number, rival, len(np.unique(codes))))
+        reversals.append(Reversal(unit, number, rival, len(parts)))
     return reversals
 
 
 def reverse_leader(played: Games, model: Model, units: Mapping[str, Ints]) -> list[Reversal]:
-    """The fewest without which the system with the highest strength falls behind another one."""
+    """The fewest without which the system with the highest strength falls behind another one; none where two lead."""
     whole = fit(played, model)
-    return [
-        _reverse(played, whole, model, unit, np.unique(codes, return_inverse=True)[1]) for unit, codes in units.items()
-    ]
+    if np.diff(np.sort(whole.strengths)[-2:])[0] < EVEN:
+        return []
+    return [_reverse(played, whole, model, unit, _number_units(codes)) for unit, codes in units.items()]
 
 
 def _reverse(played: Games, whole: Fit, model: Model, unit: str, codes: Ints) -> Reversal:
@@ -93,7 +97,7 @@ def _smaller_sets(
     if (int(codes.max()) + 1) * played.counts.size > LARGE:
         return
     counts = np.zeros((int(codes.max()) + 1, played.counts.size))
-    np.add.at(counts, (codes, played.code), 1.0)
+    np.add.at(counts, (codes[codes >= 0], played.code[codes >= 0]), 1.0)
     same = np.unique(counts, axis=0, return_inverse=True)[1].ravel()
     # Units that are the same in everything: as many of them as a smaller set can hold.
     units = [unit for unit in range(len(counts)) if (same[:unit] == same[unit]).sum() < fewest - 1]
@@ -125,7 +129,7 @@ def _leave_out(
         if out.sum() + step >= below or contributions[order[step - 1]] <= 0:
             return None
         out[order[:step]] = True
-        kept = ~out[codes]
+        kept = ~np.append(out, False)[codes]
         counts = np.bincount(played.code[kept], minlength=played.counts.size).reshape(-1, 3).astype(np.float64)
         rest = replace(played, counts=counts)
         groups = linked(rest)
@@ -157,4 +161,12 @@ def _contributions(
     scores = (design.weights @ direction)[:, None] * by_d
     if design.tie is not None:
         scores = scores + direction[design.tie] * by_tie
-    return np.bincount(codes, weights=scores.ravel()[played.code]).astype(np.float64)
+    removable = codes >= 0
+    return np.bincount(codes[removable], weights=scores.ravel()[played.code][removable]).astype(np.float64)
+
+
+def _number_units(codes: Ints) -> Ints:
+    """Codes from 0 on without gaps; votes that stay keep -1."""
+    numbers = np.full(len(codes), -1)
+    numbers[codes >= 0] = np.unique(codes[codes >= 0], return_inverse=True)[1]
+    return numbers

@@ -40,8 +40,9 @@ def test_page_states_the_published_shares(shared, tmp_path):
     write_records(tmp_path / "votes.jsonl", votes(shared), signature="marco", kind=Vote)
     found = report(read_study(tmp_path), title="MarCo against HDSA, completion")
     written = page(found)
-    preferred, ties, agreed = found.findings
+    preferred, decisive, ties, agreed = found.findings
     assert preferred.startswith("People preferred a to b, by 10.2 points of net preference (95 % interval +2.8")
+    assert decisive.startswith("229 of the 2,226 votes decide who leads: without them b would.")
     assert ties.startswith("68.3 % of 2,226 votes are ties (95 % interval")
     assert "The tie share (68.3 %) differs from that of random clicking (33.3 %; p" in ties and "is 0.45" in agreed
     assert "simulated: programs cast" not in written

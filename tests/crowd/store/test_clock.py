@@ -105,7 +105,8 @@ def test_wrong_clock_is_logged_at_the_start(url, monkeypatch, caplog):
     store = open_store(url, seed=0)
     try:
         pulse, right = Pulse(store), time.time
-        # before at_level: it gives a logger that does not propagate a handler of its own, and each line comes twice
+        # a logger that did not propagate when the test began has a handler of its own, and each line would come twice
+        monkeypatch.setattr(logging.getLogger("crowd"), "handlers", [])
         monkeypatch.setattr(logging.getLogger("crowd"), "propagate", True)
         with caplog.at_level("WARNING", logger="crowd"), monkeypatch.context() as patch:
             patch.setattr(time, "time", lambda: right() + TEN_MINUTES)

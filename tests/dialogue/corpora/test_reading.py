@@ -87,7 +87,7 @@ def test_2_1_with_acts_inside_and_lists_of_text(tmp_path):
     check_labels(corpus)
 
 
-def test_multiwoz_2_0_reads_separate_system_acts(tmp_path):
+def test_system_acts_in_a_file_of_their_own(tmp_path):
     acts = {
         "SNG1": {
             "1": {"Hotel-Request": [["Area", "?"]]},
