@@ -55,8 +55,15 @@ class Option:
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
         """Let the parser read it."""
-        words = {"help": self.help, "default": self.default, "metavar": self.metavar, "type": self.kind,
-                 "choices": self.choices, "nargs": self.nargs, "action": self.action}  # fmt: skip
+        words = {
+            "help": self.help,
+            "default": self.default,
+            "metavar": self.metavar,
+            "type": self.kind,
+            "choices": self.choices,
+            "nargs": self.nargs,
+            "action": self.action,
+        }
         parser.add_argument(self.name, **{word: value for word, value in words.items() if value is not None})
 
     def value(self, args: argparse.Namespace) -> Any:
@@ -237,8 +244,11 @@ def follow_with(command: str, place: str, *names: str) -> Callable[[argparse.Nam
 
     def follow(args: argparse.Namespace, result: Result) -> str:
         del result
-        words = [word for name in names for word in
-                 (repeat_clusters(args) if name == "clusters" else repeat_options(args, name))]  # fmt: skip
+        words = [
+            word
+            for name in names
+            for word in (repeat_clusters(args) if name == "clusters" else repeat_options(args, name))
+        ]
         return next_command(f"python -m analysis {command}", getattr(args, place), *words)
 
     return follow
@@ -289,9 +299,12 @@ def check_margin(margin: float | None) -> None:
 
 
 def check_help(
-    correlation: float | None, unlabelled: int | None, rater_share: float | None, price: float | None,
+    correlation: float | None,
+    unlabelled: int | None,
+    rater_share: float | None,
+    price: float | None,
     verdict_price: float | None,
-) -> None:  # fmt: skip
+) -> None:
     """Refuse half of what a plan with a judge needs."""
     if (correlation is None) != (unlabelled is None):
         raise InputError("A plan with a judge needs both --judge-correlation R and --unlabelled N.")

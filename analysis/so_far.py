@@ -14,7 +14,7 @@ from typing import Any
 
 from seedvote.analysis import notebook
 from seedvote.analysis.arguments import check_margin, check_ranges
-from seedvote.analysis.showing.words import plain
+from seedvote.analysis.showing.words import to_plain
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_json, write_json
 
@@ -73,7 +73,7 @@ def write_so_far(folder: Path, votes: Any, number: int, rule: StoppingRule, **re
         ],
         "refusals": [part["refusal"] for part in (preference, agreement, plan) if "refusal" in part],
     }
-    write_json(folder / SO_FAR, plain(document))
+    write_json(folder / SO_FAR, to_plain(document))
 
 
 def write_rule(folder: Path, rule: StoppingRule) -> None:
@@ -94,7 +94,14 @@ def _asked(question: Any, votes: Any, **options: Any) -> Mapping[str, Any]:
 def _contrast(row: Mapping[str, Any]) -> dict[str, Any]:
     net, counts = row["net"] or {}, row["sign_test"]
     return {
-        "first": row["first"], "second": row["second"], "votes": row["votes"], "for_first": counts["first"],
-        "for_second": counts["second"], "ties": counts["ties"], "net": net.get("value"), "low": net.get("low"),
-        "high": net.get("high"), "reason": row["reason"],
-    }  # fmt: skip
+        "first": row["first"],
+        "second": row["second"],
+        "votes": row["votes"],
+        "for_first": counts["first"],
+        "for_second": counts["second"],
+        "ties": counts["ties"],
+        "net": net.get("value"),
+        "low": net.get("low"),
+        "high": net.get("high"),
+        "reason": row["reason"],
+    }

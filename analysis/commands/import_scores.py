@@ -55,18 +55,23 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.analysis.votes.scores.importing import bring_scores
 
     brought = bring_scores(
-        args.study, args.table, args.evaluator, card=_card(args), columns=dict(parse_names(args.columns, "--columns")),
-        metrics=_names(args.metrics), replace=args.replace,
-    )  # fmt: skip
-    print("\n".join(_said(brought, args.evaluator)))
+        args.study,
+        args.table,
+        args.evaluator,
+        card=_read_card(args),
+        columns=dict(parse_names(args.columns, "--columns")),
+        metrics=_split_names(args.metrics),
+        replace=args.replace,
+    )
+    print("\n".join(_describe_import(brought, args.evaluator)))
     tell_next("python -m analysis compare", args.study)
 
 
-def _names(text: str | None) -> list[str]:
+def _split_names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
-def _card(args: argparse.Namespace) -> Card | None:
+def _read_card(args: argparse.Namespace) -> Card | None:
     """The card of the file, or from the options; None where neither says anything."""
     from seedvote.dialogue.cards import ANY, card_from
     from seedvote.dialogue.files import read_json
@@ -83,10 +88,10 @@ def _card(args: argparse.Namespace) -> Card | None:
         task["scale"] = 100.0
     fields: dict[str, Any] = {"title": args.title or args.evaluator, "tasks": {ANY: task}}
     fields |= {"order": args.order} if args.order is not None else {}
-    return card_from(fields | {"baselines": _names(args.baselines)}, "the card of the options")
+    return card_from(fields | {"baselines": _split_names(args.baselines)}, "the card of the options")
 
 
-def _said(brought: Brought, evaluator: str) -> list[str]:
+def _describe_import(brought: Brought, evaluator: str) -> list[str]:
     from seedvote.analysis.showing.words import count, percent
 
     tasks = ", ".join(brought.tasks)

@@ -36,12 +36,16 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.analysis.votes.inputs import judgements_of
 
     judgements = judgements_of(args.file, **reading(args))
-    account, won = judgements.reading, _won(judgements)
-    columns = [(ours, theirs, account.evidence.get(ours, account.evidence.get("systems", ""))) for ours, theirs
-               in account.columns.items()]  # fmt: skip
+    account, won = judgements.reading, _count_wins(judgements)
+    columns = [
+        (ours, theirs, account.evidence.get(ours, account.evidence.get("systems", "")))
+        for ours, theirs in account.columns.items()
+    ]
     words = Table(["word", "means"], list(account.words.items()), "Every word of the answers")
-    rows = [(judgements.table.place(row), judgements.pair[row], _who(judgements, row), judgements.left[row] or "")
-            for row in range(min(SHOWN, len(judgements.choice)))]  # fmt: skip
+    rows = [
+        (judgements.table.place(row), judgements.pair[row], _name_systems(judgements, row), judgements.left[row] or "")
+        for row in range(min(SHOWN, len(judgements.choice)))
+    ]
     parts: list[Table | str] = [
         f"{args.file} is a {account.form} of {account.read:,} rows, read as {len(judgements.choice):,} votes: "
         f"{', '.join(f'{name} {number:,}' for name, number in won.items())}. {account.lost}",
@@ -50,14 +54,23 @@ def run(args: argparse.Namespace) -> None:
         words,
         Table(["place", "pair", "winner", "left"], rows, "The first votes"),
     ]
-    document = {"file": str(args.file), "form": account.form, "rows": account.read, "columns": dict(account.columns),
-                "evidence": dict(account.evidence), "words": dict(account.words), "notes": list(account.notes),
-                "left_out": dict(account.left_out), "votes": len(judgements.choice), "won": won}  # fmt: skip
+    document = {
+        "file": str(args.file),
+        "form": account.form,
+        "rows": account.read,
+        "columns": dict(account.columns),
+        "evidence": dict(account.evidence),
+        "words": dict(account.words),
+        "notes": list(account.notes),
+        "left_out": dict(account.left_out),
+        "votes": len(judgements.choice),
+        "won": won,
+    }
     then = next_command("python -m analysis preference", args.file)
-    deliver(args, Result(document, [*parts, f"sha256:{_digest(args.file)}"], dict), then=then)
+    deliver(args, Result(document, [*parts, f"sha256:{_sign_file(args.file)}"], dict), then=then)
 
 
-def _who(judgements: Judgements, row: int) -> str:
+def _name_systems(judgements: Judgements, row: int) -> str:
     """`alpha over beta`; the letters where no systems are named."""
     systems: Any = (judgements.a[row], judgements.b[row]) if judgements.a else ("a", "b")
     choice = judgements.choice[row]
@@ -66,7 +79,7 @@ def _who(judgements: Judgements, row: int) -> str:
     return f"{systems[choice == 'b']} over {systems[choice == 'a']}"
 
 
-def _won(judgements: Judgements) -> dict[str, int]:
+def _count_wins(judgements: Judgements) -> dict[str, int]:
     """How often each system won, and the ties."""
     won: Counter[str] = Counter()
     for row, choice in enumerate(judgements.choice):
@@ -76,7 +89,7 @@ def _won(judgements: Judgements) -> dict[str, int]:
     return dict(sorted(won.items(), key=lambda pair: (pair[0] == "tie", pair[0])))
 
 
-def _digest(path: Path) -> str:
+def _sign_file(path: Path) -> str:
     from seedvote.dialogue.files import digest
 
     return digest(path)[:16] if path.is_file() else "folder"

@@ -61,14 +61,14 @@ def run(args: argparse.Namespace) -> None:
 
     from seedvote.analysis.questions.browse.answer import answer
     from seedvote.analysis.questions.browse.page import PAGE, browse_page
-    from seedvote.analysis.report.assembly import as_latex, as_markdown, page, report
+    from seedvote.analysis.report.assembly import as_latex, as_markdown, build_report, render_page
     from seedvote.analysis.report.paper.kit import kit_folder, write_kit
     from seedvote.analysis.votes.cautions import told_of_reading
     from seedvote.dialogue.files import atomic, write_json
     from seedvote.dialogue.progress import step
 
     check_margin(args.margin)
-    study = _study(args)
+    study = _open_study(args)
     if args.margin is not None and study.ratings is not None:
         raise InputError("--margin is a net preference of votes, and this table holds ratings or ranks; leave it out.")
     name = f"report-{args.question}.html" if study.asked else "report.html"
@@ -81,13 +81,15 @@ def run(args: argparse.Namespace) -> None:
         if study.votes is not None and study.pairs
         else None
     )
-    page_report = report(study, **options, paper=kit_folder(out).name, browse=every_pair.name if every_pair else "")
+    page_report = build_report(
+        study, **options, paper=kit_folder(out).name, browse=every_pair.name if every_pair else ""
+    )
     step("writing")
     write_json(out.with_suffix(".json"), page_report.document)
     for suffix, written in (
         (".md", as_markdown(page_report)),
         (".tex", as_latex(page_report)),
-        (out.suffix, page(page_report)),
+        (out.suffix, render_page(page_report)),
     ):
         with atomic(out.with_suffix(suffix)) as handle:
             handle.write(written)
@@ -111,7 +113,7 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m webbrowser", out.resolve().as_uri())
 
 
-def _study(args: argparse.Namespace) -> Study:
+def _open_study(args: argparse.Namespace) -> Study:
     """The study folder; or a table of votes from anywhere, read as every other command reads it."""
     from seedvote.analysis.votes.inputs import study_of_table
     from seedvote.analysis.votes.study import read_study

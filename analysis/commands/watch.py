@@ -44,10 +44,10 @@ def run(args: argparse.Namespace) -> int | None:
     _state_rule(args, path)
     last_stamp: object = "nothing yet"
     while True:
-        stamp = _stamp(path)
+        stamp = _read_stamp(path)
         if stamp != last_stamp or args.once:
             try:
-                print(draw(args, path), flush=True)
+                print(draw_results(args, path), flush=True)
             except InputError as error:
                 if args.once:
                     raise
@@ -60,13 +60,13 @@ def run(args: argparse.Namespace) -> int | None:
         time.sleep(args.every)
 
 
-def draw(args: argparse.Namespace, path: Path) -> str:
+def draw_results(args: argparse.Namespace, path: Path) -> str:
     """Write the files; the sentence tells what they show."""
     from seedvote.analysis.arguments import read_votes_of, reading
     from seedvote.analysis.questions.ties.answer import answer, smallest_experiment
     from seedvote.analysis.questions.ties.picture import laws_figure
     from seedvote.analysis.questions.ties.showing import document
-    from seedvote.analysis.showing.plots import save
+    from seedvote.analysis.showing.plots import save_figure
     from seedvote.analysis.showing.words import percent
     from seedvote.analysis.so_far import stated_rule, write_so_far
     from seedvote.analysis.votes.cautions import not_people, with_reading
@@ -77,7 +77,7 @@ def draw(args: argparse.Namespace, path: Path) -> str:
     answer_found = answer(votes, size=args.size, replace=replace, clusters=args.clusters)
     out = args.out or path.parent
     write_json(out / "ties.json", with_reading(document(answer_found), votes))
-    save(laws_figure(answer_found), out / "ties")
+    save_figure(laws_figure(answer_found), out / "ties")
     rule = stated_rule(out, args.difference, args.margin, len(votes))
     write_so_far(out, args.votes, len(votes), rule, clusters=args.clusters, **reading(args))
     line = f"{len(votes):,} votes, {percent(answer_found.pooled.share)} ties: {out / 'ties'}.json, .png, .pdf"
@@ -96,7 +96,7 @@ def _state_rule(args: argparse.Namespace, path: Path) -> None:
     print(f"Stated before any vote: stop by a difference of {rule.difference:g}, margin {margin}.", flush=True)
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
+def _read_stamp(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
     except OSError:

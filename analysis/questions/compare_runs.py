@@ -24,7 +24,7 @@ from scipy.special import stdtr, stdtrit
 from seedvote.analysis.showing.page import Axis, Row, RowFigure, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, p_value, plain
+from seedvote.analysis.showing.words import count, p_value, to_plain
 from seedvote.analysis.stats.cluster_freedom import cluster_freedom
 from seedvote.analysis.stats.intervals import Interval, bounds, mean_interval
 from seedvote.analysis.stats.net_preference import unanimous
@@ -569,7 +569,7 @@ def _contrast_row(metric: MetricAnswer, contrast: RunContrast, axis: Axis, scale
 
 def document(answer: RunsAnswer) -> dict[str, Any]:
     """Every number, under the keys of `--json`."""
-    written: dict[str, Any] = plain(asdict(answer))
+    written: dict[str, Any] = to_plain(asdict(answer))
     return written
 
 

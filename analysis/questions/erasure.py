@@ -23,7 +23,7 @@ from scipy.special import stdtr, stdtrit
 from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, number, p_value, percent, plain, signed, warn_of_few_seeds
+from seedvote.analysis.showing.words import count, number, p_value, percent, signed, to_plain, warn_of_few_seeds
 from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from seedvote.analysis.stats.reruns import both_levels
 from seedvote.analysis.votes.study import ReportRequest
@@ -483,7 +483,7 @@ def document(answer: ErasureAnswer) -> dict[str, Any]:
         "one_seed": answer.lone,
         "signature": answer.signature,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def _effect_keys(effects: Mapping[str, ErasureEffect]) -> dict[str, Any]:

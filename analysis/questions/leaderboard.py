@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, number, p_value, plain, warn_of_few_seeds
+from seedvote.analysis.showing.words import count, number, p_value, to_plain, warn_of_few_seeds
 from seedvote.analysis.stats.paired.rank_sets import rank_sets
 from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
 from seedvote.analysis.stats.seed_range import SeedRange, seed_range
@@ -109,9 +109,13 @@ class LeaderboardAnswer:
 
 
 def answer(
-    studies: Sequence[Study], *, weights: Mapping[str, float] | None = None, condition: str = "",
-    claims: Path | None = None, seed: int = 0,
-) -> LeaderboardAnswer:  # fmt: skip
+    studies: Sequence[Study],
+    *,
+    weights: Mapping[str, float] | None = None,
+    condition: str = "",
+    claims: Path | None = None,
+    seed: int = 0,
+) -> LeaderboardAnswer:
     """The order of all systems of one or more studies on the same dialogues."""
     values, parts, measures = _collected(studies, condition)
     systems = sorted({system for system, _ in values})
@@ -136,14 +140,22 @@ def answer(
     ranges = [seed_range(macro[at].tolist()) for at in places]
     return LeaderboardAnswer(
         tuple(_ordered(systems, levels, by_task, ranges, sum(t.weight * t.most for t in tasks) / share, seed)),
-        tuple(tasks), len(names),
-        tuple(system for system, known in zip(systems, covered, strict=True) if len(known) < len(names)), tuple(out),
+        tuple(tasks),
+        len(names),
+        tuple(system for system, known in zip(systems, covered, strict=True) if len(known) < len(names)),
+        tuple(out),
         read_printed(claims) if claims else {},
         signature(
-            systems=len(systems), tasks=[f"{t.name}={t.weight:g}" for t in tasks], condition=condition or "clean",
-            unit="dialogue+seed", ranks="simultaneous", sets=SETS, level=0.95, seed=seed,
+            systems=len(systems),
+            tasks=[f"{t.name}={t.weight:g}" for t in tasks],
+            condition=condition or "clean",
+            unit="dialogue+seed",
+            ranks="simultaneous",
+            sets=SETS,
+            level=0.95,
+            seed=seed,
         ),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +230,9 @@ def _tasks(
     complete = [name for name in wanted if len(has[name]) == len(systems) and weights.get(name, 1.0) > 0]
     out = [
         f"{measures[name].card.title} does not count: {', '.join(sorted(set(systems) - has[name]))} lack it."
-        for name in wanted if len(has[name]) < len(systems)
-    ]  # fmt: skip
+        for name in wanted
+        if len(has[name]) < len(systems)
+    ]
     if not complete:
         raise InputError(
             f"No task is there for all of {', '.join(systems)}. {' '.join(out)} Name some: --weights jga=1"
@@ -238,16 +251,29 @@ def _tasks(
 
 
 def _ordered(
-    systems: Sequence[str], levels: SeedLevels, by_task: Sequence[tuple[float, ...]],
-    ranges: Sequence[SeedRange | None], highest: float, seed: int,
-) -> list[Standing]:  # fmt: skip
+    systems: Sequence[str],
+    levels: SeedLevels,
+    by_task: Sequence[tuple[float, ...]],
+    ranges: Sequence[SeedRange | None],
+    highest: float,
+    seed: int,
+) -> list[Standing]:
     order = sorted(range(len(systems)), key=lambda k: -levels.means[k])
     trained, anew, steps = _trained(levels, highest, seed), _anew(levels, highest), _steps(levels, order)
     return [
-        Standing(systems[k], int(levels.seeds[k]), by_task[k], float(levels.means[k]), rank + 1, trained[k], anew[k],
-                 ranges[k], steps[rank])
+        Standing(
+            systems[k],
+            int(levels.seeds[k]),
+            by_task[k],
+            float(levels.means[k]),
+            rank + 1,
+            trained[k],
+            anew[k],
+            ranges[k],
+            steps[rank],
+        )
         for rank, k in enumerate(order)
-    ]  # fmt: skip
+    ]
 
 
 def _trained(levels: SeedLevels, highest: float, seed: int) -> list[RankedSpan]:
@@ -267,9 +293,10 @@ def _anew(levels: SeedLevels, highest: float) -> list[RankedSpan | None]:
     best, worst = ranks_over_seeds(levels)
     return [
         _within(RankedSpan(float(mean - far), float(mean + far), int(best[k]), int(worst[k])), highest)
-        if math.isfinite(far) else None
+        if math.isfinite(far)
+        else None
         for k, (mean, far) in enumerate(zip(levels.means, levels.reach(), strict=True))
-    ]  # fmt: skip
+    ]
 
 
 def _within(span: RankedSpan, highest: float) -> RankedSpan:
@@ -284,8 +311,10 @@ def _steps(levels: SeedLevels, order: Sequence[int]) -> list[StepDown | None]:
     pairs = np.array([*pairwise(order)], np.int64).reshape(-1, 2)
     above, below = pairs.T
     gap, reach = levels.means[above] - levels.means[below], levels.contrast_reach(above, below)
-    p = [min(1.0, 2 * float(tail)) if math.isfinite(far) else None
-         for tail, far in zip(levels.contrast_tail(above, below), reach, strict=True)]  # fmt: skip
+    p = [
+        min(1.0, 2 * float(tail)) if math.isfinite(far) else None
+        for tail, far in zip(levels.contrast_tail(above, below), reach, strict=True)
+    ]
     steps: list[StepDown | None] = [
         None if adjusted is None else StepDown(float(value), float(value - far), float(value + far), adjusted)
         for value, far, adjusted in zip(gap, reach, holm_where(p), strict=True)
@@ -371,10 +400,13 @@ def _printed(answer: LeaderboardAnswer, standing: Standing) -> str:
         **{task.name: value for task, value in zip(answer.tasks, standing.tasks, strict=True)},
         "macro": standing.macro,
     }
-    return ", ".join(
-        f"{name} {value:g}{' !' if name in ours and abs(ours[name] - value) > ROUNDING + 1e-9 else ''}"
-        for name, value in claims.items()
-    ) or "-"  # fmt: skip
+    return (
+        ", ".join(
+            f"{name} {value:g}{' !' if name in ours and abs(ours[name] - value) > ROUNDING + 1e-9 else ''}"
+            for name, value in claims.items()
+        )
+        or "-"
+    )
 
 
 def leaderboard_notes(answer: LeaderboardAnswer) -> Iterator[str]:
@@ -400,38 +432,57 @@ def row_figures(answer: LeaderboardAnswer) -> tuple[RowFigure, ...]:
     spans = [standing.anew or standing.trained for standing in answer.standings]
     axis = Axis(min(0.0, *(span.low for span in spans)), max(100.0, *(span.high for span in spans)))
     rows = tuple(
-        Row(standing.system if standing.anew else f"{standing.system} (as trained)",
+        Row(
+            standing.system if standing.anew else f"{standing.system} (as trained)",
             note := f"{standing.macro:.1f} ({span.low:.1f} to {span.high:.1f}), rank {span_ranks(span)}",
-            axis.interval(span.low, standing.macro, span.high, "c0"), described=note)
+            axis.interval(span.low, standing.macro, span.high, "c0"),
+            described=note,
+        )
         for standing, span in zip(answer.standings, spans, strict=True)
-    )  # fmt: skip
-    return (RowFigure(
-        "Mean of the tasks, by system", rows, axis.ticks((0, 25, 50, 75, 100)), "points, the mean of all tasks",
-        note_head="mean (95 % interval)", name="leaderboard",
-    ),)  # fmt: skip
+    )
+    return (
+        RowFigure(
+            "Mean of the tasks, by system",
+            rows,
+            axis.ticks((0, 25, 50, 75, 100)),
+            "points, the mean of all tasks",
+            note_head="mean (95 % interval)",
+            name="leaderboard",
+        ),
+    )
 
 
 def document(answer: LeaderboardAnswer) -> dict[str, Any]:
     """The stable keys of `--json`."""
     keys = {
         "systems": [
-            {**asdict(standing), "tasks": dict(zip((task.name for task in answer.tasks), standing.tasks, strict=True)),
-             "printed": answer.claims.get(standing.system.lower())}
+            {
+                **asdict(standing),
+                "tasks": dict(zip((task.name for task in answer.tasks), standing.tasks, strict=True)),
+                "printed": answer.claims.get(standing.system.lower()),
+            }
             for standing in answer.standings
         ],
-        "weights": {task.name: task.weight for task in answer.tasks}, "dialogues": answer.dialogues,
-        "one_seed": answer.lone, "not_all_answered": answer.unequal, "not_counted": answer.out,
+        "weights": {task.name: task.weight for task in answer.tasks},
+        "dialogues": answer.dialogues,
+        "one_seed": answer.lone,
+        "not_all_answered": answer.unequal,
+        "not_counted": answer.out,
         "signature": answer.signature,
-    }  # fmt: skip
-    return dict(plain(keys))
+    }
+    return dict(to_plain(keys))
 
 
 def section(answer: LeaderboardAnswer) -> Section:
     """What the report shows."""
     return Section(
-        "leaderboard", "Task success of every system", (), row_figures(answer),
-        tables=(standings_table(answer),), notes=tuple(leaderboard_notes(answer)),
-    )  # fmt: skip
+        "leaderboard",
+        "Task success of every system",
+        (),
+        row_figures(answer),
+        tables=(standings_table(answer),),
+        notes=tuple(leaderboard_notes(answer)),
+    )
 
 
 def leaderboard(

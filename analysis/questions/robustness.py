@@ -19,7 +19,7 @@ import numpy as np
 from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, heading, number, plain, signed, warn_of_few_seeds
+from seedvote.analysis.showing.words import count, heading, number, signed, to_plain, warn_of_few_seeds
 from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
 from seedvote.analysis.votes.scores.files import Unused
 from seedvote.analysis.votes.scores.paired import PairedScale, paired_scales
@@ -385,7 +385,7 @@ def document(answer: RobustnessAnswer) -> dict[str, Any]:
         "not_compared": [unused._asdict() for unused in answer.left_out],
         "signature": answer.signature,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def _drop_keys(drop: Drop) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, describe_order, number, plain
+from seedvote.analysis.showing.words import count, describe_order, number, to_plain
 from seedvote.analysis.stats.gain import Gain, ceiling, gain_of, pair_correlation, rater_part
 from seedvote.analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
 from seedvote.analysis.stats.powered import Sample
@@ -451,7 +451,7 @@ def row_figures(answer: WorthAnswer) -> tuple[RowFigure, ...]:
 def document(answer: WorthAnswer) -> dict[str, Any]:
     """Every number, under the keys of `--json`."""
     return dict(
-        plain(
+        to_plain(
             {
                 "evaluators": [_worth_keys(row) for row in answer.rows],
                 "together": [_worth_keys(row) for row in answer.together],

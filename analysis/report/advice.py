@@ -27,19 +27,19 @@ from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Panel, methods
 from seedvote.analysis.votes.study import Study
 
 
-def advice(
+def write_advice(
     study: Study, answer: PreferenceAnswer | None, panels: Sequence[Panel], pairs: Sequence[tuple[Panel, Order]]
 ) -> list[str]:
     """One sentence a claim, the nearest first."""
-    sentences = [] if answer is None else _difference(study, answer)
+    sentences = [] if answer is None else _advise_on_difference(study, answer)
     trained = [panel for panel in panels if panel.checkpoint != UNSEEN]
     for panel in trained:
         if panel.kind == PEOPLE and study.votes is not None:
-            sentences += _either(panel, study)
-    return [*sentences, *_orders(pairs), *_spread(trained)]
+            sentences += _offer_votes_or_seeds(panel, study)
+    return [*sentences, *_advise_on_orders(pairs), *_count_further_seeds(trained)]
 
 
-def _difference(study: Study, answer: PreferenceAnswer) -> list[str]:
+def _advise_on_difference(study: Study, answer: PreferenceAnswer) -> list[str]:
     """What these votes can show, and votes for the contrast that is nearest to being shown."""
     open_ones = [
         contrast for contrast in answer.led if contrast.net.low <= 0 <= contrast.net.high and contrast.net.se > 0
@@ -53,8 +53,9 @@ def _difference(study: Study, answer: PreferenceAnswer) -> list[str]:
     reach = smallest_shown(largest.net)
     crowd = ", from proportionally more raters" if "rater" in largest.net.clusters else ""
     sentences = [
-        f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} can show {_shown(reach)}. "
-        f"Showing {50 * min(reach, 1):.0f} points takes {_more(study, largest.net, min(reach, 1) / 2)}{crowd}."
+        f"The {count(largest.net.n, 'vote')} on {largest.first} against {largest.second} can show "
+        f"{_name_shown_difference(reach)}. Showing {50 * min(reach, 1):.0f} points takes "
+        f"{_price_more_votes(study, largest.net, min(reach, 1) / 2)}{crowd}."
     ]
     if open_ones:
         contrast = max(open_ones, key=lambda contrast: contrast.net.value / contrast.net.se)
@@ -62,26 +63,26 @@ def _difference(study: Study, answer: PreferenceAnswer) -> list[str]:
         if votes:
             sentences.append(
                 f"Showing that {contrast.first} is {100 * contrast.net.value:.1f} points ahead of {contrast.second}, "
-                f"as in these votes, takes {_more(study, contrast.net, contrast.net.value)}."
+                f"as in these votes, takes {_price_more_votes(study, contrast.net, contrast.net.value)}."
             )
     return sentences
 
 
-def _shown(reach: float) -> str:
+def _name_shown_difference(reach: float) -> str:
     if reach >= 1:  # no net preference is larger than 100 points
         return "no net preference with power .80"
     return f"a net preference of {100 * reach:.0f} points with power .80"
 
 
-def _more(study: Study, net: Interval, difference: float) -> str:
+def _price_more_votes(study: Study, net: Interval, difference: float) -> str:
     votes = votes_to_show(net, difference)
     if votes is None:
         return f"more than {MOST_TIMES} times the votes"
     rounded = round(votes, -1) if votes > 100 else votes
-    return f"{rounded:,} more votes{_cost(study, rounded)}"
+    return f"{rounded:,} more votes{_estimate_cost(study, rounded)}"
 
 
-def _cost(study: Study, votes: int) -> str:
+def _estimate_cost(study: Study, votes: int) -> str:
     """Hours of rating and pay, as far as the study's files tell them."""
     seconds, pay = seconds_a_vote(study), pay_of_a_vote(study)
     hours = "" if seconds is None else f"{count(max(round(votes * seconds / 3600), 1), 'hour')} of rating"
@@ -89,7 +90,7 @@ def _cost(study: Study, votes: int) -> str:
     return f" (about {', '.join(filter(None, (hours, money)))})" if hours or money else ""
 
 
-def _either(panel: Panel, study: Study) -> list[str]:
+def _offer_votes_or_seeds(panel: Panel, study: Study) -> list[str]:
     """Whether the seed matters to people: more votes, or more seeds."""
     sentences = []
     for model in panel.models:
@@ -130,7 +131,7 @@ def _votes_or_seeds_sentences(needs: Either, model: str, seeds: int, votes: int)
     return [f"Showing that the seed of {model} matters to people takes {how} (power now {needs.power:.2f})."]
 
 
-def _orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
+def _advise_on_orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
     """Seeds or items for the orders of architectures that a re-run could well reverse."""
     sentences = []
     for kind, name in dict.fromkeys((panel.kind, panel.shown.group) for panel, _ in pairs if panel.kind != PEOPLE):
@@ -179,18 +180,18 @@ def _ways_out(needs: Sequence[tuple[int | None, float | None]]) -> str:
     items = sorted(times for _, times in needs if times is not None)
     ways = []
     if seeds:
-        ways.append(f"{_needs(len(seeds))} {_from_to(seeds)} seeds per architecture.")
+        ways.append(f"{_count_needs(len(seeds))} {_from_to(seeds)} seeds per architecture.")
     if items:
         ways.append(
-            f"{_needs(len(items))} {_from_to(items)} times the items: more seeds would not help, because all seeds "
-            "share the items."
+            f"{_count_needs(len(items))} {_from_to(items)} times the items: more seeds would not help, because all "
+            "seeds share the items."
         )
     if out_of_reach := len(needs) - len(seeds) - len(items):
-        ways.append(f"{_needs(out_of_reach)} more than {MOST_TIMES} times the seeds or items.")
+        ways.append(f"{_count_needs(out_of_reach)} more than {MOST_TIMES} times the seeds or items.")
     return " ".join(ways)
 
 
-def _needs(orders: int) -> str:
+def _count_needs(orders: int) -> str:
     return f"{orders} {'needs' if orders == 1 else 'need'}"
 
 
@@ -198,7 +199,7 @@ def _from_to(values: Sequence[float]) -> str:
     return f"{values[0]:,g}" if values[0] == values[-1] else f"{values[0]:,g} to {values[-1]:,g}"
 
 
-def _spread(trained: Sequence[Panel]) -> list[str]:
+def _count_further_seeds(trained: Sequence[Panel]) -> list[str]:
     sizes = sorted({len(m.seeds) for panel in trained for m in methods(panel) if m.several})
     if not sizes:
         return []

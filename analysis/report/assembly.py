@@ -33,18 +33,18 @@ from seedvote.analysis.questions.ratings import showing as ratings
 from seedvote.analysis.questions.ties import showing as ties
 from seedvote.analysis.questions.variance import showing as variance
 from seedvote.analysis.report import exclusion, findings
-from seedvote.analysis.report.advice import advice
+from seedvote.analysis.report.advice import write_advice
 from seedvote.analysis.report.answers import (
     VotesAnswers,
     votes_answers,
 )
 from seedvote.analysis.report.behind import with_pairs_behind
-from seedvote.analysis.report.checklist import asked_of_judges, checklist
-from seedvote.analysis.report.design import dictionary_section, done_section, facts, reviewers_section
+from seedvote.analysis.report.checklist import asked_of_judges, fill_checklist
+from seedvote.analysis.report.design import count_facts, dictionary_section, done_section, reviewers_section
 from seedvote.analysis.report.paper.kit import KitSource, paper_section
 from seedvote.analysis.showing.page import Reported, RowFigure, Section, hash_source
-from seedvote.analysis.showing.tables import Table, latex, markdown, markdown_text
-from seedvote.analysis.showing.words import plain
+from seedvote.analysis.showing.tables import Table, markdown_text, write_latex, write_markdown
+from seedvote.analysis.showing.words import to_plain
 from seedvote.analysis.votes.cautions import judges_caption, marked_table, not_people
 from seedvote.analysis.votes.study import ReportRequest, Study
 from seedvote.dialogue.signature import VERSION
@@ -142,7 +142,7 @@ class Report:
         return KitSource(self.study, self.answers, tuple(in_paper(self.sections)), self.figures, recipe)
 
 
-def report(
+def build_report(
     study: Study,
     *,
     title: str | None = None,
@@ -162,15 +162,15 @@ def report(
     pairs = [(row.panel, row.order) for row in compared.trained_orders] if compared else []
     votes = votes_answers(study, margin, clusters)
     above = compared.above if compared else ()
-    sentences = findings.found(votes, methods, above)
+    sentences = findings.list_findings(votes, methods, above)
     if study.votes is None and study.ratings is None:
         sentences += order_verdicts([order for _, order in pairs], compared.trained if compared else ())
     request = ReportRequest(study, clusters, panels, compared.left_out if compared else ())
     answers = {name: question.in_report(request) for name, question in ASKED.items()}
     sentences += discriminators.findings(answers["discriminators"].answer)
     sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
-    limits = [*findings.limitations(study, methods), *votes.refusals]
-    planned, questions = advice(study, votes.preference, panels, pairs), checklist(study, votes, panels)
+    limits = [*findings.list_limitations(study, methods), *votes.refusals]
+    planned, questions = write_advice(study, votes.preference, panels, pairs), fill_checklist(study, votes, panels)
     excluded = exclusion.without_rules(study, margin, clusters)
     questions += asked_of_judges(answers["judge"].answer)
     parts = [
@@ -204,16 +204,16 @@ def report(
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(entry) for entry in questions],
     }
-    sections = _typed(_marked(without_repeats(shown, cautions_shown_elsewhere(study)), study))
+    sections = _spell_commands(_mark_judges(without_repeats(shown, cautions_shown_elsewhere(study)), study))
     full_report = Report(
         title=document["title"],
         study=study,
         findings=tuple(sentences),
         picture=answering_figure(sections),
-        facts=tuple(facts(study, panels)),
+        facts=tuple(count_facts(study, panels)),
         sections=sections,
-        samples=_samples(study),
-        document=plain(document),
+        samples=_sample_pairs(study),
+        document=to_plain(document),
         answers=votes,
     )
     if browse:
@@ -252,19 +252,21 @@ def without_repeats(sections: Sequence[Section], cautions_elsewhere: Sequence[st
     return tuple(sections_kept)
 
 
-def _typed(sections: Sequence[Section]) -> tuple[Section, ...]:
+def _spell_commands(sections: Sequence[Section]) -> tuple[Section, ...]:
     """The same sections, whose sentences name commands as this person types them."""
 
-    def spelt(texts: Sequence[str]) -> tuple[str, ...]:
+    def spell_texts(texts: Sequence[str]) -> tuple[str, ...]:
         return tuple(map(as_typed, texts))
 
     return tuple(
-        replace(section, text=spelt(section.text), items=spelt(section.items), notes=spelt(section.notes))
+        replace(
+            section, text=spell_texts(section.text), items=spell_texts(section.items), notes=spell_texts(section.notes)
+        )
         for section in sections
     )
 
 
-def _marked(sections: Sequence[Section], study: Study) -> tuple[Section, ...]:
+def _mark_judges(sections: Sequence[Section], study: Study) -> tuple[Section, ...]:
     """The same sections, where those on votes name the judges, if any are counted as raters, in tables and figures."""
     by = study.voters
     return tuple(
@@ -272,7 +274,7 @@ def _marked(sections: Sequence[Section], study: Study) -> tuple[Section, ...]:
             section,
             inline=tuple(marked_table(table, by) for table in section.inline),
             tables=tuple(marked_table(table, by) for table in section.tables),
-            figures=tuple(_footnoted(figure, study) for figure in section.figures),
+            figures=tuple(_add_judges_footnote(figure, study) for figure in section.figures),
         )
         if section.key in ON_VOTES
         else section
@@ -280,7 +282,7 @@ def _marked(sections: Sequence[Section], study: Study) -> tuple[Section, ...]:
     )
 
 
-def _footnoted(figure: RowFigure, study: Study) -> RowFigure:
+def _add_judges_footnote(figure: RowFigure, study: Study) -> RowFigure:
     """The figure with the judges in its caption."""
     if not (judges := judges_caption(study.voters)):
         return figure
@@ -308,32 +310,32 @@ def title_of(study: Study, votes: VotesAnswers) -> str:
     return f"Which of {len(names)} systems is preferred?"
 
 
-def _together(value: Any) -> Any:
+def _join_numbers(value: Any) -> Any:
     """Numbers and their per cent on one line; what is markup already, such as the script, stays to the letter."""
     is_text = isinstance(value, str) and not hasattr(value, "__html__")
     return value.replace(" %", "\N{NO-BREAK SPACE}%") if is_text else value
 
 
 @functools.cache  # compiled once, however many reports a program writes
-def _templates() -> jinja2.Environment:
+def _load_templates() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_together,
+        finalize=_join_numbers,
     )
 
 
-def page(full_report: Report) -> str:
+def render_page(full_report: Report) -> str:
     """The self-contained HTML page."""
     study, numbers, first = full_report.study, {}, 1
     for section in full_report.folded:
         numbers[section.key], first = first, first + len(section.tables)
     style, script = ((TEMPLATES / "report" / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     return (
-        _templates()
+        _load_templates()
         .get_template("report/report.html")
         .render(
             report=full_report,
@@ -358,13 +360,13 @@ def as_markdown(full_report: Report) -> str:
         ", ".join(f"{number} {noun}" for number, noun in full_report.facts),
     ]
     parts += [f"**{sentence}**" for sentence in _not_people(full_report.study)]
-    parts += [f"**{markdown_text(full_report.verdict)}**", "## What was found", _bullets(full_report.more)]
+    parts += [f"**{markdown_text(full_report.verdict)}**", "## What was found", _list_sentences(full_report.more)]
     for section in full_report.sections:
         parts += [f"## {markdown_text(section.title)}", *map(markdown_text, section.text)]
-        parts += [_bullets(section.items)] if section.items else []
-        parts += [markdown(table) for table in (*section.inline, *section.tables) if not table.folded]
-        parts += [_bullets([f"{address}: {what}" for address, what in section.links])] if section.links else []
-        parts += [_behind(section.behind)] if section.behind else []
+        parts += [_list_sentences(section.items)] if section.items else []
+        parts += [write_markdown(table) for table in (*section.inline, *section.tables) if not table.folded]
+        parts += [_list_sentences([f"{address}: {what}" for address, what in section.links])] if section.links else []
+        parts += [_link_pairs(section.behind)] if section.behind else []
         parts += map(markdown_text, section.notes)
     return "\n\n".join([*parts, f"Written by Seedvote {VERSION}."]) + "\n"
 
@@ -380,17 +382,17 @@ def _not_people(study: Study) -> list[str]:
     return not_people(study.voters) if study.ratings is None else study.ratings.not_of_people
 
 
-def _behind(links: Sequence[tuple[str, str]]) -> str:
+def _link_pairs(links: Sequence[tuple[str, str]]) -> str:
     return f"The pairs behind these numbers: {', '.join(f'[{markdown_text(what)}]({where})' for where, what in links)}."
 
 
-def _bullets(sentences: Sequence[str]) -> str:
+def _list_sentences(sentences: Sequence[str]) -> str:
     return "\n".join(f"- {markdown_text(sentence)}" for sentence in sentences)
 
 
 def as_latex(full_report: Report) -> str:
     """The tables that a paper takes over."""
-    return latex(
+    return write_latex(
         in_paper(full_report.sections), recipe=" ".join(full_report.study.recipes.values()) or full_report.title
     )
 
@@ -401,7 +403,7 @@ def in_paper(sections: Sequence[Section]) -> list[Table]:
     return [table for table in tables if table.rows and not table.folded and not table.wide]
 
 
-def _samples(study: Study) -> tuple[Mapping[str, Any], ...]:
+def _sample_pairs(study: Study) -> tuple[Mapping[str, Any], ...]:
     answers: dict[str, list[Any]] = {}
     for response in study.responses:
         responses_to_item = answers.setdefault(response.item, [])

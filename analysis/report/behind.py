@@ -19,12 +19,12 @@ ON_AGREEMENT = (
 
 def with_pairs_behind(sections: Sequence[Section], answers: VotesAnswers, page: str) -> tuple[Section, ...]:
     """The same sections; those on votes lead to their pairs on `page`."""
-    choices = {"preferred": _compared(answers), "ties": ON_TIES, "raters": ON_AGREEMENT}
+    choices = {"preferred": _list_comparisons(answers), "ties": ON_TIES, "raters": ON_AGREEMENT}
     links = {key: tuple((address_of(choice, page), words) for choice, words in rows) for key, rows in choices.items()}
     return tuple(replace(section, behind=links.get(section.key, ())) for section in sections)
 
 
-def _compared(answers: VotesAnswers) -> list[tuple[dict[str, str], str]]:
+def _list_comparisons(answers: VotesAnswers) -> list[tuple[dict[str, str], str]]:
     """Every two systems, the first ones of very many."""
     if answers.preference is None or not answers.preference.known:
         return []

@@ -19,12 +19,16 @@ from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.records import Pair, Rater, Response, ResponseRating, ResponseSet, Score, Vote
 
 RECORDS = (
-    (("votes.jsonl",), Vote), (("pairs.jsonl",), Pair), (("raters.jsonl",), Rater), (("responses.jsonl",), Response),
-    (("response_sets.jsonl",), ResponseSet), (("ratings.jsonl",), ResponseRating),
-)  # fmt: skip
+    (("votes.jsonl",), Vote),
+    (("pairs.jsonl",), Pair),
+    (("raters.jsonl",), Rater),
+    (("responses.jsonl",), Response),
+    (("response_sets.jsonl",), ResponseSet),
+    (("ratings.jsonl",), ResponseRating),
+)
 
 
-def facts(study: Study, panels: Sequence[Panel]) -> list[tuple[str, str]]:
+def count_facts(study: Study, panels: Sequence[Panel]) -> list[tuple[str, str]]:
     """The size of the study in numbers with their nouns, for the head of the page."""
     sizes: list[tuple[int, str]] = []
     votes, rated = study.votes, study.ratings
@@ -54,21 +58,23 @@ def done_section(study: Study, panels: Sequence[Panel]) -> Section:
     tables = (
         Table(("file", "recipe"), recipes, "Signature of every file (the same signature gives the same numbers)", True),
     )
-    return Section("done", "What was done", items=tuple(_done(study, panels)), inline=tables if recipes else ())
+    return Section(
+        "done", "What was done", items=tuple(_describe_design(study, panels)), inline=tables if recipes else ()
+    )
 
 
-def _done(study: Study, panels: Sequence[Panel]) -> Iterator[str]:
+def _describe_design(study: Study, panels: Sequence[Panel]) -> Iterator[str]:
     if study.ratings is not None:
         yield from study.ratings.told
     votes = study.votes
     if votes is not None:
-        yield from _judged(votes.given())
+        yield from _describe_votes(votes.given())
         if recorded := len(votes) - len(votes.given()):
             yield (
                 f"{count(recorded, 'tie')} recorded for pairs of two identical responses, which nobody was shown: part "
                 "of the share of ties, not of the agreement between raters."
             )
-        if days := _days(study):
+        if days := _format_days(study):
             yield days
         if known := [f"{number:,} {door}" for door, number in votes.source.items() if door != "unknown"]:
             yield f"Votes by where the raters came from: {', '.join(known)}."
@@ -76,14 +82,14 @@ def _done(study: Study, panels: Sequence[Panel]) -> Iterator[str]:
     for kind, name in dict.fromkeys((panel.kind, panel.shown.group) for panel in panels):
         mine_ = [panel for panel in panels if panel.kind == kind and panel.checkpoint != UNSEEN]
         if mine_:
-            yield f"Models judged by {name}: {_models(mine_)}."
+            yield f"Models judged by {name}: {_list_models(mine_)}."
     if decodings := sorted({response.decoding for response in study.responses}):
         yield f"Responses were decoded by {', '.join(decodings)}."
     points = "" if study.ratings is not None else " Points are hundredths (x 100)."
     yield f"Intervals are 95 % unless another level is named.{points}"
 
 
-def _judged(votes: Votes) -> Iterator[str]:
+def _describe_votes(votes: Votes) -> Iterator[str]:
     """How many pairs were judged how often, and by how many."""
     if not len(votes):
         return
@@ -102,7 +108,7 @@ def _judged(votes: Votes) -> Iterator[str]:
     yield text + "."
 
 
-def _days(study: Study) -> str:
+def _format_days(study: Study) -> str:
     """The days of the first and the last vote."""
     stamps = [] if study.votes is None else [s[:10] for s in study.votes.also.get("submitted", ()) if s]
     if not stamps:
@@ -146,7 +152,7 @@ def _page_events(study: Study) -> Iterator[str]:
         )
 
 
-def _models(panels: Sequence[Panel]) -> str:
+def _list_models(panels: Sequence[Panel]) -> str:
     seeds: dict[str, set[int | None]] = {}
     for panel in panels:
         for system in panel.systems:

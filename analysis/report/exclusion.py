@@ -67,7 +67,7 @@ def section(answer: WithoutRules | None, votes: VotesAnswers) -> Section | None:
         "this report is with the rules. Without them the votes in the right column would count."
     )
     table = Table(
-        ("number", "with the rules", "without the rules"), tuple(_rows(votes, answer)), "With and without them"
+        ("number", "with the rules", "without the rules"), tuple(_build_rows(votes, answer)), "With and without them"
     )
     return Section("excluded", "With and without the excluded raters", (text,), inline=(table,))
 
@@ -76,32 +76,34 @@ def document(answer: WithoutRules | None, votes: VotesAnswers) -> dict[str, Any]
     """The same under the key `excluded` of report.json."""
     if answer is None:
         return None
-    rows = [dict(zip(("number", "with_rules", "without_rules"), row, strict=True)) for row in _rows(votes, answer)]
+    rows = [
+        dict(zip(("number", "with_rules", "without_rules"), row, strict=True)) for row in _build_rows(votes, answer)
+    ]
     return {"raters": answer.raters, "votes": answer.votes, "rules": dict(answer.rules), "numbers": rows}
 
 
-def _rows(votes: VotesAnswers, answer: WithoutRules) -> Iterator[Sequence[str]]:
+def _build_rows(votes: VotesAnswers, answer: WithoutRules) -> Iterator[Sequence[str]]:
     tie_answers = votes.ties, answer.ties
     yield "votes", *(f"{ties.pooled.votes:,}" if ties else "-" for ties in tie_answers)
-    yield "share of ties", *map(_share, tie_answers)
+    yield "share of ties", *map(_format_share, tie_answers)
     led = votes.preference.led if votes.preference else ()
     for preference in sorted(led, key=lambda preference: -preference.net.n)[:MOST_COMPARED]:
         name = f"net preference for {preference.first} over {preference.second}, points"
-        yield name, _net(preference.net), _net(_same(preference, answer.preference))
+        yield name, _format_net(preference.net), _format_net(_find_same_comparison(preference, answer.preference))
 
 
-def _share(ties: TiesAnswer | None) -> str:
+def _format_share(ties: TiesAnswer | None) -> str:
     if ties is None:
         return "-"
     reach = ties.pooled.interval
     return percent(ties.pooled.share) + (f" ({percent(reach.low)} to {percent(reach.high)})" if reach else "")
 
 
-def _net(net: Interval | None) -> str:
+def _format_net(net: Interval | None) -> str:
     return "-" if net is None else f"{signed(100 * net.value)} ({spell_points(net.low, net.high)})"
 
 
-def _same(preference: Preference, answer: PreferenceAnswer | None) -> Interval | None:
+def _find_same_comparison(preference: Preference, answer: PreferenceAnswer | None) -> Interval | None:
     """The same comparison in the other answer, in the same direction."""
     for candidate in answer.preferences if answer else ():
         if (candidate.first, candidate.second) == (preference.first, preference.second):

@@ -19,7 +19,7 @@ from seedvote.analysis.votes.study import Study
 MANY_RATERS = 60
 
 
-def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveUntrained]) -> list[str]:
+def list_findings(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveUntrained]) -> list[str]:
     """The findings, the verdict on the study's question first."""
     if votes.rated is not None:
         return [find_headline(votes.rated)]
@@ -33,7 +33,7 @@ def found(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveU
     return [part for part in parts if part]
 
 
-def limitations(study: Study, methods: Sequence[Method]) -> list[str]:
+def list_limitations(study: Study, methods: Sequence[Method]) -> list[str]:
     """What the design cannot tell, from its own numbers."""
     if study.ratings is not None:
         return [*_of_ratings(study.ratings)]

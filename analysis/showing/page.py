@@ -170,7 +170,7 @@ class Axis:
     def ticks(self, values: Sequence[float], form: str = "{:g}") -> Ticks:
         """Named places of the values that lie within the axis."""
         inside = (value for value in values if self.low - 1e-9 <= value <= self.high + 1e-9)
-        return Ticks(self, tuple((self.at(value), _spelt(form.format(value))) for value in inside), form)
+        return Ticks(self, tuple((self.at(value), _spell_tick(form.format(value))) for value in inside), form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +191,10 @@ class Ticks:
         ('−5', '34.5 %')
         """
         value = self.axis.value(place)
-        return _spelt(f"{value:.1%}" if "%" in self.form else f"{float(f'{value:.3g}') + 0.0:g}")
+        return _spell_tick(f"{value:.1%}" if "%" in self.form else f"{float(f'{value:.3g}') + 0.0:g}")
 
 
-def _spelt(number: str) -> str:
+def _spell_tick(number: str) -> str:
     return number.replace("-", MINUS).replace("%", " %")
 
 
@@ -216,7 +216,7 @@ def round_steps(low: float, high: float, most: int = 6, *, whole: bool = False) 
     return [round(k * step, 10) + 0.0 for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
-def curve(axis: Axis, x: NDArray[np.float64], height: NDArray[np.float64], tallest: float) -> str:
+def draw_curve(axis: Axis, x: NDArray[np.float64], height: NDArray[np.float64], tallest: float) -> str:
     """A filled curve as an SVG path in a box of 100 x 100; NaN is the ground."""
     points = [
         f"{axis.at(float(a)):.2f},{100 - 96 * float(b) / tallest:.2f}"

@@ -1,8 +1,8 @@
 """Every figure: one style file, colours safe for the colour-blind, direct labels, the recipe in the footnote.
 
-Figures are built without pyplot, so nothing global changes; `save` writes PNG and PDF, whole or not at all. Words are
-measured before they are placed, so that no name is too long for the page: it is broken into lines, and what stands
-beside it makes room.
+Figures are built without pyplot, so nothing global changes; `save_figure` writes PNG and PDF, whole or not at all.
+Words are measured before they are placed, so that no name is too long for the page: it is broken into lines, and what
+stands next to it makes room.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ RIGHT = ("axes fraction", "data")  # places given by share of the width and by v
 NOTE, REFERENCE, LABEL, AXIS, TITLE = 6.5, 8.0, 8.5, 9.0, 10.0  # points
 
 
-def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+def apply_style(draw: Callable[..., Figure]) -> Callable[..., Figure]:
     """Draw under the style file, leaving the reader's own settings alone."""
 
     @wraps(draw)
-    def inside(*args: Any, **options: Any) -> Figure:
+    def draw_styled(*args: Any, **options: Any) -> Figure:
         with mpl.rc_context(fname=STYLE):
             return draw(*args, **options)
 
-    return inside
+    return draw_styled
 
 
-def save(figure: Figure, stem: str | Path) -> None:
+def save_figure(figure: Figure, stem: str | Path) -> None:
     """Write `stem`.png and `stem`.pdf, the same bytes for the same figure."""
     with mpl.rc_context(fname=STYLE), light_fonts():
         for suffix, metadata in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
@@ -63,7 +63,7 @@ def save(figure: Figure, stem: str | Path) -> None:
                 figure.savefig(handle, format=suffix[1:], metadata=metadata)
 
 
-def png(figure: Figure) -> bytes:
+def encode_png(figure: Figure) -> bytes:
     """The same picture for a page."""
     file = io.BytesIO()
     with mpl.rc_context(fname=STYLE):
@@ -71,19 +71,19 @@ def png(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def footnote(figure: Figure, recipe: str) -> None:
+def write_footnote(figure: Figure, recipe: str) -> None:
     """Write the recipe at the foot, small."""
     place = (0.012, 0.08 / figure.get_figheight())
-    figure.text(*place, _note(recipe), fontsize=NOTE, color=GREY, ha="left", va="bottom")
+    figure.text(*place, _break_note(recipe), fontsize=NOTE, color=GREY, ha="left", va="bottom")
 
 
-def _note(recipe: str) -> str:
+def _break_note(recipe: str) -> str:
     return break_recipe(recipe, WIDTH - 0.16, NOTE)
 
 
 def measure_note(recipe: str) -> float:
     """The height of the footnote, in inches."""
-    return measure_height(_note(recipe), NOTE)
+    return measure_height(_break_note(recipe), NOTE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class PlottedLine:
     high: NDArray[Any] | None = None
 
 
-@styled
+@apply_style
 def curves_figure(
     lines: Sequence[PlottedLine],
     *,
@@ -111,7 +111,9 @@ def curves_figure(
     """Curves named at their right ends; `references` are named horizontal lines. For power, stopping and D-studies."""
     ends = [break_text(line.label, 0.3 * WIDTH, LABEL) for line in lines]
     height = max(3.3, 1.2 + sum(measure_height(end, LABEL) for end in ends))
-    figure, axes = _frame(title, recipe, xlabel, ylabel, height=height, left=0.11, right=min(0.8, _right(ends)))
+    figure, axes = _open_frame(
+        title, recipe, xlabel, ylabel, height=height, left=0.11, right=min(0.8, _find_right_edge(ends))
+    )
     if logarithmic:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # else less than a decade reads 4 x 10^2
@@ -131,7 +133,7 @@ def curves_figure(
     return figure
 
 
-@styled
+@apply_style
 def panels_figure(
     panels: Mapping[str, Sequence[PlottedLine]], *, title: str, xlabel: str, ylabel: str, recipe: str
 ) -> Figure:
@@ -150,10 +152,10 @@ def panels_figure(
     panel, gap = 1.35, 0.4 + head
     height = top + down * panel + (down - 1) * gap + below
     figure = Figure(figsize=(WIDTH, height))
-    footnote(figure, recipe)
+    write_footnote(figure, recipe)
     grid = figure.subplots(down, across, sharey=True, squeeze=False)
     ylabel = break_text(ylabel, 0.9 * height, LABEL)
-    left = 0.09 + _more(ylabel, LABEL) / WIDTH
+    left = 0.09 + _measure_further_lines(ylabel, LABEL) / WIDTH
     figure.subplots_adjust(left, below / height, 0.985, 1 - top / height, 0.08, gap / panel)
     figure.suptitle(title, x=0.09, y=1 - 0.1 / height, ha="left", va="top", fontsize=TITLE, fontweight="bold")
     for axes in grid.flat[len(panels) :]:
@@ -177,7 +179,7 @@ def panels_figure(
     return figure
 
 
-@styled
+@apply_style
 def scatter_figure(
     x: NDArray[Any],
     y: NDArray[Any],
@@ -192,7 +194,7 @@ def scatter_figure(
     vertical: Mapping[float, str] | None = None,
 ) -> Figure:
     """One dot a row (n,), its area from `sizes`; `marked` names single dots. For raters: tie rate against agreement."""
-    figure, axes = _frame(title, recipe, xlabel, ylabel, height=3.9, left=0.12, right=0.95)
+    figure, axes = _open_frame(title, recipe, xlabel, ylabel, height=3.9, left=0.12, right=0.95)
     area = 22.0 if sizes is None else 8 + 60 * np.asarray(sizes) / max(float(np.max(sizes)), 1.0)
     axes.scatter(x, y, s=area, color=PEOPLE_COLOUR, alpha=0.55, edgecolors="white", linewidths=0.6)
     for row, name in (marked or {}).items():
@@ -207,7 +209,7 @@ def scatter_figure(
     return figure
 
 
-def _frame(
+def _open_frame(
     title: str, recipe: str, xlabel: str, ylabel: str = "", *, height: float, left: float, right: float
 ) -> tuple[Figure, Axes]:
     """An axes of a page from `left` to `right` of its width.
@@ -216,13 +218,16 @@ def _frame(
     """
     tall = height - 0.46 - 0.54 - measure_height("note", NOTE)
     ylabel = break_text(ylabel, tall, AXIS)
-    left += _more(ylabel, AXIS) / WIDTH
+    left += _measure_further_lines(ylabel, AXIS) / WIDTH
     title = break_text(title, (0.98 - left) * WIDTH, TITLE, "bold")
     xlabel = break_text(xlabel, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * WIDTH, AXIS)
-    above, below = 0.46 + _more(title, TITLE), 0.54 + _more(xlabel, AXIS) + measure_note(recipe)
+    above, below = (
+        0.46 + _measure_further_lines(title, TITLE),
+        0.54 + _measure_further_lines(xlabel, AXIS) + measure_note(recipe),
+    )
     height = above + tall + below
     figure = Figure(figsize=(WIDTH, height))
-    footnote(figure, recipe)
+    write_footnote(figure, recipe)
     axes = figure.add_axes((left, below / height, right - left, tall / height))
     axes.set_title(title, fontsize=TITLE)
     axes.set_xlabel(xlabel, fontsize=AXIS)
@@ -230,12 +235,12 @@ def _frame(
     return figure, axes
 
 
-def _more(text: str, size: float) -> float:
+def _measure_further_lines(text: str, size: float) -> float:
     """What a text takes beyond its first line, in inches."""
     return measure_height(text, size) - measure_height(text and "line", size)
 
 
-def _right(texts: Sequence[str], size: float = LABEL) -> float:
+def _find_right_edge(texts: Sequence[str], size: float = LABEL) -> float:
     """Where an axes must end for these texts to stand beside it."""
     return 0.96 - max(measure_block(text, size) for text in texts) / WIDTH
 

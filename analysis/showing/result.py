@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seedvote.analysis.showing.tables import Table, latex
+from seedvote.analysis.showing.tables import Table, write_latex
 from seedvote.dialogue.files import atomic
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ class Result:
     def write_latex(self, path: Path) -> None:
         """Write the tables for a paper."""
         with atomic(path) as handle:
-            handle.write(latex([part for part in self.parts if isinstance(part, Table)], recipe=str(self.parts[-1])))
+            handle.write(
+                write_latex([part for part in self.parts if isinstance(part, Table)], recipe=str(self.parts[-1]))
+            )
 
     def plot(self) -> Drawing:
         """The figures that the command draws; of figures in rows the first takes the plain name."""
@@ -49,10 +51,10 @@ class Result:
         if isinstance(drawings, Mapping):
             return Drawing(drawings)
         from seedvote.analysis.showing.page import named_figures
-        from seedvote.analysis.showing.row_pictures import picture
+        from seedvote.analysis.showing.row_pictures import draw_picture
 
         recipe = str(self.parts[-1])
-        pictures = {name: picture(rows, recipe=recipe) for name, rows in named_figures(drawings).items()}
+        pictures = {name: draw_picture(rows, recipe=recipe) for name, rows in named_figures(drawings).items()}
         return Drawing({f"-{name}" if place else "": figure for place, (name, figure) in enumerate(pictures.items())})
 
 
@@ -64,21 +66,21 @@ class Drawing:
 
     def save(self, stem: str | Path) -> None:
         """Write STEM.png and STEM.pdf, and those of further figures beside them."""
-        from seedvote.analysis.showing.plots import save
+        from seedvote.analysis.showing.plots import save_figure
 
         for ending, figure in self.figures.items():
-            save(figure, f"{stem}{ending}")
+            save_figure(figure, f"{stem}{ending}")
 
     def _repr_html_(self) -> str:
-        return "\n".join(map(_image, self.figures.values()))
+        return "\n".join(map(_embed_image, self.figures.values()))
 
 
-def _image(figure: Figure) -> str:
-    from seedvote.analysis.showing.plots import png
+def _embed_image(figure: Figure) -> str:
+    from seedvote.analysis.showing.plots import encode_png
 
     titles = str(figure.get_label()) or "; ".join(
         title for axes in figure.axes for loc in ("left", "center") if (title := axes.get_title(loc))
     )
-    source = b64encode(png(figure)).decode()
+    source = b64encode(encode_png(figure)).decode()
     width = round(100 * figure.get_figwidth())
     return f'<img alt="{escape(titles)}" width="{width}" src="data:image/png;base64,{source}">'

@@ -22,19 +22,38 @@ from seedvote.analysis.showing.plots import (
     STYLE,
     TITLE,
     WIDTH,
-    footnote,
+    apply_style,
     measure_note,
     name_beside,
-    styled,
+    write_footnote,
 )
 from seedvote.dialogue.lettering import break_text, light_fonts, measure_block, measure_height, measure_line
 
 COLOURS: Mapping[str, str] = {
-    "c0": "#0b6aa8", "c1": "#0b7a5b", "c2": "#97588a", "c3": "#96700a", "c4": "#4a4fb5", "c5": "#5f6672",
-    "c6": "#6f7d0a", "c7": "#b0226b", "people": PEOPLE_COLOUR, "ink": INK, "grey": "#8a9099",
-}  # fmt: skip
-NAMES = {"dot": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "P", "ring": "o", "faint": "o",
-         "tick": "|", "bar": "_", "block": "s"}  # fmt: skip
+    "c0": "#0b6aa8",
+    "c1": "#0b7a5b",
+    "c2": "#97588a",
+    "c3": "#96700a",
+    "c4": "#4a4fb5",
+    "c5": "#5f6672",
+    "c6": "#6f7d0a",
+    "c7": "#b0226b",
+    "people": PEOPLE_COLOUR,
+    "ink": INK,
+    "grey": "#8a9099",
+}
+NAMES = {
+    "dot": "o",
+    "square": "s",
+    "triangle": "^",
+    "diamond": "D",
+    "cross": "P",
+    "ring": "o",
+    "faint": "o",
+    "tick": "|",
+    "bar": "_",
+    "block": "s",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +72,22 @@ COLUMN = PaperSize(3.3, 8.0, 7.0, 6.5, 0.2)  # of a paper with two
 CLOSE = 0.15  # the step of rows that are so many that they would not fit a page
 
 
-@styled
-def picture(rows: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Figure:
+@apply_style
+def draw_picture(rows: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Figure:
     """The figure for a page or a column: rows from the top, names at the left, notes at the right, the recipe below."""
     if len(rows.rows) > MANY_ROWS:
         size = replace(size, label=6.5, small=6.0, step=CLOSE)
     wide, label_size, small = size.width, size.label, size.small
-    labels = [break_text(row.label, 0.3 * wide, label_size, _weight(row)) for row in rows.rows]
+    labels = [break_text(row.label, 0.3 * wide, label_size, _choose_weight(row)) for row in rows.rows]
     notes = [break_text(row.note, 0.24 * wide, small) for row in rows.rows]
-    tops = _tops(rows.rows, labels, notes, size)
-    widths = [measure_block(label, label_size, _weight(row)) for row, label in zip(rows.rows, labels, strict=True)]
+    tops = _place_rows(rows.rows, labels, notes, size)
+    widths = [
+        measure_block(label, label_size, _choose_weight(row)) for row, label in zip(rows.rows, labels, strict=True)
+    ]
     left = 0.03 + max(widths, default=0) / wide
     head = break_text(rows.note_head, 0.24 * wide, small)
     right = 0.97 - max([measure_block(note, small) for note in (*notes, head)], default=0) / wide
-    across = _across(rows, size)
+    across = _count_legend_lines(rows, size)
     title = break_text(rows.title, 0.96 * wide, size.title, "bold")
     unit = break_text(rows.unit, 1.96 * min((left + right) / 2, 1 - (left + right) / 2) * wide, label_size)
     key = 0.06 + 0.022 * small * across if across else 0.0
@@ -80,20 +101,20 @@ def picture(rows: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -> Fig
     figure.set_label(rows.title)  # what a notebook reads out
     axes = figure.add_axes((left, below / height, right - left, tops[-1] / height))
     figure.text(0.02, 1 - 0.1 / height, title, fontsize=size.title, fontweight="bold", va="top")
-    _frame(axes, rows, head, tops[-1], size)
+    _frame_axes(axes, rows, head, tops[-1], size)
     axes.set_xlabel(unit, fontsize=label_size)
     for row, label, note, top, end in zip(rows.rows, labels, notes, tops, tops[1:], strict=False):
-        _row(axes, row, label, note, top, end, size)
+        _draw_row(axes, row, label, note, top, end, size)
     if rows.legend:
-        _legend(figure, rows, across, size, 1 - (0.14 + measure_height(title, size.title)) / height)
+        _draw_legend(figure, rows, across, size, 1 - (0.14 + measure_height(title, size.title)) / height)
     if caption:
         figure.text(0.02, (0.05 + foot) / height, caption, fontsize=small, color=GREY, va="bottom")
     if recipe:
-        footnote(figure, recipe)
+        write_footnote(figure, recipe)
     return figure
 
 
-def svg(figure: Figure) -> bytes:
+def encode_svg(figure: Figure) -> bytes:
     """The figure as SVG, the same bytes for the same figure; words stay words."""
     file = io.BytesIO()
     with mpl.rc_context(fname=STYLE), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "seedvote"}):
@@ -101,7 +122,7 @@ def svg(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def pdf(figure: Figure) -> bytes:
+def encode_pdf(figure: Figure) -> bytes:
     """The same as PDF, with its fonts in it."""
     file = io.BytesIO()
     with mpl.rc_context(fname=STYLE), mpl.rc_context({"pdf.fonttype": 42}), light_fonts():
@@ -109,7 +130,7 @@ def pdf(figure: Figure) -> bytes:
     return file.getvalue()
 
 
-def _tops(rows: Sequence[Row], labels: Sequence[str], notes: Sequence[str], size: PaperSize) -> list[float]:
+def _place_rows(rows: Sequence[Row], labels: Sequence[str], notes: Sequence[str], size: PaperSize) -> list[float]:
     """Where each row begins, in inches from the top, and where the last one ends."""
     gap = 0.06 if size.step > CLOSE else 0.03
     tops = [0.0]
@@ -119,7 +140,7 @@ def _tops(rows: Sequence[Row], labels: Sequence[str], notes: Sequence[str], size
     return tops
 
 
-def _across(figure: RowFigure, size: PaperSize) -> int:
+def _count_legend_lines(figure: RowFigure, size: PaperSize) -> int:
     """Lines that the legend takes, so that none of its words leaves the page."""
     widths = [measure_line(meaning, size.small) + 0.4 for _, _, meaning in figure.legend]
     lines = 1 if widths else 0
@@ -128,7 +149,7 @@ def _across(figure: RowFigure, size: PaperSize) -> int:
     return lines
 
 
-def _frame(axes: Axes, figure: RowFigure, head: str, tall: float, size: PaperSize) -> None:
+def _frame_axes(axes: Axes, figure: RowFigure, head: str, tall: float, size: PaperSize) -> None:
     axes.set(xlim=(0, 100), ylim=(tall, 0))
     axes.set_xticks([at for at, _ in figure.ticks], [name for _, name in figure.ticks])
     axes.tick_params(axis="x", labelsize=size.small)
@@ -143,24 +164,26 @@ def _frame(axes: Axes, figure: RowFigure, head: str, tall: float, size: PaperSiz
         axes.annotate(head, place, xycoords="axes fraction", va="bottom", fontsize=size.small, color=GREY)
 
 
-def _row(axes: Axes, row: Row, label: str, note: str, top: float, end: float, size: PaperSize) -> None:
+def _draw_row(axes: Axes, row: Row, label: str, note: str, top: float, end: float, size: PaperSize) -> None:
     middle, across = (top + end) / 2, axes.get_yaxis_transform()
-    axes.text(-0.02, middle, label, transform=across, ha="right", va="center", fontsize=size.label, weight=_weight(row))
+    axes.text(
+        -0.02, middle, label, transform=across, ha="right", va="center", fontsize=size.label, weight=_choose_weight(row)
+    )
     axes.text(1.03, middle, note, transform=across, va="center", fontsize=size.small, color=INK)
     for path, style in ((row.curve, "-"), (row.beside, "--")):
         if path:
-            _curve(axes, path, COLOURS[row.colour], style, top, end)
+            _fill_curve(axes, path, COLOURS[row.colour], style, top, end)
     for mark in row.marks:
         place = end - 0.05 if row.curve else middle if mark.line < 0 or row.lines < 2 else top + 0.13 + 0.11 * mark.line
-        _mark(axes, mark, place, top, end)
+        _draw_mark(axes, mark, place, top, end)
 
 
-def _weight(row: Row) -> str:
+def _choose_weight(row: Row) -> str:
     """Rows that draw nothing are headings."""
     return "normal" if row.marks or row.curve else "bold"
 
 
-def _curve(axes: Axes, path: str, colour: str, style: str, top: float, end: float) -> None:
+def _fill_curve(axes: Axes, path: str, colour: str, style: str, top: float, end: float) -> None:
     points = [(float(x), float(y)) for x, y in re.findall(r"(-?[\d.]+),(-?[\d.]+)", path)]
     x = [at for at, _ in points]
     y = [top + (end - top) * 0.9 * down / 100 for _, down in points]
@@ -169,7 +192,7 @@ def _curve(axes: Axes, path: str, colour: str, style: str, top: float, end: floa
         axes.fill(x, y, color=colour, alpha=0.18, linewidth=0)
 
 
-def _mark(axes: Axes, mark: Mark, y: float, top: float, end: float) -> None:
+def _draw_mark(axes: Axes, mark: Mark, y: float, top: float, end: float) -> None:
     colour = COLOURS[mark.colour]
     if mark.shape == "bar":
         axes.plot([mark.at, mark.to], [y, y], color=colour, linewidth=2.2, alpha=0.6, solid_capstyle="butt")
@@ -184,16 +207,28 @@ def _mark(axes: Axes, mark: Mark, y: float, top: float, end: float) -> None:
         axes.plot([mark.at], [y], NAMES[mark.shape], color=colour, markerfacecolor=inside, markersize=4.5, alpha=faint)
 
 
-def _legend(figure: Figure, rows: RowFigure, lines: int, size: PaperSize, y: float) -> None:
+def _draw_legend(figure: Figure, rows: RowFigure, lines: int, size: PaperSize, y: float) -> None:
     signs = [
         Line2D(
-            [], [], color=COLOURS[colour], linestyle="-" if shape == "bar" else "", marker=NAMES.get(shape, "o"),
-            markersize=4.5, markerfacecolor="white" if shape == "ring" else COLOURS[colour],
+            [],
+            [],
+            color=COLOURS[colour],
+            linestyle="-" if shape == "bar" else "",
+            marker=NAMES.get(shape, "o"),
+            markersize=4.5,
+            markerfacecolor="white" if shape == "ring" else COLOURS[colour],
         )
         for shape, colour, _ in rows.legend
-    ]  # fmt: skip
+    ]
     meanings = [meaning for _, _, meaning in rows.legend]
     figure.legend(
-        signs, meanings, loc="upper left", bbox_to_anchor=(0.005, y), ncols=-(-len(signs) // lines), frameon=False,
-        fontsize=size.small, borderpad=0, columnspacing=1.2,
-    )  # fmt: skip
+        signs,
+        meanings,
+        loc="upper left",
+        bbox_to_anchor=(0.005, y),
+        ncols=-(-len(signs) // lines),
+        frameon=False,
+        fontsize=size.small,
+        borderpad=0,
+        columnspacing=1.2,
+    )

@@ -12,11 +12,24 @@ from functools import cached_property
 from html import escape
 
 SIGNS = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "|": r"$|$",
-    "\N{MINUS SIGN}": r"$-$", "\N{EN DASH}": "--", "\N{LEFT DOUBLE QUOTATION MARK}": "``",
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"$|$",
+    "\N{MINUS SIGN}": r"$-$",
+    "\N{EN DASH}": "--",
+    "\N{LEFT DOUBLE QUOTATION MARK}": "``",
     "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
-}  # fmt: skip
+}
 MOST_ROWS = 30  # of a table that grows with the square of the systems
 PLAIN = str.maketrans({chr(k): None for k in range(32)})
 
@@ -37,7 +50,7 @@ class Table:
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
         """Which columns hold numbers and nothing else, to be set flush right; a page asks at every cell."""
-        return tuple(_right(self.head, [[str(cell) for cell in row] for row in self.rows]))
+        return tuple(_find_numeric_columns(self.head, [[str(cell) for cell in row] for row in self.rows]))
 
     def __str__(self) -> str:
         return "\n".join(filter(None, [self.caption, text_table(self.head, self.rows)]))
@@ -46,8 +59,10 @@ class Table:
         """The same as a table that a screen reader can go through: a caption, and heads of columns and rows."""
         caption = f'<caption style="text-align:left">{escape(self.caption)}</caption>' if self.caption else ""
         cells = [[str(cell) for cell in row] for row in self.rows]
-        sides = [f'style="text-align:{"right" if right else "left"}"' for right in _right(self.head, cells)]
-        head = "".join(map(_head, self.head, sides))
+        sides = [
+            f'style="text-align:{"right" if right else "left"}"' for right in _find_numeric_columns(self.head, cells)
+        ]
+        head = "".join(map(_format_head, self.head, sides))
         rows = "".join(
             f'<tr><th scope="row" {sides[0]}>{escape(row[0])}</th>'
             + "".join(f"<td {side}>{escape(cell)}</td>" for cell, side in zip(row[1:], sides[1:], strict=True))
@@ -73,7 +88,7 @@ def in_short(table: Table, things: str, order: str) -> tuple[Table, ...]:
     return first, replace(table, caption=f"All {total:,} {things}", folded=True)
 
 
-def _head(name: str, side: str) -> str:
+def _format_head(name: str, side: str) -> str:
     return f'<th scope="col" {side}>{escape(name)}</th>' if name else "<td></td>"
 
 
@@ -87,25 +102,25 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """
     cells = [[str(cell) for cell in row] for row in [head, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    right = _right(head, cells[1:])
-    lines = ("  ".join(_padded(*part) for part in zip(row, widths, right, strict=True)) for row in cells)
+    right = _find_numeric_columns(head, cells[1:])
+    lines = ("  ".join(_pad_cell(*part) for part in zip(row, widths, right, strict=True)) for row in cells)
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _right(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
+def _find_numeric_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
     """Which columns hold numbers and nothing else."""
-    return [bool(rows) and all(_numeric(row[place]) for row in rows) for place in range(len(head))]
+    return [bool(rows) and all(_is_numeric(row[place]) for row in rows) for place in range(len(head))]
 
 
-def _padded(cell: str, width: int, right: bool) -> str:
+def _pad_cell(cell: str, width: int, right: bool) -> str:
     return cell.rjust(width) if right else cell.ljust(width)
 
 
-def _numeric(cell: str) -> bool:
+def _is_numeric(cell: str) -> bool:
     return cell in ("", "-") or cell.lstrip("<>+-−.~")[:1].isdigit()
 
 
-def markdown(table: Table) -> str:
+def write_markdown(table: Table) -> str:
     """A pipe table; what would break it is escaped.
 
     >>> print(markdown(Table(("name", "share"), (("a|b", "35 %"),), "Ties")))
@@ -131,7 +146,7 @@ def markdown_text(text: str) -> str:
     return " ".join(re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text).split())
 
 
-def latex(tables: Sequence[Table], *, recipe: str) -> str:
+def write_latex(tables: Sequence[Table], *, recipe: str) -> str:
     """Every table as a `table` of its own; needs \\usepackage{booktabs} and, for long ones, smaller type."""
     head = [
         f"% {recipe}".translate(PLAIN),
@@ -148,9 +163,14 @@ def latex_rows(table: Table) -> list[str]:
         for row in table.rows
     ]
     return [
-        r"\begin{tabular}{" + columns + "}", r"\toprule", " & ".join(map(latex_text, table.head)) + r" \\", r"\midrule",
-        *lines, r"\bottomrule", r"\end{tabular}",
-    ]  # fmt: skip
+        r"\begin{tabular}{" + columns + "}",
+        r"\toprule",
+        " & ".join(map(latex_text, table.head)) + r" \\",
+        r"\midrule",
+        *lines,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
 
 
 def latex_label(table: Table) -> str:

@@ -20,18 +20,18 @@ MINUS = "\N{MINUS SIGN}"
 ENOUGH_SEEDS = 30  # so many rule out that one training in ten collapses
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Plain values, however deep: numpy's scalars and arrays become Python's, NaN and infinity None.
 
     >>> plain({"low": np.float64("nan"), "ranks": np.array([1, 2])})
     {'low': None, 'ranks': [1, 2]}
     """
     if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
+        return {str(name): to_plain(part) for name, part in value.items()}
     if isinstance(value, np.generic | np.ndarray):
-        return plain(value.tolist())
+        return to_plain(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
+        return [to_plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

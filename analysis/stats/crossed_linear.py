@@ -168,8 +168,13 @@ def _state(design: CrossedDesign, variances: Floats) -> _State | None:
         return None
     level = inverse.log_determinant + 2 * float(np.log(np.diag(root)).sum())
     deviance = freedom * np.log(2 * np.pi * residual) + squares / residual + level
-    return _State(float(deviance), *_derivatives(design, inverse, ratio, residual, weighed[:, :-1], plain, spread),
-                  effects, spread * residual, _covariance_slopes(design, weighed[:, :-1], spread))  # fmt: skip
+    return _State(
+        float(deviance),
+        *_derivatives(design, inverse, ratio, residual, weighed[:, :-1], plain, spread),
+        effects,
+        spread * residual,
+        _covariance_slopes(design, weighed[:, :-1], spread),
+    )
 
 
 def _derivatives(

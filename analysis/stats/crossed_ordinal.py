@@ -110,8 +110,14 @@ def _highest(surface: _Surface, begin: Floats, low: Floats, high: Floats) -> tup
         value, slopes = surface(at / scale)
         return value, slopes / scale
 
-    answer = minimize(scaled, begin * scale, jac=True, method="L-BFGS-B", bounds=Bounds(low * scale, high * scale),
-                      options={"maxiter": 200, "ftol": 1e-9, "gtol": 1e-4})  # fmt: skip
+    answer = minimize(
+        scaled,
+        begin * scale,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(low * scale, high * scale),
+        options={"maxiter": 200, "ftol": 1e-9, "gtol": 1e-4},
+    )
     return np.asarray(answer.x / scale), float(answer.fun)
 
 
@@ -156,9 +162,16 @@ def _rated(code: Ints, thresholds: Floats, predictor: Floats) -> _Rated:
     upper, lower = high * expit(-above), low * expit(-below)
     upper_slope, lower_slope = upper * (1 - 2 * high), lower * (1 - 2 * low)
     return _Rated(
-        np.log(chance), high + low - 1, upper + lower, -(upper_slope + lower_slope), upper, lower, upper_slope,
-        lower_slope, chance,
-    )  # fmt: skip
+        np.log(chance),
+        high + low - 1,
+        upper + lower,
+        -(upper_slope + lower_slope),
+        upper,
+        lower,
+        upper_slope,
+        lower_slope,
+        chance,
+    )
 
 
 @dataclass(eq=False)

@@ -46,8 +46,10 @@ def disparity(values: Floats, inside: NDArray[np.bool_], by: Mapping[str, Ints])
     n = len(values)
     influence = np.where(inside, (values - first) * n / inside.sum(), -(values - second) * n / (~inside).sum())
     se = mean_interval(first - second + influence, by=by).se
-    least = min((kish(np.unique(codes[side], return_inverse=True)[1]) for codes in by.values() for side in sides),
-                default=float(min(inside.sum(), (~inside).sum())))  # fmt: skip
+    least = min(
+        (kish(np.unique(codes[side], return_inverse=True)[1]) for codes in by.values() for side in sides),
+        default=float(min(inside.sum(), (~inside).sum())),
+    )
     df = max(least - 1, 1.0)
     reach = float(stdtrit(df, 0.975)) * se
     p = 2 * float(stdtr(df, -abs(first - second) / se)) if se else float(first == second)

@@ -164,9 +164,14 @@ def part_of(sample: Sample, inside: NDArray[np.bool_], outside: NDArray[np.bool_
     """Some of the votes, beside all pairs without votes or some of them."""
     rows_inside = slice(None) if outside is None else outside
     return Sample(
-        sample.y[inside], sample.f[inside], {name: codes[inside] for name, codes in sample.by.items()},
-        sample.pair[inside], sample.wide[inside], sample.other[rows_inside], sample.other_wide[rows_inside],
-    )  # fmt: skip
+        sample.y[inside],
+        sample.f[inside],
+        {name: codes[inside] for name, codes in sample.by.items()},
+        sample.pair[inside],
+        sample.wide[inside],
+        sample.other[rows_inside],
+        sample.other_wide[rows_inside],
+    )
 
 
 def joined_strata(stratum: Ints, pair: Ints, other_stratum: Ints) -> tuple[Ints, Ints, bool]:

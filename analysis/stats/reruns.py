@@ -72,9 +72,14 @@ def replicates_of(score: Floats, replicate: Ints, by: Mapping[str, Ints]) -> Rep
     covariances: dict[str, Floats] = {name: covariance(codes) for name, codes in by.items()}
     if by:
         covariances[BOTH] = sum(
-            ((-1) ** (size + 1) * (covariances[names[0]] if size == 1 else covariance(crossed([by[n] for n in names])))
-             for size in range(1, len(by) + 1) for names in combinations(by, size)), np.zeros((len(count),) * 2),
-        )  # fmt: skip
+            (
+                (-1) ** (size + 1)
+                * (covariances[names[0]] if size == 1 else covariance(crossed([by[n] for n in names])))
+                for size in range(1, len(by) + 1)
+                for names in combinations(by, size)
+            ),
+            np.zeros((len(count),) * 2),
+        )
     return Replicates(values, covariances, {name: kish(codes) for name, codes in by.items()})
 
 

@@ -133,9 +133,14 @@ def _surest(
     best = int(np.lexsort((-middle.min(1), -low.min(1), p.max(1)))[0])
     hardest = int(np.lexsort((middle[best], low[best], -p[best]))[0])
     return Margin(
-        cells[best].name, rivals[hardest].name, float(middle[best, hardest]), float(low[best].min()),
-        min(1.0, len(cells) * float(p[best].max())), len(cells), len(rivals),
-    )  # fmt: skip
+        cells[best].name,
+        rivals[hardest].name,
+        float(middle[best, hardest]),
+        float(low[best].min()),
+        min(1.0, len(cells) * float(p[best].max())),
+        len(cells),
+        len(rivals),
+    )
 
 
 def _gap(values: Floats, parts: Floats, least: int, chance: float) -> Gap:

@@ -15,7 +15,7 @@ from seedvote.analysis.stats.paired import bayes_davidson
 def undrawn(request, monkeypatch):
     """Reports without the kit's pictures, and others sketched; who looks at pictures asks for `drawn`."""
     if "drawn" not in request.fixturenames:
-        monkeypatch.setattr(kit, "_drawn", lambda figures: iter(()))
+        monkeypatch.setattr(kit, "_draw_figures", lambda figures: iter(()))
         request.getfixturevalue("sketched")
 
 

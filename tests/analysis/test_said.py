@@ -11,7 +11,7 @@ from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.notebook import agreement, preference, ties
 from seedvote.analysis.questions.planning.answer import answer as plan
 from seedvote.analysis.questions.planning.showing import parts
-from seedvote.analysis.showing.tables import MOST_ROWS, Table, markdown
+from seedvote.analysis.showing.tables import MOST_ROWS, Table, write_markdown
 from seedvote.analysis.stats.power import Assumptions
 from seedvote.analysis.votes.systems import Contrast
 from seedvote.analysis.votes.votes import votes_from_columns
@@ -97,7 +97,7 @@ def test_every_table_of_the_careful_answer_has_a_caption():
     votes = table(np.random.default_rng(0).choice(["a", "b", "tie"], 60).tolist(), raters=4)
     said_of = str(preference(votes, careful=True))
     assert "Careful answer: Bayesian" in said_of and "Careful answer: two systems at a time" in said_of
-    assert markdown(Table(["a"], [["1"]])).startswith("| a |")
+    assert write_markdown(Table(["a"], [["1"]])).startswith("| a |")
 
 
 def test_no_signed_number_is_printed_as_minus_zero():

@@ -11,7 +11,7 @@ from fontTools.ttLib import TTFont
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
 
-from seedvote.analysis.showing.plots import STYLE, save
+from seedvote.analysis.showing.plots import STYLE, save_figure
 from seedvote.dialogue.lettering import SHAPING, break_recipe, break_text, measure_block, measure_line
 from seedvote.evaluators.detection.figures import LOOK
 from seedvote.generation.curves import CURVE_LOOK
@@ -42,7 +42,7 @@ def fonts_of(path):
 def test_pdf_fonts_have_outlines_and_no_shaping_tables(tmp_path):
     figure = Figure()
     figure.text(0.1, 0.5, "Ties")
-    save(figure, tmp_path / "words")
+    save_figure(figure, tmp_path / "words")
     fonts = list(fonts_of(tmp_path / "words.pdf"))
     assert fonts
     for font in fonts:

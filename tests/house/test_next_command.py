@@ -80,7 +80,7 @@ def last_line(line, capsys):
 def test_a_command_ends_with_one_that_its_parser_takes(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "executable", warm_python(SERVING))  # the server that simulated raters start
-    monkeypatch.setattr(kit, "_drawn", lambda figures: iter(()))  # pictures for the paper take longer than all the rest
+    monkeypatch.setattr(kit, "_draw_figures", lambda figures: iter(()))  # pictures for the paper take longest
     ends = {line: last_line(line, capsys) for line in (TOY, SIMULATE)}
     for line in QUICK:
         rater = re.search(r'"rater": *"([0-9a-f]{20})"', _raters(folder))

@@ -272,8 +272,10 @@ def _comparison_cautions(votes: Votes, statistics: Agreement) -> list[str]:
 def _rater_cautions(votes: Votes, statistics: Agreement) -> list[str]:
     """Who the intervals speak for, and votes that are not another rater's."""
     if votes.rater is None:
-        return ["The votes name no rater, so there is no table or model of raters, and the intervals ignore how "
-                "raters differ."]  # fmt: skip
+        return [
+            "The votes name no rater, so there is no table or model of raters, and the intervals ignore how "
+            "raters differ."
+        ]
     cautions, raters = [], len(np.unique(votes.rater))
     if raters == 1:
         cautions.append("All votes are from one rater, so they say nothing about other people.")

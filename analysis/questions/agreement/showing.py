@@ -30,7 +30,7 @@ from seedvote.analysis.questions.agreement.answer import (
 from seedvote.analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import MINUS, chance, count, number, p_value, plain
+from seedvote.analysis.showing.words import MINUS, chance, count, number, p_value, to_plain
 from seedvote.analysis.stats.between_raters.agreement import Category, Coefficient, landis_koch
 from seedvote.analysis.stats.between_raters.raters import RaterHabits, SplitHalf
 from seedvote.analysis.stats.disparity import Disparity
@@ -242,9 +242,9 @@ def _crowd_figure(crowd: Sequence[Habit], raters: int) -> RowFigure:
 
 def draw(answer: AgreementAnswer) -> dict[str, Figure]:
     """What the command draws: the coefficients, and every rater's ties and spam against agreement with the rest."""
-    from seedvote.analysis.showing.row_pictures import picture
+    from seedvote.analysis.showing.row_pictures import draw_picture
 
-    figures = {"": picture(_coefficient_figure(answer), recipe=answer.signature)} if answer.comparable else {}
+    figures = {"": draw_picture(_coefficient_figure(answer), recipe=answer.signature)} if answer.comparable else {}
     for ending, habit in (("-raters", "tie_rate"), ("-spam", "spam")):
         raters = [rater for rater in answer.raters if isfinite(getattr(rater, habit)) and isfinite(rater.with_rest)]
         if raters:
@@ -274,7 +274,7 @@ def _scatter_raters(raters: Sequence[RaterHabits], habit: str, recipe: str) -> F
 def document(answer: AgreementAnswer) -> dict[str, Any]:
     """The stable keys of `--json`."""
     statistics = answer.statistics
-    numbers: dict[str, Any] = plain(
+    numbers: dict[str, Any] = to_plain(
         {
             "pairs": statistics.items,
             "votes": statistics.votes,
@@ -413,7 +413,7 @@ def agreement(
         strata = strata_of(table, Path(raters), by)
         groups = answer_groups(table, strata, clusters)
         blocks[-1:-1] = group_parts(groups, strata)
-        numbers["strata"] = plain(
+        numbers["strata"] = to_plain(
             {"by": by, "groups": [asdict(group) for group in groups], "warnings": list(strata.notes)}
         )
     if posteriors is not None:

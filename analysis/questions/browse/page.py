@@ -50,9 +50,16 @@ FIXED = 5  # keys of a pair before its slices: both systems, winner, agreement, 
 
 
 def browse(
-    votes: Path, *, pairs: Path | None = None, out: Path | None = None, title: str = "", clusters: str = "auto",
-    question: str = "", uncounted: bool = False, **reading: Any,
-) -> Result:  # fmt: skip
+    votes: Path,
+    *,
+    pairs: Path | None = None,
+    out: Path | None = None,
+    title: str = "",
+    clusters: str = "auto",
+    question: str = "",
+    uncounted: bool = False,
+    **reading: Any,
+) -> Result:
     """Write the page of every pair, or of every question or set of responses, and say what the votes show."""
     whole = title or votes.resolve().name
     if has_ratings(votes):

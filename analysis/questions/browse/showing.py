@@ -9,7 +9,7 @@ from seedvote.analysis.questions.browse.answer import BrowseAnswer, JudgedPair, 
 from seedvote.analysis.questions.browse.options import AnsweredQuestion, QuestionsAnswer
 from seedvote.analysis.questions.browse.sets import RatedSet, SetsAnswer
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, percent, plain, signed
+from seedvote.analysis.showing.words import count, percent, signed, to_plain
 from seedvote.analysis.votes.cautions import marked_table, not_people
 
 AGREEMENT = {
@@ -74,7 +74,7 @@ def document(answer: BrowseAnswer) -> dict[str, Any]:
         "notes": answer.notes,
         "signature": answer.signature,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def questions_parts(answer: QuestionsAnswer) -> list[Table | str]:
@@ -92,7 +92,7 @@ def questions_document(answer: QuestionsAnswer) -> dict[str, Any]:
         "notes": answer.notes,
         "signature": answer.signature,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def sets_parts(answer: SetsAnswer) -> list[Table | str]:
@@ -115,7 +115,7 @@ def sets_document(answer: SetsAnswer) -> dict[str, Any]:
         "notes": answer.notes,
         "signature": answer.signature,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def _net_keys(net: SliceNet) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from seedvote.analysis.questions.choice.published import published_cells, too_fe
 from seedvote.analysis.showing.page import QUARTERS, Axis, Reported, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plain, signed
+from seedvote.analysis.showing.words import count, p_equals, p_value, percent, signed, to_plain
 from seedvote.analysis.votes.choices import FIRST, Choices, profiles_beside, read_answers, read_models, told_of_sources
 from seedvote.analysis.votes.columns import read_elsewhere
 from seedvote.analysis.votes.study import ReportRequest
@@ -249,7 +249,7 @@ def document(answer: ChoiceAnswer) -> dict[str, Any]:
         "warnings": [*told_of_sources(answer.sources), *answer.warnings],
         "recipe": answer.signature,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def _rename(keys: dict[str, Any], name: str, key: str) -> dict[str, Any]:

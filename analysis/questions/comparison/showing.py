@@ -27,7 +27,7 @@ from seedvote.analysis.questions.comparison.verdicts import verdicts
 from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps, sign_of
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
-from seedvote.analysis.showing.words import heading, p_value, plain
+from seedvote.analysis.showing.words import heading, p_value, to_plain
 from seedvote.analysis.votes.cautions import marked_parts, not_people, with_reading
 from seedvote.analysis.votes.columns import read_elsewhere
 from seedvote.analysis.votes.inputs import study_from
@@ -400,7 +400,7 @@ def document(answer: ComparisonAnswer) -> dict[str, Any]:
         "not_compared": [unused._asdict() for unused in answer.not_compared],
         "signature": answer.signature,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def _panel_keys(panel: Panel) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from seedvote.analysis.questions.judge.labelling import DOUBTED
 from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table, in_short
-from seedvote.analysis.showing.words import count, describe_order, number, p_equals, percent, plain
+from seedvote.analysis.showing.words import count, describe_order, number, p_equals, percent, to_plain
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading
 from seedvote.analysis.votes.inputs import matches_of
@@ -370,7 +370,7 @@ def document(answer: JudgeAnswer) -> dict[str, Any]:
         "warnings": [*not_people(answer.voters), *answer.warnings],
         "signature": answer.signature,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def _judge_keys(judge: JudgeResult) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from seedvote.analysis.questions.planning.answer import Effort, HelpedRow, PlanA
 from seedvote.analysis.questions.planning.stopping import Look
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
-from seedvote.analysis.showing.words import count, number, percent, plain
+from seedvote.analysis.showing.words import count, number, percent, to_plain
 from seedvote.analysis.stats import power as sizing
 from seedvote.analysis.stats.power import Assumptions
 from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, mixture_reach, trusted_error
@@ -357,7 +357,7 @@ def document(answer: PlanAnswer) -> dict[str, Any]:
         "warnings": [*not_people(answer.voters), *answer.warnings],
         "signature": answer.signature,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def _look_keys(look: Look, answer: PlanAnswer) -> dict[str, Any]:

@@ -213,9 +213,15 @@ def answer(
         ranking = ranks_of_two(ranking, preferences[0].p)
     doubts = [*([refusal] if ranking is None else []), *disagreeing(bayesian)]
     recipe = signature(
-        votes=len(votes), pairs=len(np.unique(votes.pair)), clusters="+".join(ways) or "vote", margin=margin,
-        model=model, sets=sets, seed=seed, **judges_in_recipe(voter_counts := voters(votes)),
-    )  # fmt: skip
+        votes=len(votes),
+        pairs=len(np.unique(votes.pair)),
+        clusters="+".join(ways) or "vote",
+        margin=margin,
+        model=model,
+        sets=sets,
+        seed=seed,
+        **judges_in_recipe(voter_counts := voters(votes)),
+    )
     return PreferenceAnswer(
         matches=matches,
         clusters=tuple(ways),

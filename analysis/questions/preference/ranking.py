@@ -91,8 +91,9 @@ def ranking_of(
     )
     number = np.bincount(np.concatenate([matches.a, matches.b]), minlength=len(matches.systems))
     votes = dict(zip(matches.systems, number.tolist(), strict=True))
-    left_out = [Unranked(name, votes[name], chosen.reasons[k]) for k, name in enumerate(matches.systems)
-                if not chosen.inside[k]]  # fmt: skip
+    left_out = [
+        Unranked(name, votes[name], chosen.reasons[k]) for k, name in enumerate(matches.systems) if not chosen.inside[k]
+    ]
     tie, position = (None if at is None else fit_result.parameter(at) for at in (fit_result.tie, fit_result.position))
     ranked = _rank_systems(fit_result, ranks, votes)
     return Ranking(model, ranked, tuple(left_out), tie, position, fit_result.freedom, sets), ""

@@ -37,7 +37,7 @@ from seedvote.analysis.questions.preference.ranking import Ranked, Ranking
 from seedvote.analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
-from seedvote.analysis.showing.words import count, number, p_equals, p_value, percent, plain, signed
+from seedvote.analysis.showing.words import count, number, p_equals, p_value, percent, signed, to_plain
 from seedvote.analysis.stats.disparity import Disparity
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.paired.reversal import Reversal
@@ -51,10 +51,29 @@ from seedvote.analysis.votes.systems import DIFFERENT, SAME, contrasts
 from seedvote.dialogue.errors import InputError
 
 MODELS = {"davidson": "Davidson's model", "rao-kupper": "Rao and Kupper's model"}
-CONTRAST_HEAD = ("comparison", "votes", "first", "second", "ties", "net, points", "95 % interval", "p", "p (Holm)",
-                 "p as if votes were independent")  # fmt: skip
-RANKING_HEAD = ("rank", "system", "votes", "log strength", "SE", "95 % interval", "95 % ranks",
-                "95 % ranks, all at once", "P(in truth below the next)")  # fmt: skip
+CONTRAST_HEAD = (
+    "comparison",
+    "votes",
+    "first",
+    "second",
+    "ties",
+    "net, points",
+    "95 % interval",
+    "p",
+    "p (Holm)",
+    "p as if votes were independent",
+)
+RANKING_HEAD = (
+    "rank",
+    "system",
+    "votes",
+    "log strength",
+    "SE",
+    "95 % interval",
+    "95 % ranks",
+    "95 % ranks, all at once",
+    "P(in truth below the next)",
+)
 MOST_VOTED = ("comparisons", "with the most votes")
 FIRST_LISTED = ("comparisons", "first in the list")
 MOST_NAMED = 6
@@ -383,10 +402,17 @@ def _mean_rater_parts(nets: Sequence[RaterNet]) -> list[Table | str]:
 def _rater_table(nets: Sequence[RaterNet], caption: str) -> Table:
     head = ("first", "second", "raters", "net", "95 % interval", "p", "p (Holm)")
     rows = [
-        (net.first, net.second, str(net.raters), f"{net.value:+z.3f}", spell_span(net), p_value(net.p),
-         p_value(net.p_holm))
+        (
+            net.first,
+            net.second,
+            str(net.raters),
+            f"{net.value:+z.3f}",
+            spell_span(net),
+            p_value(net.p),
+            p_value(net.p_holm),
+        )
         for net in nets
-    ]  # fmt: skip
+    ]
     return in_short(Table(head, rows, caption), *FIRST_LISTED)[0]
 
 
@@ -415,10 +441,17 @@ def group_parts(groups: Sequence[GroupPreference], by: str, notes: Sequence[str]
     """A table of groups of raters, and what they say."""
     head = ("systems", by, "people", "votes", "net preference (95 %)", "apart from the others (95 %)", "p (Holm)")
     rows = [
-        (f"{group.first} - {group.second}", group.group, str(group.people), f"{group.votes:,}", _group_span(group.net),
-         _group_span(group.apart), p_value(group.p_holm))
+        (
+            f"{group.first} - {group.second}",
+            group.group,
+            str(group.people),
+            f"{group.votes:,}",
+            _group_span(group.net),
+            _group_span(group.apart),
+            p_value(group.p_holm),
+        )
         for group in groups
-    ]  # fmt: skip
+    ]
     return [Table(head, rows, f"Net preference by {by}"), *group_findings(groups), *notes]
 
 
@@ -530,7 +563,7 @@ def document(answer: PreferenceAnswer) -> dict[str, Any]:
     """The stable keys of `--json`; `net`, `sign_test` and `tost` are those of the first contrast."""
     rows = [_preference_keys(pair, p) for pair, p in zip(answer.preferences, answer.adjusted, strict=True)]
     rows += [_untested_keys(pair) for pair in answer.untested]
-    numbers: dict[str, Any] = plain(
+    numbers: dict[str, Any] = to_plain(
         {
             "systems": answer.matches.systems,
             **rows[0],
@@ -559,13 +592,23 @@ def _preference_keys(pair: Preference, adjusted: float) -> dict[str, Any]:
         "first": pair.first,
         "second": pair.second,
         "votes": net.n,
-        "net": {"value": net.value, "se": net.se, "low": net.low, "high": net.high, "p": pair.p, "p_holm": adjusted,
-                "df": net.df, "clusters": net.unit, "design_effect": net.design_effect, "effective_n": net.effective_n,
-                "worth": net.worth},
+        "net": {
+            "value": net.value,
+            "se": net.se,
+            "low": net.low,
+            "high": net.high,
+            "p": pair.p,
+            "p_holm": adjusted,
+            "df": net.df,
+            "clusters": net.unit,
+            "design_effect": net.design_effect,
+            "effective_n": net.effective_n,
+            "worth": net.worth,
+        },
         "sign_test": {"first": sign.a, "second": sign.b, "ties": sign.ties, "p": sign.p},
         "tost": None if test is None else {**asdict(test), "equivalent": test.equivalent},
         "reason": None,
-    }  # fmt: skip
+    }
 
 
 def _untested_keys(pair: Untested) -> dict[str, Any]:
@@ -593,8 +636,13 @@ def _ranking_keys(ranking: Ranking) -> dict[str, Any]:
         "tie": None if ranking.tie is None else asdict(ranking.tie),
         "position": None if ranking.position is None else asdict(ranking.position),
         "ranks": {
-            ranked.system: {"rank": ranked.rank, "low": ranked.rank_low, "high": ranked.rank_high,
-                            "all_low": ranked.all_low, "all_high": ranked.all_high}
+            ranked.system: {
+                "rank": ranked.rank,
+                "low": ranked.rank_low,
+                "high": ranked.rank_high,
+                "all_low": ranked.all_low,
+                "all_high": ranked.all_high,
+            }
             for ranked in ranking.systems
         },
         "wrong_order": [
@@ -604,7 +652,7 @@ def _ranking_keys(ranking: Ranking) -> dict[str, Any]:
         "unranked": [asdict(unranked) for unranked in ranking.unranked],
         "freedom": ranking.freedom,
         "sets": ranking.sets,
-    }  # fmt: skip
+    }
 
 
 def _unverified_keys(pair: Preference | Untested) -> dict[str, Any]:
@@ -691,7 +739,7 @@ def preference(
         pairs_by_group = [(contrast, strata_of(contrast.votes, table, by)) for contrast in contrasts(matches)]
         groups = answer_groups(pairs_by_group, clusters)
         blocks[-1:-1] = group_parts(groups, by, notes)
-        numbers["strata"] = plain({"by": by, "groups": [asdict(group) for group in groups], "warnings": list(notes)})
+        numbers["strata"] = to_plain({"by": by, "groups": [asdict(group) for group in groups], "warnings": list(notes)})
     return Result(numbers, blocks, lambda: row_figures(preferences), told_of_reading(matches.votes))
 
 

@@ -13,7 +13,7 @@ from seedvote.analysis.questions.ratings.scores import RatingDifference, Ratings
 from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
-from seedvote.analysis.showing.words import count, number, p_equals, p_value, plain, signed
+from seedvote.analysis.showing.words import count, number, p_equals, p_value, signed, to_plain
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.ordinal import MOST_STEPS
 from seedvote.analysis.stats.paired.davidson import Parameter
@@ -347,7 +347,7 @@ def document(answer: Answer) -> dict[str, Any]:
             "differences": [row | (row.pop("pairs") or no_counts) for row in rows],
             "spreads": [asdict(spread) for spread in answer.spreads],
         }
-    return dict(plain({**keys, "warnings": list(answer.warnings), "recipe": answer.signature}))
+    return dict(to_plain({**keys, "warnings": list(answer.warnings), "recipe": answer.signature}))
 
 
 def section(answer: Answer) -> Section:

@@ -21,9 +21,9 @@ from seedvote.analysis.showing.plots import (
     TITLE,
     VERMILION,
     WIDTH,
-    footnote,
+    apply_style,
     measure_note,
-    styled,
+    write_footnote,
 )
 from seedvote.analysis.showing.words import count, percent
 from seedvote.analysis.stats.laws import CHANCE, density
@@ -34,7 +34,7 @@ HEAD = "95 % of sets"
 SMALL = 8.0  # points
 
 
-@styled
+@apply_style
 def laws_figure(answer: TiesAnswer) -> Figure:
     """Above, the tie distributions as the paper draws them; below, sets of that size drawn by each unit."""
     upper, lower = 1.72, 0.48 * len(answer.units)
@@ -65,7 +65,7 @@ def laws_figure(answer: TiesAnswer) -> Figure:
     _name_lines(above)
     _name_curves(above, names, upper)
     _write_heads(figure, heads, left)
-    footnote(figure, answer.signature)
+    write_footnote(figure, answer.signature)
     return figure
 
 
@@ -117,8 +117,9 @@ def _curve_names(answer: TiesAnswer) -> list[tuple[str, str]]:
 def _name_curves(axes: Axes, names: Sequence[tuple[str, str]], tall: float) -> None:
     at = 0.96
     for name, colour in names:
-        axes.annotate(name, (1.03, at), xycoords="axes fraction", color=colour, fontsize=LABEL, va="top",
-                      linespacing=LEADING)  # fmt: skip
+        axes.annotate(
+            name, (1.03, at), xycoords="axes fraction", color=colour, fontsize=LABEL, va="top", linespacing=LEADING
+        )
         at -= min((measure_height(name, LABEL) + 0.12) / tall, 1 / len(names))
 
 

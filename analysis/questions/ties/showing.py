@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.analysis.questions.ties.answer import UNITS, Curve, TiesAnswer, answer, size_that_fits
-from seedvote.analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, curve, round_steps
+from seedvote.analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, draw_curve, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plural
@@ -209,8 +209,8 @@ def sets_figure(answer: TiesAnswer) -> RowFigure:
             part.name if answer.experiments else "all votes",
             f"{percent(part.share)} ties",
             (_set_bar(axis, part, f"c{k % HUES}"),),
-            curve(axis, grid, height, tallest),
-            curve(axis, grid, paper, tallest) if part.replaced else "",
+            draw_curve(axis, grid, height, tallest),
+            draw_curve(axis, grid, paper, tallest) if part.replaced else "",
             f"c{k % HUES}",
             described=_describe(part),
         )

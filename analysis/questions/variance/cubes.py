@@ -62,9 +62,14 @@ class _Rows:
     def gaps(self) -> Ints:
         """Items without a score under a seed that has others."""
         scored = {int(batch[0]) for batch in self.seeds}
-        return np.unique(np.concatenate([np.zeros(0, np.int64), *chain.from_iterable(
-            items for seed, items in self.lost.items() if seed in scored
-        )]))  # fmt: skip
+        return np.unique(
+            np.concatenate(
+                [
+                    np.zeros(0, np.int64),
+                    *chain.from_iterable(items for seed, items in self.lost.items() if seed in scored),
+                ]
+            )
+        )
 
 
 def read_cubes(sources: Sequence[Any], models: Sequence[str] = (), metric: str = "micro_f1") -> Cubes:

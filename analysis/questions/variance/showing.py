@@ -23,7 +23,7 @@ from seedvote.analysis.questions.variance.cubes import ComparedModels, compared_
 from seedvote.analysis.showing.page import Axis, Mark, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, number, p_value, percent, plain, plural
+from seedvote.analysis.showing.words import count, number, p_value, percent, plural, to_plain
 from seedvote.analysis.stats.components import RESIDUAL, Component
 from seedvote.analysis.stats.reruns import Flip
 from seedvote.analysis.votes.cautions import marked_parts, not_people
@@ -266,7 +266,7 @@ def document(answer: VarianceAnswer) -> dict[str, Any]:
         "signature": answer.signature,
         "reading": answer.reading,
     }
-    return dict(plain(keys))
+    return dict(to_plain(keys))
 
 
 def _table_keys(table: VarianceTable) -> dict[str, Any]:

@@ -13,18 +13,21 @@ FITS = r"\newsavebox{\seedvotebox}"
 SHRINK = r"\resizebox{\ifdim\wd\seedvotebox>\linewidth \linewidth\else\wd\seedvotebox\fi}{!}{\usebox{\seedvotebox}}"
 
 
-def fitting(tables: Sequence[Table], *, columns: int, recipe: str) -> str:
+def fit_tables(tables: Sequence[Table], *, columns: int, recipe: str) -> str:
     """Every table as a float that is no wider than its place; wide ones span both columns."""
     head = [
         f"% {recipe}".translate(PLAIN),
         f"% For a page of {'one column' if columns == 1 else 'two columns'}. Needs booktabs and graphicx.",
         FITS,
     ]
-    labels = _labels(tables)
-    return "\n\n".join(["\n".join(head), *(_float(*row, columns) for row in zip(tables, labels, strict=True))]) + "\n"
+    labels = _label_tables(tables)
+    return (
+        "\n\n".join(["\n".join(head), *(_format_float(*row, columns) for row in zip(tables, labels, strict=True))])
+        + "\n"
+    )
 
 
-def _labels(tables: Sequence[Table]) -> Iterator[str]:
+def _label_tables(tables: Sequence[Table]) -> Iterator[str]:
     labels: Counter[str] = Counter()
     for table in tables:
         name = latex_label(table)
@@ -32,7 +35,7 @@ def _labels(tables: Sequence[Table]) -> Iterator[str]:
         yield name if labels[name] == 1 else f"{name}-{labels[name]}"
 
 
-def _float(table: Table, label: str, columns: int) -> str:
+def _format_float(table: Table, label: str, columns: int) -> str:
     place = "table*" if columns == 2 and len(table.head) > WIDE else "table"
     caption = re.sub(r"\.+$", "", latex_text(table.caption))
     return "\n".join(

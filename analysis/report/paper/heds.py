@@ -25,11 +25,14 @@ from seedvote.dialogue.wording import as_typed
 AUTHOR = "**For the author to answer.**"
 OURS = {"local", "mturk", "prolific", "panel", "mephisto"}  # doors of the tool's own rating page
 PLACES = {
-    "local": "by links or on the researchers' own page", "mturk": "on Mechanical Turk", "prolific": "on Prolific",
+    "local": "by links or on the researchers' own page",
+    "mturk": "on Mechanical Turk",
+    "prolific": "on Prolific",
     "panel": "through a panel",
-    "mephisto": "through Mephisto", "simulated": "none: votes were cast by programs",
+    "mephisto": "through Mephisto",
+    "simulated": "none: votes were cast by programs",
     "judge": "none: judges are programs",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +46,34 @@ class Item:
 
 
 SECTIONS = {
-    "1": "Paper and resources", "2": "Evaluated systems", "3.1": "Sample of outputs", "3.2": "Evaluators",
-    "3.3": "Experimental design", "4.1": "Quality criterion: properties", "4.2": "Quality criterion: mode",
-    "4.3": "Quality criterion: how answers were elicited", "5": "Ethics",
-}  # fmt: skip
+    "1": "Paper and resources",
+    "2": "Evaluated systems",
+    "3.1": "Sample of outputs",
+    "3.2": "Evaluators",
+    "3.3": "Experimental design",
+    "4.1": "Quality criterion: properties",
+    "4.2": "Quality criterion: mode",
+    "4.3": "Quality criterion: how answers were elicited",
+    "5": "Ethics",
+}
 
 
-def datasheet(study: Study, answers: VotesAnswers) -> tuple[Item, ...]:
+def fill_datasheet(study: Study, answers: VotesAnswers) -> tuple[Item, ...]:
     """Every question in the order of the datasheet."""
     votes = study.votes
     if votes is None:
         return ()
     hit = study.hit
     return (
-        *_reference(), *_systems(study), *_sample(study, votes, answers), *_evaluators(study, votes, hit),
-        *_design(study, votes, hit), *_criterion(votes, hit, study.asked), *_results(answers), *_ethics(),
-    )  # fmt: skip
+        *_list_contacts(),
+        *_answer_on_systems(study),
+        *_answer_on_sample(study, votes, answers),
+        *_answer_on_evaluators(study, votes, hit),
+        *_answer_on_design(study, votes, hit),
+        *_answer_on_criterion(votes, hit, study.asked),
+        *_answer_on_results(answers),
+        *_answer_on_ethics(),
+    )
 
 
 def sheet_text(items: tuple[Item, ...]) -> str:
@@ -79,7 +94,7 @@ def sheet_text(items: tuple[Item, ...]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _reference() -> Iterator[Item]:
+def _list_contacts() -> Iterator[Item]:
     yield Item("1.1.1", "Where is the experiment reported?", hint="A link, or that this is a preregistration.")
     yield Item("1.1.2", "Which experiment of that report is this?", hint="Section or table.")
     yield Item("1.2", "Where are the resources?", hint="The folder data/ beside this file is ready to be published.")
@@ -88,7 +103,7 @@ def _reference() -> Iterator[Item]:
             yield Item(f"{number}.{part}", f"{what} of {who}")
 
 
-def _systems(study: Study) -> Iterator[Item]:
+def _answer_on_systems(study: Study) -> Iterator[Item]:
     dialogue = any(pair.context for pair in study.pairs)
     yield Item("2.1", "What do the systems take as input?", "Text: dialogue." if dialogue else "")
     yield Item("2.2", "What do they produce?", "Text: one turn of a dialogue." if dialogue else "")
@@ -100,7 +115,7 @@ def _systems(study: Study) -> Iterator[Item]:
     yield Item("2.5", "Language of the output", hint="Full names of the languages.")
 
 
-def _sample(study: Study, votes: Votes, answers: VotesAnswers) -> Iterator[Item]:
+def _answer_on_sample(study: Study, votes: Votes, answers: VotesAnswers) -> Iterator[Item]:
     outputs: dict[str, set[str]] = {}
     judged = set(votes.pairs)
     for pair in study.pairs:
@@ -110,18 +125,22 @@ def _sample(study: Study, votes: Votes, answers: VotesAnswers) -> Iterator[Item]
                 outputs.setdefault(name, set()).add(f"{pair.item}\n{side.text}")
     sizes = "; ".join(f"{name}: {len(texts):,}" for name, texts in sorted(outputs.items()))
     pairs = count(len(np.unique(votes.pair)), "pair")
-    yield Item("3.1.1", "How many outputs of each system were judged?", sizes and f"{sizes} ({pairs} in all).",
-               f"{pairs} were judged.")  # fmt: skip
+    yield Item(
+        "3.1.1",
+        "How many outputs of each system were judged?",
+        sizes and f"{sizes} ({pairs} in all).",
+        f"{pairs} were judged.",
+    )
     recipe = study.recipes.get("pairs.jsonl", "")
     yield Item("3.1.2", "How were they chosen?", "", f"The pairs were made by this recipe: {recipe}." if recipe else "")
-    least = _smallest(answers)
+    least = _say_smallest_difference(answers)
     how = "From the standard error and degrees of freedom of the clustered interval, by t; computed after the study."
     yield Item("3.1.3.1", "How was statistical power computed?", how if least else "")
     yield Item("3.1.3.2", "What is the power of the sample?", least)
     yield Item("3.1.3.3", "Where is the code of that?", "In Seedvote: analysis/stats/power.py." if least else "")
 
 
-def _smallest(answers: VotesAnswers) -> str:
+def _say_smallest_difference(answers: VotesAnswers) -> str:
     answer = answers.preference
     if answer is None or not answer.preferences:
         return ""
@@ -129,7 +148,7 @@ def _smallest(answers: VotesAnswers) -> str:
     return f".80 for a net preference of {100 * smallest_shown(largest):.0f} points." if largest.se else ""
 
 
-def _evaluators(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
+def _answer_on_evaluators(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
     people = "" if votes.rater is None else f"{len(np.unique(votes.rater)):,}"
     counted_voters = voters(votes)
     if counted_voters.simulated or counted_voters.judges:
@@ -155,7 +174,7 @@ def _evaluators(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[
     yield Item("3.2.5", "What else is known of them?", "", known)
 
 
-def _design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
+def _answer_on_design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:
     ours = bool(OURS & set(votes.source))
     yield Item("3.3.1", "Was the design preregistered?", hint="If so, a link.")
     yield Item("3.3.2", "By what medium were answers collected?", "A web page (Seedvote)." if ours else "")
@@ -189,7 +208,7 @@ def _design(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item
     )
 
 
-def _criterion(votes: Votes, hit: Mapping[str, Any], question: Mapping[str, Any]) -> Iterator[Item]:
+def _answer_on_criterion(votes: Votes, hit: Mapping[str, Any], question: Mapping[str, Any]) -> Iterator[Item]:
     yield Item("4.1.1", "Correctness, goodness, or a feature?")
     yield Item("4.1.2", "Form, content, or both?")
     yield Item("4.1.3", "In its own right, relative to the input, or to something else?")
@@ -209,7 +228,7 @@ def _criterion(votes: Votes, hit: Mapping[str, Any], question: Mapping[str, Any]
     yield Item("4.3.8", "By which form of question?", rated if question.get("kind") == "likert" else form)
 
 
-def _results(answers: VotesAnswers) -> Iterator[Item]:
+def _answer_on_results(answers: VotesAnswers) -> Iterator[Item]:
     preference, agreement = answers.preference, answers.agreement
     summed = "Net preference: votes for one system minus votes for the other, as a share of all; shares of ties."
     yield Item("4.3.9", "How were answers put together?", summed if preference else "Shares of the answers.")
@@ -220,15 +239,18 @@ def _results(answers: VotesAnswers) -> Iterator[Item]:
     yield Item("4.3.10", "How were effect size and significance determined?", tested)
     kappa = None if agreement is None or not agreement.comparable else agreement.statistics.fleiss_kappa
     known = kappa is not None and np.isfinite(kappa.value)
-    yield Item("4.3.11.1", "How was agreement between evaluators measured?",
-               "Fleiss' kappa, Krippendorff's alpha, Gwet's AC1." if known else "Not assessed.")  # fmt: skip
+    yield Item(
+        "4.3.11.1",
+        "How was agreement between evaluators measured?",
+        "Fleiss' kappa, Krippendorff's alpha, Gwet's AC1." if known else "Not assessed.",
+    )
     score = f"Fleiss' kappa {spell_interval(kappa, 2)}." if known and kappa is not None else "Not assessed."
     yield Item("4.3.11.2", "What was it?", score)
     yield Item("4.3.12.1", "How was agreement of an evaluator with themselves measured?", "Not assessed.")
     yield Item("4.3.12.2", "What was it?", "Not assessed.")
 
 
-def _ethics() -> Iterator[Item]:
+def _answer_on_ethics() -> Iterator[Item]:
     yield Item("5.1", "Which committee approved the experiment?", hint="Its name, or that there was no approval.")
     texts = "Votes are stored under keyed hashes; whether the texts name people, only you can say."
     yield Item("5.2", "Do outputs or answers hold personal data?", hint=texts)

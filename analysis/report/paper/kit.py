@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seedvote.analysis.report.answers import VotesAnswers
-from seedvote.analysis.report.paper.bibliography import bibliography
-from seedvote.analysis.report.paper.fitting import fitting
-from seedvote.analysis.report.paper.heds import datasheet, sheet_text
-from seedvote.analysis.report.paper.methods import as_latex_text, as_plain, paragraph
-from seedvote.analysis.report.paper.public_data import dictionary, public_data
+from seedvote.analysis.report.paper.bibliography import write_bibliography
+from seedvote.analysis.report.paper.fitting import fit_tables
+from seedvote.analysis.report.paper.heds import fill_datasheet, sheet_text
+from seedvote.analysis.report.paper.methods import as_latex_text, as_plain, write_paragraph
+from seedvote.analysis.report.paper.public_data import public_data, write_dictionary
 from seedvote.analysis.showing.page import RowFigure, Section, named_figures
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.votes.study import Study
@@ -50,18 +50,23 @@ def paper_section(study: Study, answers: VotesAnswers, folder: str, figures: int
     """The page's list of what is in the folder; without votes there is nothing to describe."""
     if study.votes is None:
         return None
-    items = datasheet(study, answers)
+    items = fill_datasheet(study, answers)
     known = sum(bool(item.answer) for item in items)
     links = (
         (f"{folder}/{METHODS}", "the paragraph above in LaTeX, with citations"),
-        *((f"{folder}/{name}", f"tables for a page of {'one column' if k == 1 else 'two columns'}")
-          for k, name in TABLES.items()),
+        *(
+            (f"{folder}/{name}", f"tables for a page of {'one column' if k == 1 else 'two columns'}")
+            for k, name in TABLES.items()
+        ),
         (f"{folder}/figures/", f"{figures} figures as PDF and SVG: for a column of two, and -wide for a page"),
         (f"{folder}/{SHEET}", f"human evaluation datasheet (HEDS 3.0): {known} of {len(items)} questions are answered"),
         (f"{folder}/{BOOK}", "the tool, and the methods used here"),
         (f"{folder}/data/", "votes and pairs to publish, without persons, with a dictionary"),
-    )  # fmt: skip
-    text = ("A paragraph for the methods section, with this study's numbers:", as_plain(paragraph(study, answers)))
+    )
+    text = (
+        "A paragraph for the methods section, with this study's numbers:",
+        as_plain(write_paragraph(study, answers)),
+    )
     return Section("paper", "For your paper", text, links=links)
 
 
@@ -71,49 +76,49 @@ def write_kit(source: KitSource, folder: Path, *, rng: random.Random) -> list[st
     (folder / "data").mkdir(exist_ok=True)
     before: Mapping[str, str] = read_json(folder / MANIFEST) if (folder / MANIFEST).exists() else {}
     now, edited = {}, []
-    for name, content in files(source, rng=rng):
+    for name, content in build_files(source, rng=rng):
         path, known = folder / name, before.get(name)
-        if path.exists() and (known is None or _digest(path.read_bytes()) != known):
+        if path.exists() and (known is None or _hash_content(path.read_bytes()) != known):
             edited.append(name)
             path = path.with_name(f"{path.name}.new")
             now[name] = known or ""
         else:
-            now[name] = _digest(content)
+            now[name] = _hash_content(content)
         with atomic(path, "wb") as handle:
             handle.write(content)
-    _forget(folder, before, now)
+    _remove_stale_files(folder, before, now)
     write_json(folder / MANIFEST, now)
     return edited
 
 
-def files(source: KitSource, *, rng: random.Random) -> Iterator[tuple[str, bytes]]:
+def build_files(source: KitSource, *, rng: random.Random) -> Iterator[tuple[str, bytes]]:
     """Name and content of every file of the kit."""
     study, answers = source.study, source.answers
-    yield METHODS, as_latex_text(paragraph(study, answers)).encode()
+    yield METHODS, as_latex_text(write_paragraph(study, answers)).encode()
     for columns, name in TABLES.items():
-        yield name, fitting(source.tables, columns=columns, recipe=source.recipe).encode()
-    yield from _drawn(source.figures)
-    yield SHEET, sheet_text(datasheet(study, answers)).encode()
-    yield BOOK, bibliography(answers).encode()
+        yield name, fit_tables(source.tables, columns=columns, recipe=source.recipe).encode()
+    yield from _draw_figures(source.figures)
+    yield SHEET, sheet_text(fill_datasheet(study, answers)).encode()
+    yield BOOK, write_bibliography(answers).encode()
     votes, pairs = public_data(study, rng=rng)
     yield "data/votes.csv", votes.encode()
     if pairs:
-        yield "data/pairs.jsonl", _lines(pairs)
-    yield "data/README.md", dictionary(study).encode()
+        yield "data/pairs.jsonl", _pack_records(pairs)
+    yield "data/README.md", write_dictionary(study).encode()
 
 
-def _drawn(figures: tuple[RowFigure, ...]) -> Iterator[tuple[str, bytes]]:
-    from seedvote.analysis.showing.row_pictures import COLUMN, PAGE, pdf, picture, svg
+def _draw_figures(figures: tuple[RowFigure, ...]) -> Iterator[tuple[str, bytes]]:
+    from seedvote.analysis.showing.row_pictures import COLUMN, PAGE, draw_picture, encode_pdf, encode_svg
 
     for number, (name, rows) in enumerate(named_figures(figures).items(), 1):
         step(f"figure {number} of {len(figures)} for the paper")
         for size, ending in ((COLUMN, ""), (PAGE, "-wide")):
-            figure = picture(rows, size)
-            yield f"figures/{name}{ending}.pdf", pdf(figure)
-            yield f"figures/{name}{ending}.svg", svg(figure)
+            figure = draw_picture(rows, size)
+            yield f"figures/{name}{ending}.pdf", encode_pdf(figure)
+            yield f"figures/{name}{ending}.svg", encode_svg(figure)
 
 
-def _lines(pairs: tuple[Pair, ...]) -> bytes:
+def _pack_records(pairs: tuple[Pair, ...]) -> bytes:
     """The records as their file has them; made in memory, since a kit's file is written only where it may be."""
     from tempfile import TemporaryDirectory
 
@@ -123,13 +128,13 @@ def _lines(pairs: tuple[Pair, ...]) -> bytes:
         return path.read_bytes()
 
 
-def _forget(folder: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
+def _remove_stale_files(folder: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Remove what an earlier run wrote and this one does not, where nobody has edited it."""
     for name in set(before) - set(now):
         path = folder / name
-        if path.is_file() and _digest(path.read_bytes()) == before[name]:
+        if path.is_file() and _hash_content(path.read_bytes()) == before[name]:
             path.unlink()
 
 
-def _digest(content: bytes) -> str:
+def _hash_content(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()

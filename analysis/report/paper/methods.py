@@ -21,15 +21,15 @@ from seedvote.dialogue.signature import VERSION
 MOST_COMPARISONS = 3  # in a sentence; more are a table
 
 
-def paragraph(study: Study, answers: VotesAnswers) -> tuple[str, ...]:
+def write_paragraph(study: Study, answers: VotesAnswers) -> tuple[str, ...]:
     """One sentence each, with `[@key]` where a publication is cited."""
     if study.votes is None:
         return ()
     return (
-        *_collected(study, study.votes),
-        *_ties(answers),
-        *_preferred(answers.preference),
-        *_agreed(answers),
+        *_describe_collection(study, study.votes),
+        *_describe_ties(answers),
+        *_describe_preference(answers.preference),
+        *_describe_agreement(answers),
         f"All numbers were computed with Seedvote {VERSION} [@seedvote].",
     )
 
@@ -41,17 +41,17 @@ def as_plain(sentences: tuple[str, ...]) -> str:
 
 def as_latex_text(sentences: tuple[str, ...]) -> str:
     """The paragraph to paste, one sentence a line, with \\cite commands."""
-    return "\n".join(_cited(sentence) for sentence in sentences) + "\n"
+    return "\n".join(_insert_citations(sentence) for sentence in sentences) + "\n"
 
 
-def _cited(sentence: str) -> str:
+def _insert_citations(sentence: str) -> str:
     parts = re.split(r" ?(\[@[\w@;\s-]+\])", sentence)
     keys = (",".join(re.findall(r"@([\w-]+)", part)) for part in parts[1::2])
     words = [latex_text(part).replace(" \\%", "\\,\\%") for part in parts[::2]]
     return "".join([words[0], *(f"~\\cite{{{key}}}{text}" for key, text in zip(keys, words[1:], strict=True))])
 
 
-def _collected(study: Study, votes: Votes) -> Iterator[str]:
+def _describe_collection(study: Study, votes: Votes) -> Iterator[str]:
     per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
     times = f"by {count(int(per[0]), 'rater')}" if per.min() == per.max() else f"{per.min()} to {per.max()} times"
     source = f" from {count(len(votes.dialogues), 'dialogue')}" if votes.dialogues else ""
@@ -59,7 +59,7 @@ def _collected(study: Study, votes: Votes) -> Iterator[str]:
     labels = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
     yield (
         f"{count(len(per), 'pair')} of responses{source} {'was' if len(per) == 1 else 'were each'} judged {times}, "
-        f"which gave {count(len(votes), 'vote')}{people}; the answers given were {_listed(labels)}."
+        f"which gave {count(len(votes), 'vote')}{people}; the answers given were {_join_words(labels)}."
     )
     yield from not_people(voters(votes))
     if blocked := sum(rater.status == "blocked" for rater in study.raters):
@@ -69,22 +69,22 @@ def _collected(study: Study, votes: Votes) -> Iterator[str]:
         yield f"Raters answered {count(checks, 'hidden check')} and failed {failed:,} of them."
 
 
-def _listed(words: list[str]) -> str:
+def _join_words(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _ties(answers: VotesAnswers) -> Iterator[str]:
+def _describe_ties(answers: VotesAnswers) -> Iterator[str]:
     if answers.ties is None or (interval := answers.ties.pooled.interval) is None:
         return
     pooled = answers.ties.pooled
-    ways = _listed([f"{way}s" for way in interval.clusters] or ["votes"])
+    ways = _join_words([f"{way}s" for way in interval.clusters] or ["votes"])
     yield (
         f"Ties are {percent(pooled.ties / pooled.votes)} of the votes (95 % interval {100 * interval.low:.1f} to "
         f"{100 * interval.high:.1f} %, for new {ways})."
     )
 
 
-def _preferred(answer: PreferenceAnswer | None) -> Iterator[str]:
+def _describe_preference(answer: PreferenceAnswer | None) -> Iterator[str]:
     if answer is None or not answer.preferences:
         return
     yield (
@@ -93,7 +93,7 @@ def _preferred(answer: PreferenceAnswer | None) -> Iterator[str]:
     )
     if len(answer.led) <= MOST_COMPARISONS:
         for preference, p in zip(answer.led, answer.adjusted, strict=True):
-            yield _comparison(preference, p, len(answer.led) > 1)
+            yield _describe_comparison(preference, p, len(answer.led) > 1)
     if len(answer.preferences) > 1:
         yield f"P values are adjusted for {count(len(answer.preferences), 'comparison')} [@holm-1979]."
     if any(preference.equivalence for preference in answer.preferences):
@@ -102,7 +102,7 @@ def _preferred(answer: PreferenceAnswer | None) -> Iterator[str]:
         yield "Systems are ranked by a model with ties [@davidson-1970], and ranks are confidence sets [@mogstad-2024]."
 
 
-def _comparison(led: Preference, p: float, several: bool) -> str:
+def _describe_comparison(led: Preference, p: float, several: bool) -> str:
     net = led.net
     significance = f"{p_equals(p)}{' after adjustment' if several else ''}"
     return (
@@ -111,7 +111,7 @@ def _comparison(led: Preference, p: float, several: bool) -> str:
     )
 
 
-def _agreed(answers: VotesAnswers) -> Iterator[str]:
+def _describe_agreement(answers: VotesAnswers) -> Iterator[str]:
     agreed = answers.agreement
     if agreed is None or not agreed.comparable or not np.isfinite(agreed.statistics.fleiss_kappa.value):
         return

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from seedvote.analysis.showing.tables import Table, markdown
+from seedvote.analysis.showing.tables import Table, write_markdown
 from seedvote.analysis.votes.study import Study
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.records import Candidate, Pair, Utterance
@@ -37,28 +37,34 @@ COLUMNS: Mapping[str, str] = {
     "system_b": "the system that b is, likewise",
 }
 FIELDS: Mapping[str, str] = {
-    "pair": "as in votes.csv", "item": "the context, as in the corpus", "context": "the conversation so far",
+    "pair": "as in votes.csv",
+    "item": "the context, as in the corpus",
+    "context": "the conversation so far",
     "a, b": "the two responses: text, model, seed, checkpoint; of whole conversations turns and speaker",
     "kind": "as in votes.csv",
-    "identical": "both texts are the same", "dialogue": "as in votes.csv", "contrast": "what is compared",
-}  # fmt: skip
+    "identical": "both texts are the same",
+    "dialogue": "as in votes.csv",
+    "contrast": "what is compared",
+}
 
 
 def public_data(study: Study, *, rng: random.Random) -> tuple[str, tuple[Pair, ...]]:
     """votes.csv and the pairs of pairs.jsonl, with ids drawn by `rng`, which nobody must be able to repeat."""
     parts = [part for part in (study.votes, study.controls) if part is not None]
-    pairs = _drawn("p", (name for part in parts for name in _present(part.pair, part.pairs)), rng)
-    raters = _drawn("r", (name for part in parts for name in _present(part.rater, part.raters)), rng)
-    places = _drawn("d", (name for part in parts for name in _present(part.dialogue, part.dialogues)), rng)
-    rows = sorted(row for part in parts for row in _rows(part, pairs, raters, places))
+    pairs = _draw_names("p", (name for part in parts for name in _pick_present_names(part.pair, part.pairs)), rng)
+    raters = _draw_names("r", (name for part in parts for name in _pick_present_names(part.rater, part.raters)), rng)
+    places = _draw_names(
+        "d", (name for part in parts for name in _pick_present_names(part.dialogue, part.dialogues)), rng
+    )
+    rows = sorted(row for part in parts for row in _strip_rows(part, pairs, raters, places))
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerows([tuple(COLUMNS), *rows])
-    public_pairs = [_pair(pair, pairs[pair.pair], places) for pair in study.pairs if pair.pair in pairs]
+    public_pairs = [_strip_pair(pair, pairs[pair.pair], places) for pair in study.pairs if pair.pair in pairs]
     return file.getvalue(), tuple(sorted(public_pairs, key=lambda pair: pair.pair))
 
 
-def dictionary(study: Study) -> str:
+def write_dictionary(study: Study) -> str:
     """README.md of the folder."""
     tables = [Table(("column", "meaning"), tuple(COLUMNS.items()), "votes.csv, one row a vote")]
     if study.pairs:
@@ -69,17 +75,17 @@ def dictionary(study: Study) -> str:
         "for publication, there are no times of day, and the order of the rows tells nothing.",
         "Before you publish: whether the corpus and the models allow it, and which licence this folder gets, only you "
         "can say. Each run of the report draws new names, so publish one run.",
-        *map(markdown, tables),
+        *map(write_markdown, tables),
         "Numbers from these files: `seedvote preference votes.csv`, `seedvote agreement votes.csv`.",
     ]
     return "\n\n".join(text) + "\n"
 
 
-def _present(codes: np.ndarray | None, names: Sequence[str]) -> Iterable[str]:
+def _pick_present_names(codes: np.ndarray | None, names: Sequence[str]) -> Iterable[str]:
     return () if codes is None else [names[code] for code in np.unique(codes[codes >= 0]).tolist()]
 
 
-def _drawn(letter: str, names: Iterable[str], rng: random.Random) -> dict[str, str]:
+def _draw_names(letter: str, names: Iterable[str], rng: random.Random) -> dict[str, str]:
     """New names for old ones, in an order that follows nothing."""
     old = sorted(set(names))
     rng.shuffle(old)
@@ -87,7 +93,7 @@ def _drawn(letter: str, names: Iterable[str], rng: random.Random) -> dict[str, s
     return {name: f"{letter}{number:0{width}}" for number, name in enumerate(old, 1)}
 
 
-def _rows(
+def _strip_rows(
     votes: Votes, pairs: Mapping[str, str], raters: Mapping[str, str], places: Mapping[str, str]
 ) -> Iterable[tuple[str, ...]]:
     kind = votes.kind[0] if len(votes.kind) == 1 else ""
@@ -98,7 +104,7 @@ def _rows(
             votes.labels[votes.choice[k]],
             "" if votes.round is None else str(votes.round[k]),
             "" if votes.left is None or votes.left[k] < 0 else SIDES[votes.left[k]],
-            "" if votes.seconds is None else _coarse(float(votes.seconds[k])),
+            "" if votes.seconds is None else _coarsen_time(float(votes.seconds[k])),
             kind,
             "" if votes.identical is None else str(int(votes.identical[k])),
             "" if votes.auto is None else str(int(votes.auto[k])),
@@ -108,7 +114,7 @@ def _rows(
         )
 
 
-def _coarse(seconds: float) -> str:
+def _coarsen_time(seconds: float) -> str:
     """An answering time as the bound that it reached; empty where it is not known.
 
     >>> _coarse(6.02), _coarse(0.4), _coarse(4000.0), _coarse(float("nan"))
@@ -117,14 +123,14 @@ def _coarse(seconds: float) -> str:
     return "" if not seconds >= 0 else str(max(bound for bound in BOUNDS if bound <= seconds))
 
 
-def _pair(pair: Pair, name: str, places: Mapping[str, str]) -> Pair:
+def _strip_pair(pair: Pair, name: str, places: Mapping[str, str]) -> Pair:
     """A new record of the named fields alone; the answer of a check never leaves the study."""
-    sides = [_side(side) for side in (pair.a, pair.b)]
+    sides = [_strip_side(side) for side in (pair.a, pair.b)]
     context = tuple(Utterance(turn.speaker, turn.text) for turn in pair.context)
     place = None if pair.dialogue is None else places.get(pair.dialogue)
     return replace(pair, pair=name, context=context, a=sides[0], b=sides[1], dialogue=place, answer=None, extra={})
 
 
-def _side(side: Candidate) -> Candidate:
+def _strip_side(side: Candidate) -> Candidate:
     turns = None if side.turns is None else tuple(Utterance(turn.speaker, turn.text) for turn in side.turns)
     return Candidate(side.text, side.model, side.seed, side.checkpoint, turns, side.speaker)

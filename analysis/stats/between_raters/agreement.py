@@ -139,8 +139,11 @@ def repeated_items(counts: Ints) -> int:
 
 def _statistics(values: Sequence[float] | None) -> dict[str, Statistic]:
     statistics: dict[str, Statistic] = {
-        "observed": observed, "fleiss_kappa": fleiss, "gwet_ac1": gwet, "alpha_nominal": nominal
-    }  # fmt: skip
+        "observed": observed,
+        "fleiss_kappa": fleiss,
+        "gwet_ac1": gwet,
+        "alpha_nominal": nominal,
+    }
     if values is None:
         return statistics
     number = np.asarray(values, dtype=np.float64)

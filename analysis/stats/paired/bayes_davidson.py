@@ -114,9 +114,14 @@ def hierarchical_davidson(
     likelihood = davidson_likelihood(choice)
     for longer in (1, 2, 4):
         chain_draws = hamiltonian_draws(
-            model, likelihood, generator=generator, chains=chains, warm_up=longer * warm_up, draws=longer * draws,
+            model,
+            likelihood,
+            generator=generator,
+            chains=chains,
+            warm_up=longer * warm_up,
+            draws=longer * draws,
             after_round=after_round,
-        )  # fmt: skip
+        )
         fit = hierarchical_fit(systems, model, chain_draws)
         if fit.r_hat < AGREED:
             break

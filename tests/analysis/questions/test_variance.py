@@ -14,7 +14,7 @@ from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.variance.answer import answer
 from seedvote.analysis.questions.variance.cubes import compared_models
 from seedvote.analysis.questions.variance.showing import LEAST, section, study_tables
-from seedvote.analysis.report.assembly import report
+from seedvote.analysis.report.assembly import build_report
 from seedvote.analysis.stats.components import RESIDUAL
 from seedvote.analysis.votes.long_tables import LongTable, long_from_votes
 from seedvote.analysis.votes.scores.study_panels import panels_of
@@ -196,7 +196,7 @@ def told(capsys, *words):
 
 def test_every_number_of_the_report_is_the_commands(study, capsys):
     whole = told(capsys, study)
-    reported = json.loads(json.dumps(report(read_study(study)).document["variance"]))
+    reported = json.loads(json.dumps(build_report(read_study(study)).document["variance"]))
     assert reported == whole and whole["reading"]["form"] == "file of votes"
     assert [table["name"] for table in whole["tables"]] == ["net preference", "ties", "probe: AllSlots"]
 

@@ -12,9 +12,9 @@ from seedvote.analysis.questions.comparison.answer import (
     rank_spreads,
 )
 from seedvote.analysis.questions.comparison.verdicts import verdicts
-from seedvote.analysis.report.advice import advice
+from seedvote.analysis.report.advice import write_advice
 from seedvote.analysis.report.answers import VotesAnswers, votes_answers
-from seedvote.analysis.report.checklist import checklist
+from seedvote.analysis.report.checklist import fill_checklist
 from seedvote.analysis.stats.spread import sd_ratio, seed_spread
 from seedvote.analysis.votes.scores.panel import Method
 from seedvote.analysis.votes.scores.study_panels import panels_of
@@ -91,7 +91,9 @@ def test_spreads_are_ranked_if_their_ratio_excludes_one():
 
 def test_advice_names_votes_seeds_and_hours(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
-    said = advice(study, votes_answers(study, None, "auto").preference, panels_of(study), ordered(panels_of(study)))
+    said = write_advice(
+        study, votes_answers(study, None, "auto").preference, panels_of(study), ordered(panels_of(study))
+    )
     assert "can show no net preference with power .80" in said[0] and "of rating" in said[0]
     assert any("6 more seeds would bring the 95 % interval of an SD below twice the SD." in s for s in said)
 
@@ -100,26 +102,26 @@ def test_advice_names_the_pay_where_hit_toml_does(tmp_path):
     study = add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred"))
     (study / "hit.toml").write_text('pay_per_sitting = 10\npairs_per_sitting = 10\ncurrency = "GBP"\n')
     read = read_study(study)
-    assert "takes 61 more votes (about 1 hour of rating, 61 GBP of pay)" in advice(
+    assert "takes 61 more votes (about 1 hour of rating, 61 GBP of pay)" in write_advice(
         read, votes_answers(read, None, "auto").preference, [], []
     )[0]  # fmt: skip
 
 
 def test_single_seed_gets_no_advice_on_seeds(tmp_path):
     study = read_study(add_scores(tmp_path, seeds=1))
-    assert advice(study, None, panels_of(study), ordered(panels_of(study))) == []
+    assert write_advice(study, None, panels_of(study), ordered(panels_of(study))) == []
 
 
 def test_checklist_separates_files_from_the_author(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path)))
-    asked = checklist(study, votes_answers(study, None, "auto"), panels_of(study))
+    asked = fill_checklist(study, votes_answers(study, None, "auto"), panels_of(study))
     answers = {one.what: one for one in asked}
     assert answers["Judgements per item"].answer == "3, 90 in all"
     assert answers["More than one training seed"].answer == "bilstm_attn: 3 seeds"
     assert not answers["Ethics review"].known and answers["Ethics review"].answer.startswith("For the author to add: ")
     assert not answers["Pay, and whether it is fair where raters live"].known
     (tmp_path / "hit.toml").write_text('question = "Which is kinder?"\npay_per_sitting = 2.5\n')
-    again = {one.what: one for one in checklist(read_study(tmp_path), NONE, [])}
+    again = {one.what: one for one in fill_checklist(read_study(tmp_path), NONE, [])}
     assert "Which is kinder?" in again["Which quality was judged, and how it was worded"].answer
     assert again["Pay, and whether it is fair where raters live"].answer == "2.5 USD a sitting"
     assert not again["Agreement, with its interval"].known
@@ -127,7 +129,7 @@ def test_checklist_separates_files_from_the_author(tmp_path):
 
 def test_without_votes_only_models_and_files_are_asked_about(tmp_path):
     study = read_study(add_scores(tmp_path))
-    assert [one.what for one in checklist(study, NONE, panels_of(study))] == [
+    assert [one.what for one in fill_checklist(study, NONE, panels_of(study))] == [
         "More than one training seed",
         "Decoding of the responses",
         "Data and recipe to repeat it",
@@ -141,7 +143,7 @@ def advised(tmp_path, seed_sd, item_sd):
     items = random.standard_normal((2, 1, 50))
     items = item_sd * (items - items.mean(2, keepdims=True)) / items.std()
     made = panel(np.array([1.0, 0.0])[:, None, None] + seeds + items + 0.01 * random.standard_normal((2, 4, 50)))
-    return " ".join(advice(read_study(add_scores(tmp_path)), None, [made], ordered([made])))
+    return " ".join(write_advice(read_study(add_scores(tmp_path)), None, [made], ordered([made])))
 
 
 def test_more_seeds_are_not_advised_where_the_doubt_comes_from_items(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from seedvote.analysis.questions.agreement.answer import answer
 from seedvote.analysis.questions.agreement.showing import document
 from seedvote.analysis.questions.ties.answer import answer as ties
-from seedvote.analysis.report.assembly import as_markdown, report
+from seedvote.analysis.report.assembly import as_markdown, build_report
 from seedvote.analysis.votes.study import read_study
 from seedvote.analysis.votes.votes import read_votes
 from seedvote.dialogue.errors import InputError
@@ -64,7 +64,7 @@ def test_they_stay_in_the_share_of_ties_and_are_no_raters(studies):
 
 
 def test_design_counts_raters_judgements_and_recorded_ties(studies):
-    text = as_markdown(report(read_study(studies["with"])))
+    text = as_markdown(build_report(read_study(studies["with"])))
     assert "30 pairs of responses were each judged 3 times, by 9 raters with 9 to 12 votes each." in text
     assert "90 votes, 24 recorded ties, 30 pairs, 9 raters" in text
     assert "24 ties recorded for pairs of two identical responses, which nobody was shown" in text
@@ -80,7 +80,7 @@ def test_votes_that_nobody_gave_have_no_agreement_and_are_told_so(tmp_path):
 
 def test_page_events_are_counted_for_everybody(tmp_path):
     folder = add_votes(tmp_path, source="local")
-    assert "left the page" not in as_markdown(report(read_study(folder)))
+    assert "left the page" not in as_markdown(build_report(read_study(folder)))
     counts = [{"left": 3, "copied": 0, "pasted": 0}, {"left": 1, "copied": 2, "pasted": 0}, {}]
     raters = [
         dataclasses.replace(one, extra={"page_events": dict.fromkeys(("left", "copied", "pasted"), 0) | counts[n % 3]})
@@ -88,4 +88,4 @@ def test_page_events_are_counted_for_everybody(tmp_path):
     ]
     write_records(folder / "raters.jsonl", raters, signature="test", kind=Rater)
     told = "While answering, 6 of 9 raters left the page at least once, 3 copied from it and 0 pasted into it."
-    assert told in as_markdown(report(read_study(folder)))
+    assert told in as_markdown(build_report(read_study(folder)))

@@ -6,7 +6,7 @@ import pytest
 
 from seedvote.analysis.questions.preference.answer import answer as prefer
 from seedvote.analysis.questions.ties.answer import answer as ties
-from seedvote.analysis.report.assembly import as_markdown, page, report
+from seedvote.analysis.report.assembly import as_markdown, build_report, render_page
 from seedvote.analysis.showing.words import percent, signed
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.study import read_study
@@ -46,7 +46,7 @@ def studies(tmp_path_factory):
 
 def test_both_columns_are_what_the_rooms_say_of_either_study(studies):
     ruled, plain = studies
-    found = report(read_study(ruled))
+    found = build_report(read_study(ruled))
     excluded = found.document["excluded"]
     assert (excluded["raters"], excluded["votes"], excluded["rules"]) == (1, 30, {"same": 1})
     rows = {row["number"]: row for row in excluded["numbers"]}
@@ -65,12 +65,12 @@ def test_both_columns_are_what_the_rooms_say_of_either_study(studies):
 
 
 def test_page_and_markdown_say_it_and_name_nobody(studies):
-    found = report(read_study(studies[0]))
-    for text in (page(found), as_markdown(found)):
+    found = build_report(read_study(studies[0]))
+    for text in (render_page(found), as_markdown(found)):
         assert "1 rater with 30 votes that would count otherwise; the rules broken: same (1 rater)" in text
         assert OUT not in text
 
 
 def test_a_study_without_such_rules_has_no_such_section(studies):
-    found = report(read_study(studies[1]))
+    found = build_report(read_study(studies[1]))
     assert found.document["excluded"] is None and "without the rules" not in as_markdown(found)

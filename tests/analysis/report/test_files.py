@@ -7,9 +7,9 @@ import subprocess
 import pytest
 from markdown_it import MarkdownIt
 
-from seedvote.analysis.report.assembly import as_latex, as_markdown, page, report
+from seedvote.analysis.report.assembly import as_latex, as_markdown, build_report, render_page
 from seedvote.analysis.showing.page import Axis, round_steps
-from seedvote.analysis.showing.tables import Table, latex, latex_text, markdown
+from seedvote.analysis.showing.tables import Table, latex_text, write_latex, write_markdown
 from seedvote.analysis.votes.study import read_study
 from tests.analysis.report_study import add_scores, add_votes
 
@@ -18,7 +18,9 @@ ODD = r"a_b & 50 % of {x} ~ ^ # $ <b> | \end *c* `d` [e]"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return report(read_study(add_scores(add_votes(tmp_path_factory.mktemp("study")), models=("bilstm_attn", "hred"))))
+    return build_report(
+        read_study(add_scores(add_votes(tmp_path_factory.mktemp("study")), models=("bilstm_attn", "hred")))
+    )
 
 
 def rendered(text):
@@ -35,7 +37,7 @@ def test_markdown_renders_every_table_with_every_row(whole):
 
 
 def test_markdown_shows_odd_text_to_the_letter():
-    html = rendered(markdown(Table(("h", "i"), ((ODD, "2"),), "c")))
+    html = rendered(write_markdown(Table(("h", "i"), ((ODD, "2"),), "c")))
     cell = re.search(r"<td>(.*?)</td>", html).group(1)
     for name, sign in (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")):
         cell = cell.replace(name, sign)
@@ -52,7 +54,7 @@ def compiled(tex, folder):
 def test_latex_compiles(whole, tmp_path):
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed (Debian: texlive-latex-recommended)")
-    odd = latex([Table((ODD, "E rho^2"), ((ODD, "−1.5"), ("ö–“", "2")), ODD)], recipe="votes:1\nset:2")
+    odd = write_latex([Table((ODD, "E rho^2"), ((ODD, "−1.5"), ("ö–“", "2")), ODD)], recipe="votes:1\nset:2")
     for tex in (as_latex(whole), odd):
         done = compiled(tex, tmp_path)
         assert done.returncode == 0, done.stdout[-2000:]
@@ -79,7 +81,7 @@ def test_no_sign_of_a_text_is_a_command_to_latex():
 def test_the_page_prints_without_cutting_a_table_or_losing_a_section(whole, chromium, tmp_path):
     if shutil.which("pdftotext") is None:
         pytest.skip("pdftotext is not installed (Debian: poppler-utils)")
-    (tmp_path / "report.html").write_text(page(whole), encoding="utf-8")
+    (tmp_path / "report.html").write_text(render_page(whole), encoding="utf-8")
     view = chromium.new_page()
     view.goto((tmp_path / "report.html").as_uri())
     view.pdf(path=str(tmp_path / "report.pdf"), prefer_css_page_size=True)

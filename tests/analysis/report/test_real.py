@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from seedvote.analysis.report.assembly import as_latex, page, report
+from seedvote.analysis.report.assembly import as_latex, build_report, render_page
 from seedvote.analysis.votes.study import read_study
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
@@ -38,8 +38,8 @@ def pairs(shared):
 
 def test_page_states_the_published_shares(shared, tmp_path):
     write_records(tmp_path / "votes.jsonl", votes(shared), signature="marco", kind=Vote)
-    found = report(read_study(tmp_path), title="MarCo against HDSA, completion")
-    written = page(found)
+    found = build_report(read_study(tmp_path), title="MarCo against HDSA, completion")
+    written = render_page(found)
     preferred, decisive, ties, agreed = found.findings
     assert preferred.startswith("People preferred a to b, by 10.2 points of net preference (95 % interval +2.8")
     assert decisive.startswith("229 of the 2,226 votes decide who leads: without them b would.")
@@ -55,8 +55,8 @@ def test_page_states_the_published_shares(shared, tmp_path):
 def test_with_its_pairs_the_two_systems_have_names_and_one_training_each(shared, tmp_path):
     write_records(tmp_path / "votes.jsonl", votes(shared), signature="marco", kind=Vote)
     write_records(tmp_path / "pairs.jsonl", pairs(shared), signature="marco", kind=Pair)
-    found = report(read_study(tmp_path))
+    found = build_report(read_study(tmp_path))
     assert found.title == "Is MarCo preferred to HDSA?"
     assert found.findings[0].startswith("People preferred MarCo to HDSA, by 10.2 points of net preference")
-    assert "One seed each of HDSA, MarCo: the effect of a new training run is unknown." in page(found)
+    assert "One seed each of HDSA, MarCo: the effect of a new training run is unknown." in render_page(found)
     assert r"MarCo against HDSA & 2,226 & 467 & 239 & 1,520 & +10.2" in as_latex(found)

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from seedvote.analysis.questions.comparison.verdicts import count_further
-from seedvote.analysis.report.assembly import page, report
+from seedvote.analysis.report.assembly import build_report, render_page
 from seedvote.analysis.votes.study import read_study
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
@@ -27,8 +27,8 @@ def folder(tmp_path):
 
 
 def made(folder, **options):
-    found = report(read_study(folder), **options)
-    return page(found), found.document
+    found = build_report(read_study(folder), **options)
+    return render_page(found), found.document
 
 
 def test_one_vote_is_too_little_to_find_anything(tmp_path):

@@ -74,7 +74,7 @@ def texts(figure):
 def rows_of(rows, recipe=TEXT["recipe"]):
     """A picture of these rows with the words of the others."""
     ticks = ((0, "0"), (100, "1"))
-    return row_pictures.picture(RowFigure(TEXT["title"], tuple(rows), ticks, TEXT["xlabel"]), recipe=recipe)
+    return row_pictures.draw_picture(RowFigure(TEXT["title"], tuple(rows), ticks, TEXT["xlabel"]), recipe=recipe)
 
 
 FIGURES = {
@@ -94,8 +94,8 @@ FIGURES = {
     "names with signs of mathematics": lambda: rows_of(
         [Row("a_$x$_{b", "$\\frac", (Mark("dot", 40, 40, -1, "c0"),))], "votes:6 $\\frac"
     ),
-    "ranks": lambda: row_pictures.picture(ranks_figure(RANKING), recipe=TEXT["recipe"]),
-    "ranks of sixty": lambda: row_pictures.picture(ranks_figure(MANY), recipe=TEXT["recipe"]),
+    "ranks": lambda: row_pictures.draw_picture(ranks_figure(RANKING), recipe=TEXT["recipe"]),
+    "ranks of sixty": lambda: row_pictures.draw_picture(ranks_figure(MANY), recipe=TEXT["recipe"]),
     "stopping": lambda: stopping_figure(dataclasses.replace(PLAN, signature=TEXT["recipe"])),
     "curves": lambda: plots.curves_figure(
         [PlottedLine("one", X, X / 100, X / 200, X / 90), PlottedLine("two", X, X / 100)],
@@ -122,7 +122,7 @@ FIGURES = {
         horizontal={3: f"{LONG} {LONG}"},
         vertical={4: LONG[:20], 99: LONG[:40]},
     ),
-    "long names of rows": lambda: row_pictures.picture(LONG_ROWS),
+    "long names of rows": lambda: row_pictures.draw_picture(LONG_ROWS),
     "scatter": lambda: plots.scatter_figure(
         X, X / 2, ylabel="y", sizes=X, marked={1: "r1"}, horizontal={3: "mean"}, vertical={4: "chance"}, **TEXT
     ),
@@ -148,7 +148,7 @@ WRITTEN = ("ties", "one row", "curves", "names with signs of mathematics")
 )
 def test_every_figure_is_written_in_both_formats_and_the_same_twice(tmp_path, name):
     for stem in ("one", "two"):
-        plots.save(FIGURES[name](), tmp_path / stem)
+        plots.save_figure(FIGURES[name](), tmp_path / stem)
     for suffix in (".png", ".pdf"):
         assert (tmp_path / f"one{suffix}").read_bytes() == (tmp_path / f"two{suffix}").read_bytes()
 

@@ -10,7 +10,7 @@ import pytest
 
 from seedvote.analysis import notebook
 from seedvote.analysis.__main__ import COMMANDS
-from seedvote.analysis.report.assembly import ON_VOTES, report
+from seedvote.analysis.report.assembly import ON_VOTES, build_report
 from seedvote.analysis.votes.cautions import about_names, not_people, voters
 from seedvote.analysis.votes.inputs import votes_of
 from seedvote.analysis.votes.keeping import NO_JUDGES
@@ -220,7 +220,7 @@ def test_report_names_judges_everywhere(mixed, tmp_path, capsys):
     assert html.unescape(page).count(said) == 2 and markdown.count(said) == 2  # on top, and in the draft for a paper
     assert json.loads((tmp_path / "report.json").read_text())["ties"]["voters"]["judges"] == 10
 
-    found = report(read_study(mixed, with_judges=True))
+    found = build_report(read_study(mixed, with_judges=True))
     shown = {one.key: [*one.tables, *one.inline, *one.figures] for one in found.sections}
     on_votes = [key for key in ON_VOTES if key in shown]
     assert {"preferred", "ties", "raters", "variance", "compare"} <= set(on_votes)

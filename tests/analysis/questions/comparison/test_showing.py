@@ -10,7 +10,7 @@ import pytest
 
 from seedvote.analysis.notebook import choice, compare, variance
 from seedvote.analysis.questions.comparison.answer import find_cost, training_seconds
-from seedvote.analysis.report.assembly import report
+from seedvote.analysis.report.assembly import build_report
 from seedvote.analysis.votes.choices import FIRST, SECOND
 from seedvote.analysis.votes.scores.panel import Method
 from seedvote.analysis.votes.study import read_study
@@ -117,7 +117,7 @@ def test_how_exactly_a_mean_should_be_known_is_no_margin(folder):
 
 def test_the_report_holds_the_commands_numbers(folder):
     told = json.loads(type_compare(folder, "--json", "-").stdout)
-    assert json.loads(json.dumps(report(read_study(folder)).document["comparison"])) == told
+    assert json.loads(json.dumps(build_report(read_study(folder)).document["comparison"])) == told
 
 
 @pytest.fixture

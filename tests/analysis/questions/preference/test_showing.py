@@ -10,7 +10,7 @@ import pytest
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.preference.answer import answer
 from seedvote.analysis.questions.preference.showing import best_of
-from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short, latex, markdown
+from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short, write_latex, write_markdown
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.systems import Matches
 from seedvote.analysis.votes.votes import votes_from_columns
@@ -156,7 +156,7 @@ def test_a_long_table_writes_every_cell_as_often_as_a_short_one():
     for rows in (3, 60):
         cells = [[Counted(), Counted()] for _ in range(rows)]
         table = Table(("one", "two"), cells, "Numbers")
-        for write in (str, Table.html, markdown, lambda table: latex([table], recipe="r")):
+        for write in (str, Table.html, write_markdown, lambda table: write_latex([table], recipe="r")):
             write(table)
         times.append({cell.times for row in cells for cell in row})
     assert times[0] == times[1] and max(times[0]) < 10

@@ -11,7 +11,7 @@ from scipy.special import logit
 
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.notebook import ratings
-from seedvote.analysis.report.assembly import report
+from seedvote.analysis.report.assembly import build_report
 from seedvote.analysis.stats.ordinal import proportional_odds
 from seedvote.analysis.votes.inputs import study_of_table
 from seedvote.dialogue.command_line import dispatch
@@ -172,12 +172,12 @@ def test_a_report_finds_ratings_however_they_are_written(tmp_path):
 
 def test_largest_of_three_differences_is_named(tmp_path):
     more = [{**row, "system": "gamma", "score": 1} for row in worlds.likert() if row["system"] == "alpha"]
-    three = report(study_of_table(worlds.write(tmp_path / "three.csv", [*worlds.likert(), *more])))
+    three = build_report(study_of_table(worlds.write(tmp_path / "three.csv", [*worlds.likert(), *more])))
     assert three.title == "Which of 3 systems is rated highest?"
     assert "in 3 of 3 comparisons" in three.findings[0] and "alpha is rated higher than gamma" in three.findings[0]
     assert "by 2.85 steps" in three.findings[0]
     assert three.study.ratings.compared == 600  # a rating is counted once, however many others it meets
-    alike = report(
+    alike = build_report(
         study_of_table(worlds.write(tmp_path / "alike.csv", [{**row, "score": 3} for row in worlds.likert()]))
     )
     assert len(alike.findings) == 1 and "both have a mean of 3.00" in alike.findings[0]
@@ -238,7 +238,7 @@ def test_ratings_by_other_people_use_a_mixed_model(tmp_path):
     assert one["net"] is None and one["p_holm"] < 0.01
     assert {spread["name"] for spread in result.document["spreads"]} >= {"item", "rater", "single ratings"}
     assert result.read[1].endswith("160 compared. Left out: nothing.")
-    page = report(study_of_table(file))
+    page = build_report(study_of_table(file))
     assert page.title == "Is x rated higher than y?" and page.findings[0].startswith("x is rated higher than y")
     one_each = written(tmp_path / "one.csv", [row for row in rows if row[1] in ("r0", "r1")])
     with pytest.raises(InputError, match="Each system has one rater, so nothing tells how far another rater"):

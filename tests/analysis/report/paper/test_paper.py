@@ -17,7 +17,7 @@ import pytest
 from seedvote.analysis.questions.agreement.answer import answer as agreement
 from seedvote.analysis.questions.preference.answer import answer as preference
 from seedvote.analysis.questions.ties.answer import answer as ties
-from seedvote.analysis.report.assembly import page, report
+from seedvote.analysis.report.assembly import build_report, render_page
 from seedvote.analysis.report.paper import heds, public_data
 from seedvote.analysis.report.paper.kit import MANIFEST, kit_folder, write_kit
 from seedvote.analysis.showing.page import named_figures, sign_of
@@ -83,7 +83,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(folder):
-    return report(read_study(folder), margin=0.1, paper="paper")
+    return build_report(read_study(folder), margin=0.1, paper="paper")
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_new_names_follow_neither_the_old_ones_nor_time_nor_another_run(kit, fol
     old = sorted({vote.rater for vote in read_records(folder / "votes.jsonl", Vote)})
     drawn = [public_data.public_data(whole.study, rng=random.Random(k)) for k in range(8)]
     assert len({votes for votes, _ in drawn}) == 8
-    new = [public_data._drawn("r", old, random.Random(k)) for k in range(40)]
+    new = [public_data._draw_names("r", old, random.Random(k)) for k in range(40)]
     first = {next(name for name, got in names.items() if got == "r1") for names in new}
     assert len(first) > len(old) / 2  # anybody may be the first
     assert [row["pair"] for row in rows(kit)] == sorted(row["pair"] for row in rows(kit))
@@ -153,7 +153,7 @@ def test_paragraph_has_the_numbers_of_the_answers(whole, kit, tmp_path):
     for one in whole.answers.preference.led:
         assert f"{signed(100 * one.net.value)} points".replace("\N{MINUS SIGN}", "$-$") in text
     assert "simulated" not in text
-    simulated = report(read_study(add_votes(tmp_path)), paper="paper")
+    simulated = build_report(read_study(add_votes(tmp_path)), paper="paper")
     told = next(section for section in simulated.sections if section.key == "paper").text[-1]
     assert "90 of 90 votes are simulated" in told and "margin" not in told and "[@" not in told
 
@@ -208,7 +208,7 @@ def test_the_tables_fit_their_page(kit, tmp_path, kind, name):
 
 
 def test_the_datasheet_has_every_question_of_its_version_once(whole, kit):
-    items = heds.datasheet(whole.study, whole.answers)
+    items = heds.fill_datasheet(whole.study, whole.answers)
     assert [one.number for one in items] == NUMBERS
     text = (kit / "heds.md").read_text()
     assert all(f"**{number} " in text for number in NUMBERS)
@@ -234,7 +234,7 @@ def test_what_the_author_has_edited_stays_and_the_new_one_stands_beside_it(whole
 
 
 def test_page_links_every_file_of_its_own_folder(whole, kit, tmp_path):
-    html = page(whole)
+    html = render_page(whole)
     addresses = re.findall(r'<a href="(paper/[^"]+)"', html)
     assert len(addresses) == 7 and all((kit.parent / address).exists() for address in addresses)
     assert "For your paper" in html
