@@ -105,7 +105,7 @@ def _value(name: str, typed: Any, wording: Wording) -> Any:
 def market_of(args: argparse.Namespace, store: Store) -> Market:
     """The launch that the command is about."""
     row = launch_of(store, args.study, [row.source for row in chosen(args)])
-    return row.launched(options_of(args, row.options), store)
+    return row.open_market(options_of(args, row.options), store)
 
 
 @contextmanager

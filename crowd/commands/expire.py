@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> None:
 
     with launched_market(args) as (_, market):
         if args.yes:
-            print(market.close())
+            print(market.stop_entry())
             tell_next("python -m crowd pay", args.study, *repeat_options(args, "database"))
         else:
             print(f"{market.title} would send no new raters. Add --yes to do it.")

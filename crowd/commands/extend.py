@@ -46,13 +46,13 @@ def run(args: argparse.Namespace) -> None:
             print("There is nothing to add. Places that are closed are opened by `crowd resume`.")
             tell_next("python -m crowd pay", args.study, *repeat_options(args, "database"))
             return
-        price = market.more(sittings)
+        price = market.price_sittings(sittings)
         allow_spending(args, store, price.currency, price.total)
         print(f"{market.title}: {price}")
         if args.yes:
             for problem in shut_out(market, store)[1]:  # the blocked first: they would accept the new work in vain
                 print(f"skipped: {problem}")
-            print(market.extend(store, sittings))
+            print(market.add_sittings(store, sittings))
             tell_next("python -m crowd status", args.study, *repeat_options(args, "database"))
         else:
             print("Nothing was added. Add --yes to do it.")

@@ -75,7 +75,7 @@ def _run_launch(args: argparse.Namespace, row: Marketplace) -> None:
         study = read_planned(store, args.study, hit_of(args.study, None), options.pass_rate)
         market = row.launch(options, store)
         tried = [("self-test", _self_test(store, market))] if row.kept else []
-        lines, price = market.plan(study)
+        lines, price = market.plan_launch(study)
         check_budget(price.total, price.currency, options.budget)
         check_budget(price.total, price.currency, options.cap, "cap")
         lines += [*tried, *(pay_lines(study, options.minutes) if row.kept else [])]
@@ -101,7 +101,7 @@ def _self_test(store: Store, market: Any) -> str:
 
     with store.read() as connection:
         secret = settings(connection)["secret"]
-    return arrive_and_leave(market.page(), market.visitor(), secret)
+    return arrive_and_leave(market.page_address(), market.make_visitor(), secret)
 
 
 def _create_launch(store: Store, source: Any, market: Any, study: Planned, options: LaunchOptions) -> None:
@@ -111,17 +111,17 @@ def _create_launch(store: Store, source: Any, market: Any, study: Planned, optio
     from seedvote.crowd.store.launches import open_door
 
     set_caps(store, options.cap, options.month_cap)
-    if not hasattr(market, "tasks"):
-        print(market.create(store))
+    if not hasattr(market, "list_tasks"):
+        print(market.create_launch(store))
         return
     if options.live:
         check_pay(study, market.least_hourly, options.minutes, options.least_hourly)
 
     def open_its_door() -> None:
-        if (tasks := market.tasks()) is not None:
+        if (tasks := market.list_tasks()) is not None:
             with store.write() as connection:
                 open_door(connection, source, tasks)
 
     open_its_door()  # people come as soon as it is created
-    print(market.create(store))
+    print(market.create_launch(store))
     open_its_door()  # by then the task has a name

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
         if market and args.yes:
             for problem in shut_out(market, store)[1]:
                 print(f"skipped: {problem}")
-            print(market.open())
+            print(market.allow_entry())
     if market and not args.yes:
         print(f"Add --yes to let {market.title} send raters again.")
         tell_next("python -m crowd resume", *again(args), "--yes")

@@ -74,7 +74,7 @@ def _ask_market(args: argparse.Namespace) -> None:
     with launched_market(args) as (store, market):
         bill = bill_of(market, store, PayTerms(), time.time())
         look = record_look(store, bill)
-        booked = market.book(store)
+        booked = market.book_changes(store)
         print(
             f"{market.title}: {look.confirmed} visits confirmed, {look.withdrawn} taken back, {look.overdue} never "
             "listed."

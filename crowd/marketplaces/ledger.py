@@ -78,26 +78,26 @@ class Act(Protocol):
     def is_late(self) -> bool:
         """Whether it is done some time after the call, so that "not done" within the hour means "not yet"."""
 
-    def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
+    def prepare_payouts(self, rows: Sequence[Payout]) -> Sequence[Payout]:
         """Whatever comes before the money moves; gives the rows with their handles. Spends nothing: may be repeated."""
 
-    def send(self, rows: Sequence[Payout]) -> bool:
+    def send_payouts(self, rows: Sequence[Payout]) -> bool:
         """Move the money of all of them, in one call. True: it is done. False: it is accepted and will be done."""
 
-    def ask(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
+    def ask_outcomes(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
         """By submission, whether it was done. None: the marketplace cannot say, or not yet."""
 
 
 class SingleAct(Protocol):
     """How one purpose is carried out where a call is about one submission."""
 
-    def prepare(self, row: Payout) -> str:
+    def prepare_payout(self, row: Payout) -> str:
         """Whatever comes before the money moves; gives the handle. Spends nothing, so it may be repeated."""
 
-    def send(self, row: Payout) -> bool:
+    def send_payout(self, row: Payout) -> bool:
         """Move the money, in one call. True: it is done. False: it is accepted and will be done."""
 
-    def ask(self, row: Payout) -> bool | None:
+    def ask_outcome(self, row: Payout) -> bool | None:
         """Whether it was done. None: the marketplace cannot say, or not yet."""
 
 
@@ -109,21 +109,21 @@ class OneByOne:
     most: int = 1
     is_late: bool = False
 
-    def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
+    def prepare_payouts(self, rows: Sequence[Payout]) -> Sequence[Payout]:
         """Each with its handle."""
-        return [replace(row, handle=self.act.prepare(row)) for row in rows]
+        return [replace(row, handle=self.act.prepare_payout(row)) for row in rows]
 
-    def send(self, rows: Sequence[Payout]) -> bool:
+    def send_payouts(self, rows: Sequence[Payout]) -> bool:
         """The only one."""
         (row,) = rows
-        return self.act.send(row)
+        return self.act.send_payout(row)
 
-    def ask(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
+    def ask_outcomes(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
         """Each by a call of its own; one that fails hides no other."""
         answers: dict[str, bool | None] = {}
         for row in rows:
             with suppress(NotDone, Unsure):
-                answers[row.submission] = self.act.ask(row)
+                answers[row.submission] = self.act.ask_outcome(row)
         return answers
 
 
@@ -133,7 +133,7 @@ class PayoutLedger:
     def __init__(self, store: Store, market: Source, clock: Callable[[], float] | None = None) -> None:
         self.store, self.market, self.clock = store, market, clock or (lambda: time.time())
 
-    def rows(self, *states: State) -> list[Payout]:
+    def read_payouts(self, *states: State) -> list[Payout]:
         """What was ever intended here, oldest first."""
         wanted = sa.and_(payouts.c.market == self.market, payouts.c.state.in_(states or STATES))
         with self.store.read() as connection:
@@ -143,24 +143,24 @@ class PayoutLedger:
         """Pay it, unless it was paid; what was begun and not finished is asked about first."""
         return self.carry_out_all([due], OneByOne(act))[0]
 
-    def buy(self, due: Payout, act: SingleAct) -> None:
+    def buy_places(self, due: Payout, act: SingleAct) -> None:
         """Carry it out; InputError where it is not confirmed, because what follows needs it."""
         if (row := self.carry_out(due, act)).state != "confirmed":
             raise InputError(f"{row.why} Run the same command again: it goes on where it stopped.")
 
-    def ask(self, row: Payout, act: SingleAct) -> Payout:
+    def ask_one(self, row: Payout, act: SingleAct) -> Payout:
         """Ask the marketplace what became of it; `intended` again where it was certainly not done."""
         return self.ask_all([row], OneByOne(act))[_payout_key(row)]
 
     def _settle_row(self, connection: sa.Connection, row: Payout, done: bool | None) -> Payout:
-        if done is None and row.state == "sent" and self.rests(row):
+        if done is None and row.state == "sent" and self.is_resting(row):
             return row  # it may be done yet
         if done is None:
             why = row.why if row.state == "uncertain" else "it was sent, and the marketplace does not show it yet"
             return self._write_move(connection, row, "uncertain", why=why, only_from=row.state)
         return self._write_move(connection, row, "confirmed" if done else "intended", only_from=row.state)
 
-    def rests(self, row: Payout) -> bool:
+    def is_resting(self, row: Payout) -> bool:
         """Whether it was sent so lately that the marketplace may still do it."""
         return row.sent is not None and 0 <= self.clock() - row.sent < RESTS
 
@@ -189,12 +189,12 @@ class PayoutLedger:
     def _carry_out_batch(self, rows: Sequence[Payout], act: Act) -> list[Payout]:
         """One call; where the marketplace refuses it for one of them, the others are tried without that one."""
         try:
-            prepared = act.prepare(rows)
+            prepared = act.prepare_payouts(rows)
             if not (claimed := self._claim_all(prepared)):
-                return self.refresh(rows)  # another command has moved one: the next `pay` goes on
+                return self.refresh_rows(rows)  # another command has moved one: the next `pay` goes on
             return self._send_all(claimed, act)
         except (NotDone, Unsure) as error:  # Unsure of the preparation: nothing has moved yet
-            rows = self.refresh(rows)
+            rows = self.refresh_rows(rows)
             if len(rows) == 1 or isinstance(error, (NotReached, Unsure)):
                 return [self._move_row(row, "refused", why=str(error), only_from="intended") for row in rows]
             half = len(rows) // 2
@@ -202,7 +202,7 @@ class PayoutLedger:
 
     def _send_all(self, rows: Sequence[Payout], act: Act) -> list[Payout]:
         try:
-            done = act.send(rows)
+            done = act.send_payouts(rows)
         except NotDone:  # certainly not done: they may be sent in a smaller call
             with self.store.write() as connection:
                 for row in rows:
@@ -216,7 +216,7 @@ class PayoutLedger:
             return list(self.ask_all(moved, act).values())
         return [self._move_row(row, "confirmed") for row in rows] if done else list(rows)
 
-    def refresh(self, rows: Sequence[Payout]) -> list[Payout]:
+    def refresh_rows(self, rows: Sequence[Payout]) -> list[Payout]:
         """The rows as they are now; one that was never written as it is given."""
         with self.store.read() as connection:
             return [_find_row(connection, row) or row for row in rows]
@@ -229,7 +229,7 @@ class PayoutLedger:
         if not rows:
             return {}
         try:
-            answers = act.ask(rows)
+            answers = act.ask_outcomes(rows)
         except (NotDone, Unsure):  # a question that failed says nothing about the answer
             answers = {}
         with self.store.write() as connection:
@@ -239,16 +239,16 @@ class PayoutLedger:
 
     def _answer_for(self, row: Payout, answers: Mapping[str, bool | None], act: Act) -> bool | None:
         is_done = answers.get(row.submission)
-        return None if is_done is False and act.is_late and self.rests(row) else is_done
+        return None if is_done is False and act.is_late and self.is_resting(row) else is_done
 
-    def decide(self, submission: str, *, paid: bool) -> list[Payout]:
+    def decide_submission(self, submission: str, *, paid: bool) -> list[Payout]:
         """A person has looked at the marketplace: what was uncertain about this submission was paid, or was not.
 
         "Not paid" is taken only of what was sent more than an hour ago: to say so early would pay twice. Who said it
         and finds it paid later may say so, as long as nothing was sent anew.
         """
         open_ = self.open_of(submission, refused=paid)
-        if not paid and (resting := [row for row in open_ if self.rests(row)]):
+        if not paid and (resting := [row for row in open_ if self.is_resting(row)]):
             minutes = max(1, round((RESTS - self.clock() + max(row.sent or 0.0 for row in resting)) / 60))
             raise InputError(
                 f"{submission} was sent less than an hour ago, and a marketplace may pay that late. If it were sent "
@@ -259,7 +259,7 @@ class PayoutLedger:
 
     def open_of(self, submission: str, *, refused: bool = False) -> list[Payout]:
         """What is not settled about a submission; `refused`: also what a person said was not paid."""
-        rows = [row for row in self.rows("sent", "uncertain", "refused") if row.submission == submission]
+        rows = [row for row in self.read_payouts("sent", "uncertain", "refused") if row.submission == submission]
         open_ = [row for row in rows if row.state != "refused" or (refused and row.why == BY_HAND)]
         if not open_:
             raise InputError(
@@ -271,11 +271,11 @@ class PayoutLedger:
         """How many extra payments of this very amount (and handle) the submission has had for other purposes."""
         return sum(
             payout.amount == row.amount and payout.purpose != row.purpose and _is_bonus_there(payout)
-            for payout in self.rows("confirmed")
+            for payout in self.read_payouts("confirmed")
             if payout.submission == row.submission and handle in (None, payout.handle)
         )
 
-    def note(self, due: Payout) -> None:
+    def note_payment(self, due: Payout) -> None:
         """Something the marketplace has paid by itself: known here, so that it counts against the cap.
 
         What was sent stays as it is, and is asked about.

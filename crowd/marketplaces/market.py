@@ -37,10 +37,10 @@ class Launchable(Protocol):
 
     title: str
 
-    def plan(self, study: Planned) -> tuple[Lines, Price]:
+    def plan_launch(self, study: Planned) -> tuple[Lines, Price]:
         """What would be created and what it may cost; InputError where something is missing. Creates nothing."""
 
-    def create(self, store: Store) -> str:
+    def create_launch(self, store: Store) -> str:
         """Create it, or go on where an earlier attempt stopped; a sentence of what is there now."""
 
 
@@ -49,13 +49,13 @@ class Recruiting(Launchable, Protocol):
 
     least_hourly: Mapping[str, Decimal]  # the least pay an hour, by currency
 
-    def page(self) -> str:
+    def page_address(self) -> str:
         """The address of the page for workers; InputError for one that they could not open."""
 
-    def visitor(self) -> Visitor:
+    def make_visitor(self) -> Visitor:
         """How one of its people arrives and leaves, for the self-test."""
 
-    def tasks(self) -> list[str] | None:
+    def list_tasks(self) -> list[str] | None:
         """Its names of the tasks whose people are let in; none: those of any task. None: of no task yet."""
 
 
@@ -79,13 +79,13 @@ class Market(Recruiting, Protocol):
     def look_up(self) -> LookUp:
         """The visits that the marketplace knows; what fails in part is told, and the rest is given."""
 
-    def deadline(self) -> float:
+    def visit_deadline(self) -> float:
         """Seconds after which a visit that began here has to be listed there."""
 
-    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
+    def make_act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
         """How it pays for this; None: it pays by itself, or cannot."""
 
-    def book(self, store: Store) -> list[str]:
+    def book_changes(self, store: Store) -> list[str]:
         """Book what the marketplace did without these commands; sentences about it."""
 
     def bonus_cost(self, amount: Decimal) -> Decimal:
@@ -94,22 +94,22 @@ class Market(Recruiting, Protocol):
     def close_to(self, workers: Iterable[str]) -> tuple[int, list[str]]:
         """Offer these workers no further work; how many were new, and what failed."""
 
-    def more(self, sittings: int) -> Price:
+    def price_sittings(self, sittings: int) -> Price:
         """What further sittings may cost."""
 
     def open_places(self) -> int:
         """Places that are bought and not handed in from."""
 
-    def extend(self, store: Store, sittings: int) -> str:
+    def add_sittings(self, store: Store, sittings: int) -> str:
         """Add sittings; a sentence of what is there now."""
 
     def finish_extension(self, store: Store) -> int:
         """Make what an interrupted command has planned; how many places."""
 
-    def close(self) -> str:
+    def stop_entry(self) -> str:
         """Let nobody new in; a sentence of what is there now."""
 
-    def open(self) -> str:
+    def allow_entry(self) -> str:
         """Let people in again; a sentence of what is there now."""
 
 
@@ -133,7 +133,7 @@ class Marketplace:
         """Whether a launch leaves a record in the store."""
         return self.market is not None or self.entrance is not None
 
-    def launched(self, options: LaunchOptions, store: Store) -> Market:
+    def open_market(self, options: LaunchOptions, store: Store) -> Market:
         """The market of an existing launch."""
         if self.market is None:
             advice = " Whom it should pay, and whose votes count: `crowd verify --worked FILE --list FILE`."
@@ -277,7 +277,7 @@ def adopt_launches(store: Store, folder: Path) -> None:
         known = doors(connection)
     for row in launched_on(store):
         if row.market and row.source not in known:
-            tasks = row.launched(row.options(folder), store).tasks()
+            tasks = row.open_market(row.options(folder), store).list_tasks()
             if tasks is None:
                 continue
             with store.write() as connection:

@@ -114,7 +114,7 @@ def bill_of(market: Market, store: Store, terms: PayTerms, now: float) -> Bill:
     unjudged = [v for v, row in worked if row.state == "waiting" and not (v.is_paid or v.key in terms.only)]
     enough = [(v, row) for v, row in worked if v.answers >= terms.min_answers and v not in unjudged]
     _check_known(terms, worked, market.title)
-    states = {(row.submission, row.purpose): row.state for row in PayoutLedger(store, market.source).rows()}
+    states = {(row.submission, row.purpose): row.state for row in PayoutLedger(store, market.source).read_payouts()}
     pace = pace_of((visit for visit, _ in worked), market.reward)
     usual = market.least_hourly.get(market.currency, ZERO)
     floor = usual if terms.least_hourly is None else terms.least_hourly
@@ -148,7 +148,7 @@ def _payout_state(states: Kept, payout: Payout) -> State | None:
 
 
 def _is_overdue(visit: MarketVisit, market: Market, now: float) -> bool:
-    return visit.withdrawn is None and now - visit.begun > market.deadline()
+    return visit.withdrawn is None and now - visit.begun > market.visit_deadline()
 
 
 def _dues_of(
@@ -201,7 +201,7 @@ class Receipt:
 
 def pay_bill(market: Market, store: Store, bill: Bill) -> Receipt:
     """Book, record, pay and ask, in this order: what is settled by then stands in nobody's way."""
-    booked = market.book(store)
+    booked = market.book_changes(store)
     recorded = record_look(store, bill)
     closed, problems = shut_out(market, store)
     ask_about_the_rest(market, store)
@@ -216,13 +216,13 @@ def pay(market: Market, store: Store, bill: Bill) -> Iterator[Due]:
     ledger = PayoutLedger(store, market.source)
     listed = {row.key: row for row in bill.look.rows}
     for (purpose, _), dues in _group_dues(bill.dues, listed).items():
-        act = market.act(ledger, purpose, bill.terms.reason)
+        act = market.make_act(ledger, purpose, bill.terms.reason)
         for due in dues:
             # done by the marketplace itself, or by hand on its page
             if act is None or (purpose == "reward" and listed[due.payout.submission].state == "approved"):
-                ledger.note(due.payout)
+                ledger.note_payment(due.payout)
         payouts = [due.payout for due in dues]
-        rows = ledger.refresh(payouts) if act is None else ledger.carry_out_all(payouts, act)
+        rows = ledger.refresh_rows(payouts) if act is None else ledger.carry_out_all(payouts, act)
         yield from (replace(due, payout=row) for due, row in zip(dues, rows, strict=True))
 
 
@@ -241,18 +241,18 @@ def ask_about_the_rest(market: Market, store: Store, submission: str | None = No
     """
     ledger = PayoutLedger(store, market.source)
     open_: dict[Purpose, list[Payout]] = defaultdict(list)
-    for row in ledger.rows("sent", "uncertain"):
+    for row in ledger.read_payouts("sent", "uncertain"):
         if submission in (None, row.submission):
             open_[row.purpose].append(row)
     for purpose, rows in open_.items():
-        if act := market.act(ledger, purpose, ""):
+        if act := market.make_act(ledger, purpose, ""):
             ledger.ask_all(rows, act)
-    return ledger.rows("sent", "uncertain")
+    return ledger.read_payouts("sent", "uncertain")
 
 
 def refresh_sent(market: Market, store: Store, paid: Sequence[Due]) -> list[Due]:
     """Those that were sent, as the ledger has them since the marketplace was asked."""
-    rows = PayoutLedger(store, market.source).refresh([due.payout for due in paid])
+    rows = PayoutLedger(store, market.source).refresh_rows([due.payout for due in paid])
     return [
         replace(due, payout=row) if due.payout.state == "sent" else due for due, row in zip(paid, rows, strict=True)
     ]
@@ -277,7 +277,7 @@ def unsettled_payments(store: Store, rater: str) -> list[str]:
     rows = [
         row
         for source in {source for source, _ in own_visits}
-        for row in PayoutLedger(store, source).rows("sent", "uncertain")
+        for row in PayoutLedger(store, source).read_payouts("sent", "uncertain")
     ]
     return sorted({row.submission for row in rows if (row.market, row.submission) in own_visits})
 
@@ -288,7 +288,7 @@ def unpaid_visits(store: Store, rater: str) -> list[str]:
     for row in launched_on(store):
         if row.market is None:
             continue
-        confirmed = PayoutLedger(store, row.source).rows("confirmed")
+        confirmed = PayoutLedger(store, row.source).read_payouts("confirmed")
         paid = {payout.submission for payout in confirmed if payout.purpose in SETTLES}
         with store.read() as connection:
             names = siblings(connection, rater)
@@ -305,7 +305,7 @@ def settle_by_hand(market: Market, store: Store, submission: str, *, paid: bool)
     ledger = PayoutLedger(store, market.source)
     open_ = ledger.open_of(submission, refused=paid)
     ask_about_the_rest(market, store, submission)
-    now = {(row.submission, row.purpose): row for row in ledger.rows()}
+    now = {(row.submission, row.purpose): row for row in ledger.read_payouts()}
     rows = [now[before.submission, before.purpose] for before in open_]
     for row in rows:
         what = f"{row.submission}: {market.title} says that the {row.purpose} of {row.amount} {row.currency}"
@@ -314,5 +314,5 @@ def settle_by_hand(market: Market, store: Store, submission: str, *, paid: bool)
         if row.state == "intended":
             yield f"{what} was not paid. It is sent with the next `pay`."
     if any(row.state not in ("confirmed", "intended") for row in rows):
-        for row in ledger.decide(submission, paid=paid):
+        for row in ledger.decide_submission(submission, paid=paid):
             yield f"{row.submission}: {row.purpose} of {row.amount} {row.currency} is {row.state}."

@@ -40,7 +40,7 @@ class Reviewed:
 
 def to_review(market: Market, store: Store, purpose: Purpose, names: Sequence[str]) -> list[Reviewed]:
     """Those that the marketplace lists for this study, each once; a sentence about any other."""
-    if market.act(PayoutLedger(store, market.source), purpose, "") is None:
+    if market.make_act(PayoutLedger(store, market.source), purpose, "") is None:
         raise InputError(f"{market.title} knows no such request. Nothing was sent.")
     listed = {row.key: row for row in market.look_up().rows}
     with store.read() as connection:
@@ -59,5 +59,5 @@ def send_messages(
     """Send each, one after the other; one that fails stops no other."""
     ledger = PayoutLedger(store, market.source)
     rows = [Payout(market.source, message.row.key, purpose, ZERO, ZERO, market.currency) for message in reviewed]
-    act = market.act(ledger, purpose, reason)
+    act = market.make_act(ledger, purpose, reason)
     return ledger.carry_out_all(rows, act) if act else []

@@ -364,7 +364,7 @@ def _show_failure() -> Any:
 
 def _invited_person(incoming: StudyRequest, invitations: InvitationEntrance) -> str | None:
     """The name under which a limit counts who comes by an invitation that this study has signed."""
-    arrival = invitations.arrive(incoming.args) if incoming.path == "/" else None
+    arrival = invitations.read_arrival(incoming.args) if incoming.path == "/" else None
     return incoming.desk.rater_id(arrival.worker) if arrival else None
 
 

@@ -57,13 +57,13 @@ class Entrance(Protocol):
 
     source: ClassVar[Source]
 
-    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+    def read_arrival(self, query: Mapping[str, str]) -> Arrival | None:
         """Who this marketplace sends, or None for anybody else; InputError for an address that it cannot have sent."""
 
-    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
+    def find_way_out(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """The way back for a visit (worker, sitting) of this marketplace that is over, where there is one."""
 
-    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+    def find_refusal_way(self, visit: Mapping[str, Any]) -> WayOut | None:
         """The way back of somebody who does not consent, where there is one."""
 
 
@@ -71,13 +71,13 @@ def way_back(entrances: Iterable[Entrance], visit: Mapping[str, Any], step: Step
     """The way back by the entrance that they came by, once the visit is over."""
     if step.stage not in OVER:
         return None
-    ways = (entrance.leave(visit, step) for entrance in entrances if entrance.source == visit["source"])
+    ways = (entrance.find_way_out(visit, step) for entrance in entrances if entrance.source == visit["source"])
     return next((way for way in ways if way), None)
 
 
 def way_to_decline(entrances: Iterable[Entrance], visit: Mapping[str, Any]) -> WayOut | None:
     """The way back of somebody who does not consent, by the entrance that they came by."""
-    ways = (entrance.decline(visit) for entrance in entrances if entrance.source == visit["source"])
+    ways = (entrance.find_refusal_way(visit) for entrance in entrances if entrance.source == visit["source"])
     return next((way for way in ways if way), None)
 
 

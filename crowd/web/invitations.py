@@ -31,7 +31,7 @@ class InvitationEntrance:
     desk: Desk
     source: ClassVar[Source] = "local"
 
-    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+    def read_arrival(self, query: Mapping[str, str]) -> Arrival | None:
         """Who the link names, if the study has signed it; one that was altered or cut off names nobody."""
         keys, name_and_end = self.desk.keys, _signed_name(self.desk.secret, query.get(PARAMETER, ""))
         if name_and_end is None:
@@ -41,12 +41,12 @@ class InvitationEntrance:
         lapsed = until <= self.desk.clock() or keys.is_revoked(worker)
         return Arrival("local", worker=worker, sitting="", task="", proven=True, lapsed=lapsed)
 
-    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
+    def find_way_out(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Nobody sends them, so nobody takes them back."""
         del visit, step
         return None
 
-    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+    def find_refusal_way(self, visit: Mapping[str, Any]) -> WayOut | None:
         """Nor here."""
         del visit
         return None

@@ -492,7 +492,7 @@ def _sitting_of(request: StudyRequest, worker: str) -> str:
 def _read_arrival(request: StudyRequest) -> Arrival | None:
     """Who a marketplace says is coming, if one does."""
     try:
-        return next((who for entrance in request.entrances if (who := entrance.arrive(request.args))), None)
+        return next((who for entrance in request.entrances if (who := entrance.read_arrival(request.args))), None)
     except InputError as error:
         raise Refused(str(error)) from error
 

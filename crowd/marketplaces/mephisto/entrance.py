@@ -30,7 +30,7 @@ class MephistoEntrance:
     _handed_in: set[tuple[str, str]] = field(default_factory=set)
     source: ClassVar[Source] = "mephisto"
 
-    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+    def read_arrival(self, query: Mapping[str, str]) -> Arrival | None:
         """By worker_id and assignment_id (mock), or as from MTurk; there must be a unit for them."""
         arrival = self._read_announced(query)
         if arrival is None or arrival.preview:
@@ -40,7 +40,7 @@ class MephistoEntrance:
 
     def _read_announced(self, query: Mapping[str, str]) -> Arrival | None:
         if self.submit_to:
-            arrival = MTurkEntrance(self.submit_to).arrive(query)
+            arrival = MTurkEntrance(self.submit_to).read_arrival(query)
             return replace(arrival, source=self.source) if arrival else None
         if "worker_id" not in query:
             return None
@@ -51,17 +51,17 @@ class MephistoEntrance:
         provider = {"hit_id": hit, "provider_type": "mturk"} if self.submit_to else {"provider_type": "mock"}
         return self.reception.take(worker, sitting, **provider)
 
-    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
+    def find_way_out(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Hand the sitting to Mephisto once it is over; a worker for whom there is no more is closed there too."""
         if step.is_paid and (visit["worker"], visit["sitting"]) not in self._handed_in:
             self._hand_in(visit, blocked=step.stage == "no_more")
         if self.submit_to:
-            return MTurkEntrance(self.submit_to).leave(visit, step)
+            return MTurkEntrance(self.submit_to).find_way_out(visit, step)
         unpaid = "There was nothing left for you to do here." if step.done else "Nothing was asked of you."
         words = "Your work was handed in." if step.is_paid else unpaid
         return WayOut(words, then="You may close this page.")
 
-    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+    def find_refusal_way(self, visit: Mapping[str, Any]) -> WayOut | None:
         """They close the page; their unit is offered again."""
         del visit
         return None

@@ -38,7 +38,7 @@ class MephistoMarket:
         is_rehearsal = not options.live or stands_in(MTURK_ENDPOINT)
         self.url = check_public_url(options.public_url or own_url, rehearsal=is_rehearsal)
 
-    def plan(self, study: Planned) -> tuple[Lines, Price]:
+    def plan_launch(self, study: Planned) -> tuple[Lines, Price]:
         """What the run will do. The AWS profile is checked here; Mephisto itself would ask for keys on its terminal."""
         self.study = study
         price = Price(study.sittings, Decimal(0), Decimal(0), self.hit.currency)
@@ -63,7 +63,7 @@ class MephistoMarket:
                 "Name one that has the keys of your MTurk account; see docs/mephisto.md. Nothing was created."
             )
 
-    def create(self, store: Store) -> str:
+    def create_launch(self, store: Store) -> str:
         """Serve the page and run Mephisto's operator until every unit is done, or Ctrl-C."""
         module = task_module(self.options.study)
         if not self.study.sittings:

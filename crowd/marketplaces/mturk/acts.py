@@ -18,21 +18,21 @@ class MTurkApproval:
     client: Client
     assignment: str = ""  # where it is not the submission: the HIT of a compensation
 
-    def prepare(self, row: Payout) -> str:
+    def prepare_payout(self, row: Payout) -> str:
         """Nothing."""
         del row
         return ""
 
-    def send(self, row: Payout) -> bool:
+    def send_payout(self, row: Payout) -> bool:
         """Approve it; one that MTurk calls approved already is."""
         try:
             mturk.approve_assignment(self.client, self.assignment or row.submission)
         except NotDone:
-            if not self.ask(row):
+            if not self.ask_outcome(row):
                 raise
         return True
 
-    def ask(self, row: Payout) -> bool | None:
+    def ask_outcome(self, row: Payout) -> bool | None:
         """Its status says."""
         status = mturk.assignment_status(self.client, self.assignment or row.submission)
         return {"Approved": True, "Submitted": False}.get(status)
@@ -47,7 +47,7 @@ class MTurkBonus:
     reason: str
     equal_paid: Callable[[Payout], int]  # how many bonuses of this amount and reason the ledger knows besides this one
 
-    def prepare(self, row: Payout) -> str:
+    def prepare_payout(self, row: Payout) -> str:
         """Look whether it is there already, from before there was a ledger."""
         if self._is_there(replace(row, handle=self.reason)):
             raise NotDone(
@@ -56,17 +56,17 @@ class MTurkBonus:
             )
         return self.reason
 
-    def send(self, row: Payout) -> bool:
+    def send_payout(self, row: Payout) -> bool:
         """Pay it; MTurk refuses the same token."""
         try:
             worker = self.workers[row.submission]
             mturk.send_bonus(self.client, row.submission, worker, row.amount, self.reason, row.purpose)
         except NotDone:
-            if not self.ask(row):
+            if not self.ask_outcome(row):
                 raise
         return True
 
-    def ask(self, row: Payout) -> bool | None:
+    def ask_outcome(self, row: Payout) -> bool | None:
         """MTurk's list says."""
         return self._is_there(row)
 
@@ -84,16 +84,16 @@ class BoughtHit:
     places: int
     made: str = ""
 
-    def prepare(self, row: Payout) -> str:
+    def prepare_payout(self, row: Payout) -> str:
         """Nothing."""
         return row.submission
 
-    def send(self, row: Payout) -> bool:
+    def send_payout(self, row: Payout) -> bool:
         """Create it."""
         self.made = mturk.create_hit(self.client, self.launch, self.days, row.submission, self.places)
         return True
 
-    def ask(self, row: Payout) -> bool | None:
+    def ask_outcome(self, row: Payout) -> bool | None:
         """Whether MTurk lists it."""
         self.made = mturk.find_hit(self.client, self.launch, row.submission)
         return bool(self.made)

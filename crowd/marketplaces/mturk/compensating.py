@@ -53,7 +53,7 @@ def _make_rule(market: MTurkMarket, store: Store, arrived: Sequence[MarketVisit]
             return "has no answer here"
         if len({namesake.worker for namesake in arrived if namesake.key == visit.key}) > 1:
             return "was opened under several worker ids: look at MTurk whose it was, and pay by hand"
-        if (until := visit.begun + market.deadline()) > now and visit.key not in begun:
+        if (until := visit.begun + market.visit_deadline()) > now and visit.key not in begun:
             return f"may still be handed in, until {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"
         return ""
 
@@ -62,7 +62,7 @@ def _make_rule(market: MTurkMarket, store: Store, arrived: Sequence[MarketVisit]
 
 def _promised_payouts(store: Store, market: MTurkMarket, purpose: Purpose) -> dict[str, Payout]:
     """What is or may be paid for it, by submission."""
-    rows = PayoutLedger(store, market.source).rows("intended", "sent", "confirmed", "uncertain")
+    rows = PayoutLedger(store, market.source).read_payouts("intended", "sent", "confirmed", "uncertain")
     return {row.submission: row for row in rows if row.purpose == purpose}
 
 
@@ -112,7 +112,7 @@ def collect(market: MTurkMarket, store: Store, renewed: Collection[str] = ()) ->
 def _settle_row(market: MTurkMarket, store: Store, row: Payout, worker: str, *, renew: bool) -> str:
     ledger, client, launch = PayoutLedger(store, market.source), market.client, market.existing
     if row.state in ("sent", "uncertain"):
-        row = ledger.ask(row, owed.OwedHit(client, launch, {}))
+        row = ledger.ask_one(row, owed.OwedHit(client, launch, {}))
     if row.state != "confirmed":
         return f"{row.state}: name the worker again, and it is opened if it is not there"
     paid = _promised_payouts(store, market, "reward").get(row.submission)

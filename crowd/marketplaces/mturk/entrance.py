@@ -37,7 +37,7 @@ class MTurkEntrance:
     submit_to: str
     source: ClassVar[Source] = "mturk"
 
-    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+    def read_arrival(self, query: Mapping[str, str]) -> Arrival | None:
         """By assignmentId, hitId, workerId; a preview has no worker."""
         if "assignmentId" not in query:
             return None
@@ -50,7 +50,7 @@ class MTurkEntrance:
         worker, sitting, task = (identifier(name, query) for name in ("workerId", "assignmentId", "hitId"))
         return Arrival(self.source, worker=worker, sitting=sitting, task=task)
 
-    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
+    def find_way_out(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """A form that hands the assignment in, if what was done in it is paid."""
         if not step.is_paid:
             # Submitting it would ask for pay without work; returning it costs a worker nothing.
@@ -62,7 +62,7 @@ class MTurkEntrance:
         fields = {"assignmentId": visit["sitting"], "answers": str(step.done)}
         return WayOut("Hand the HIT in now, so that you are paid.", "Submit the HIT", url, fields)
 
-    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+    def find_refusal_way(self, visit: Mapping[str, Any]) -> WayOut | None:
         """They close the HIT, which returns it."""
         del visit
         return None

@@ -76,10 +76,10 @@ class MTurkMarket:
 
     # Launch
 
-    def plan(self, study: Planned) -> tuple[Lines, Price]:
+    def plan_launch(self, study: Planned) -> tuple[Lines, Price]:
         """Reads the account; writes nothing."""
         hit = study.hit
-        url = self.page()
+        url = self.page_address()
         reward = reward_of(hit.pay_per_sitting, hit.currency, ("USD",), self.title)
         fresh = mturk.MTurkLaunch(
             sandbox=self.sandbox,
@@ -93,7 +93,7 @@ class MTurkMarket:
         check_same(self.launch, fresh, "sandbox", "public_url", "reward")
         check_pairs(study.pairs, self.launch.pairs)
         # HITs that exist are paid for already: only those that an interrupted launch has not made yet cost anything.
-        price = self.more(sum(planned["places"] for planned in self.launch.hits if not planned["hit"]))
+        price = self.price_sittings(sum(planned["places"] for planned in self.launch.hits if not planned["hit"]))
         lines = [
             ("closing", CLOSING),
             ("place", "the sandbox: no money, no real workers" if self.sandbox else "LIVE: real workers, real money"),
@@ -106,11 +106,11 @@ class MTurkMarket:
     def _count_hits(self, number: int) -> str:
         return f"{number} with up to {mturk.PLACES_PER_HIT} places each (20 % fee), open for {self.options.days} days"
 
-    def page(self) -> str:
+    def page_address(self) -> str:
         """Https, or this machine where no real worker comes."""
         return check_public_url(self.options.public_url, rehearsal=self.sandbox or stands_in(MTURK_ENDPOINT))
 
-    def visitor(self) -> Visitor:
+    def make_visitor(self) -> Visitor:
         """How a worker arrives and leaves, for the self-test."""
         from seedvote.crowd.marketplaces.self_test import Visitor
 
@@ -119,13 +119,13 @@ class MTurkMarket:
         query = {"workerId": "SELFTEST", "assignmentId": "SELFTEST", "hitId": "SELFTEST", "turkSubmitTo": sites[0]}
         return Visitor(query, f"{sites[0]}/mturk/externalSubmit", f"--mturk {place}", frame=sites[-1])
 
-    def create(self, store: Store) -> str:
+    def create_launch(self, store: Store) -> str:
         """Step by step, each on disk before the next."""
         hit = hit_of(self.options.study, None)
         self._carry_out(store, self.existing, hit.title)
         return f"{len(self.existing.hits)} HITs are open."
 
-    def tasks(self) -> list[str]:
+    def list_tasks(self) -> list[str]:
         """Workers are let in whatever their HIT: it has no name before it exists, and they come at once."""
         return []
 
@@ -145,7 +145,7 @@ class MTurkMarket:
 
         def buy_hit(known: mturk.MTurkLaunch, token: str, places: int) -> str:
             act = acts.BoughtHit(self.client, known, options.days, places)
-            ledger.buy(acts.purchase(token, places, reward), act)
+            ledger.buy_places(acts.purchase(token, places, reward), act)
             return act.made or mturk.find_hit(self.client, known, token)
 
         write_launch(store, self.source, launch)
@@ -189,11 +189,11 @@ class MTurkMarket:
         self.workers = {row.key: row.worker for row in rows}
         return LookUp(rows, problems)
 
-    def deadline(self) -> float:
+    def visit_deadline(self) -> float:
         """The time of a HIT and an hour."""
         return self.existing.minutes * 60 + GRACE
 
-    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
+    def make_act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
         """How MTurk pays for this."""
         act = self._single_act(ledger, purpose, reason)
         return None if act is None else OneByOne(act)
@@ -209,7 +209,7 @@ class MTurkMarket:
             return None
         return acts.MTurkBonus(self.client, self.workers, reason, lambda row: ledger.equal_paid(row, handle=row.handle))
 
-    def book(self, store: Store) -> list[str]:
+    def book_changes(self, store: Store) -> list[str]:
         """Nothing: MTurk's own page makes HITs of other types, which are not of this study."""
         del store
         return []
@@ -233,7 +233,7 @@ class MTurkMarket:
                 problems.append(str(error))
         return new, problems
 
-    def more(self, sittings: int) -> Price:
+    def price_sittings(self, sittings: int) -> Price:
         """At the reward of the launch."""
         return mturk.mturk_price(sittings, self.reward)
 
@@ -244,10 +244,10 @@ class MTurkMarket:
     def _planned_places(self) -> int:
         return sum(planned["places"] for planned in self.existing.hits if not planned["hit"])
 
-    def extend(self, store: Store, sittings: int) -> str:
+    def add_sittings(self, store: Store, sittings: int) -> str:
         """HITs of the same type; those there are keep their number of places, and so their fee."""
         hits = mturk.planned_hits(sittings)
-        self._check_balance(self.more(sittings))
+        self._check_balance(self.price_sittings(sittings))
         self._carry_out(store, replace(self.existing, hits=(*self.existing.hits, *hits)))
         return f"{len(hits)} HITs with {sittings} places were added."
 
@@ -257,11 +257,11 @@ class MTurkMarket:
             self._carry_out(store, self.existing)
         return planned
 
-    def close(self) -> str:
+    def stop_entry(self) -> str:
         """Expire every HIT; who is at work may finish."""
         return f"{mturk.set_expiry(self.client, self.existing, mturk.in_days(0))} HITs take no new workers."
 
-    def open(self) -> str:
+    def allow_entry(self) -> str:
         """Give every HIT a new expiry."""
         days = self.options.days
         return f"{mturk.set_expiry(self.client, self.existing, mturk.in_days(days))} HITs are open for {days} days."

@@ -58,7 +58,7 @@ class OwedHit:
     launch: mturk.MTurkLaunch
     workers: Mapping[str, str]  # who came in a visit
 
-    def prepare(self, row: Payout) -> str:
+    def prepare_payout(self, row: Payout) -> str:
         """The qualification, granted to the worker, whom MTurk tells of it; both again where they are there."""
         worker = self.workers[row.submission]
         with explained():
@@ -86,7 +86,7 @@ class OwedHit:
         )
         return str(reply["HITTypeId"])
 
-    def send(self, row: Payout) -> bool:
+    def send_payout(self, row: Payout) -> bool:
         """Open it, unless it is there: the token says so for a day only, MTurk's list for as long as the HIT is."""
         known = find_owed(self.client, self.launch, row)
         if known and known["Reward"] != f"{row.amount:.2f}":
@@ -97,7 +97,7 @@ class OwedHit:
             mturk.create_hit(self.client, kind, OWED_DAYS, token, 1, owed_question())
         return True
 
-    def ask(self, row: Payout) -> bool | None:
+    def ask_outcome(self, row: Payout) -> bool | None:
         """Whether MTurk lists it."""
         return find_owed(self.client, self.launch, row) is not None
 

@@ -22,14 +22,14 @@ class PanelEntrance:
     panel: PanelDoor
     source: ClassVar[Source] = "panel"
 
-    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+    def read_arrival(self, query: Mapping[str, str]) -> Arrival | None:
         """By the parameter of the person, and that of the visit where there is one."""
         if self.panel.person not in query:
             return None
         visit = identifier(self.panel.visit, query) if self.panel.visit else ONLY_VISIT
         return Arrival(self.source, worker=identifier(self.panel.person, query), sitting=visit, task="")
 
-    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
+    def find_way_out(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Back for who has worked, for who was screened out, or for who found nothing left."""
         if not step.is_paid:
             return self._way_back(self.panel.full, visit, "There was nothing left for you to do here.")
@@ -39,7 +39,7 @@ class PanelEntrance:
             )
         return self._way_back(self.panel.complete, visit, "Go back now, so that your work is known there.")
 
-    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+    def find_refusal_way(self, visit: Mapping[str, Any]) -> WayOut | None:
         """For who does not consent."""
         way = self.panel.declined or self.panel.full
         return self._way_back(way, visit, "If you do not agree, you may leave.") if way else None

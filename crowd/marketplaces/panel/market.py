@@ -55,21 +55,21 @@ class PanelMarket:
         self.title = self.panel.name[0].upper() + self.panel.name[1:]
         self.launch: PanelLaunch | None = read_launch(store, "panel", PanelLaunch)
 
-    def page(self) -> str:
+    def page_address(self) -> str:
         """Https, or this machine for a rehearsal."""
         return check_public_url(self.options.public_url, rehearsal=not self.options.live)
 
-    def visitor(self) -> Visitor:
+    def make_visitor(self) -> Visitor:
         """How one of its people arrives and leaves, for the self-test."""
         from seedvote.crowd.marketplaces.self_test import Visitor
 
         visit = {"source": "panel", "worker": TESTER, "sitting": TESTER if self.panel.visit else "1"}
-        out = PanelEntrance(self.panel).leave(visit, Step("done", done=1, judged=1))
+        out = PanelEntrance(self.panel).find_way_out(visit, Step("done", done=1, judged=1))
         assert out is not None
         ids = [name for name in (self.panel.person, self.panel.visit) if name]
         return Visitor(dict.fromkeys(ids, TESTER), out.url or out.code, "--panel")
 
-    def plan(self, study: Planned) -> tuple[Lines, Price]:
+    def plan_launch(self, study: Planned) -> tuple[Lines, Price]:
         """What the panel is to be told. Creates nothing."""
         self.study = study
         if self.launch:
@@ -88,13 +88,13 @@ class PanelMarket:
 
     def _address_line(self) -> str:
         ids = {name: "ID" for name in (self.panel.person, self.panel.visit) if name}
-        return f"{self.page()}/?{urlencode(ids)}, where {self.panel.name} puts its ids"
+        return f"{self.page_address()}/?{urlencode(ids)}, where {self.panel.name} puts its ids"
 
-    def create(self, store: Store) -> str:
+    def create_launch(self, store: Store) -> str:
         """The record of the door, which the command opens; nothing is bought."""
-        write_launch(store, "panel", PanelLaunch(self.page(), self.study.digest, self.panel.name))
+        write_launch(store, "panel", PanelLaunch(self.page_address(), self.study.digest, self.panel.name))
         return f"The door is open. Give {self.panel.name} this address: {self._address_line()}."
 
-    def tasks(self) -> list[str]:
+    def list_tasks(self) -> list[str]:
         """None: whoever it sends."""
         return []

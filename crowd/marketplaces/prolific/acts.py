@@ -25,13 +25,13 @@ class Listing:
         self._ask = ask
         self._rows: dict[str, Submission] | None = None
 
-    def rows(self) -> dict[str, Submission]:
+    def read_submissions(self) -> dict[str, Submission]:
         """As Prolific has them since the last call that changed something."""
         if self._rows is None:
             self._rows = self._ask()
         return self._rows
 
-    def forget(self) -> None:
+    def forget_submissions(self) -> None:
         """Something is about to change."""
         self._rows = None
 
@@ -45,19 +45,19 @@ class Approvals:
     most: int = prolific.MOST_APPROVALS
     is_late: bool = True
 
-    def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
+    def prepare_payouts(self, rows: Sequence[Payout]) -> Sequence[Payout]:
         """Nothing."""
         return rows
 
-    def send(self, rows: Sequence[Payout]) -> bool:
+    def send_payouts(self, rows: Sequence[Payout]) -> bool:
         """Approve them; Prolific does so a little later."""
-        self.listing.forget()
+        self.listing.forget_submissions()
         prolific.approve_all(self.client, [row.submission for row in rows])
         return False
 
-    def ask(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
+    def ask_outcomes(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
         """Their statuses say."""
-        listed = self.listing.rows()
+        listed = self.listing.read_submissions()
         done = {"APPROVED": True, "AWAITING REVIEW": False}
         known = {row.submission: listed[row.submission].status for row in rows if row.submission in listed}
         return {name: done.get(status) for name, status in known.items()}
@@ -77,9 +77,9 @@ class Bonuses:
     is_late: bool = True
     before: Mapping[str, Submission] | None = None  # as Prolific had them before the first of these was paid
 
-    def prepare(self, rows: Sequence[Payout]) -> Sequence[Payout]:
+    def prepare_payouts(self, rows: Sequence[Payout]) -> Sequence[Payout]:
         """Set them up, and check that Prolific means the same money."""
-        before = self.before = self.before or self.listing.rows()
+        before = self.before = self.before or self.listing.read_submissions()
         equal = {row.submission: self._count_equal(row, before) for row in rows}
         for row in rows:
             if equal[row.submission] > self.equal_paid(row):
@@ -94,15 +94,15 @@ class Bonuses:
         shares = shares_of(plan.vat, [row.amount for row in rows])
         return [replace(row, handle=handle, vat=vat) for row, handle, vat in zip(rows, handles, shares, strict=True)]
 
-    def send(self, rows: Sequence[Payout]) -> bool:
+    def send_payouts(self, rows: Sequence[Payout]) -> bool:
         """Pay them; Prolific does so later."""
-        self.listing.forget()
+        self.listing.forget_submissions()
         prolific.pay_bonuses(self.client, rows[0].handle.partition(":")[0])
         return False
 
-    def ask(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
+    def ask_outcomes(self, rows: Sequence[Payout]) -> Mapping[str, bool | None]:
         """Whether there is one more than before. Where there is none, it may still come."""
-        listed = self.listing.rows()
+        listed = self.listing.read_submissions()
         before = {row.submission: int(row.handle.partition(":")[2] or 0) for row in rows}
         return {row.submission: self._count_equal(row, listed) > before[row.submission] or None for row in rows}
 
@@ -153,18 +153,18 @@ class MorePlaces:
     launch: ProlificLaunch
     total: int
 
-    def prepare(self, row: Payout) -> str:
+    def prepare_payout(self, row: Payout) -> str:
         """Nothing."""
         del row
         return str(self.total)
 
-    def send(self, row: Payout) -> bool:
+    def send_payout(self, row: Payout) -> bool:
         """Set the number."""
         del row
         prolific.set_places(self.client, self.launch, self.total)
         return True
 
-    def ask(self, row: Payout) -> bool | None:
+    def ask_outcome(self, row: Payout) -> bool | None:
         """Whether Prolific has so many."""
         return int(prolific.study_at_prolific(self.client, self.launch)["total_available_places"]) >= int(row.handle)
 
@@ -176,18 +176,18 @@ class ReturnRequest:
     client: httpx.Client
     reason: str
 
-    def prepare(self, row: Payout) -> str:
+    def prepare_payout(self, row: Payout) -> str:
         """Whether somebody has asked already, here or on Prolific's page."""
         if prolific.return_requested(self.client, row.submission):
             raise NotDone("it was asked back already. Nothing was sent.")
         return ""
 
-    def send(self, row: Payout) -> bool:
+    def send_payout(self, row: Payout) -> bool:
         """Ask."""
         prolific.request_return(self.client, row.submission, self.reason)
         return True
 
-    def ask(self, row: Payout) -> bool | None:
+    def ask_outcome(self, row: Payout) -> bool | None:
         """Prolific keeps when it was asked for; where it shows nothing, it may still come."""
         return True if prolific.return_requested(self.client, row.submission) else None
 
@@ -200,18 +200,18 @@ class Rejection:
     category: str
     message: str
 
-    def prepare(self, row: Payout) -> str:
+    def prepare_payout(self, row: Payout) -> str:
         """Only who waits for their review can be rejected."""
         status = prolific.submission_status(self.client, row.submission)
         if status != "AWAITING REVIEW":
             raise NotDone(f"it is {status}, so it cannot be rejected. Nothing was sent.")
         return ""
 
-    def send(self, row: Payout) -> bool:
+    def send_payout(self, row: Payout) -> bool:
         """Reject it."""
         return prolific.reject(self.client, row.submission, self.category, self.message) == "REJECTED"
 
-    def ask(self, row: Payout) -> bool | None:
+    def ask_outcome(self, row: Payout) -> bool | None:
         """Its status says."""
         status = prolific.submission_status(self.client, row.submission)
         return {"REJECTED": True, "AWAITING REVIEW": False}.get(status)

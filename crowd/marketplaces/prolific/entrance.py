@@ -36,7 +36,7 @@ class ProlificEntrance:
     screened_out: str
     source: ClassVar[Source] = "prolific"
 
-    def arrive(self, query: Mapping[str, str]) -> Arrival | None:
+    def read_arrival(self, query: Mapping[str, str]) -> Arrival | None:
         """By PROLIFIC_PID, STUDY_ID, SESSION_ID, and the launch whose draft sends them."""
         if not any(name in query for name in PROLIFIC_IDS):
             return None
@@ -44,7 +44,7 @@ class ProlificEntrance:
         launch = identifier(LAUNCH, query) if LAUNCH in query else task  # drafts of earlier versions do not name it
         return Arrival(self.source, worker=worker, sitting=sitting, task=launch)
 
-    def leave(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
+    def find_way_out(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Prolific's own page, with the code for finished, for screened out, or for a study without a pair left."""
         del visit
         if not step.is_paid:
@@ -53,7 +53,7 @@ class ProlificEntrance:
         code = self.screened_out if step.stage == "no_more" else self.completed
         return way_back(code, "Go back to Prolific now, so that your submission is complete.")
 
-    def decline(self, visit: Mapping[str, Any]) -> WayOut | None:
+    def find_refusal_way(self, visit: Mapping[str, Any]) -> WayOut | None:
         """For who does not consent."""
         del visit
         return way_back(code_for("no consent", self.completed), "If you do not agree, go back to Prolific.")

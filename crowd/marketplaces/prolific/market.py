@@ -62,7 +62,7 @@ LONGEST_VISIT = 24 * 3600.0  # seconds; Prolific times a visit out before that
 
 
 def _of_places(ledger: PayoutLedger) -> list[Payout]:
-    return [row for row in ledger.rows() if row.purpose in ("places", "refund")]
+    return [row for row in ledger.read_payouts() if row.purpose in ("places", "refund")]
 
 
 class ProlificMarket:
@@ -104,10 +104,10 @@ class ProlificMarket:
 
     # Launch
 
-    def plan(self, study: Planned) -> tuple[Lines, Price]:
+    def plan_launch(self, study: Planned) -> tuple[Lines, Price]:
         """Asks Prolific what it knows; writes nothing."""
         hit = study.hit
-        url = self.page()
+        url = self.page_address()
         reward = reward_of(hit.pay_per_sitting, hit.currency, prolific.CURRENCIES, self.title)
         drafting.check_codes(hit.completion_code, hit.screened_out_code)
         self._check_account()
@@ -125,7 +125,7 @@ class ProlificMarket:
         self.launch = self.launch or fresh
         check_same(self.launch, fresh, "public_url", "reward", "currency", "screen_out")
         check_pairs(study.pairs, self.launch.pairs)
-        price = self.more(0 if self.launch.study else self.launch.places)
+        price = self.price_sittings(0 if self.launch.study else self.launch.places)
         lines = [
             ("place", f"a draft of {self.launch.places} places; only publishing it on Prolific's page spends money"),
             ("account", f"the token is accepted; {self._balance_text(price)}"),
@@ -190,17 +190,17 @@ class ProlificMarket:
     def _check_account(self) -> None:
         calling.call(self.client, "GET", "/users/me/")
 
-    def page(self) -> str:
+    def page_address(self) -> str:
         """Https, or this machine where it stands in for Prolific."""
         return check_public_url(self.options.public_url, rehearsal=stands_in(calling.ENDPOINT))
 
-    def visitor(self) -> Visitor:
+    def make_visitor(self) -> Visitor:
         """How a participant arrives and leaves, for the self-test."""
         from seedvote.crowd.marketplaces.self_test import Visitor
 
         return Visitor(dict.fromkeys(PROLIFIC_IDS, "SELFTEST"), PROLIFIC_COMPLETE, "--prolific")
 
-    def create(self, store: Store) -> str:
+    def create_launch(self, store: Store) -> str:
         """The record first, so that an interrupted launch finds its draft again."""
         hit = hit_of(self.options.study, None)
         terms = drafting.ProlificTerms(
@@ -215,7 +215,7 @@ class ProlificMarket:
         write_launch(store, self.source, self.existing)
         purchase = self._price_places(self.existing.places, self.existing.places)
         check_cap(store, [purchase])
-        PayoutLedger(store, self.source).note(purchase)  # the money moves when a person publishes the draft
+        PayoutLedger(store, self.source).note_payment(purchase)  # the money moves when a person publishes the draft
         self.launch = prolific.create_draft(self.client, self.existing, drafting.draft(self.existing, terms))
         write_launch(store, self.source, self.launch)
         return (
@@ -223,7 +223,7 @@ class ProlificMarket:
             f"https://app.prolific.com/researcher/studies/{self.launch.study}"
         )
 
-    def tasks(self) -> list[str]:
+    def list_tasks(self) -> list[str]:
         """The launch, which the draft's address names, and the study, by which drafts of earlier versions send people.
 
         Not the study where it has quotas: its people come by names of parts, which nobody knows before.
@@ -232,7 +232,7 @@ class ProlificMarket:
         return [launch.key, *([launch.study] if launch.study and not launch.quota else [])]
 
     def _price_places(self, places: int, total: int) -> Payout:
-        price = self.more(places)
+        price = self.price_sittings(places)
         extra = self.screen_out * (1 + self.fee / 100) * (self.existing.screen_outs if places == total else 0)
         cost = (price.total + extra).quantize(CENT, ROUND_UP)
         return Payout(self.source, f"places-{total}", "places", self.reward * places, cost, self.currency)
@@ -241,8 +241,8 @@ class ProlificMarket:
 
     def look_up(self) -> LookUp:
         """Submissions, whatever became of them."""
-        self.listing.forget()
-        listed = self.listing.rows()
+        self.listing.forget_submissions()
+        listed = self.listing.read_submissions()
         if self.existing.quota:
             listed |= self._unlisted_parts(listed)
         states = {row.submission: PROLIFIC_STATES.get(row.status, "other") for row in listed.values()}
@@ -272,11 +272,11 @@ class ProlificMarket:
                 submissions |= {row.submission: row for row in prolific.submissions(self.client, part)}
         return submissions
 
-    def deadline(self) -> float:
+    def visit_deadline(self) -> float:
         """A day."""
         return LONGEST_VISIT
 
-    def act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
+    def make_act(self, ledger: PayoutLedger, purpose: Purpose, reason: str) -> Act | None:
         """How Prolific does this; a screen-out it has paid by itself, and with a payment it shows no reason."""
         if purpose == "return":
             return OneByOne(acts.ReturnRequest(self.client, reason))
@@ -288,7 +288,7 @@ class ProlificMarket:
             return OneByOne(acts.MorePlaces(self.client, self.existing, self.existing.places))
         return acts.Bonuses(self.client, self.listing, ledger.equal_paid) if is_extra(purpose) else None
 
-    def book(self, store: Store) -> list[str]:
+    def book_changes(self, store: Store) -> list[str]:
         """Places that were bought or given back on Prolific's page, and what the finished study cost in the end."""
         ledger = PayoutLedger(store, self.source)
         before = _of_places(ledger)
@@ -318,12 +318,12 @@ class ProlificMarket:
         booked = sum(round(row.amount / self.reward) for row in rows)
         if total == booked:
             return []
-        price, sign = self.more(abs(total - booked)), 1 if total > booked else -1
+        price, sign = self.price_sittings(abs(total - booked)), 1 if total > booked else -1
         # the name follows from what was seen, so that two hosts that see it at once book it once
         name = f"by-hand-{len(rows)}-{booked}-{total}"
         purpose = "places" if sign > 0 else "refund"
         row = Payout(self.source, name, purpose, sign * self.reward * price.sittings, sign * price.total, self.currency)
-        ledger.note(row)
+        ledger.note_payment(row)
         verb = "were bought" if sign > 0 else "were given back"
         return [f"{price.sittings} places {verb} on Prolific's page: {row.cost:.2f} {self.currency} booked."]
 
@@ -338,7 +338,7 @@ class ProlificMarket:
         amount = Decimal(ended.rewards) / 100 - sum((row.amount for row in rows), ZERO)
         purpose = "refund" if actual < booked else "places"
         row = Payout(self.source, f"ended-{len(rows)}-{ended.total}", purpose, amount, actual - booked, self.currency)
-        ledger.note(row)
+        ledger.note_payment(row)
         return [f"The study has ended and its places cost {actual:.2f} {self.currency}: {row.cost:+.2f} booked."]
 
     def _book_vat(
@@ -368,7 +368,7 @@ class ProlificMarket:
         del workers
         return 0, []
 
-    def more(self, sittings: int) -> Price:
+    def price_sittings(self, sittings: int) -> Price:
         """At the reward of the launch."""
         return prolific.prolific_price(sittings, self.reward, self.currency, self.fee)
 
@@ -377,7 +377,7 @@ class ProlificMarket:
         done = sum(row.state in ("waiting", "approved") for row in self.look_up().rows)
         return max(0, self._count_places() - done)
 
-    def extend(self, store: Store, sittings: int) -> str:
+    def add_sittings(self, store: Store, sittings: int) -> str:
         """Raise the number of places, on disk before it is said."""
         total = self._count_places() + sittings
         check_cap(store, [self._price_places(sittings, total)])
@@ -392,18 +392,18 @@ class ProlificMarket:
         if missing <= 0:
             return 0
         act = acts.MorePlaces(self.client, self.existing, total)
-        PayoutLedger(store, self.source).buy(self._price_places(missing, total), act)
+        PayoutLedger(store, self.source).buy_places(self._price_places(missing, total), act)
         return missing
 
     def _count_places(self) -> int:
         return int(prolific.study_at_prolific(self.client, self.existing)["total_available_places"])
 
-    def close(self) -> str:
+    def stop_entry(self) -> str:
         """Pause the recruiting; who is at work may finish."""
         prolific.transition(self.client, self.existing, "PAUSE")
         return "Prolific sends no new raters."
 
-    def open(self) -> str:
+    def allow_entry(self) -> str:
         """Recruit again; Prolific has no closing day."""
         prolific.transition(self.client, self.existing, "START")
         return "Prolific recruits again."

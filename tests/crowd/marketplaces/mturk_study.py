@@ -55,7 +55,7 @@ class Study:
 
     def ledger(self, *states):
         with opened(self.folder, self.database) as store:
-            return PayoutLedger(store, "mturk").rows(*states)
+            return PayoutLedger(store, "mturk").read_payouts(*states)
 
 
 @contextmanager

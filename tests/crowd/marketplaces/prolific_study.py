@@ -67,7 +67,7 @@ class Study:
 
     def ledger(self, *states):
         with opened(self.folder, self.database) as store:
-            return PayoutLedger(store, "prolific").rows(*states)
+            return PayoutLedger(store, "prolific").read_payouts(*states)
 
 
 @contextmanager

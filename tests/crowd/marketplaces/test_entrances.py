@@ -20,13 +20,13 @@ def query(**changes):
 
 
 def test_an_mturk_arrival_names_worker_assignment_and_hit():
-    arrival = MTurkEntrance(LIVE).arrive(query())
+    arrival = MTurkEntrance(LIVE).read_arrival(query())
     assert (arrival.source, arrival.worker, arrival.sitting, arrival.task) == ("mturk", "AWORKER", "A1", "H1")
-    assert MTurkEntrance(LIVE).arrive({"x": "1"}) is None
+    assert MTurkEntrance(LIVE).read_arrival({"x": "1"}) is None
 
 
 def test_a_preview_is_nobody():
-    arrival = MTurkEntrance(LIVE).arrive({"assignmentId": MTURK_PREVIEW, "hitId": "H1"})
+    arrival = MTurkEntrance(LIVE).read_arrival({"assignmentId": MTURK_PREVIEW, "hitId": "H1"})
     assert arrival.preview and not arrival.worker
 
 
@@ -36,19 +36,19 @@ def test_a_preview_is_nobody():
 )
 def test_forms_go_to_the_marketplace_of_the_study_and_nowhere_else(target):
     with pytest.raises(InputError, match="turkSubmitTo"):
-        MTurkEntrance(LIVE).arrive(query(turkSubmitTo=target))
+        MTurkEntrance(LIVE).read_arrival(query(turkSubmitTo=target))
 
 
 def test_server_without_marketplace_refuses_mturk_workers():
     for target in ("", "://", LIVE):
         with pytest.raises(InputError, match="turkSubmitTo"):
-            MTurkEntrance("").arrive(query(turkSubmitTo=target))
+            MTurkEntrance("").read_arrival(query(turkSubmitTo=target))
 
 
 def test_sandbox_workers_are_not_taken_for_real_ones(monkeypatch):
     monkeypatch.delenv("AWS_ENDPOINT_URL_MTURK", raising=False)
     with pytest.raises(InputError, match="turkSubmitTo"):
-        MTurkEntrance(mturk_sites("live")[0]).arrive(query(turkSubmitTo=mturk_sites("sandbox")[0]))
+        MTurkEntrance(mturk_sites("live")[0]).read_arrival(query(turkSubmitTo=mturk_sites("sandbox")[0]))
 
 
 def test_only_an_endpoint_on_this_machine_may_stand_in_for_the_marketplace(monkeypatch):
@@ -60,12 +60,12 @@ def test_only_an_endpoint_on_this_machine_may_stand_in_for_the_marketplace(monke
 
 @pytest.mark.parametrize("stage", OVER)
 def test_judged_pairs_can_always_be_handed_in(stage):
-    way = MTurkEntrance(LIVE).leave(VISIT, Step(stage, done=4, judged=1))
+    way = MTurkEntrance(LIVE).find_way_out(VISIT, Step(stage, done=4, judged=1))
     assert way.url == f"{LIVE}/mturk/externalSubmit" and way.fields == {"assignmentId": "A1", "answers": "4"}
 
 
 def test_a_hit_in_which_nothing_was_done_is_returned_not_submitted():
-    assert not MTurkEntrance(LIVE).leave(VISIT, Step("no_more")).url
+    assert not MTurkEntrance(LIVE).find_way_out(VISIT, Step("no_more")).url
 
 
 @pytest.mark.parametrize("stage", OVER)
@@ -75,10 +75,10 @@ def test_visit_of_checks_alone_is_no_work(stage, done):
     panel = PanelEntrance(hit_from({"panel": {"complete": "DONE 7", "full": "FULL 8"}}, "hit.toml").panel)
     paid = stage == "no_more" and done > 0
     assert step.is_paid is paid
-    assert bool(MTurkEntrance(LIVE).leave(VISIT, step).url) is paid
+    assert bool(MTurkEntrance(LIVE).find_way_out(VISIT, step).url) is paid
     code = "S" if paid else code_for("full", "C")
-    assert ProlificEntrance("C", "S").leave(visit, step).url.endswith(f"?cc={code}")
-    assert panel.leave(visit, step).code == ("DONE 7" if paid else "FULL 8")
+    assert ProlificEntrance("C", "S").find_way_out(visit, step).url.endswith(f"?cc={code}")
+    assert panel.find_way_out(visit, step).code == ("DONE 7" if paid else "FULL 8")
 
 
 def test_nobody_leaves_in_the_middle_or_through_another_entrance():
@@ -91,19 +91,19 @@ def test_nobody_leaves_in_the_middle_or_through_another_entrance():
 
 
 def test_a_prolific_arrival_names_person_study_and_submission():
-    arrival = ProlificEntrance("C", "S").arrive({"PROLIFIC_PID": "p1", "STUDY_ID": "s1", "SESSION_ID": "x1"})
+    arrival = ProlificEntrance("C", "S").read_arrival({"PROLIFIC_PID": "p1", "STUDY_ID": "s1", "SESSION_ID": "x1"})
     assert (arrival.source, arrival.worker, arrival.task, arrival.sitting) == ("prolific", "p1", "s1", "x1")
-    assert ProlificEntrance("C", "S").arrive({"workerId": "A1"}) is None
+    assert ProlificEntrance("C", "S").read_arrival({"workerId": "A1"}) is None
     with pytest.raises(InputError, match="SESSION_ID"):
-        ProlificEntrance("C", "S").arrive({"PROLIFIC_PID": "p1", "STUDY_ID": "s1"})
+        ProlificEntrance("C", "S").read_arrival({"PROLIFIC_PID": "p1", "STUDY_ID": "s1"})
 
 
 @pytest.mark.parametrize(("stage", "code"), [(stage, "S" if stage == "no_more" else "C%261") for stage in OVER])
 def test_finished_and_screened_out_leave_with_codes_of_their_own(stage, code):
     visit = {"source": "prolific", "sitting": "x1", "worker": "p1"}
-    way = ProlificEntrance("C&1", "S").leave(visit, Step(stage, done=3, judged=1))
+    way = ProlificEntrance("C&1", "S").find_way_out(visit, Step(stage, done=3, judged=1))
     nothing = code_for("full", "C&1")  # asks for the place back, pays nobody
-    assert ProlificEntrance("C&1", "S").leave(visit, Step(stage)).url.endswith(f"?cc={nothing}")
+    assert ProlificEntrance("C&1", "S").find_way_out(visit, Step(stage)).url.endswith(f"?cc={nothing}")
     assert way.url == f"https://app.prolific.com/submissions/complete?cc={code}" and not way.fields
 
 

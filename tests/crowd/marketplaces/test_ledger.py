@@ -97,18 +97,18 @@ class Act:
     def __init__(self, send=True, ask=None, prepare=""):
         self.results, self.asked, self.prepared, self.sent = send, ask, prepare, 0
 
-    def prepare(self, row):
+    def prepare_payout(self, row):
         if isinstance(self.prepared, BaseException):
             raise self.prepared
         return self.prepared
 
-    def send(self, row):
+    def send_payout(self, row):
         self.sent += 1
         if isinstance(self.results, BaseException):
             raise self.results
         return self.results
 
-    def ask(self, row):
+    def ask_outcome(self, row):
         return self.asked
 
 
@@ -141,7 +141,7 @@ def due(purpose="bonus", cost="1.00", submission="s1"):
     ],
 )
 def test_every_way_a_call_may_end_is_a_state_on_disk(ledger, act, state):
-    assert ledger.carry_out(due(), act).state == state == ledger.rows()[0].state
+    assert ledger.carry_out(due(), act).state == state == ledger.read_payouts()[0].state
 
 
 def test_what_was_sent_is_sent_again_only_if_it_was_refused_or_not_done(ledger):
@@ -153,7 +153,7 @@ def test_what_was_sent_is_sent_again_only_if_it_was_refused_or_not_done(ledger):
 def test_a_kill_at_any_point_leaves_what_may_have_happened(ledger):
     with pytest.raises(Killed):
         ledger.carry_out(due(), Act(Killed()))
-    assert [row.state for row in ledger.rows()] == ["sent"]
+    assert [row.state for row in ledger.read_payouts()] == ["sent"]
     assert ledger.carry_out(due(), act := Act()).state == "sent" and not act.sent  # it may be on its way
     ledger.clock = later
     assert ledger.carry_out(due(), act).state == "uncertain" and not act.sent
@@ -164,7 +164,7 @@ def test_a_kill_at_any_point_leaves_what_may_have_happened(ledger):
 
 def test_two_commands_at_once_send_once(ledger):
     class Meanwhile(Act):
-        def prepare(self, row):
+        def prepare_payout(self, row):
             self.other = ledger.carry_out(due(), Act())
             return ""
 
@@ -185,11 +185,11 @@ def test_two_extra_payments_of_one_visit_wait_for_each_other(ledger):
 def test_a_person_settles_what_stays_uncertain(ledger):
     ledger.carry_out(due(), Act(Unsure("?")))
     with pytest.raises(InputError, match="no payout that is uncertain"):
-        ledger.decide("s9", paid=True)
+        ledger.decide_submission("s9", paid=True)
     with pytest.raises(InputError, match=r"sent less than an hour ago.*Run this again in 60 min"):
-        ledger.decide("s1", paid=False)
+        ledger.decide_submission("s1", paid=False)
     ledger.clock = later
-    assert [row.state for row in ledger.decide("s1", paid=False)] == ["refused"]
+    assert [row.state for row in ledger.decide_submission("s1", paid=False)] == ["refused"]
     assert ledger.carry_out(due(), Act()).state == "confirmed"
 
 
@@ -217,7 +217,7 @@ class AskedMeanwhile(Act):
         super().__init__()
         self.meanwhile, self.answer = meanwhile, answer
 
-    def ask(self, row):
+    def ask_outcome(self, row):
         self.meanwhile()
         return self.answer
 
@@ -226,17 +226,17 @@ class AskedMeanwhile(Act):
 def test_older_answer_changes_nothing_in_the_ledger(ledger, answer):
     ledger.carry_out(due(), Act(Unsure("?")))
     late = AskedMeanwhile(lambda: ledger.carry_out(due(), Act(ask=True)), answer)
-    assert ledger.carry_out(due(), late).state == "confirmed" == ledger.rows()[0].state
+    assert ledger.carry_out(due(), late).state == "confirmed" == ledger.read_payouts()[0].state
     assert not late.sent
 
 
 def test_failed_preparation_does_not_hide_a_sent_row(ledger):
     class Late(Act):
-        def prepare(self, row):
+        def prepare_payout(self, row):
             ledger.carry_out(due(), Act(False))
             raise NotDone("busy")
 
-    assert ledger.carry_out(due(), Late()).state == "sent" == ledger.rows()[0].state
+    assert ledger.carry_out(due(), Late()).state == "sent" == ledger.read_payouts()[0].state
     ledger.clock = later
     assert ledger.carry_out(due(), act := Act()).state == "uncertain" and not act.sent
 
@@ -245,24 +245,27 @@ def test_what_is_confirmed_is_never_moved_back(ledger):
     """The first command's connection is refused when the second has paid and seen it."""
 
     class Refused(Act):
-        def send(self, row):
-            ledger.ask(row, Act(ask=True))
+        def send_payout(self, row):
+            ledger.ask_one(row, Act(ask=True))
             raise NotDone("no")
 
-    assert ledger.carry_out(due(), Refused()).state == "confirmed" == ledger.rows()[0].state
+    assert ledger.carry_out(due(), Refused()).state == "confirmed" == ledger.read_payouts()[0].state
 
 
 def test_late_bonus_is_confirmed_and_not_sent_again(ledger):
-    for settled in (lambda: ledger.carry_out(due(), Act(ask=True)), lambda: ledger.decide("s2", paid=True)[0]):
-        name = f"s{len(ledger.rows()) + 1}"
+    for settled in (
+        lambda: ledger.carry_out(due(), Act(ask=True)),
+        lambda: ledger.decide_submission("s2", paid=True)[0],
+    ):
+        name = f"s{len(ledger.read_payouts()) + 1}"
         assert ledger.carry_out(due(submission=name), Act(Unsure("lost"))).state == "uncertain"
         if name == "s2":
             ledger.clock = later
-            ledger.decide(name, paid=False)  # it came later than the person had looked
+            ledger.decide_submission(name, paid=False)  # it came later than the person had looked
         assert settled().state == "confirmed"
         assert ledger.carry_out(due(submission=name), act := Act()).state == "confirmed" and not act.sent
     with pytest.raises(InputError, match="no payout that is uncertain"):
-        ledger.decide("s2", paid=False)
+        ledger.decide_submission("s2", paid=False)
 
 
 def test_manual_payment_overrides_intended_or_refused(ledger):
@@ -271,8 +274,8 @@ def test_manual_payment_overrides_intended_or_refused(ledger):
     ledger.carry_out(due("reward", "0", "s2"), Act(NotDone("no")))
     ledger.carry_out(due("reward", "0", "s3"), Act(Unsure("?")))
     for name in ("s1", "s2", "s3"):
-        ledger.note(due("reward", "0", name))
-    assert [row.state for row in sorted(ledger.rows(), key=lambda row: row.submission)] == [
+        ledger.note_payment(due("reward", "0", name))
+    assert [row.state for row in sorted(ledger.read_payouts(), key=lambda row: row.submission)] == [
         "confirmed",
         "confirmed",
         "uncertain",
@@ -284,8 +287,8 @@ def test_a_clock_that_jumps_changes_no_state_and_no_sum(ledger):
     ledger.clock = lambda: next(times)
     for act in (Act(Unsure("?")), Act(), Act(ask=False), Act()):
         ledger.carry_out(due(), act)
-    assert [row.state for row in ledger.rows()] == ["confirmed"]
-    assert sum(row.cost for row in ledger.rows()) == Decimal("1.00")
+    assert [row.state for row in ledger.read_payouts()] == ["confirmed"]
+    assert sum(row.cost for row in ledger.read_payouts()) == Decimal("1.00")
 
 
 def test_two_currencies_are_never_added_up(ledger):

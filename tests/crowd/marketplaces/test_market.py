@@ -36,29 +36,29 @@ class Fair:
     def __init__(self, options, store):
         self.options = options
 
-    def open(self):
+    def allow_entry(self):
         return f"{self.options.stalls} stalls are open."
 
-    def close(self):
+    def stop_entry(self):
         return "The fair is over."
 
     def close_to(self, workers):
         raise AssertionError(workers)
 
-    def tasks(self):
+    def list_tasks(self):
         return []
 
 
 class FairEntrance:
     source = "fair"
 
-    def arrive(self, query):
+    def read_arrival(self, query):
         return None
 
-    def leave(self, visit, place):
+    def find_way_out(self, visit, place):
         return None
 
-    def decline(self, visit):
+    def find_refusal_way(self, visit):
         return None
 
 
@@ -159,14 +159,14 @@ def test_entrances_leave_each_others_visitors_alone():
     for row in market.MARKETPLACES:
         if row.entrance:
             entrance = row.entrance(Hit(panel=PanelDoor("C")), "https://www.mturk.com")
-            assert entrance.arrive({"rater": "r"}) is None
+            assert entrance.read_arrival({"rater": "r"}) is None
             visit = {"source": "local", "sitting": "1", "worker": "r"}
             assert entrance.source == row.source and way_back([entrance], visit, Step("done", done=1)) is None
 
 
 def test_a_marketplace_that_pays_by_itself_says_so(tmp_path):
     with pytest.raises(InputError, match="Mephisto pays its workers by itself"):
-        market.MARKETPLACES[-1].launched(LaunchOptions(tmp_path), None)
+        market.MARKETPLACES[-1].open_market(LaunchOptions(tmp_path), None)
 
 
 @pytest.mark.parametrize("command", ["pay", "verify", "extend"])

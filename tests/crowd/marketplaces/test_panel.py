@@ -150,16 +150,17 @@ def test_code_is_shown_where_there_is_no_address():
     panel = hit_from({"panel": {"complete": "DONE 7", "name": "the list"}}, "hit.toml").panel
     visit = {"source": "panel", "worker": "w", "sitting": "1"}
     done, none_left = (
-        PanelEntrance(panel).leave(visit, step) for step in (Step("done", 3, judged=1), Step("complete"))
+        PanelEntrance(panel).find_way_out(visit, step) for step in (Step("done", 3, judged=1), Step("complete"))
     )
     assert (
         done.code == "DONE 7" and not done.url and (done.then, done.name) == ("Give this code to %(name)s.", "the list")
     )
-    assert PanelEntrance(panel).leave(visit, Step("no_more", done=2)).code == "DONE 7"
+    assert PanelEntrance(panel).find_way_out(visit, Step("no_more", done=2)).code == "DONE 7"
     assert not none_left.code and not none_left.url and "close this page" in none_left.then
-    assert PanelEntrance(panel).decline(visit) is None
+    assert PanelEntrance(panel).find_refusal_way(visit) is None
     assert (
-        PanelEntrance(panel).arrive({"person": "w"}).sitting == "1" and PanelEntrance(panel).arrive({"x": "1"}) is None
+        PanelEntrance(panel).read_arrival({"person": "w"}).sitting == "1"
+        and PanelEntrance(panel).read_arrival({"x": "1"}) is None
     )
     assert way_back([PanelEntrance(panel)], {**visit, "source": "prolific"}, Step("done", done=3)) is None
 
@@ -177,7 +178,7 @@ def test_a_code_stands_on_the_page(tmp_path):
 
 def test_connect_is_a_panel_whose_parameters_are_known():
     panel = hit_from({"panel": {"market": "connect", "complete": "https://connect.cloudresearch.com/x"}}, "x").panel
-    arrival = PanelEntrance(panel).arrive({"participantId": "P", "assignmentId": "A", "projectId": "Q"})
+    arrival = PanelEntrance(panel).read_arrival({"participantId": "P", "assignmentId": "A", "projectId": "Q"})
     assert (arrival.source, arrival.worker, arrival.sitting) == ("panel", "P", "A")
     assert panel.name == "CloudResearch Connect"
 

@@ -134,10 +134,10 @@ class Many:
         self.most, self.bad, self.fails, self.answers, self.sent = most, set(bad), fails, answers or {}, []
         self.is_late = True
 
-    def prepare(self, rows):
+    def prepare_payouts(self, rows):
         return rows
 
-    def send(self, rows):
+    def send_payouts(self, rows):
         if self.fails:
             raise self.fails
         if self.bad & {row.submission for row in rows}:
@@ -145,7 +145,7 @@ class Many:
         self.sent.append([row.submission for row in rows])
         return False
 
-    def ask(self, rows):
+    def ask_outcomes(self, rows):
         return self.answers
 
 
@@ -161,7 +161,7 @@ def dues(number):
 
 
 def states(ledger):
-    return {row.submission: row.state for row in ledger.rows()}
+    return {row.submission: row.state for row in ledger.read_payouts()}
 
 
 def test_rows_are_sent_together_and_never_again(ledger):
@@ -193,7 +193,7 @@ def test_two_commands_at_once_send_no_row_twice(ledger):
     inner = Many()
 
     class Meanwhile(Many):
-        def prepare(self, rows):
+        def prepare_payouts(self, rows):
             ledger.carry_out_all(dues(2), inner)  # another host pays two of them
             return rows
 
