@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT))
 
 from large_studies import Arena, arena, write_arena  # noqa: E402 (the checkout is not installed)
 
-from seedvote.analysis.stats.paired.davidson import Fit, fit, games  # noqa: E402
-from seedvote.analysis.stats.paired.davidson_errors import clustered  # noqa: E402
+from seedvote.analysis.stats.paired.davidson import Fit, count_games, fit_model  # noqa: E402
+from seedvote.analysis.stats.paired.davidson_errors import cluster_errors  # noqa: E402
 from seedvote.analysis.stats.paired.rank_sets import rank_sets  # noqa: E402
 
 SAMPLES, SETS, BAR = 100, 5000, 30.0
@@ -48,8 +48,8 @@ def seconds(act: Callable[[], object]) -> tuple[float, object]:
 
 def ours(votes: Arena, sets: int = SETS) -> Fit:
     """Strengths, errors by dialogue and rater, and rank sets."""
-    played = games(votes.names, votes.a, votes.b, votes.choice, votes.left)
-    found = clustered(played, fit(played), {"dialogue": votes.dialogue, "rater": votes.rater})
+    played = count_games(votes.names, votes.a, votes.b, votes.choice, votes.left)
+    found = cluster_errors(played, fit_model(played), {"dialogue": votes.dialogue, "rater": votes.rater})
     of = slice(len(votes.names))
     rank_sets(found.strengths, found.covariance[of, of], found.apart, found.freedom, sets=sets,
               generator=np.random.default_rng(0))  # fmt: skip

@@ -37,11 +37,11 @@ import bench_probes  # noqa: E402 (the checkout is not installed)
 import bench_training  # noqa: E402
 from large_studies import SYSTEMS, write_scores, write_study  # noqa: E402
 
-from seedvote.analysis.stats.between_raters.agreement import coefficients  # noqa: E402
-from seedvote.analysis.stats.components import components  # noqa: E402
+from seedvote.analysis.stats.between_raters.agreement import estimate_coefficients  # noqa: E402
+from seedvote.analysis.stats.components import estimate_components  # noqa: E402
 from seedvote.analysis.stats.intervals import mean_interval  # noqa: E402
 from seedvote.analysis.stats.paired import davidson  # noqa: E402
-from seedvote.analysis.stats.paired.davidson_errors import clustered  # noqa: E402
+from seedvote.analysis.stats.paired.davidson_errors import cluster_errors  # noqa: E402
 from seedvote.analysis.stats.resample import crossed_bootstrap  # noqa: E402
 from seedvote.analysis.votes.votes import read_votes  # noqa: E402
 from seedvote.dialogue.corpora.toy.write import write_toy  # noqa: E402
@@ -194,16 +194,18 @@ def vote_costs(folder: Path, number: int) -> Mapping[str, float]:
     by = {"pair": votes.pair, "rater": votes.rater}
     systems, net = [str(n) for n in range(SYSTEMS)], np.array([1.0, -1.0, 0.0])[votes.choice]
     a = votes.pair % SYSTEMS
-    played = davidson.games(systems, a, (a + 1) % SYSTEMS, votes.choice, votes.left)
+    played = davidson.count_games(systems, a, (a + 1) % SYSTEMS, votes.choice, votes.left)
     acts = {
         "reading": lambda: read_votes(folder / "votes.jsonl"),
         "two-way interval": lambda: mean_interval(net, by=by),
-        "variance components": lambda: components(net, by, [("pair",), ("rater",)], generator=generator, sets=0),
-        "Davidson, errors by pair and rater": lambda: clustered(played, davidson.fit(played), by),
+        "variance components": lambda: estimate_components(
+            net, by, [("pair",), ("rater",)], generator=generator, sets=0
+        ),
+        "Davidson, errors by pair and rater": lambda: cluster_errors(played, davidson.fit_model(played), by),
         f"tie share, {SETS:,} sets of pairs x raters": lambda: crossed_bootstrap(
             votes.tie, votes.pair, votes.rater, sets=SETS, generator=generator
         ),
-        "agreement, pairs and raters left out in turn": lambda: coefficients(
+        "agreement, pairs and raters left out in turn": lambda: estimate_coefficients(
             votes.pair, votes.choice, votes.labels, values=None, clusters=by
         ),
     }

@@ -62,7 +62,7 @@ def imports():
 
 if __name__ == "__main__":
     loop = seconds(choice_loop, 2)
-    exact = seconds(lambda: laws.hypergeometric(VOTES, TIES, SIZE), 200)
+    exact = seconds(lambda: laws.hypergeometric_law(VOTES, TIES, SIZE), 200)
     drawn = seconds(sampled, 5)
     print(f"{SETS:,} sets of {SIZE} of {VOTES:,} votes")
     print(f"  plain choice loop {loop:8.3f} s")

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from seedvote.analysis.stats.components import components
+from seedvote.analysis.stats.components import estimate_components
 
 VOTES, SMALL, SEED = 1_000_000, 600, 0
 TERMS = [("pair",), ("rater",)]
@@ -34,7 +34,7 @@ def ours(votes: int, raters: int, generator: np.random.Generator) -> float:
     times = []
     for _ in range(3):
         began = time.perf_counter()
-        components(score, factors, TERMS, generator=generator, sets=0)
+        estimate_components(score, factors, TERMS, generator=generator, sets=0)
         times.append(time.perf_counter() - began)
     return min(times)
 
@@ -60,7 +60,7 @@ def main() -> None:
     small, large = ours(VOTES // 10, 2_000, generator), ours(VOTES, 20_000, generator)
     score, factors = crowd(VOTES, 20_000, generator)
     tracemalloc.start()
-    components(score, factors, TERMS, generator=generator, sets=0)
+    estimate_components(score, factors, TERMS, generator=generator, sets=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     theirs = reml(SMALL, 60, generator)

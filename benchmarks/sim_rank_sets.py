@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from seedvote.analysis.stats.paired.davidson import fit, games
-from seedvote.analysis.stats.paired.davidson_errors import clustered
-from seedvote.analysis.stats.paired.rank_sets import _bounds, _largest, _positive, rank_sets
+from seedvote.analysis.stats.paired.davidson import count_games, fit_model
+from seedvote.analysis.stats.paired.davidson_errors import cluster_errors
+from seedvote.analysis.stats.paired.rank_sets import _bound_ranks, _draw_largest, _fill_diagonal, rank_sets
 from tests.analysis.worlds import Arenas, Drawn
 
 Floats = np.ndarray
@@ -63,21 +63,24 @@ def study(strengths: Floats, seed: int) -> tuple[Floats, list[tuple[Floats, Floa
     world = Drawn(**{**vars(DESIGN), "known": tuple(strengths.tolist())})
     generator = np.random.default_rng(seed)
     votes = world.study(generator)
-    played = games([f"s{code:02}" for code in range(SYSTEMS)], votes["a"], votes["b"], votes["choice"], None)
-    answer = clustered(played, fit(played), {name: votes[name] for name in ("dialogue", "rater")})
+    played = count_games([f"s{code:02}" for code in range(SYSTEMS)], votes["a"], votes["b"], votes["choice"], None)
+    answer = cluster_errors(played, fit_model(played), {name: votes[name] for name in ("dialogue", "rater")})
     covariance = answer.covariance[:SYSTEMS, :SYSTEMS]
     sets = rank_sets(answer.strengths, covariance, answer.apart, answer.freedom, sets=SETS, generator=generator)
-    ahead = (answer.strengths[:, None] - answer.strengths) / _positive(answer.apart)
-    largest = _largest(covariance, answer.freedom, SETS, seed, ~np.eye(SYSTEMS, dtype=bool))
+    ahead = (answer.strengths[:, None] - answer.strengths) / _fill_diagonal(answer.apart)
+    largest = _draw_largest(covariance, answer.freedom, SETS, seed, ~np.eye(SYSTEMS, dtype=bool))
     own = np.quantile(largest, LEVEL, axis=0, method="inverted_cdf")[:, None]
     return ahead, [
-        _bounds(ahead, sets.quantile), (sets.all_low, sets.all_high), _bounds(ahead, own), (sets.low, sets.high),
-    ]  # fmt: skip
+        _bound_ranks(ahead, sets.quantile),
+        (sets.all_low, sets.all_high),
+        _bound_ranks(ahead, own),
+        (sets.low, sets.high),
+    ]
 
 
 def all_sets(aheads: list[Floats], threshold: float) -> Sets:
     """The sets of every study with one threshold."""
-    bounds = [_bounds(ahead, threshold) for ahead in aheads]
+    bounds = [_bound_ranks(ahead, threshold) for ahead in aheads]
     return Sets(*(np.array(ends) for ends in zip(*bounds, strict=True)))
 
 

@@ -26,8 +26,8 @@ from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_value, to_plain
 from seedvote.analysis.stats.cluster_freedom import cluster_freedom
-from seedvote.analysis.stats.intervals import Interval, bounds, mean_interval
-from seedvote.analysis.stats.net_preference import unanimous
+from seedvote.analysis.stats.intervals import Interval, bound_mean, mean_interval
+from seedvote.analysis.stats.net_preference import bound_unanimous
 from seedvote.analysis.stats.sign_tests import holm_where
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.run_logs import RunLog, Score, cluster_names, field_of, read_runs
@@ -321,10 +321,10 @@ def _over_items(values: Floats, codes: Ints, *, is_share: bool, is_mean: bool, l
         return mean_interval(values, by=by, level=level, share=True)
     interval = mean_interval(values, by=by, level=level)
     if interval.se == 0:
-        low, high = unanimous(interval.value, interval.df + 1, (1 - level) / 2)
+        low, high = bound_unanimous(interval.value, interval.df + 1, (1 - level) / 2)
         return replace(interval, low=low, high=high) if is_share else interval
     df = min(cluster_freedom(values, codes), interval.df) if by else interval.df
-    low, high = bounds(interval.value, interval.se, df, level, share=False)
+    low, high = bound_mean(interval.value, interval.se, df, level, share=False)
     low, high = (max(low, -1.0), min(high, 1.0)) if is_share else (low, high)
     return replace(interval, df=df, low=low, high=high)
 
@@ -379,7 +379,7 @@ def _make_contrast(
 
 
 def _error_p(error: _Error) -> float | None:
-    """Two-sided, of no difference; where all clusters differ by the same, the one that `unanimous` bounds imply."""
+    """Two-sided, of no difference; where all clusters differ by the same, the one that `bound_unanimous` implies."""
     if error.se > 0:
         return 2 * float(stdtr(error.df, -abs(error.value) / error.se))
     if error.low is None:

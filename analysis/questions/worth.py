@@ -18,7 +18,7 @@ from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Secti
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, describe_order, number, to_plain
-from seedvote.analysis.stats.gain import Gain, ceiling, gain_of, pair_correlation, rater_part
+from seedvote.analysis.stats.gain import Gain, bound_gain, gain_of, pair_correlation, rater_part
 from seedvote.analysis.stats.paired.order_agreement import OrderAgreement, order_agreement
 from seedvote.analysis.stats.powered import Sample
 from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, marked_parts, not_people, told_of_reading, voters
@@ -277,7 +277,7 @@ def _measure_worth(
         correlation=rho,
         now=gain_of(sample, generator),
         endless=gain_of(sample, generator, endless=True),
-        ceiling=ceiling(rho, rater_part(sample)),
+        ceiling=bound_gain(rho, rater_part(sample)),
         varied=bool(np.ptp(sample.y) > 1e-12),
         signs=_count_signs(table, predictor) if outcome == NET else (0, 0),
         order=_compare_orders(table, predictor) if outcome == NET else None,

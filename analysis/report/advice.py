@@ -14,7 +14,7 @@ from seedvote.analysis.questions.preference.answer import PreferenceAnswer
 from seedvote.analysis.showing.words import count
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.power import MOST_TIMES, POWER, smallest_shown, votes_to_show
-from seedvote.analysis.stats.reruns import BOTH, between, drawn_anew
+from seedvote.analysis.stats.reruns import BOTH, drawn_anew, estimate_between
 from seedvote.analysis.stats.seed_power import (
     DifferenceError,
     Either,
@@ -97,7 +97,7 @@ def _offer_votes_or_seeds(panel: Panel, study: Study) -> list[str]:
         at = panel.of(model)
         if len(at) < 2:
             continue
-        observed, noise = between(panel.replicates, at)
+        observed, noise = estimate_between(panel.replicates, at)
         if not observed > noise > 0:
             sentences.append(
                 f"Items and raters explain how people's preference varies over {count(len(at), 'seed')} of {model}, so "
@@ -161,7 +161,7 @@ def error_of_order(panel: Panel, order: Order) -> DifferenceError | None:
     for model, sign in ((order.first, 1.0), (order.second, -1.0)):
         at = panel.of(model)
         weights[at] = sign / len(at)
-        observed, noise = between(panel.replicates, at)
+        observed, noise = estimate_between(panel.replicates, at)
         over_seeds, own = over_seeds + max(observed - noise, 0.0), own + noise
         per_seed += noise / len(at)
     variance = drawn_anew(panel.replicates, weights, BOTH)

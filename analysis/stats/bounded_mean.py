@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from seedvote.analysis.stats.intervals import Interval, kish, mean_interval
-from seedvote.analysis.stats.net_preference import unanimous
+from seedvote.analysis.stats.net_preference import bound_unanimous
 
 ROUNDING = 1e-9  # a spread below this share of the range is none
 
@@ -32,7 +32,7 @@ def bounded_interval(
     mean = replace(mean, df=fewest, low=mean.value - reach, high=mean.value + reach)
     half, middle = (high - low) / 2, (high + low) / 2
     if np.ptp(values) <= ROUNDING * half:
-        ends = unanimous((mean.value - middle) / half, mean.df + 1, (1 - level) / 2) if half else (0.0, 0.0)
+        ends = bound_unanimous((mean.value - middle) / half, mean.df + 1, (1 - level) / 2) if half else (0.0, 0.0)
         mean = replace(mean, se=0.0, low=middle + half * ends[0], high=middle + half * ends[1])
     return replace(mean, low=max(mean.low, low), high=min(mean.high, high))
 

@@ -25,7 +25,7 @@ def cluster_freedom(values: Floats, codes: Ints) -> float:
     clusters, n = len(sizes), len(values)
     if clusters > MOST:
         return float(clusters - 1)
-    within, between = _variances(values, place, sizes)
+    within, between = _estimate_variances(values, place, sizes)
     variance = sizes * within + sizes**2 * between
     if not variance.any():
         variance = sizes.astype(float)
@@ -37,7 +37,7 @@ def cluster_freedom(values: Floats, codes: Ints) -> float:
     return float(max(np.trace(form) ** 2 / (form**2).sum(), 1.0))
 
 
-def _variances(values: Floats, place: Ints, sizes: Ints) -> tuple[float, float]:
+def _estimate_variances(values: Floats, place: Ints, sizes: Ints) -> tuple[float, float]:
     """Of an item within its cluster, and of a cluster's effect, by the analysis of variance; none is below 0."""
     clusters, n = len(sizes), len(values)
     means = np.bincount(place, values) / sizes

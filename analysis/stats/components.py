@@ -74,16 +74,16 @@ def terms_of(factors: Mapping[str, Ints], nested: Mapping[str, str]) -> list[tup
         for names in combinations(factors, size):
             if any(inner in names and outer in factors and outer not in names for inner, outer in nested.items()):
                 continue
-            codes = group(factors, names)
+            codes = combine_factors(factors, names)
             groups = int(codes.max()) + 1
             # A factor with a level for nearly every observation cannot be told from the residual.
-            if 1 < groups < 0.95 * n and not any(_same(codes, known) for known in known_codes):
+            if 1 < groups < 0.95 * n and not any(_is_same_grouping(codes, known) for known in known_codes):
                 terms.append(names)
                 known_codes.append(codes)
     return terms
 
 
-def components(
+def estimate_components(
     score: Floats,
     factors: Mapping[str, Ints],
     terms: Sequence[tuple[str, ...]],
@@ -92,11 +92,11 @@ def components(
     sets: int = 200,
 ) -> Components:
     """Estimate the components of `score` (n,) for the terms given, with intervals from `sets` simulated tables."""
-    codes = [group(factors, names) for names in terms]
+    codes = [combine_factors(factors, names) for names in terms]
     n = len(score)
     if n < 2:
         raise InputError("One observation has no variance; two or more are needed.")
-    expected = _expectations(codes, n)
+    expected = _expect_squares(codes, n)
     if np.linalg.cond(expected) > 1e12:
         raise InputError(
             f"These {n} observations cannot tell {', '.join(':'.join(t) for t in terms)} and the residual apart. "
@@ -104,16 +104,16 @@ def components(
         )
     inverse = np.linalg.inv(expected)  # of a handful of terms, and used again for every simulated table
     sizes = [np.bincount(code) for code in codes]
-    values = inverse @ _squares(score, codes, sizes)
+    values = inverse @ _sum_squares(score, codes, sizes)
     draws = np.empty((sets, len(values)))
     for row in draws:
-        row[:] = inverse @ _squares(_simulated(values, codes, sizes, n, generator), codes, sizes)
+        row[:] = inverse @ _sum_squares(_simulate_scores(values, codes, sizes, n, generator), codes, sizes)
     total = np.maximum(values, 0).sum()
     levels = [*map(len, sizes), n]
-    freedoms = _freedoms(terms, levels)
+    freedoms = _count_freedoms(terms, levels)
     parts = []
     for k, (names, freedom) in enumerate(zip([*terms, (RESIDUAL,)], freedoms, strict=True)):
-        low, high = _interval(values[k], draws[:, k], freedom)
+        low, high = _bound_component(values[k], draws[:, k], freedom)
         share = max(values[k], 0.0) / total if total else 0.0
         parts.append(
             Component(":".join(names), names, levels[k], float(values[k]), share, low, high, freedom, draws[:, k])
@@ -123,7 +123,7 @@ def components(
     )
 
 
-def group(factors: Mapping[str, Ints], names: Sequence[str]) -> Ints:
+def combine_factors(factors: Mapping[str, Ints], names: Sequence[str]) -> Ints:
     """Codes 0..groups-1 of the combinations of the named factors that occur."""
     codes = np.zeros(len(factors[names[0]]), dtype=np.int64)
     for name in names:
@@ -134,15 +134,15 @@ def group(factors: Mapping[str, Ints], names: Sequence[str]) -> Ints:
     return np.asarray(codes, dtype=np.int64)
 
 
-def _same(first: Ints, second: Ints) -> bool:
+def _is_same_grouping(first: Ints, second: Ints) -> bool:
     """Whether two groupings are equal: as many groups each as together."""
     groups = int(first.max()) + 1
     if groups != int(second.max()) + 1:
         return False
-    return int(group({"one": first, "other": second}, ("one", "other")).max()) + 1 == groups
+    return int(combine_factors({"one": first, "other": second}, ("one", "other")).max()) + 1 == groups
 
 
-def _squares(score: Floats, codes: Sequence[Ints], sizes: Sequence[Ints]) -> Floats:
+def _sum_squares(score: Floats, codes: Sequence[Ints], sizes: Sequence[Ints]) -> Floats:
     """Sum of squares within the groups of every term, of these sizes, and about the mean."""
     centred = score - score.mean()  # else large means lose the digits of a small spread
     total = float(centred @ centred)
@@ -150,7 +150,7 @@ def _squares(score: Floats, codes: Sequence[Ints], sizes: Sequence[Ints]) -> Flo
     return np.array([*within, total])
 
 
-def _expectations(codes: Sequence[Ints], n: int) -> Floats:
+def _expect_squares(codes: Sequence[Ints], n: int) -> Floats:
     """Row f, column g: weight of component g in the expectation of the sum of squares within the groups of f.
 
     It is n - sum over groups l of f of (sum over k in l of n_lk^2) / n_l, with n_lk the observations in l and in group
@@ -170,7 +170,7 @@ def _expectations(codes: Sequence[Ints], n: int) -> Floats:
     return expected
 
 
-def _simulated(
+def _simulate_scores(
     values: Floats, codes: Sequence[Ints], sizes: Sequence[Ints], n: int, generator: np.random.Generator
 ) -> Floats:
     """Scores of a normal model with these components on the same design."""
@@ -181,7 +181,7 @@ def _simulated(
     return values_drawn
 
 
-def _freedoms(terms: Sequence[tuple[str, ...]], levels: Sequence[int]) -> list[int]:
+def _count_freedoms(terms: Sequence[tuple[str, ...]], levels: Sequence[int]) -> list[int]:
     """Degrees of freedom of every term and of the residual: groups less those of the terms within, at least 1."""
     freedoms: dict[tuple[str, ...], int] = {}
     for names, groups in zip(terms, levels, strict=False):
@@ -189,7 +189,7 @@ def _freedoms(terms: Sequence[tuple[str, ...]], levels: Sequence[int]) -> list[i
     return [*freedoms.values(), max(levels[-1] - 1 - sum(freedoms.values()), 1)]
 
 
-def _interval(value: float, draws: Floats, freedom: int) -> tuple[float, float]:
+def _bound_component(value: float, draws: Floats, freedom: int) -> tuple[float, float]:
     """Modified large-sample interval (Graybill and Wang 1980), never below zero.
 
     A component is a mean square less what noise adds to it. Its error is taken to be that of the mean square, whose

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.linalg import ldl
 from scipy.linalg.lapack import dpotri
 
-from seedvote.analysis.stats.intervals import crossed, groups
+from seedvote.analysis.stats.intervals import count_groups, cross_codes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -88,11 +88,11 @@ def _forms_of(rows: sparse.csr_array, matrix: Floats) -> Floats:
 
 def cheapest_factors(factors: Mapping[str, Ints]) -> tuple[str, ...]:
     """The factors to eliminate, that within which all lie first: those that leave the least work."""
-    levels = {name: groups(codes) for name, codes in factors.items()}
+    levels = {name: count_groups(codes) for name, codes in factors.items()}
     best: tuple[str, ...] = ()
     least = float(sum(levels.values())) ** 3
     for first, codes in factors.items():
-        inside = [name for name in factors if groups(crossed([codes, factors[name]])) == levels[name]]
+        inside = [name for name in factors if count_groups(cross_codes([codes, factors[name]])) == levels[name]]
         sizes = sum(_levels_within(codes, factors[name]) for name in inside)
         work = float((np.asarray(sizes, dtype=float) ** 3).sum())
         work += float(sum(number for name, number in levels.items() if name not in inside)) ** 3
@@ -119,10 +119,12 @@ def design_of(y: Floats, x: Floats, factors: Mapping[str, Ints], eliminated: int
             owners.append(first[place])
     z = sparse.csr_array(sparse.hstack(parts)) if parts else sparse.csr_array((len(y), 0))
     owner = np.concatenate(owners) if owners else np.zeros(0, np.int64)
-    return CrossedDesign(y, x, z, sparse.csr_array(z.T @ z), np.array(levels, dtype=np.int64), tuple(_blocks(owner)))
+    return CrossedDesign(
+        y, x, z, sparse.csr_array(z.T @ z), np.array(levels, dtype=np.int64), tuple(_split_blocks(owner))
+    )
 
 
-def _blocks(owner: Ints) -> Sequence[Ints]:
+def _split_blocks(owner: Ints) -> Sequence[Ints]:
     order = np.argsort(owner, kind="stable")
     _, starts, sizes = np.unique(owner[order], return_index=True, return_counts=True)
     return [order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes)]
@@ -150,7 +152,7 @@ def inverse_of(design: CrossedDesign, ratios: Floats) -> CrossedInverse | None:
     joined = sparse.csr_array(blocks @ across)
     dense = (matrix[cut:, cut:] - across.T @ joined).toarray()
     try:
-        lower, own_level, own_negative = _inverted(dense, bool((ratios < 0).any()))
+        lower, own_level, own_negative = _invert_matrix(dense, bool((ratios < 0).any()))
     except np.linalg.LinAlgError:
         return None
     if negative + own_negative != int((ratios < 0).sum()):
@@ -159,7 +161,7 @@ def inverse_of(design: CrossedDesign, ratios: Floats) -> CrossedInverse | None:
     return CrossedInverse(blocks, joined, lower, level)
 
 
-def _inverted(matrix: Floats, indefinite: bool) -> tuple[Floats, float, int]:
+def _invert_matrix(matrix: Floats, indefinite: bool) -> tuple[Floats, float, int]:
     """Inverse and log of the absolute determinant of a symmetric matrix, and how many eigenvalues are below zero."""
     if not matrix.size:
         return matrix, 0.0, 0

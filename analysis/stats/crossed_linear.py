@@ -110,13 +110,13 @@ def crossed_linear(y: Floats, x: Floats, factors: Mapping[str, Ints]) -> Crossed
     scale = float(left @ left) / freedom
     variances = np.full(len(names) + 1, scale / (2 * max(len(names), 1)))
     variances[-1] = scale / (2 if names else 1)
-    state = _state(design, variances)
+    state = _compute_state(design, variances)
     if state is None:
         raise ValueError("Positive variances are always possible.")
     for _ in range(STEPS):
         move = -np.linalg.pinv(2 * state.information, hermitian=True) @ state.slopes
         expected = -float(move @ state.slopes)
-        variances, state, moved = _step(design, variances, state, move)
+        variances, state, moved = _take_step(design, variances, state, move)
         if expected < 1e-9 or not moved:
             return CrossedLinear(
                 ratings=len(y),
@@ -132,17 +132,17 @@ def crossed_linear(y: Floats, x: Floats, factors: Mapping[str, Ints]) -> Crossed
     raise InputError("The search for the variances of the mixed model did not end. Compare fewer systems at a time.")
 
 
-def _step(design: CrossedDesign, variances: Floats, state: _State, move: Floats) -> tuple[Floats, _State, bool]:
+def _take_step(design: CrossedDesign, variances: Floats, state: _State, move: Floats) -> tuple[Floats, _State, bool]:
     """The first of ever shorter steps that lowers the deviance; the same place where none does."""
     for halving in range(25):
         candidate = variances + move / 2**halving
-        after = _state(design, candidate) if candidate[-1] > 0 else None
+        after = _compute_state(design, candidate) if candidate[-1] > 0 else None
         if after is not None and after.deviance <= state.deviance + 1e-10:
             return candidate, after, True
     return variances, state, False
 
 
-def _state(design: CrossedDesign, variances: Floats) -> _State | None:
+def _compute_state(design: CrossedDesign, variances: Floats) -> _State | None:
     """Everything at these variances; None where they are impossible."""
     residual = float(variances[-1])
     ratio = variances[:-1] / residual
@@ -170,14 +170,14 @@ def _state(design: CrossedDesign, variances: Floats) -> _State | None:
     deviance = freedom * np.log(2 * np.pi * residual) + squares / residual + level
     return _State(
         float(deviance),
-        *_derivatives(design, inverse, ratio, residual, weighed[:, :-1], plain, spread),
+        *_differentiate_deviance(design, inverse, ratio, residual, weighed[:, :-1], plain, spread),
         effects,
         spread * residual,
         _covariance_slopes(design, weighed[:, :-1], spread),
     )
 
 
-def _derivatives(
+def _differentiate_deviance(
     design: CrossedDesign,
     inverse: CrossedInverse,
     ratio: Floats,

@@ -82,36 +82,36 @@ def crossed_ordinal(
         surface = _Surface(code, x[:, :0], _with_flat(design, np.column_stack([np.ones(len(x)), x])))
         known = np.where(np.arange(len(cuts)) == 0, 0.0, np.inf)  # its constant stands for the first threshold
         least, most = np.concatenate([cuts - known, low, [FLAT]]), np.concatenate([cuts + known, high, [FLAT]])
-        at, _ = _highest(surface, np.concatenate([cuts, logs, [FLAT]]), least, most)
+        at, _ = _find_highest(surface, np.concatenate([cuts, logs, [FLAT]]), least, most)
         cuts, logs, constant = at[: len(cuts)], at[len(cuts) : -1], surface.mode[-x.shape[1] - 1]
         cuts[0] -= constant
         effects, low, high = np.clip(surface.mode[-x.shape[1] :], -FARTHEST, FARTHEST), logs, logs
     far, fixed, surface = np.full(x.shape[1], FARTHEST), len(cuts) + x.shape[1], _Surface(code, x, design)
     free = np.full(len(cuts), np.inf)
     least, most = np.concatenate([-free, -far, low]), np.concatenate([free, far, high])
-    at, value = _highest(surface, np.concatenate([cuts, effects, logs]), least, most)
+    at, value = _find_highest(surface, np.concatenate([cuts, effects, logs]), least, most)
     # The curvature by what was fitted here; a variance at its lower end is none, and the likelihood is flat there.
     wanted = np.concatenate([np.ones(fixed, bool), (at[fixed:] > LEAST + 1) & (not restricted)])
     places = np.flatnonzero(wanted)
     level = surface(at)[1]
-    slopes = np.array([_bend(surface, at, level, place)[places] for place in places.tolist()])
+    slopes = np.array([_bend_surface(surface, at, level, place)[places] for place in places.tolist()])
     covariance = np.linalg.pinv((slopes + slopes.T) / 2, hermitian=True)
     own = slice(len(cuts), fixed)
     return CrossedOrdinal(
-        names, _thresholds(at[: len(cuts)]), at[own], covariance[own, own], np.exp(at[fixed:]), -value
+        names, _raise_thresholds(at[: len(cuts)]), at[own], covariance[own, own], np.exp(at[fixed:]), -value
     )
 
 
-def _highest(surface: _Surface, begin: Floats, low: Floats, high: Floats) -> tuple[Floats, float]:
+def _find_highest(surface: _Surface, begin: Floats, low: Floats, high: Floats) -> tuple[Floats, float]:
     """Where the likelihood is highest between these bounds, and minus its logarithm there."""
     scale = surface.scale(len(begin))  # so that one step is about as long for all of them
 
-    def scaled(at: Floats) -> tuple[float, Floats]:
+    def scale_parameters(at: Floats) -> tuple[float, Floats]:
         value, slopes = surface(at / scale)
         return value, slopes / scale
 
     answer = minimize(
-        scaled,
+        scale_parameters,
         begin * scale,
         jac=True,
         method="L-BFGS-B",
@@ -127,14 +127,14 @@ def _with_flat(design: CrossedDesign, x: Floats) -> CrossedDesign:
     return replace(design, z=z, levels=np.append(design.levels, x.shape[1]))
 
 
-def _bend(surface: _Surface, at: Floats, level: Floats, place: int) -> Floats:
+def _bend_surface(surface: _Surface, at: Floats, level: Floats, place: int) -> Floats:
     """The curvature's column: how the slopes change with one parameter from their `level`."""
     move = np.zeros(len(at))
     move[place] = STEP
     return np.asarray((surface(at + move)[1] - level) / STEP)
 
 
-def _thresholds(cuts: Floats) -> Floats:
+def _raise_thresholds(cuts: Floats) -> Floats:
     return np.cumsum(np.concatenate([cuts[:1], np.exp(cuts[1:])]))
 
 
@@ -153,7 +153,7 @@ class _Rated:
     chance: Floats
 
 
-def _rated(code: Ints, thresholds: Floats, predictor: Floats) -> _Rated:
+def _rate_scores(code: Ints, thresholds: Floats, predictor: Floats) -> _Rated:
     ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
     above, below = ends[code + 1] - predictor, ends[code] - predictor
     high, low = expit(above), expit(below)
@@ -189,7 +189,7 @@ class _Surface:
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         cuts = int(self.code.max())
-        thresholds, effects = _thresholds(at[:cuts]), at[cuts : cuts + self.x.shape[1]]
+        thresholds, effects = _raise_thresholds(at[:cuts]), at[cuts : cuts + self.x.shape[1]]
         variances = np.repeat(np.exp(at[cuts + self.x.shape[1] :]), self.design.levels)
         rated, inverse = self._find_mode(thresholds, self.x @ effects, variances)
         value = float(rated.log_chance.sum()) - 0.5 * float(self.mode**2 @ (1 / variances) + inverse.log_determinant)
@@ -205,20 +205,20 @@ class _Surface:
         """The ratings at the mode, and the inverse of the curvature there, the only one that is computed."""
         z = self.design.z
 
-        def height(effects: Floats) -> tuple[float, _Rated]:
-            rated = _rated(self.code, thresholds, fixed + z @ effects)
+        def measure_height(effects: Floats) -> tuple[float, _Rated]:
+            rated = _rate_scores(self.code, thresholds, fixed + z @ effects)
             return float(rated.log_chance.sum() - 0.5 * effects**2 @ (1 / variances)), rated
 
-        top, rated = height(self.mode)
+        top, rated = measure_height(self.mode)
         for _ in range(NEWTON):
             slope = z.T @ rated.slope - self.mode / variances
             move = self._newton_step(rated.weight, variances, slope)
             if float(move @ slope) < 1e-10:
                 self.mode = self.mode + move
-                rated = height(self.mode)[1]
+                rated = measure_height(self.mode)[1]
                 break
             for halving in range(30):
-                candidate, after = height(self.mode + move / 2**halving)
+                candidate, after = measure_height(self.mode + move / 2**halving)
                 if candidate >= top:
                     break
             self.mode, top, rated = self.mode + move / 2**halving, candidate, after

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.stats.components import RESIDUAL, Components, group
+from seedvote.analysis.stats.components import RESIDUAL, Components, combine_factors
 
 Ints = NDArray[np.int64]
 
@@ -45,35 +45,35 @@ def study_sizes(factors: Mapping[str, Ints], components: Components, target: str
     """The sizes of the study that gave these components."""
     levels = {} if target is None else {target: int(factors[target].max()) + 1}
 
-    def count(names: Sequence[str]) -> float:
+    def count_groups(names: Sequence[str]) -> float:
         """Groups of these factors that one level of the target meets, on average."""
         joint = names if target is None or target in names else (target, *names)
-        return (int(group(factors, joint).max()) + 1) / levels.get(target or "", 1)
+        return (int(combine_factors(factors, joint).max()) + 1) / levels.get(target or "", 1)
 
-    sizes = {name: count((name,)) for name in factors if name != target}
+    sizes = {name: count_groups((name,)) for name in factors if name != target}
     target_codes = np.zeros(components.n, np.int64) if target is None else factors[target]
     counts = {
-        part.name: _effective(group(factors, part.factors), target_codes)
+        part.name: _count_effective_groups(combine_factors(factors, part.factors), target_codes)
         for part in components.parts
         if part.name != RESIDUAL
     }
     around = frozenset(
-        outer for outer in sizes for inner in sizes if inner != outer and count((inner, outer)) == sizes[inner]
+        outer for outer in sizes for inner in sizes if inner != outer and count_groups((inner, outer)) == sizes[inner]
     )
     return Sizes(target, sizes, {**counts, RESIDUAL: components.n / levels.get(target or "", 1)}, around)
 
 
-def _effective(codes: Ints, target: Ints) -> float:
+def _count_effective_groups(codes: Ints, target: Ints) -> float:
     """Of so many groups of equal size the mean of one level of the target would have the same error (Kish)."""
     size = np.bincount(target).astype(np.float64)
-    joint = group({"target": target, "group": codes}, ("target", "group"))
+    joint = combine_factors({"target": target, "group": codes}, ("target", "group"))
     of = np.zeros(int(joint.max()) + 1, np.int64)
     of[joint] = target
     squares = np.bincount(of, np.bincount(joint).astype(np.float64) ** 2, len(size))
     return 1 / float((squares / size**2).mean())
 
 
-def resized(study: Sizes, components: Components, sizes: Mapping[str, float]) -> Sizes:
+def resize_study(study: Sizes, components: Components, sizes: Mapping[str, float]) -> Sizes:
     """The same kind of study with other sizes: a term grows with each of its factors, the residual with all.
 
     As many pairs in twice the dialogues are as many observations, so what holds others whole adds none.
@@ -104,13 +104,13 @@ def error_variance(components: Components, study: Sizes, *, absolute: bool = Fal
     return value
 
 
-def design(components: Components, study: Sizes) -> Design:
+def evaluate_design(components: Components, study: Sizes) -> Design:
     """Error and generalisability of a study."""
     truth = next((max(part.value, 0.0) for part in components.parts if part.factors == (study.target,)), float("nan"))
     relative, absolute = error_variance(components, study), error_variance(components, study, absolute=True)
-    shares = (_share(truth, error) for error in (relative, absolute))
+    shares = (_share_of_truth(truth, error) for error in (relative, absolute))
     return Design(study.sizes, study.counts[RESIDUAL], float(np.sqrt(relative)), *shares)
 
 
-def _share(truth: float, error: float) -> float:
+def _share_of_truth(truth: float, error: float) -> float:
     return truth / (truth + error) if truth + error > 0 else float("nan")

@@ -37,7 +37,7 @@ class Disparity:
         return bool(np.allclose((self.value, self.low, self.high), (-disparity.value, -disparity.high, -disparity.low)))
 
 
-def disparity(values: Floats, inside: NDArray[np.bool_], by: Mapping[str, Ints]) -> Disparity | None:
+def compare_groups(values: Floats, inside: NDArray[np.bool_], by: Mapping[str, Ints]) -> Disparity | None:
     """Group against the rest; None where one side has no spread to speak of (fewer than two clusters)."""
     sides = (inside, ~inside)
     if any(len(np.unique(codes[side])) < 2 for codes in by.values() for side in sides) or inside.sum() < 2:

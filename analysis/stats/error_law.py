@@ -68,28 +68,28 @@ class ErrorLaw:
 
     def reach(self, tail: float) -> Floats:
         """Half the interval in true standard errors, beyond which `tail` is left."""
-        return _reach(self, tail)
+        return _find_half_width(self, tail)
 
 
 @lru_cache(maxsize=64)  # the power of the same votes is asked for at many differences
-def _reach(law: ErrorLaw, tail: float) -> Floats:
+def _find_half_width(law: ErrorLaw, tail: float) -> Floats:
     return np.asarray(stdtrit(law.freedom, 1 - tail) * law.errors)
 
 
 def one_way(freedom: float) -> ErrorLaw:
     """The law of an error with so many degrees of freedom."""
-    errors = _errors(freedom)
+    errors = _place_errors(freedom)
     return ErrorLaw(errors, np.full(len(errors), freedom), WEIGHTS / 2)
 
 
 def two_ways(ways: Sequence[Way]) -> ErrorLaw:
     """The law of an error that allows for two crossed ways of clustering."""
-    first, second = (_variances(way) for way in ways)
-    errors, freedom = _together(first[:, None], second, ways)
+    first, second = (_draw_variances(way) for way in ways)
+    errors, freedom = _combine_ways(first[:, None], second, ways)
     return ErrorLaw(errors.ravel(), freedom.ravel(), np.outer(LIGHTER, LIGHTER).ravel() / 4)
 
 
-def _together(first: Floats, second: Floats, ways: Sequence[Way]) -> tuple[Floats, Floats]:
+def _combine_ways(first: Floats, second: Floats, ways: Sequence[Way]) -> tuple[Floats, Floats]:
     """Error and degrees of freedom by two ways, from the variance by each over that of independent votes."""
     variance = np.maximum(np.maximum(first + second - 1, first), second)
     freedoms = [way.freedom for way in ways]
@@ -100,7 +100,7 @@ def _together(first: Floats, second: Floats, ways: Sequence[Way]) -> tuple[Float
 @lru_cache(maxsize=256)  # a plan asks for the power of the same votes at many differences and margins
 def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
     """The law where raters do unequal work: their votes by a log-normal law, the sums of their scores normal."""
-    sizes = _work(max(round(rater.number), 2), rater.effective, rater.size)
+    sizes = _spread_work(max(round(rater.number), 2), rater.effective, rater.size)
     votes, draws = float(sizes.sum()), max(min(DEVIATIONS, MOST_DRAWN // len(sizes)), 200)
     alike = rater.adds / max(float(sizes @ sizes) / votes - 1, 1e-9)
     variances = sizes * (1 - alike) + sizes**2 * alike  # of a rater's sum of scores with variance 1
@@ -120,8 +120,8 @@ def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
     squares += up * (2 * with_variance + up * float(weights * variances @ variances) - 2 * down * crossed)
     squares += down * (down * of_sizes - 2 * with_size)
     shrinking = 1 - 1 / len(sizes)
-    shared = _variances(place, generator.random(draws))
-    errors, freedom = _together(shared, squares * votes * shrinking, (place, rater))
+    shared = _draw_variances(place, generator.random(draws))
+    errors, freedom = _combine_ways(shared, squares * votes * shrinking, (place, rater))
     slopes = (with_size + up * crossed - down * of_sizes) * shrinking / (errors**2 * np.sqrt(total) / votes)
     return ErrorLaw(errors, freedom, np.full(draws, 1 / draws), deviations, slopes)
 
@@ -152,21 +152,25 @@ def _first_normals() -> tuple[Floats, list[Mapping[str, Any]]]:
 
 
 @cache
-def _work(number: int, effective: float, size: float) -> Floats:
+def _spread_work(number: int, effective: float, size: float) -> Floats:
     """Votes of so many raters, by the quantiles of a log-normal law with this effective number of raters."""
     places = ndtri((np.arange(number) + 0.5) / number)
 
-    def raters(sd: float) -> float:
+    def count_effective_raters(sd: float) -> float:
         sizes = np.exp(sd * places)
         return float(sizes.sum() ** 2 / (sizes @ sizes))
 
     least = max(effective, 1.0)
-    sd = float(brentq(lambda sd_tried: raters(sd_tried) - least, 0.0, 50.0)) if 1.0 + 1e-6 < least < number else 0.0
+    sd = (
+        float(brentq(lambda sd_tried: count_effective_raters(sd_tried) - least, 0.0, 50.0))
+        if 1.0 + 1e-6 < least < number
+        else 0.0
+    )
     sizes = np.exp(sd * places)
     return np.asarray(sizes * (size * effective / sizes.sum()))
 
 
-def _variances(way: Way, chances: Floats | None = None) -> Floats:
+def _draw_variances(way: Way, chances: Floats | None = None) -> Floats:
     """The variance by this way over that of independent votes; clusters of one vote show the latter, which is known."""
     chances = (FEWER + 1) / 2 if chances is None else chances
     if way.size <= 1:
@@ -176,6 +180,6 @@ def _variances(way: Way, chances: Floats | None = None) -> Floats:
 
 
 @cache
-def _errors(freedom: float) -> Floats:
+def _place_errors(freedom: float) -> Floats:
     """Nodes of Gauss and Legendre on the cumulative law."""
     return np.sqrt(chi_square((NODES + 1) / 2, freedom) / freedom)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
-from seedvote.analysis.stats.intervals import crossed, kish, robust_variance
+from seedvote.analysis.stats.intervals import cross_codes, kish, robust_variance
 from seedvote.analysis.stats.powered import Sample
 
 Floats = NDArray[np.float64]
@@ -58,7 +58,7 @@ def rater_part(sample: Sample) -> float:
     return float(np.clip((variance - alone) / variance, 0.0, 1.0))
 
 
-def ceiling(correlation: float, raters: float) -> float:
+def bound_gain(correlation: float, raters: float) -> float:
     """The gain with pairs without end: 1 / (r + (1 - r)(1 - correlation^2)), r the part that raters make; a correlation
     counts as `MOST` at most.
 
@@ -87,28 +87,33 @@ def gain_of(sample: Sample, generator: np.random.Generator, *, endless: bool = F
     """The gain of the tuned weight with the pairs without votes that there are, or with pairs without end."""
     if np.ptp(sample.y) < 1e-12 or np.ptp(sample.f) < 1e-12 or not (endless or len(sample.other) > 1):
         return Gain(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-    correlation = float(_correlations(sample, np.ones((1, len(sample.y))), np.ones((1, len(sample.other))), endless)[0])
+    correlation = float(
+        _weigh_correlations(sample, np.ones((1, len(sample.y))), np.ones((1, len(sample.other))), endless)[0]
+    )
     df = max(min([kish(codes) for codes in sample.by.values()], default=len(sample.y)) - 1, 1.0)
-    z, se = float(np.arctanh(correlation)), _error(sample, generator, endless)
+    z, se = float(np.arctanh(correlation)), _estimate_error(sample, generator, endless)
     reach = float(stdtrit(df, 0.975)) * se
     low, high = (float(np.clip(np.tanh(z + way * reach), -MOST, MOST)) for way in (-1, 1))
-    ends = [1.0 if low <= 0 <= high else _gain(min(abs(low), abs(high))), _gain(max(abs(low), abs(high)))]
+    ends = [
+        1.0 if low <= 0 <= high else _convert_to_gain(min(abs(low), abs(high))),
+        _convert_to_gain(max(abs(low), abs(high))),
+    ]
     # A gain goes by the square, whose expectation chance raises by the variance: a coin would be worth something.
     fair = float(np.sqrt(max(correlation**2 - (se * (1 - correlation**2)) ** 2, 0.0)))
-    return Gain(_gain(fair), ends[0], ends[1], correlation, low, high)
+    return Gain(_convert_to_gain(fair), ends[0], ends[1], correlation, low, high)
 
 
-def _gain(correlation: float) -> float:
+def _convert_to_gain(correlation: float) -> float:
     return 1 / (1 - min(abs(correlation), MOST) ** 2)
 
 
-def _error(sample: Sample, generator: np.random.Generator, endless: bool) -> float:
+def _estimate_error(sample: Sample, generator: np.random.Generator, endless: bool) -> float:
     """Standard error of Fisher's z of the correlation, crossed by clusters and raters."""
     ways = [("wide", sample.wide), *((name, codes) for name, codes in sample.by.items() if name == "rater")]
     parts = [_left_out(sample, codes, name == "wide", generator, endless) for name, codes in ways]
     if len(ways) == 1:
         return float(np.sqrt(parts[0]))
-    crossed_left_out = _left_out(sample, crossed([codes for _, codes in ways]), False, generator, endless)
+    crossed_left_out = _left_out(sample, cross_codes([codes for _, codes in ways]), False, generator, endless)
     return float(np.sqrt(max(sum(parts) - crossed_left_out, *parts)))
 
 
@@ -125,33 +130,33 @@ def _left_out(sample: Sample, codes: Ints, with_others: bool, generator: np.rand
         left = np.arange(start, min(start + step, number))[:, None]
         other_weights = group[sample.other_wide] != left if with_others else np.ones((len(left), len(sample.other)))
         correlations.append(
-            _correlations(sample, (group[codes] != left).astype(float), other_weights.astype(float), endless)
+            _weigh_correlations(sample, (group[codes] != left).astype(float), other_weights.astype(float), endless)
         )
     moved = np.arctanh(np.concatenate(correlations))
     return float((number - 1) / number * ((moved - moved.mean()) ** 2).sum())
 
 
-def _correlations(sample: Sample, votes: Floats, other_weights: Floats, endless: bool) -> Floats:
+def _weigh_correlations(sample: Sample, votes: Floats, other_weights: Floats, endless: bool) -> Floats:
     """The correlation with these weights, 0 or 1, of votes (rows, votes) and pairs without (rows, others)."""
     total = votes.sum(axis=1, keepdims=True)
     y, f = (votes * (part - (votes @ part)[:, None] / total) for part in (sample.y, sample.f))
-    of_y, of_f = (_sums(part, sample.wide) for part in (y, f))
+    of_y, of_f = (_sum_by_cluster(part, sample.wide) for part in (y, f))
     variance, spread = (of_y**2).sum(axis=1), (of_f**2).sum(axis=1) / total[:, 0] ** 2
     if "rater" in sample.by and len(sample.by) > 1:
-        people = (_sums(y, sample.by["rater"]) ** 2).sum(axis=1)
-        single = (_sums(y, crossed([sample.wide, sample.by["rater"]])) ** 2).sum(axis=1)
+        people = (_sum_by_cluster(y, sample.by["rater"]) ** 2).sum(axis=1)
+        single = (_sum_by_cluster(y, cross_codes([sample.wide, sample.by["rater"]])) ** 2).sum(axis=1)
         variance = np.maximum(variance + people - single, np.maximum(variance, people))
     if not endless:
         count = other_weights.sum(axis=1, keepdims=True)
         count = np.maximum(count, 1)  # a part that holds all of these pairs leaves none, which add no spread
         deviations = other_weights * (sample.other - (other_weights @ sample.other)[:, None] / count)
-        spread = spread + (_sums(deviations, sample.other_wide) ** 2).sum(axis=1) / count[:, 0] ** 2
+        spread = spread + (_sum_by_cluster(deviations, sample.other_wide) ** 2).sum(axis=1) / count[:, 0] ** 2
     shared = (of_y * of_f).sum(axis=1) / total[:, 0] ** 2
     error = np.sqrt(variance / total[:, 0] ** 2 * spread)
     return np.asarray(np.clip(np.divide(shared, error, out=np.zeros(len(error)), where=error > 0), -MOST, MOST))
 
 
-def _sums(values: Floats, codes: Ints) -> Floats:
+def _sum_by_cluster(values: Floats, codes: Ints) -> Floats:
     """Sums (rows, clusters) of values (rows, votes)."""
     code = np.unique(codes, return_inverse=True)[1]
     gather = csr_array((np.ones(len(code)), (code, np.arange(len(code)))), shape=(int(code.max()) + 1, len(code)))

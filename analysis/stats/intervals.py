@@ -59,14 +59,14 @@ def mean_interval(
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
         raise InputError("One vote has no interval; two or more are needed.")
-    counts = {name: groups(codes) for name, codes in by.items()}
+    counts = {name: count_groups(codes) for name, codes in by.items()}
     for name, count in counts.items():
         if count < 2:
             raise InputError(f"An interval by {name} needs two {name}s or more; the votes have one.")
     mean = float(values.mean())
     alone = float(values.var(ddof=1)) / len(values)
     se, df = error_of_mean(values, by=by, share=share)
-    low, high = bounds(mean, se, df, level, share=share)
+    low, high = bound_mean(mean, se, df, level, share=share)
     # Where all votes are the same, all clusters are: as the interval says, they tell as much as df + 1 votes.
     effect = se**2 / alone if alone > 0 else len(values) / (df + 1)
     effective = len(values) / max(effect, 1.0)
@@ -82,11 +82,11 @@ def as_wide(effective: float, df: float, level: float) -> float:
     tail = (1 + level) / 2
     wide = float(stdtrit(df, tail)) ** 2 / effective
 
-    def narrower(votes: float) -> float:
+    def compare_widths(votes: float) -> float:
         return float(stdtrit(max(votes - 1, 1.0), tail)) ** 2 / votes - wide
 
     most = max(effective, 2.0)
-    return most if narrower(most) >= 0 else float(brentq(narrower, 1e-9, most))
+    return most if compare_widths(most) >= 0 else float(brentq(compare_widths, 1e-9, most))
 
 
 def unit_name(by: Mapping[str, object]) -> str:
@@ -119,11 +119,11 @@ def error_of_mean(values: ArrayLike, *, by: Mapping[str, Ints], share: bool = Fa
     few = share and min(freedoms) < FEW - 1
     total, single = _by_ways(values, by)
     floor = 0.5 if share and not few and len(single) > 1 else 1.0
-    variance, df = combined(total, single, float(values.var(ddof=1)) / len(values), freedoms, floor=floor)
+    variance, df = combine_variances(total, single, float(values.var(ddof=1)) / len(values), freedoms, floor=floor)
     return float(np.sqrt(variance)), min(freedoms) if few else df
 
 
-def combined(
+def combine_variances(
     total: float, single: Sequence[float], alone: float, freedoms: Sequence[float], *, floor: float = 1.0
 ) -> tuple[float, float]:
     """The variance by all ways and its degrees of freedom, from those by each way and that of `alone` votes."""
@@ -138,11 +138,11 @@ def combined(
 
 def _by_ways(values: ArrayLike, by: Mapping[str, Ints]) -> tuple[float, list[float]]:
     """The variance of the mean that allows for all ways of clustering, and those by each way alone."""
-    total, single, _ = covariances(np.asarray(values, dtype=float)[:, None], by=by)
+    total, single, _ = cluster_covariances(np.asarray(values, dtype=float)[:, None], by=by)
     return float(total[0, 0]), [float(matrix[0, 0]) for matrix in single]
 
 
-def covariances(
+def cluster_covariances(
     columns: Floats, *, by: Mapping[str, Ints], weights: Floats | None = None
 ) -> tuple[Floats, list[Floats], Floats]:
     """Covariances (k, k) of the means of `columns` (n, k) by all ways of clustering, and by each way alone.
@@ -157,14 +157,14 @@ def covariances(
     total, single = np.zeros((residuals.shape[1],) * 2), []
     for ways in range(1, len(by) + 1):
         for names in combinations(by, ways):
-            part = _one_way(residuals, weights, crossed([by[name] for name in names]))
+            part = _one_way(residuals, weights, cross_codes([by[name] for name in names]))
             total += part if ways % 2 else -part
             if ways == 1:
                 single.append(part[:-1, :-1])
     return total[:-1, :-1], single, total[:-1, -1]
 
 
-def crossed(ways: list[Ints]) -> Ints:
+def cross_codes(ways: list[Ints]) -> Ints:
     """One code for every combination of the codes that occurs."""
     codes = np.asarray(ways[0], dtype=np.int64)
     for more in ways[1:]:
@@ -181,7 +181,7 @@ def _one_way(residuals: Floats, weights: Floats, codes: Ints) -> Floats:
     return np.asarray(moved.T @ moved * (1 - 1 / len(moved)))
 
 
-def bounds(mean: float, se: float, df: float, level: float, *, share: bool) -> tuple[float, float]:
+def bound_mean(mean: float, se: float, df: float, level: float, *, share: bool) -> tuple[float, float]:
     """Both ends of a t interval; those of a share on the logit scale, or by the clusters where all votes are alike."""
     tail = (1 - level) / 2
     if share and mean in (0.0, 1.0):
@@ -207,7 +207,7 @@ def share_test(interval: Interval, null: float) -> tuple[float | None, float]:
     return t, 2 * float(stdtr(interval.df, -abs(t)))
 
 
-def groups(codes: Ints) -> int:
+def count_groups(codes: Ints) -> int:
     """How many different codes there are; codes are small numbers from 0."""
     return int(np.count_nonzero(np.bincount(codes)))
 

@@ -59,12 +59,12 @@ class Law:
 
 # Twin of law_of_ties in crowd/watching/share_interval.py, which must do without SciPy; tests/house/test_twins.py
 # holds the two equal.
-def hypergeometric(votes: int, ties: int, size: int) -> Law:
+def hypergeometric_law(votes: int, ties: int, size: int) -> Law:
     """Ties in `size` of `votes` votes drawn without replacement: C(K,k) C(N-K,n-k) / C(N,n)."""
-    return Law(np.arange(size + 1) / size, _hypergeometric(votes, ties, size), "hypergeometric", size)
+    return Law(np.arange(size + 1) / size, _hypergeometric_mass(votes, ties, size), "hypergeometric", size)
 
 
-def _hypergeometric(votes: int, ties: int, size: int) -> Floats:
+def _hypergeometric_mass(votes: int, ties: int, size: int) -> Floats:
     k = np.arange(size + 1)
     legal = (k <= ties) & (size - k <= votes - ties)
     inside = np.where(legal, k, min(size, ties))
@@ -72,16 +72,16 @@ def _hypergeometric(votes: int, ties: int, size: int) -> Floats:
     log = (
         _log_choose(ties, inside) + _log_choose(votes - ties, np.minimum(size - inside, votes - ties))
     ) - _log_choose(votes, np.array(size))
-    return _normalised(np.where(legal, np.exp(log), 0.0))
+    return _normalise_mass(np.where(legal, np.exp(log), 0.0))
 
 
-def binomial(share: float, size: int) -> Law:
+def binomial_law(share: float, size: int) -> Law:
     """Ties in `size` votes drawn with replacement: C(n,k) p^k (1-p)^(n-k)."""
     k = np.arange(size + 1)
     if share in (0.0, 1.0):
         return Law(k / size, (k == size * share).astype(float), "binomial", size)
     log = _log_choose(size, k) + k * np.log(share) + (size - k) * np.log1p(-share)
-    return Law(k / size, _normalised(np.exp(log)), "binomial", size)
+    return Law(k / size, _normalise_mass(np.exp(log)), "binomial", size)
 
 
 def beta_binomial(share: float, size: int, variance: float) -> Law:
@@ -90,14 +90,14 @@ def beta_binomial(share: float, size: int, variance: float) -> Law:
     The variance is p(1-p)/n (1 + (n-1) r); the law is binomial where that asks for r <= 0.
     """
     if share in (0.0, 1.0):
-        return binomial(share, size)
+        return binomial_law(share, size)
     r = (min(variance / (share * (1 - share)), 0.999) * size - 1) / max(size - 1, 1)
     if r <= 1e-9:
-        return binomial(share, size)
+        return binomial_law(share, size)
     alpha, beta = share * (1 - r) / r, (1 - share) * (1 - r) / r
     k = np.arange(size + 1)
     log = _log_choose(size, k) + betaln(k + alpha, size - k + beta) - betaln(alpha, beta)
-    return Law(k / size, _normalised(np.exp(log)), "beta-binomial", size)
+    return Law(k / size, _normalise_mass(np.exp(log)), "beta-binomial", size)
 
 
 def clusters_with_replacement(votes: Ints, ties: Ints, size: int) -> Law | None:
@@ -122,19 +122,19 @@ def clusters_with_replacement(votes: Ints, ties: Ints, size: int) -> Law | None:
             for cluster_size, part in law_of_size.items()
             if cluster_size <= v and begun[v - cluster_size].any()
         ]
-        begun.append(_summed([np.convolve(*factors) for factors in before], v + 1))
-    left = _cut(votes, ties, law_of_size, size)
-    mass = _summed([np.convolve(begun[size - r], left[r]) for r in range(1, size + 1)], size + 1)
-    return Law(np.arange(size + 1) / size, _normalised(mass), "exact clusters", size)
+        begun.append(_sum_vectors([np.convolve(*factors) for factors in before], v + 1))
+    left = _cut_clusters(votes, ties, law_of_size, size)
+    mass = _sum_vectors([np.convolve(begun[size - r], left[r]) for r in range(1, size + 1)], size + 1)
+    return Law(np.arange(size + 1) / size, _normalise_mass(mass), "exact clusters", size)
 
 
-def _cut(votes: Ints, ties: Ints, law_of_size: Mapping[int, Floats], size: int) -> list[Floats]:
+def _cut_clusters(votes: Ints, ties: Ints, law_of_size: Mapping[int, Floats], size: int) -> list[Floats]:
     """[r]: ties among r random votes of a cluster, with the chance that it has r or more, for r = 0..size."""
     kinds, counts = np.unique(np.stack([votes, ties], axis=1)[votes > size], axis=0, return_counts=True)
-    large = [n * _hypergeometric(v, t, size) for (v, t), n in zip(kinds.tolist(), counts.tolist(), strict=True)]
-    parts = [_summed(large, size + 1) / len(votes)]
+    large = [n * _hypergeometric_mass(v, t, size) for (v, t), n in zip(kinds.tolist(), counts.tolist(), strict=True)]
+    parts = [_sum_vectors(large, size + 1) / len(votes)]
     for r in range(size, 0, -1):
-        parts[-1] = _summed([parts[-1], law_of_size.get(r, np.zeros(1))], r + 1)
+        parts[-1] = _sum_vectors([parts[-1], law_of_size.get(r, np.zeros(1))], r + 1)
         parts.append(_without_one(parts[-1]))
     return parts[::-1]
 
@@ -160,17 +160,21 @@ def clusters_without_replacement(votes: Ints, ties: Ints, size: int) -> Law | No
         return None
     types = np.bincount(ties, minlength=cluster_size + 1)
     if not over:
-        return Law(np.arange(size + 1) / size, _normalised(_whole(types, draws)), "exact clusters", size)
+        return Law(
+            np.arange(size + 1) / size, _normalise_mass(_draw_whole_clusters(types, draws)), "exact clusters", size
+        )
     mass = np.zeros(size + 1)
     for kind in np.flatnonzero(types).tolist():  # the type of the cluster that is cut
         other_types = types - (np.arange(cluster_size + 1) == kind)
         mass += (
-            types[kind] / len(ties) * np.convolve(_whole(other_types, draws), _hypergeometric(cluster_size, kind, over))
+            types[kind]
+            / len(ties)
+            * np.convolve(_draw_whole_clusters(other_types, draws), _hypergeometric_mass(cluster_size, kind, over))
         )
-    return Law(np.arange(size + 1) / size, _normalised(mass), "exact clusters", size)
+    return Law(np.arange(size + 1) / size, _normalise_mass(mass), "exact clusters", size)
 
 
-def _whole(types: Ints, draws: int) -> Floats:
+def _draw_whole_clusters(types: Ints, draws: int) -> Floats:
     """Ties in `draws` whole clusters, of which there are `types[k]` with k ties."""
     state = np.zeros((draws + 1, draws * (len(types) - 1) + 1))  # [clusters drawn, ties so far]
     state[0, 0] = 1.0
@@ -185,7 +189,7 @@ def _with_type(state: Floats, kind: int, count: int, left: int, draws: int) -> F
     """Share out `count` clusters with `kind` ties among the draws to come, `left` clusters being left in all."""
     chance = np.zeros((draws + 1, draws + 1))  # [clusters drawn before, clusters of this type]
     for drawn_count in np.flatnonzero(state.any(axis=1)).tolist():
-        chance[drawn_count, : draws - drawn_count + 1] = _hypergeometric(left, count, draws - drawn_count)
+        chance[drawn_count, : draws - drawn_count + 1] = _hypergeometric_mass(left, count, draws - drawn_count)
     after = np.zeros_like(state)
     for more in range(min(count, draws) + 1):
         rows, columns = draws + 1 - more, state.shape[1] - kind * more
@@ -193,13 +197,13 @@ def _with_type(state: Floats, kind: int, count: int, left: int, draws: int) -> F
     return after
 
 
-def sampled(shares: Floats, set_votes: int) -> Law:
+def sampled_law(shares: Floats, set_votes: int) -> Law:
     """The law of drawn shares, each with the same mass."""
     share, count = np.unique(np.round(shares, 12), return_counts=True)  # shares equal but for rounding are one
     return Law(share, count / len(shares), "sampled", set_votes, len(shares))
 
 
-def _summed(parts: Sequence[Floats], length: int) -> Floats:
+def _sum_vectors(parts: Sequence[Floats], length: int) -> Floats:
     """The sum of vectors of several lengths."""
     total = np.zeros(length)
     for part in parts:
@@ -211,11 +215,11 @@ def _log_choose(n: int, k: NDArray[np.int64]) -> Floats:
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-def _normalised(mass: NDArray[Any]) -> Floats:
+def _normalise_mass(mass: NDArray[Any]) -> Floats:
     return np.asarray(mass / mass.sum(), dtype=np.float64)
 
 
-def density(law: Law, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+def estimate_density(law: Law, grid: NDArray[np.float64]) -> NDArray[np.float64]:
     """Density of a law at the points of `grid`, the mass within half a vote of each; NaN where it is next to 0."""
     half = 0.5 / min(law.set_votes, LATTICE)
     middle = np.cumsum(law.probability) - law.probability / 2

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from seedvote.analysis.stats.reruns import BOTH, Replicates, between, both_levels, drawn_anew, wider
+from seedvote.analysis.stats.reruns import BOTH, Replicates, both_levels, drawn_anew, estimate_between, pick_wider
 from seedvote.analysis.stats.seed_range import SeedRange, seed_range
 
 Floats = NDArray[np.float64]
@@ -52,10 +52,10 @@ def mean_over_seeds(replicates: Replicates, *, level: float = 0.95) -> SeedMean:
         return SeedMean(value, math.nan, math.nan, math.nan, math.nan, math.nan, n)
     variance, freedom = by_dialogue
     if n > 1:
-        observed, noise = between(replicates, np.arange(n))
+        observed, noise = estimate_between(replicates, np.arange(n))
         shared = max(variance - noise / n, 0.0)
         error = both_levels((shared, freedom), (observed / n, n - 1.0), level=level)
-        variance, freedom = wider(by_dialogue, error, level=level)
+        variance, freedom = pick_wider(by_dialogue, error, level=level)
     se = math.sqrt(variance)
     spread = seed_range(replicates.values.tolist(), level=level)
     if se < 1e-12 * max(abs(value), 1e-12):  # nothing moved anywhere

@@ -60,14 +60,16 @@ def crossed_logit(yes: ArrayLike, by: Mapping[str, Ints]) -> CrossedLogit:
     A way that leaves every vote alone, or all together, adds nothing and is left out.
     """
     yes = np.asarray(yes, dtype=np.float64)
-    ways = {name: codes for name, raw_codes in by.items() if 1 < (codes := _small(raw_codes)).max() + 1 < len(yes)}
+    ways = {
+        name: codes for name, raw_codes in by.items() if 1 < (codes := _renumber_codes(raw_codes)).max() + 1 < len(yes)
+    }
     if not ways:
         raise InputError("A mixed model needs votes that share raters, dialogues or pairs; these share none.")
     if yes.min() == yes.max():
         raise InputError("Every vote says the same, so a mixed model has nothing to take apart.")
-    effects = sparse.hstack([_indicators(codes) for codes in ways.values()]).tocsr()
+    effects = sparse.hstack([_build_indicators(codes) for codes in ways.values()]).tocsr()
     way = np.repeat(np.arange(len(ways)), [int(codes.max()) + 1 for codes in ways.values()])
-    level, se_mean_field, sds, mode, converged = _variational(yes, effects, way)
+    level, se_mean_field, sds, mode, converged = _fit_variational(yes, effects, way)
     se = _curvature_error(level, mode, effects, sds[way])
     freedom = max(min(map(kish, ways.values())) - 1, 1.0)
     reach = float(stdtrit(freedom, 0.975)) * se
@@ -94,7 +96,7 @@ def average_share(level: float, scatter: float) -> float:
     return float((expit(level + scatter * NODES) @ WEIGHTS) / WEIGHTS.sum())
 
 
-def _variational(yes: Floats, effects: sparse.csr_matrix, way: Ints) -> tuple[float, float, Floats, Floats, bool]:
+def _fit_variational(yes: Floats, effects: sparse.csr_matrix, way: Ints) -> tuple[float, float, Floats, Floats, bool]:
     """Level, its mean-field error, the SD by way, the effects, and whether the search ended well."""
     from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
 
@@ -119,10 +121,10 @@ def _curvature_error(level: float, mode: Floats, effects: sparse.csr_matrix, sds
     return float(np.sqrt(spsolve(curvature, first)[0]))
 
 
-def _small(codes: Ints) -> Ints:
+def _renumber_codes(codes: Ints) -> Ints:
     return np.unique(codes, return_inverse=True)[1]
 
 
-def _indicators(codes: Ints) -> sparse.csr_matrix:
+def _build_indicators(codes: Ints) -> sparse.csr_matrix:
     n = len(codes)
     return sparse.csr_matrix((np.ones(n), (np.arange(n), codes)), shape=(n, int(codes.max()) + 1))

@@ -55,7 +55,7 @@ class Bootstrapped:
 
 def micro_f1_metric(names: Sequence[str]) -> Metric:
     """2 tp / (2 tp + fp + fn), 0 to 1."""
-    tp, fp, fn = _places(names, COUNTED["micro_f1"])
+    tp, fp, fn = _find_places(names, COUNTED["micro_f1"])
     return lambda sums: micro_f1(sums[..., tp], sums[..., fp], sums[..., fn])
 
 
@@ -64,7 +64,7 @@ def bleu2_metric(names: Sequence[str]) -> Metric:
 
     Where no response has a bigram, unigrams alone count (sacrebleu's effective order).
     """
-    m1, t1, m2, t2, length, reference = _places(names, COUNTED["bleu2"])
+    m1, t1, m2, t2, length, reference = _find_places(names, COUNTED["bleu2"])
     # Effective: seeds of a weak model can all answer in one word; 0 would say that none of these words was right.
     return lambda sums: corpus_bleus(
         sums[..., [m1, m2]],
@@ -78,7 +78,7 @@ def bleu2_metric(names: Sequence[str]) -> Metric:
 
 def mean_metric(names: Sequence[str]) -> Metric:
     """Mean of the scores."""
-    score, n = _places(names, ("score", "n"))
+    score, n = _find_places(names, ("score", "n"))
     return lambda sums: sums[..., score] / sums[..., n]
 
 
@@ -89,7 +89,7 @@ METRICS: dict[str, Callable[[Sequence[str]], Metric]] = {
 }
 
 
-def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+def _find_places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
     if missing := [name for name in wanted if name not in names]:
         raise InputError(f"The scores have no count {', '.join(missing)} (found: {', '.join(names)}). Choose --metric.")
     return [names.index(name) for name in wanted]
@@ -100,11 +100,13 @@ def one_system(
 ) -> Bootstrapped:
     """The metric's mean over seeds."""
     measure, groups = METRICS[metric](cube.names), _by_cluster(cube)
-    values = _drawn(groups, measure, _times(groups.shape[1], sets, generator), _times(len(cube.seeds), sets, generator))
-    return _estimate(_value(cube, measure), values, level)
+    values = _measure_sets(
+        groups, measure, _count_draws(groups.shape[1], sets, generator), _count_draws(len(cube.seeds), sets, generator)
+    )
+    return _summarise_draws(_measure_cube(cube, measure), values, level)
 
 
-def difference(
+def bootstrap_difference(
     one: Cube,
     other: Cube,
     metric: str,
@@ -125,10 +127,10 @@ def difference(
         raise InputError(f"{one.model} and {other.model} have no common seeds, so they cannot be paired.")
     measures = [METRICS[metric](cube.names) for cube in (one, other)]
     groups = [_by_cluster(cube) for cube in (one, other)]
-    items, first = _times(groups[0].shape[1], sets, generator), _times(len(one.seeds), sets, generator)
-    second = first if paired else _times(len(other.seeds), sets, generator)
-    values = _drawn(groups[0], measures[0], items, first) - _drawn(groups[1], measures[1], items, second)
-    return _estimate(_value(one, measures[0]) - _value(other, measures[1]), values, level)
+    items, first = _count_draws(groups[0].shape[1], sets, generator), _count_draws(len(one.seeds), sets, generator)
+    second = first if paired else _count_draws(len(other.seeds), sets, generator)
+    values = _measure_sets(groups[0], measures[0], items, first) - _measure_sets(groups[1], measures[1], items, second)
+    return _summarise_draws(_measure_cube(one, measures[0]) - _measure_cube(other, measures[1]), values, level)
 
 
 def _by_cluster(cube: Cube) -> Floats:
@@ -140,14 +142,14 @@ def _by_cluster(cube: Cube) -> Floats:
     return summed
 
 
-def _times(n: int, sets: int, generator: np.random.Generator) -> Floats:
+def _count_draws(n: int, sets: int, generator: np.random.Generator) -> Floats:
     """How often each of n is drawn in n - 1 draws, (sets, n)."""
     if n < 2:  # nothing can be resampled: the one seed or cluster counts as given, and its error is not known
         return np.ones((sets, n))
     return generator.multinomial(n - 1, np.full(n, 1 / n), size=sets).astype(np.float64)
 
 
-def _drawn(groups: Floats, measure: Metric, items: Floats, seeds: Floats) -> Floats:
+def _measure_sets(groups: Floats, measure: Metric, items: Floats, seeds: Floats) -> Floats:
     """The metric of every set: for each seed from the drawn items, then averaged over the drawn seeds."""
     count, clusters, width = groups.shape
     flat = groups.transpose(1, 0, 2).reshape(clusters, count * width)
@@ -155,11 +157,11 @@ def _drawn(groups: Floats, measure: Metric, items: Floats, seeds: Floats) -> Flo
     return np.asarray((values * seeds).sum(1) / seeds.sum(1))
 
 
-def _value(cube: Cube, measure: Metric) -> float:
+def _measure_cube(cube: Cube, measure: Metric) -> float:
     return float(measure(cube.counts.sum(1)).mean())
 
 
-def _estimate(value: float, draws: Floats, level: float) -> Bootstrapped:
+def _summarise_draws(value: float, draws: Floats, level: float) -> Bootstrapped:
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     # One more in count and total, as for any Monte Carlo test, so that p is never 0.
     p = 2 * min((np.sum(draws <= 0) + 1) / (len(draws) + 1), (np.sum(draws >= 0) + 1) / (len(draws) + 1), 0.5)

@@ -22,7 +22,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtr, stdtrit
 
-from seedvote.analysis.stats.intervals import Interval, as_wide, combined, covariances, kish, mean_interval
+from seedvote.analysis.stats.intervals import (
+    Interval,
+    as_wide,
+    cluster_covariances,
+    combine_variances,
+    kish,
+    mean_interval,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,7 +73,7 @@ class NetEstimate:
     def limits(self, tail: float) -> tuple[float, float]:
         """The lower and the upper limit, each of which the truth is beyond with this chance."""
         if not self.se:
-            return unanimous(self.value, self.clusters, tail)
+            return bound_unanimous(self.value, self.clusters, tail)
         t = float(stdtrit(self.df, 1 - tail))
         low = gap_of(self._distance(t, tail, upward=False), self.size_slope)
         high = gap_of(self._distance(t, tail, upward=True), -self.size_slope)
@@ -144,16 +151,18 @@ def net_estimate(values: ArrayLike, *, by: Mapping[str, Ints], weights: Floats |
     freedoms = [max(min(kish(codes, decisive), kish(codes, weights)) - 1, 1.0) for codes in ways.values()]
     if not by:  # a tie of an independent vote says as much as any other choice
         freedoms = [clusters - 1]
-    total, single, sizes = covariances(shares, by=by, weights=weights)
+    total, single, sizes = cluster_covariances(shares, by=by, weights=weights)
     single_votes = len(values) / (len(values) - 1) * float(weights @ weights) / float(weights.sum()) ** 2
 
-    def error(of: Floats) -> tuple[float, float]:
+    def estimate_error(of: Floats) -> tuple[float, float]:
         means = np.array([first, second])
         alone = single_votes * float(of**2 @ means - (of @ means) ** 2)
-        variance, df = combined(float(of @ total @ of), [float(of @ matrix @ of) for matrix in single], alone, freedoms)
+        variance, df = combine_variances(
+            float(of @ total @ of), [float(of @ matrix @ of) for matrix in single], alone, freedoms
+        )
         return float(np.sqrt(max(variance, 0.0))), df
 
-    (se, df), (se_first, _), (se_second, _), (se_decisive, _) = map(error, (NET, FIRST, SECOND, DECISIVE))
+    (se, df), (se_first, _), (se_second, _), (se_decisive, _) = map(estimate_error, (NET, FIRST, SECOND, DECISIVE))
     ties = 1 - first - second
     votes = min(max(ties * (1 - ties), 1e-12) / se_decisive**2, 1 / single_votes) if se_decisive else clusters
     both = 2 * se_first * se_second
@@ -182,7 +191,7 @@ def interval_of(net: NetEstimate, mean: Interval) -> Interval:
     return replace(mean, low=low, high=high, df=net.df, worth=worth)
 
 
-def unanimous(value: float, clusters: float, tail: float) -> tuple[float, float]:
+def bound_unanimous(value: float, clusters: float, tail: float) -> tuple[float, float]:
     """Bounds of a mean of scores from -1 to 1 where every one of so many clusters has the same mean `value`.
 
     With a chance over `tail` at most a share 1 - tail^(1/clusters) of all clusters differs (Clopper and Pearson 1934);

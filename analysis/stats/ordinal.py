@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from seedvote.analysis.stats.intervals import crossed, kish
+from seedvote.analysis.stats.intervals import cross_codes, kish
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,8 +53,8 @@ def proportional_odds(first: Floats, second: Floats, by: Mapping[str, Ints]) -> 
     twice = {name: np.concatenate([codes, codes]) for name, codes in by.items()} or {
         "pair": np.tile(np.arange(len(first)), 2)
     }
-    variance = float((bread @ _meat(scores, twice) @ bread)[0, 0])
-    one_way = max(float((bread @ _meat(scores, {n: c}) @ bread)[0, 0]) for n, c in twice.items())
+    variance = float((bread @ _sum_score_products(scores, twice) @ bread)[0, 0])
+    one_way = max(float((bread @ _sum_score_products(scores, {n: c}) @ bread)[0, 0]) for n, c in twice.items())
     df = max(min(kish(codes) for codes in (by or twice).values()) - 1, 1.0)
     return odds_of(float(fit.params[0]), float(np.sqrt(max(variance, one_way))), df)
 
@@ -68,12 +68,12 @@ def odds_of(level: float, se: float, df: float) -> ProportionalOdds | None:
     return ProportionalOdds(ratio, low, high, 2 * float(stdtr(df, -abs(level) / se)), se)
 
 
-def _meat(scores: Floats, by: Mapping[str, Ints]) -> Floats:
+def _sum_score_products(scores: Floats, by: Mapping[str, Ints]) -> Floats:
     """Sum over sets of ways, with alternating sign, of the outer products of the clusters' scores."""
     total = np.zeros((scores.shape[1], scores.shape[1]))
     for size in range(1, len(by) + 1):
         for ways in combinations(by.values(), size):
-            _, codes = np.unique(crossed(list(ways)), return_inverse=True)
+            _, codes = np.unique(cross_codes(list(ways)), return_inverse=True)
             sums = np.zeros((codes.max() + 1, scores.shape[1]))
             np.add.at(sums, codes, scores)
             total += (-1) ** (size + 1) * len(sums) / max(len(sums) - 1, 1) * sums.T @ sums

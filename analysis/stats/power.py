@@ -145,7 +145,7 @@ def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha:
     law = crowd.error_law(votes)
     reach = law.reach(alpha / 2) * np.sqrt(crowd.design_effect / votes)
     if law.deviations is None:
-        edge = _edges(reach, lambda seen, reach: _lower_limit(seen, reach, crowd), crowd)
+        edge = _find_edges(reach, lambda seen, reach: _lower_limit(seen, reach, crowd), crowd)
         power = _share_beyond(edge, net, votes, crowd, law)
     else:
         lower, _ = _limits_at(law, reach, net, votes, crowd)
@@ -158,7 +158,7 @@ def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: 
     law = crowd.error_law(votes)
     reach = law.reach(alpha) * np.sqrt(crowd.design_effect / votes)
     if law.deviations is None:
-        edge = _edges(reach, lambda seen, reach: _upper_limit(seen, reach, crowd) - margin, crowd)
+        edge = _find_edges(reach, lambda seen, reach: _upper_limit(seen, reach, crowd) - margin, crowd)
         power = 1 - _share_beyond(edge, 0.0, votes, crowd, law)
     else:
         lower, upper = _limits_at(law, reach, 0.0, votes, crowd)
@@ -193,7 +193,7 @@ def _limits_at(law: ErrorLaw, reach: Floats, net: float, votes: float, crowd: As
     return _lower_limit(size, reach, crowd, size_slope), _upper_limit(size, reach, crowd, size_slope)
 
 
-def _edges(reach: Floats, beyond: Callable[[Floats, Floats], Floats], crowd: Assumptions) -> Floats:
+def _find_edges(reach: Floats, beyond: Callable[[Floats, Floats], Floats], crowd: Assumptions) -> Floats:
     """The net preference at which `beyond`, which rises with it, is zero, for each `reach`; 0 where it always is above.
 
     Found for a few values of `reach`, which the others lie between, by cutting what is left into sixteen parts.
@@ -222,22 +222,22 @@ def t_power(ratio: float, freedom: float, *, alpha: float = 0.05) -> float:
 @lru_cache(1024)  # a plan asks for the same number in several of its tables
 def votes_for_difference(net: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Votes that show a net preference of `net` with this power (two-sided)."""
-    if _positive(net, "difference") >= 1 - crowd.ties:
+    if _require_positive(net, "difference") >= 1 - crowd.ties:
         raise InputError(
             f"No net preference reaches {net:g} where {crowd.ties:.0%} of the votes are ties: the most is "
             f"{1 - crowd.ties:g}. Ask for a smaller --difference."
         )
-    return _fewest(lambda votes: power_for_difference(net, votes, crowd, alpha=alpha) >= power, crowd)
+    return _find_fewest_votes(lambda votes: power_for_difference(net, votes, crowd, alpha=alpha) >= power, crowd)
 
 
 @lru_cache(1024)  # a plan asks for the same number in several of its tables
 def votes_for_margin(margin: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Votes after which two systems without any difference pass TOST at `margin` with this power."""
-    _positive(margin, "margin")
-    return _fewest(lambda votes: power_for_margin(margin, votes, crowd, alpha=alpha) >= power, crowd)
+    _require_positive(margin, "margin")
+    return _find_fewest_votes(lambda votes: power_for_margin(margin, votes, crowd, alpha=alpha) >= power, crowd)
 
 
-def _fewest(enough: Callable[[int], bool], crowd: Assumptions) -> int:
+def _find_fewest_votes(enough: Callable[[int], bool], crowd: Assumptions) -> int:
     """The first number of votes, from two, that is enough: the power grows with the votes.
 
     Where raters do unequal work, their law is drawn: then one of 128 steps between two powers of two is enough, which
@@ -256,20 +256,20 @@ def _fewest(enough: Callable[[int], bool], crowd: Assumptions) -> int:
 def smallest_difference(votes: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
     """The net preference that so many votes show with this power; None if they show none that this crowd can have."""
 
-    def beyond(net: float) -> float:
+    def compare_power(net: float) -> float:
         return power_for_difference(net, votes, crowd, alpha=alpha) - power
 
     most = 1 - crowd.ties
-    return float(brentq(beyond, 0, most)) if beyond(0) < 0 < beyond(most) else None
+    return float(brentq(compare_power, 0, most)) if compare_power(0) < 0 < compare_power(most) else None
 
 
 def smallest_margin(votes: float, crowd: Assumptions, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
     """The smallest margin at which so many votes call two equal systems alike with this power; None: none below 1."""
 
-    def beyond(margin: float) -> float:
+    def compare_power(margin: float) -> float:
         return power_for_margin(margin, votes, crowd, alpha=alpha) - power
 
-    return float(brentq(beyond, 0, 1)) if beyond(1) > 0 else None
+    return float(brentq(compare_power, 0, 1)) if compare_power(1) > 0 else None
 
 
 def power_of_share(share: float, votes: int, *, null: float = 1 / 3, alpha: float = 0.05) -> float:
@@ -296,7 +296,7 @@ def votes_to_show(net: Interval, difference: float) -> int | None:
     return None if first_enough == len(tried) else round((tried[first_enough] / 20 - 1) * net.n)
 
 
-def anytime(
+def plan_anytime(
     net: float,
     crowd: Assumptions,
     *,
@@ -316,7 +316,7 @@ def anytime(
     np.cumsum(walk, axis=1, out=walk)
     coarse = np.ascontiguousarray(walk[:, ::-COARSE])  # the last looks first: most that stop do so at one of these
 
-    def crosses(most: float) -> tuple[Floats, Floats]:
+    def find_crossings(most: float) -> tuple[Floats, Floats]:
         """Where a walk stops: from the first number up, or from the second down, at each look."""
         votes, clusters = share * most, share * crowd.clusters(most)
         error = np.sqrt(crowd.variance(net) * crowd.design_effect / votes)
@@ -328,30 +328,30 @@ def anytime(
         unit = np.sqrt(share * looks) / error
         return (reach * trusted - net) * unit, (-reach * trusted - net) * unit
 
-    def stopped(most: float) -> float:
+    def count_stopped(most: float) -> float:
         """The share of studies that stop. Those that stop at one of a few looks are not asked at the others."""
-        up, down = crosses(most)
-        going = np.flatnonzero(~_beyond(coarse, up[::-COARSE], down[::-COARSE]).any(1))
-        stop_between = int(_beyond(walk[going], up, down).any(1).sum())
+        up, down = find_crossings(most)
+        going = np.flatnonzero(~_is_beyond(coarse, up[::-COARSE], down[::-COARSE]).any(1))
+        stop_between = int(_is_beyond(walk[going], up, down).any(1).sum())
         return (studies - len(going) + stop_between) / studies
 
     low, high = 2.0, 2.0 * votes_for_difference(net, crowd, alpha=alpha, power=power)
-    while stopped(high) < power:
+    while count_stopped(high) < power:
         low, high = high, 2 * high
     for _ in range(14):  # to one part in 10,000
         middle = (low + high) / 2
-        low, high = (low, middle) if stopped(middle) >= power else (middle, high)
-    crossed = _beyond(walk, *crosses(high))
+        low, high = (low, middle) if count_stopped(middle) >= power else (middle, high)
+    crossed = _is_beyond(walk, *find_crossings(high))
     first = np.where(crossed.any(1), crossed.argmax(1), looks - 1)
     return Anytime(int(np.ceil(high)), float((share[first] * high).mean()), float(crossed.any(1).mean()))
 
 
-def _beyond(walk: Floats, up: Floats, down: Floats) -> NDArray[np.bool_]:
+def _is_beyond(walk: Floats, up: Floats, down: Floats) -> NDArray[np.bool_]:
     """Where walks (studies, looks) are at `up` or above, or at `down` or below."""
     return (walk >= up) | (walk <= down)
 
 
-def _positive(value: float, name: str) -> float:
+def _require_positive(value: float, name: str) -> float:
     if not value > 0:
         raise InputError(f"The {name} must be above 0. Got {value!r}.")
     return value

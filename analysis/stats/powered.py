@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from seedvote.analysis.stats.intervals import Interval, bounds, error_of_mean, kish, mean_interval, robust_variance
+from seedvote.analysis.stats.intervals import Interval, bound_mean, error_of_mean, kish, mean_interval, robust_variance
 from seedvote.analysis.stats.net_preference import net_interval
 
 Floats = NDArray[np.float64]
@@ -57,34 +57,34 @@ class Powered:
         return self.interval.n * (1 - 1 / self.gain)
 
 
-def people(sample: Sample, share: bool = False) -> Interval:
+def estimate_from_people(sample: Sample, share: bool = False) -> Interval:
     """The votes alone, as a net preference or as a share."""
     return mean_interval(sample.y, by=sample.by, share=True) if share else net_interval(sample.y, by=sample.by)
 
 
-def powered(sample: Sample, weight: float | Floats, share: bool = False) -> Powered:
+def estimate_with_predictor(sample: Sample, weight: float | Floats, share: bool = False) -> Powered:
     """The estimate with a given weight, or one for each vote (fitted on other votes than itself).
 
     mean(y - l f) + l mean(f over pairs without votes). A weight of 0 gives the votes alone, to the last digit.
     """
     weights = np.broadcast_to(np.asarray(weight, dtype=float), sample.y.shape)
     if not len(sample.other) or not weights.any():
-        return Powered(people(sample, share), 0.0, 1.0)
+        return Powered(estimate_from_people(sample, share), 0.0, 1.0)
     mean = float(weights.mean())
     # Where folds have weights of their own, each needs the predictor about the same centre.
     own = sample.y - weights * (sample.f - sample.other.mean())
-    return replace(_both(sample, own, mean * sample.other, float(own.mean()), share), weight=mean)
+    return replace(_add_parts(sample, own, mean * sample.other, float(own.mean()), share), weight=mean)
 
 
-def tuned(sample: Sample) -> float:
+def tune_weight(sample: Sample) -> float:
     """The weight that makes the error smallest; 0 for a predictor without variance.
 
     Covariance and variance are those by the widest cluster: a predictor knows of pairs and of nothing that raters
     differ in, so what it has in common with raters is chance.
     """
-    if len(sample.other) < 2 or _flat(sample.f):
+    if len(sample.other) < 2 or _is_flat(sample.f):
         return 0.0
-    shared, variance = _shared(sample, sample.y), _spread(sample)
+    shared, variance = _estimate_covariance(sample, sample.y), _estimate_variance(sample)
     return shared / variance if variance > 0 else 0.0
 
 
@@ -96,17 +96,17 @@ def tuned_by_fold(sample: Sample, generator: np.random.Generator) -> Floats:
     for number in np.unique(fold):
         inside = fold == number
         if (~inside).sum() > 1:
-            tuned_values[inside] = tuned(part_of(sample, ~inside))
+            tuned_values[inside] = tune_weight(part_of(sample, ~inside))
     return tuned_values
 
 
 def plus_plus(sample: Sample, generator: np.random.Generator, share: bool = False) -> Powered:
     """The estimate with the tuned weight; with few pairs fitted on other votes than those that it weighs."""
     few = sample.pairs < FEW
-    return powered(sample, tuned_by_fold(sample, generator) if few else tuned(sample), share)
+    return estimate_with_predictor(sample, tuned_by_fold(sample, generator) if few else tune_weight(sample), share)
 
 
-def stratified(
+def estimate_by_strata(
     sample: Sample, stratum: Ints, other_stratum: Ints, share: bool = False, *, known: bool = False
 ) -> Powered:
     """Estimates within strata, each with its own tuned weight, added by the strata's shares of all pairs.
@@ -115,7 +115,7 @@ def stratified(
     of fixed sizes; otherwise the sizes are a sample's, too.
     """
     if not len(sample.other):
-        return Powered(people(sample, share), 0.0, 1.0)
+        return Powered(estimate_from_people(sample, share), 0.0, 1.0)
     pairs, first = np.unique(sample.pair, return_index=True)
     total = len(pairs) + len(sample.other)
     own, other_parts = np.zeros(len(sample.y)), np.zeros(len(sample.other))
@@ -123,7 +123,7 @@ def stratified(
     for name in np.unique(stratum):
         inside, outside = stratum == name, other_stratum == name
         part = (int((stratum[first] == name).sum()) + int(outside.sum())) / total
-        weight = tuned(part_of(sample, inside, outside)) if outside.any() else 0.0
+        weight = tune_weight(part_of(sample, inside, outside)) if outside.any() else 0.0
         centre = float(sample.other[outside].mean()) if outside.any() else 0.0
         corrected = sample.y[inside] - weight * (sample.f[inside] - centre)
         means[name] = float(corrected.mean())
@@ -135,17 +135,17 @@ def stratified(
         votes = np.bincount(sample.pair)[sample.pair]
         own += np.array([means[name] - value for name in stratum]) * len(sample.y) / (total * votes)
         other_parts += np.array([means.get(name, value) - value for name in other_stratum]) * len(sample.other) / total
-    return replace(_both(sample, own, other_parts, value, share), weight=weights)
+    return replace(_add_parts(sample, own, other_parts, value, share), weight=weights)
 
 
-def weighted(sample: Sample, chance: Floats, weight: float, share: bool = False) -> Powered:
+def estimate_weighted(sample: Sample, chance: Floats, weight: float, share: bool = False) -> Powered:
     """The estimate where pairs were drawn for votes with unequal, known chances (votes,), each above 0.
 
     Votes count by 1 / chance, and the predictor's mean is that of all pairs. A gain is beside such votes alone.
     """
     alone = _by_chance(sample, chance, 0.0, share)
     estimate = _by_chance(sample, chance, weight, share)
-    return replace(estimate, weight=weight, gain=_ratio(alone.interval, estimate.interval))
+    return replace(estimate, weight=weight, gain=_compare_variances(alone.interval, estimate.interval))
 
 
 def _by_chance(sample: Sample, chance: Floats, weight: float, share: bool) -> Powered:
@@ -157,7 +157,7 @@ def _by_chance(sample: Sample, chance: Floats, weight: float, share: bool) -> Po
     own = counts * (corrected - judge_mean) / counts.mean()
     own += weight * (sample.f - every.mean()) * len(sample.y) / (len(every) * votes)
     other_parts = weight * (sample.other - every.mean()) * len(sample.other) / len(every)
-    return _both(sample, own, other_parts, judge_mean + weight * float(every.mean()), share)
+    return _add_parts(sample, own, other_parts, judge_mean + weight * float(every.mean()), share)
 
 
 def part_of(sample: Sample, inside: NDArray[np.bool_], outside: NDArray[np.bool_] | None = None) -> Sample:
@@ -188,40 +188,40 @@ def joined_strata(stratum: Ints, pair: Ints, other_stratum: Ints) -> tuple[Ints,
         other_stratum[other_stratum == small] = larger[0]
 
 
-def _both(sample: Sample, own: Floats, other_parts: Floats, value: float, share: bool) -> Powered:
+def _add_parts(sample: Sample, own: Floats, other_parts: Floats, value: float, share: bool) -> Powered:
     """The interval of mean(own) + mean(others) about `value`, as both are linear in votes and in pairs without."""
-    alone, votes = people(sample, share), mean_interval(own, by=sample.by)
+    alone, votes = estimate_from_people(sample, share), mean_interval(own, by=sample.by)
     error, freedom = error_of_mean(own, by=sample.by, share=share)
     variance_apart = (
-        robust_variance(other_parts, by={"wide": _packed(sample.other_wide)}) if len(other_parts) > 1 else 0.0
+        robust_variance(other_parts, by={"wide": _renumber_codes(sample.other_wide)}) if len(other_parts) > 1 else 0.0
     )
     together = 2 * covariance_between(own, sample.wide, other_parts, sample.other_wide)
     # What both sorts of pairs have in common may widen the interval; by chance alone it must not narrow it.
     se = float(np.sqrt(error**2 + max(variance_apart + together, 0.0)))
-    df = max(min(freedom, kish(_packed(sample.other_wide)) - 1), 1.0)
-    low, high = bounds(value, se, df, 0.95, share=share and 0 < value < 1)
+    df = max(min(freedom, kish(_renumber_codes(sample.other_wide)) - 1), 1.0)
+    low, high = bound_mean(value, se, df, 0.95, share=share and 0 < value < 1)
     least = 0.0 if share else -1.0  # a correction may lead out of what a share or a net preference can be
     value, low, high = (min(max(end, least), 1.0) for end in (value, low, high))
     estimate = replace(votes, value=value, se=se, low=low, high=high, df=df)
-    return Powered(estimate, 1.0, _ratio(alone, estimate))
+    return Powered(estimate, 1.0, _compare_variances(alone, estimate))
 
 
-def _ratio(alone: Interval, estimate: Interval) -> float:
+def _compare_variances(alone: Interval, estimate: Interval) -> float:
     return float(alone.se**2 / estimate.se**2) if estimate.se > 0 else 1.0
 
 
 def covariance_between(own: Floats, codes: Ints, other_values: Floats, other_codes: Ints) -> float:
     """Covariance of two means that share clusters: the jackknife of both, where a cluster has a part in both."""
     size = 1 + int(max(codes.max(initial=0), other_codes.max(initial=0)))
-    first_moves, many = _moves(own, codes, size)
-    second_moves, more = _moves(other_values, other_codes, size)
+    first_moves, many = _measure_moves(own, codes, size)
+    second_moves, more = _measure_moves(other_values, other_codes, size)
     in_both = (first_moves != 0) & (second_moves != 0)
     if many < 2 or more < 2:
         return 0.0
     return float(first_moves[in_both] @ second_moves[in_both]) * float(np.sqrt((1 - 1 / many) * (1 - 1 / more)))
 
 
-def _moves(values: Floats, codes: Ints, size: int) -> tuple[Floats, int]:
+def _measure_moves(values: Floats, codes: Ints, size: int) -> tuple[Floats, int]:
     """How far the mean moves without each cluster, 0 where it has no part; and the number of clusters."""
     counts = np.bincount(codes, minlength=size)
     sums = np.bincount(codes, weights=values - values.mean(), minlength=size)
@@ -229,24 +229,24 @@ def _moves(values: Floats, codes: Ints, size: int) -> tuple[Floats, int]:
     return np.divide(sums, left, out=np.zeros(size), where=left > 0), int((counts > 0).sum())
 
 
-def _shared(sample: Sample, y: Floats) -> float:
+def _estimate_covariance(sample: Sample, y: Floats) -> float:
     """Covariance of mean(y) with mean(f) - mean(other)."""
     within = covariance_between(y, sample.wide, sample.f, sample.wide)
     return within - covariance_between(y, sample.wide, sample.other, sample.other_wide)
 
 
-def _spread(sample: Sample) -> float:
+def _estimate_variance(sample: Sample) -> float:
     """Variance of mean(f) - mean(other)."""
     own = covariance_between(sample.f, sample.wide, sample.f, sample.wide)
     other_covariance = covariance_between(sample.other, sample.other_wide, sample.other, sample.other_wide)
     return own + other_covariance - 2 * covariance_between(sample.f, sample.wide, sample.other, sample.other_wide)
 
 
-def _flat(values: Floats) -> bool:
+def _is_flat(values: Floats) -> bool:
     return len(values) < 2 or bool(np.ptp(values) < 1e-12)
 
 
-def _packed(codes: Ints) -> Ints:
+def _renumber_codes(codes: Ints) -> Ints:
     return np.unique(codes, return_inverse=True)[1]
 
 

@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 
-from seedvote.analysis.stats.intervals import crossed, groups, kish
+from seedvote.analysis.stats.intervals import count_groups, cross_codes, kish
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -62,19 +62,19 @@ def replicates_of(score: Floats, replicate: Ints, by: Mapping[str, Ints]) -> Rep
     values = np.bincount(replicate, score) / count
     parts = (score - values[replicate]) / count[replicate]
 
-    def covariance(codes: Ints) -> Floats:
-        number = groups(codes)
+    def estimate_covariance(codes: Ints) -> Floats:
+        number = count_groups(codes)
         if number < 2:
             return np.full((len(count), len(count)), math.nan)
         adds = sparse.coo_matrix((parts, (replicate, codes))).tocsr()
         return np.asarray((adds @ adds.T).toarray() * number / (number - 1))
 
-    covariances: dict[str, Floats] = {name: covariance(codes) for name, codes in by.items()}
+    covariances: dict[str, Floats] = {name: estimate_covariance(codes) for name, codes in by.items()}
     if by:
         covariances[BOTH] = sum(
             (
                 (-1) ** (size + 1)
-                * (covariances[names[0]] if size == 1 else covariance(crossed([by[n] for n in names])))
+                * (covariances[names[0]] if size == 1 else estimate_covariance(cross_codes([by[n] for n in names])))
                 for size in range(1, len(by) + 1)
                 for names in combinations(by, size)
             ),
@@ -83,14 +83,14 @@ def replicates_of(score: Floats, replicate: Ints, by: Mapping[str, Ints]) -> Rep
     return Replicates(values, covariances, {name: kish(codes) for name, codes in by.items()})
 
 
-def flips(replicates: Replicates, first: tuple[str, Ints], second: tuple[str, Ints]) -> dict[str, Flip | None]:
+def predict_flips(replicates: Replicates, first: tuple[str, Ints], second: tuple[str, Ints]) -> dict[str, Flip | None]:
     """What is new in the re-run -> the flip of the order of two things, by name and places of their replicates.
 
     None: not known from this study, which is also so where the few values happen to be equal.
     """
     means = [(name, float(replicates.values[at].mean())) for name, at in (first, second)]
     flips_by_way = {
-        way: predicted(means[0], means[1], *error) if error is not None and error[0] > 0 else None
+        way: predict_flip(means[0], means[1], *error) if error is not None and error[0] > 0 else None
         for way, error in difference_errors(replicates, first[1], second[1]).items()
     }
     for way, parts in ((BOTH, replicates.clusters), (EVERYTHING, flips_by_way)):
@@ -108,12 +108,12 @@ def difference_errors(replicates: Replicates, first: Ints, second: Ints) -> dict
     joint = drawn_anew(replicates, weights, BOTH) if replicates.clusters else (0.0, math.inf)
     if len(replicates.clusters) > 1:
         errors[BOTH] = joint
-    seeds = [(*between(replicates, at), len(at)) for at in (first, second) if len(at) > 1]
-    own = _satterthwaite([(observed / n, n - 1) for observed, _, n in seeds]) if len(seeds) == 2 else None
+    seeds = [(*estimate_between(replicates, at), len(at)) for at in (first, second) if len(at) > 1]
+    own = _sum_errors([(observed / n, n - 1) for observed, _, n in seeds]) if len(seeds) == 2 else None
     errors[SEEDS], errors[EVERYTHING] = own, None
     if own is not None and joint is not None:
         shared = max(joint[0] - sum(noise / n for _, noise, n in seeds), 0.0)
-        errors[EVERYTHING] = wider(joint, both_levels((shared, joint[1]), own))
+        errors[EVERYTHING] = pick_wider(joint, both_levels((shared, joint[1]), own))
     return errors
 
 
@@ -131,16 +131,16 @@ def both_levels(first: Error, second: Error, *, level: float = 0.95) -> Error:
     tail = (1 + level) / 2
     wide = sum(float(stdtrit(freedom, tail)) ** 2 * part for part, freedom in (first, second)) / variance
 
-    def narrower(inverse: float) -> float:
+    def compare_widths(inverse: float) -> float:
         return float(stdtrit(1 / inverse if inverse else math.inf, tail)) ** 2 - wide
 
     edges = 1 / many, 1 / few
-    if narrower(edges[0]) >= 0 or narrower(edges[1]) <= 0:  # one of them is all but nothing
-        return variance, many if narrower(edges[0]) >= 0 else few
-    return variance, 1 / float(brentq(narrower, *edges))
+    if compare_widths(edges[0]) >= 0 or compare_widths(edges[1]) <= 0:  # one of them is all but nothing
+        return variance, many if compare_widths(edges[0]) >= 0 else few
+    return variance, 1 / float(brentq(compare_widths, *edges))
 
 
-def wider(first: Error, second: Error, *, level: float = 0.95) -> Error:
+def pick_wider(first: Error, second: Error, *, level: float = 0.95) -> Error:
     """The error with the wider interval: more that is new is never surer, however alike few seeds happen to be."""
     return max(first, second, key=lambda error: float(stdtrit(error[1], (1 + level) / 2)) * math.sqrt(error[0]))
 
@@ -156,7 +156,7 @@ def drawn_anew(replicates: Replicates, weights: Floats, way: str) -> Error | Non
     return max(*parts, 0.0), levels - 1.0
 
 
-def between(replicates: Replicates, at: Ints) -> tuple[float, float]:
+def estimate_between(replicates: Replicates, at: Ints) -> tuple[float, float]:
     """The sample variance over these replicates, and what it would be on average, were they all alike."""
     return float(replicates.values[at].var(ddof=1)), noise_between(replicates.covariance, at)
 
@@ -169,14 +169,14 @@ def noise_between(covariance: Mapping[str, Floats], at: Ints) -> float:
     return max((part for part in noise if math.isfinite(part)), default=math.nan if noise else 0.0)
 
 
-def _satterthwaite(parts: Sequence[Error]) -> Error:
+def _sum_errors(parts: Sequence[Error]) -> Error:
     """Sum of independent variances with its degrees of freedom (Satterthwaite 1946)."""
     total = sum(part for part, _ in parts)
     spread = sum(part**2 / freedom for part, freedom in parts)
     return total, total**2 / spread if spread else math.inf
 
 
-def predicted(first: tuple[str, float], second: tuple[str, float], variance: float, freedom: float) -> Flip:
+def predict_flip(first: tuple[str, float], second: tuple[str, float], variance: float, freedom: float) -> Flip:
     """The flip of an observed order whose difference scatters about the truth with this variance.
 
     The observed and the new difference scatter alike, so the new one given the old is t about it with twice the

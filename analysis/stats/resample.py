@@ -39,11 +39,11 @@ def set_shares(clusters: Clusters, *, size: int, sets: int, replace: bool, gener
     Clusters come in random order until the set is full; of the last one, as many votes as are missing, at random.
     """
     step = sets if replace else max(1, CELLS // len(clusters.votes))
-    parts = [_filled(clusters, size, min(step, sets - start), replace, generator) for start in range(0, sets, step)]
+    parts = [_fill_sets(clusters, size, min(step, sets - start), replace, generator) for start in range(0, sets, step)]
     return np.concatenate(parts) / size
 
 
-def _filled(clusters: Clusters, size: int, rows: int, replace: bool, generator: np.random.Generator) -> Ints:
+def _fill_sets(clusters: Clusters, size: int, rows: int, replace: bool, generator: np.random.Generator) -> Ints:
     """Ties in each of `rows` sets. Without replacement this is the shuffle of Fisher and Yates, as far as needed."""
     number, all_ties = len(clusters.votes), clusters.sums.astype(np.int64)
     order = None if replace else np.tile(np.arange(number, dtype=np.int32), (rows, 1))
@@ -73,12 +73,12 @@ def bootstrap_mean(values: ArrayLike, codes: Ints, *, sets: int, generator: np.r
     number = len(table)
     # With nearly as many types as clusters the multinomial saves nothing and its matrix is large.
     if len(types) > number / 8:
-        return _redrawn(clusters, sets, generator)
+        return _redraw_clusters(clusters, sets, generator)
     sums = generator.multinomial(number, counts / number, size=sets) @ types
     return np.asarray(sums[:, 1] / sums[:, 0])
 
 
-def _redrawn(clusters: Clusters, sets: int, generator: np.random.Generator) -> Floats:
+def _redraw_clusters(clusters: Clusters, sets: int, generator: np.random.Generator) -> Floats:
     number = len(clusters.votes)
     shares = np.empty(sets)
     step = max(1, 2_000_000 // number)
@@ -104,7 +104,7 @@ def crossed_bootstrap(
     counted = csr_array((np.ones_like(values), (columns, rows)), shape=(len(b), len(a)))
     means: list[Floats] = []
     while (missing := sets - sum(map(len, means))) > 0:
-        left, right = _coins(len(a), generator), _coins(len(b), generator)
+        left, right = _toss_coins(len(a), generator), _toss_coins(len(b), generator)
         votes = np.einsum("ij,ij->j", counted @ left, right)
         sums = np.einsum("ij,ij->j", summed @ left, right)
         # A set in which no vote is left has no mean: another is drawn in its place.
@@ -112,7 +112,7 @@ def crossed_bootstrap(
     return np.concatenate(means)
 
 
-def narrowed(shares: Floats, *, around: float, sd: float) -> Floats:
+def narrow_shares(shares: Floats, *, around: float, sd: float) -> Floats:
     """The same drawn shares with no larger SD than `sd`, each moved towards `around` in proportion.
 
     For the crossed bootstrap, whose variance is known to be too large: its shape is kept, its width is the interval's.
@@ -121,7 +121,7 @@ def narrowed(shares: Floats, *, around: float, sd: float) -> Floats:
     return around + (shares - around) * min(1.0, sd / spread) if spread > 0 else shares
 
 
-def _coins(count: int, generator: np.random.Generator) -> NDArray[np.float32]:
+def _toss_coins(count: int, generator: np.random.Generator) -> NDArray[np.float32]:
     """0 or 1 for each of `count` clusters in each set of a batch, shape (count, BATCH)."""
     # Eight coins a byte: the coins are most of the work, and a generator's bytes are its cheapest product.
     bits = np.frombuffer(generator.bytes(count * BATCH // 8), dtype=np.uint8)

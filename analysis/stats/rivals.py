@@ -100,7 +100,7 @@ def surest_as_trained(
 ) -> Margin | None:
     """The cell that beats all rivals most surely on other dialogues; None without two dialogues or a rival."""
     gaps = [[_gap_of_means(cell, rival) for rival in rivals] for cell in cells]
-    return _surest(cells, rivals, gaps, level)
+    return _find_surest(cells, rivals, gaps, level)
 
 
 def surest_anew(
@@ -110,7 +110,7 @@ def surest_anew(
     several = [cell for cell in cells if len(cell.values) > 1 or not cell.architecture]
     tail = (1 - level) / max(len(several), 1)
     gaps = [[_gap_of_seeds(cell, rival, tail) for rival in rivals] for cell in several]
-    return _surest(several, rivals, gaps, level)
+    return _find_surest(several, rivals, gaps, level)
 
 
 def seeds_to_claim(cells: int, *, level: float = 0.95) -> int:
@@ -122,7 +122,7 @@ def seeds_to_claim(cells: int, *, level: float = 0.95) -> int:
     return next(seeds for seeds in range(1, 64) if cells * 0.5**seeds < 1 - level)
 
 
-def _surest(
+def _find_surest(
     cells: Sequence[MeasuredModel], rivals: Sequence[MeasuredModel], gaps: Sequence[Sequence[Gap]], level: float
 ) -> Margin | None:
     if not cells or not rivals or cells[0].parts.shape[1] < 2:
@@ -143,7 +143,7 @@ def _surest(
     )
 
 
-def _gap(values: Floats, parts: Floats, least: int, chance: float) -> Gap:
+def _measure_gap(values: Floats, parts: Floats, least: int, chance: float) -> Gap:
     """From differences (comparisons,) and what each dialogue adds to their errors (comparisons, dialogues)."""
     dialogues = parts.shape[1]
     errors = np.sqrt(dialogues / (dialogues - 1) * (parts * parts).sum(1)) if dialogues > 1 else np.nan * values
@@ -152,22 +152,22 @@ def _gap(values: Floats, parts: Floats, least: int, chance: float) -> Gap:
 
 def _gap_of_means(cell: MeasuredModel, rival: MeasuredModel) -> Gap:
     difference = np.array([cell.values.mean() - rival.values.mean()])
-    return _gap(difference, (cell.parts.mean(0) - rival.parts.mean(0))[None], 1, 0.0)
+    return _measure_gap(difference, (cell.parts.mean(0) - rival.parts.mean(0))[None], 1, 0.0)
 
 
 def _gap_of_seeds(cell: MeasuredModel, rival: MeasuredModel, tail: float) -> Gap:
     """Every seed against the rival; the same architecture before training against itself, seed by seed."""
     if cell.architecture and cell.architecture == rival.architecture and cell.seeds == rival.seeds:
-        return _gap(cell.values - rival.values, cell.parts - rival.parts, *_signs(len(cell.seeds), tail))
+        return _measure_gap(cell.values - rival.values, cell.parts - rival.parts, *_count_signs(len(cell.seeds), tail))
     values = (cell.values[:, None] - rival.values).ravel()
     parts = (cell.parts[:, None] - rival.parts).reshape(len(values), -1)
     seeds = [len(side.values) for side in (cell, rival) if side.architecture]
     if len(seeds) == 1:
-        return _gap(values, parts, *_signs(seeds[0], tail))
-    return _gap(values, parts, len(values), sum(0.5**n for n in seeds))
+        return _measure_gap(values, parts, *_count_signs(seeds[0], tail))
+    return _measure_gap(values, parts, len(values), sum(0.5**n for n in seeds))
 
 
-def _signs(seeds: int, tail: float) -> tuple[int, float]:
+def _count_signs(seeds: int, tail: float) -> tuple[int, float]:
     """How many seeds must be above, and the chance of so many if half of all trainings are not.
 
     As few as leave half of the error to the dialogues; else all.

@@ -51,29 +51,29 @@ def round_drift(pair: Ints, round: Ints, rater: Ints | None, yes: NDArray[np.boo
     if rater is None or not pairs:
         return RoundDrift(shares, pairs, 0, 0, 0.0, None, None, None)
     codes = np.unique(rater[is_complete], return_inverse=True)[1]
-    scores, information = _scores(codes, place, outcome, len(rounds))
+    scores, information = _score_raters(codes, place, outcome, len(rounds))
     telling = information > 1e-9
     effective = float(information.sum() ** 2 / (information @ information)) if telling.any() else 0.0
     counts = pairs, int(telling.sum()), len(information), effective
     if effective < LEAST_RATERS + scores.shape[1] - 1:
         return RoundDrift(shares, *counts, None, None, None)
-    return RoundDrift(shares, *counts, *_test(scores, effective))
+    return RoundDrift(shares, *counts, *_test_scores(scores, effective))
 
 
-def _scores(rater: Ints, round: Ints, outcome: Floats, rounds: int) -> tuple[Floats, Floats]:
+def _score_raters(rater: Ints, round: Ints, outcome: Floats, rounds: int) -> tuple[Floats, Floats]:
     """Every rater's score (raters, rounds - 1) for no drift, and what the rater knows of rounds (raters,)."""
     votes = np.bincount(rater)
 
-    def centred(values: Floats) -> Floats:
+    def centre_by_rater(values: Floats) -> Floats:
         return values - (np.bincount(rater, values) / votes)[rater]
 
-    among = np.stack([centred((round == k).astype(np.float64)) for k in range(1, rounds)], -1)
-    own = centred(outcome)[:, None] * among
+    among = np.stack([centre_by_rater((round == k).astype(np.float64)) for k in range(1, rounds)], -1)
+    own = centre_by_rater(outcome)[:, None] * among
     scores = np.stack([np.bincount(rater, column) for column in own.T], -1)
     return np.asarray(scores, np.float64), np.asarray(np.bincount(rater, (among**2).sum(1)), np.float64)
 
 
-def _test(scores: Floats, raters: float) -> tuple[float, tuple[float, float], float]:
+def _test_scores(scores: Floats, raters: float) -> tuple[float, tuple[float, float], float]:
     """F, its degrees of freedom and p; 1 where no rater ever answered differently."""
     square, total = scores.T @ scores, scores.sum(0)
     freedom = int(np.linalg.matrix_rank(square))

@@ -84,16 +84,16 @@ def seeds_for_difference(difference: float, sd: float, *, alpha: float = 0.05, p
         if not value > 0:
             raise InputError(f"The {name} must be above 0. Got {value!r}.")
 
-    def reached(seeds: int) -> bool:
+    def reaches_power(seeds: int) -> bool:
         return power_of_seeds(difference / sd, seeds, alpha=alpha) >= power
 
     enough = 2
-    while not reached(enough):
+    while not reaches_power(enough):
         enough *= 2
         if enough > MOST_SEEDS:
             raise InputError(f"More than {MOST_SEEDS:,} seeds would be needed for {difference:g} at an SD of {sd:g}.")
     first = enough // 2 + 1
-    return first + bisect_left(range(first, enough), True, key=reached)
+    return first + bisect_left(range(first, enough), True, key=reaches_power)
 
 
 def power_of_seeds(effect: float, seeds: int, *, alpha: float = 0.05) -> float:
@@ -108,11 +108,15 @@ def votes_or_seeds(variance: float, noise: float, seeds: int) -> Either:
     6
     """
 
-    def power(n: int, more: float) -> float:
+    def compute_power(n: int, more: float) -> float:
         return float(chdtrc(n - 1, chi_square(0.95, n - 1) * (noise / more) / (variance + noise / more)))
 
-    votes = next((k / 10 for k in range(10, 10 * MOST_TIMES) if power(seeds, k / 10) >= POWER), None)
-    return Either(power(seeds, 1.0), votes, next((n for n in range(seeds, MOST_TIMES) if power(n, 1.0) >= POWER), None))
+    votes = next((k / 10 for k in range(10, 10 * MOST_TIMES) if compute_power(seeds, k / 10) >= POWER), None)
+    return Either(
+        compute_power(seeds, 1.0),
+        votes,
+        next((n for n in range(seeds, MOST_TIMES) if compute_power(n, 1.0) >= POWER), None),
+    )
 
 
 def seeds_for_sd(factor: float, *, level: float = 0.95) -> int:

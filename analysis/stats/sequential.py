@@ -1,12 +1,12 @@
 """Stopping while a study runs: looking after every vote without paying in false alarms.
 
-Two tools. `betting` is exact for independent bounded observations: a bettor bets against "the mean is m" and sets each
-stake before the observation; once his capital exceeds 1/alpha, m is ruled out for good (Waudby-Smith and Ramdas 2024).
-Votes are independent draws where they share no rater and no dialogue: `unshared` picks such votes.
-`mixture` uses all votes: an estimate with its clustered standard error, by the Student version of Robbins' mixture
-(Robbins 1970; Lai 1976; Wang and Ramdas 2025), with the effective number of clusters in the place of the sample size.
-It holds as far as clusters' means are normal, so it is not asked below FEWEST_CLUSTERS, and simulation stands behind it
-(docs/planning.md). By Ville's inequality each of them errs, at any time, in at most alpha of all studies.
+Two tools. `bet_on_mean` is exact for independent bounded observations: a bettor bets against "the mean is m" and sets
+each stake before the observation; once his capital exceeds 1/alpha, m is ruled out for good (Waudby-Smith and Ramdas
+2024). Votes are independent draws where they share no rater and no dialogue: `pick_unshared` picks such votes.
+`look_by_mixture` uses all votes: an estimate with its clustered standard error, by the Student version of Robbins'
+mixture (Robbins 1970; Lai 1976; Wang and Ramdas 2025), with the effective number of clusters in the place of the sample
+size. It holds as far as clusters' means are normal, so it is not asked below FEWEST_CLUSTERS, and simulation stands
+behind it (docs/planning.md). By Ville's inequality each of them errs, at any time, in at most alpha of all studies.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Now:
     high: float
 
 
-def betting(values: Floats, *, alpha: float = 0.05, grid: int = 401) -> Path:
+def bet_on_mean(values: Floats, *, alpha: float = 0.05, grid: int = 401) -> Path:
     """Confidence sequence for the mean of independent values in [-1, 1], and the e-process against a mean of zero.
 
     Half the capital bets that the mean is above m, half that it is below, with the predictable plug-in stake
@@ -64,13 +64,13 @@ def betting(values: Floats, *, alpha: float = 0.05, grid: int = 401) -> Path:
     t = np.arange(1, len(x) + 1)
     stake = np.sqrt(2 * np.log(2 / alpha) / (_variance_before(x, t) * t * np.log(t + 1)))
     # Capped, because the capital of a clear case outgrows a float long before the study ends.
-    e = np.exp(np.minimum(_capital(x, stake, np.array([0.5]))[0][:, 0], 700))
+    e = np.exp(np.minimum(_follow_capital(x, stake, np.array([0.5]))[0][:, 0], 700))
     means = np.linspace(0, 1, grid)
     low, high = np.empty(len(x)), np.empty(len(x))
     logs, alive = None, np.ones(grid, dtype=bool)
     for start in range(0, len(x), BETTING_BLOCK):
         rows = slice(start, start + BETTING_BLOCK)
-        capital, logs = _capital(x[rows], stake[rows], means, logs)
+        capital, logs = _follow_capital(x[rows], stake[rows], means, logs)
         within = np.minimum.accumulate(capital < np.log(1 / alpha), axis=0) & alive
         alive = within[-1]
         some = within.any(1)
@@ -87,7 +87,7 @@ def _variance_before(x: Floats, t: NDArray[np.int64]) -> Floats:
     return np.concatenate([[0.25], variance[:-1]])  # a stake may not know the observation that it is set on
 
 
-def _capital(
+def _follow_capital(
     x: Floats, stake: Floats, means: Floats, before: tuple[Floats, Floats] | None = None
 ) -> tuple[Floats, tuple[Floats, Floats]]:
     """Log of the mean capital of both bettors, (observations, means), and each one's at the end, to go on from."""
@@ -99,7 +99,7 @@ def _capital(
     return np.logaddexp(ups, downs) - np.log(2), (ups[-1], downs[-1])
 
 
-def mixture(estimate: float, se: float, *, clusters: float, scale: float, alpha: float = 0.05) -> Now:
+def look_by_mixture(estimate: float, se: float, *, clusters: float, scale: float, alpha: float = 0.05) -> Now:
     """Student's mixture at one look; `scale` is the size of difference that the study was planned for.
 
     With W = scale^2/se^2, v = clusters - 1 and t = estimate/se:
@@ -129,7 +129,7 @@ def trusted_error(se: ArrayLike, clusters: ArrayLike) -> Floats:
     return np.asarray(np.hypot(np.asarray(se, dtype=float), 1 / np.asarray(clusters, dtype=float)))
 
 
-def unshared(ways: Collection[Ints]) -> Ints:
+def pick_unshared(ways: Collection[Ints]) -> Ints:
     """Places of votes no two of which share a cluster, in any way of clustering; each taken as soon as it can be.
 
     Which vote is taken depends on the clusters alone, never on what was voted, so that they are independent draws.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count
-from seedvote.analysis.stats.intervals import crossed, groups
+from seedvote.analysis.stats.intervals import count_groups, cross_codes
 from seedvote.analysis.votes.keeping import VERIFIED
 from seedvote.analysis.votes.votes import Ints, Votes
 from seedvote.dialogue.importing.reading import Reading, say_left_out
@@ -47,8 +47,8 @@ def told_of_reading(votes: Votes, *, alone: bool = False) -> list[str]:
     if votes.systems:
         tallies = _list_wins(votes)
     tally = ", ".join([*tallies, *([] if ties is None else [count(ties, "tie")])])
-    people = f" of {count(groups(votes.rater), 'rater')}" if votes.rater is not None else ""
-    contents = f"{count(len(votes), 'vote')}{people} on {count(groups(votes.pair), 'pair')}: {tally}."
+    people = f" of {count(count_groups(votes.rater), 'rater')}" if votes.rater is not None else ""
+    contents = f"{count(len(votes), 'vote')}{people} on {count(count_groups(votes.pair), 'pair')}: {tally}."
     verified = [warning for warning in votes.warnings if warning.startswith(VERIFIED)] if alone else []
     return [
         votes.ledger.line,
@@ -85,8 +85,8 @@ def reading_of(votes: Votes, systems: Sequence[str] = ()) -> dict[str, Any]:
         "notes": list(ledger.notes),
         "left_out": dict(ledger.left_out),
         "votes": len(votes),
-        "pairs": groups(votes.pair),
-        "raters": None if votes.rater is None else groups(votes.rater),
+        "pairs": count_groups(votes.pair),
+        "raters": None if votes.rater is None else count_groups(votes.rater),
         "choices": choices,
         "ties": choices.get("tie"),
         "systems": list(systems or votes.systems),
@@ -161,15 +161,15 @@ def _about_models(votes: Votes) -> list[str]:
 
 def about_dialogues(votes: Votes) -> list[str]:
     """That no dialogue is named, or one alone: what an interval then does not know."""
-    if groups(votes.pair) < 2:
+    if count_groups(votes.pair) < 2:
         return []
     if votes.dialogue is None:
         return [] if votes.item is not None else [NO_DIALOGUE]
-    return [ONE_DIALOGUE] if groups(votes.dialogue) == 1 else []
+    return [ONE_DIALOGUE] if count_groups(votes.dialogue) == 1 else []
 
 
 def _count_repeated(first: Ints, second: Ints) -> int:
-    return len(first) - groups(crossed([first, second]))
+    return len(first) - count_groups(cross_codes([first, second]))
 
 
 # Who cast the votes: people, simulated raters or judges

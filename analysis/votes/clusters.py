@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.analysis.showing.words import count
-from seedvote.analysis.stats.intervals import groups
+from seedvote.analysis.stats.intervals import count_groups
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.people import NOT_GIVEN, group_people
@@ -77,7 +77,7 @@ def _gathers(votes: Clusterable, name: str) -> bool:
     codes = _column(votes, name)
     if codes is None or not _are_several(codes):
         return False
-    return name == "pair" or groups(codes) < groups(votes.pair)
+    return name == "pair" or count_groups(codes) < count_groups(votes.pair)
 
 
 def _stated_clusters(votes: Clusterable, name: str, wanted: str, part: bool) -> Ints:

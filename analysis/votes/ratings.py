@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.analysis.showing.words import count
-from seedvote.analysis.stats.intervals import crossed
+from seedvote.analysis.stats.intervals import cross_codes
 from seedvote.analysis.stats.sign_tests import TIE
 from seedvote.analysis.votes.cautions import SIMULATED
 from seedvote.analysis.votes.systems import Contrast, key_of, pairs_of, system_names
@@ -53,7 +53,7 @@ class Rows:
     @property
     def sheet(self) -> NDArray[np.int64]:
         """One code for each rater and item: what was judged at once."""
-        return crossed([self.votes.pair] if self.votes.rater is None else [self.votes.pair, self.votes.rater])
+        return cross_codes([self.votes.pair] if self.votes.rater is None else [self.votes.pair, self.votes.rater])
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ def _laws_of_their_own():
 def _haste():
     """Few simulated studies and few draws: what they give is no measure of anything, but every door shows the same."""
     with pytest.MonkeyPatch.context() as patch, _laws_of_their_own():
-        patch.setitem(power.anytime.__kwdefaults__, "studies", 300)
+        patch.setitem(power.plan_anytime.__kwdefaults__, "studies", 300)
         patch.setattr(error_law, "DEVIATIONS", 200)
         for name, number in (("chains", 4), ("warm_up", 12), ("draws", 12)):
             patch.setitem(bayes_davidson.hierarchical_davidson.__kwdefaults__, name, number)

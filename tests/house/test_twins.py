@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seedvote.analysis.stats.intervals import mean_interval
-from seedvote.analysis.stats.laws import hypergeometric
+from seedvote.analysis.stats.laws import hypergeometric_law
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.votes import votes_from_columns
 from seedvote.crowd.watching.overview import Gathered
@@ -13,7 +13,7 @@ from seedvote.crowd.watching.share_interval import ClusterCounts, law_of_ties, s
 
 @pytest.mark.parametrize(("votes", "ties", "drawn"), [(1, 0, 1), (1, 1, 1), (10, 0, 4), (10, 10, 4), (10, 5, 10)])
 def test_the_law_of_ties_at_the_edges(votes, ties, drawn):
-    law = hypergeometric(votes, ties, drawn).probability
+    law = hypergeometric_law(votes, ties, drawn).probability
     np.testing.assert_allclose(law_of_ties(votes, ties, drawn), law, atol=1e-12)
 
 
@@ -22,7 +22,7 @@ def test_the_law_of_ties_in_a_set_drawn_without_replacement():
     for _ in range(100):
         votes = int(rng.integers(1, 3000))
         ties, drawn = int(rng.integers(0, votes + 1)), int(rng.integers(1, votes + 1))
-        law = hypergeometric(votes, ties, drawn).probability
+        law = hypergeometric_law(votes, ties, drawn).probability
         np.testing.assert_allclose(law_of_ties(votes, ties, drawn), law, atol=1e-11)
 
 

@@ -23,13 +23,13 @@ from seedvote.analysis.stats.between_raters.agreement import (
     FEWEST_REPEATED,
     Agreement,
     Coefficient,
-    coefficients,
+    estimate_coefficients,
     label_order,
 )
 from seedvote.analysis.stats.between_raters.cohen import two_raters
 from seedvote.analysis.stats.between_raters.dawid_skene import DawidSkene, dawid_skene
 from seedvote.analysis.stats.between_raters.mace import Mace, mace
-from seedvote.analysis.stats.between_raters.raters import RaterHabits, SplitHalf, rater_table, rows, split_half
+from seedvote.analysis.stats.between_raters.raters import RaterHabits, SplitHalf, list_raters, rater_table, split_half
 from seedvote.analysis.stats.disparity import Disparity
 from seedvote.analysis.stats.sign_tests import holm_where
 from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, voters
@@ -144,7 +144,7 @@ def answer(votes: Votes, *, labels: str = "tie", clusters: str = "auto", seed: i
     place, names = np.argsort(order)[votes.choice], [votes.labels[code] for code in order]
     ways = _cluster_ways(votes, clusters)
     step("coefficients, with each rater left out in turn")
-    statistics = coefficients(votes.pair, place, names, values=numbers, clusters=ways)
+    statistics = estimate_coefficients(votes.pair, place, names, values=numbers, clusters=ways)
     generator = np.random.default_rng(child_seed(seed, "agreement"))
     halves = None if numbers is None else split_half(votes.pair, np.asarray(numbers)[place], generator=generator)
     cohen, truth, spamming = None, None, None
@@ -206,7 +206,7 @@ def _rater_habits(votes: Votes, spam: NDArray[np.float64], *, ties: bool) -> tup
     """Without ties among the labels there are no two sides either: a left label has no meaning."""
     tie, left = (votes.labels.index("tie"), votes.left) if ties else (None, None)
     table = rater_table(votes.pair, np.asarray(votes.rater), votes.choice, len(votes.labels), tie=tie, left=left)
-    return tuple(rows(table, votes.raters, spam))
+    return tuple(list_raters(table, votes.raters, spam))
 
 
 def _crowd_habits(raters: Sequence[RaterHabits]) -> tuple[Habit, ...]:
@@ -319,7 +319,7 @@ def _nominal_alpha(votes: Votes, clusters: str) -> Coefficient | None:
         return None
     ways = clusters_of(votes, clusters, part=True) or {"pair": votes.pair}
     place = np.unique(votes.pair, return_inverse=True)[1]
-    statistics = coefficients(place, votes.choice, votes.labels, values=None, clusters=ways)
+    statistics = estimate_coefficients(place, votes.choice, votes.labels, values=None, clusters=ways)
     return statistics.alpha_nominal if statistics.usable_items and isfinite(statistics.alpha_nominal.value) else None
 
 

@@ -21,10 +21,10 @@ from scipy.special import stdtr, stdtrit
 
 from seedvote.analysis.questions.choice.published import half_width, too_few, wilson
 from seedvote.analysis.showing.words import count
-from seedvote.analysis.stats.disparity import Disparity, disparity
-from seedvote.analysis.stats.intervals import Interval, bounds, mean_interval
+from seedvote.analysis.stats.disparity import Disparity, compare_groups
+from seedvote.analysis.stats.intervals import Interval, bound_mean, mean_interval
 from seedvote.analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
-from seedvote.analysis.stats.reruns import between, both_levels, wider
+from seedvote.analysis.stats.reruns import both_levels, estimate_between, pick_wider
 from seedvote.analysis.stats.sign_tests import holm_where
 from seedvote.analysis.votes.choices import FIRST, SECOND, Choices, ModelChoices, hits_interval
 from seedvote.analysis.votes.clusters import FEWEST, clusters_of, hidden_groups
@@ -220,7 +220,7 @@ def _describe_people(name: str, is_inside: Bools, choices: Choices, corpora: Seq
         if name != ALL and len(part) and (in_corpus & ~is_inside).any():
             everybody = choices.select(in_corpus)
             ways = clusters_of(everybody, clusters, part=True)
-            if (gap := disparity(everybody.hits[FIRST], is_inside[in_corpus], ways)) is not None:
+            if (gap := compare_groups(everybody.hits[FIRST], is_inside[in_corpus], ways)) is not None:
                 gaps[corpus] = gap
     return ChoiceRow(name, "people", len(np.unique(choices.rater[is_inside])), tuple(cells), gaps, {})
 
@@ -288,7 +288,7 @@ def _measure_model(hits: Floats, dialogues: Ints, corpus: str, metric: str) -> S
         return cell
     mean = mean_over_seeds(replicates_by_dialogue(means, _dialogue_parts(hits, wide)))
     freedom = mean.freedom if 0 < share < 1 else float(wide.max())
-    low, high = bounds(share, mean.se, freedom, 0.95, share=True)
+    low, high = bound_mean(share, mean.se, freedom, 0.95, share=True)
     return replace(cell, low=low, high=high)
 
 
@@ -332,10 +332,10 @@ def people_less_model(hits: Floats, model: Floats, ways: Mapping[str, Ints], wid
     if seeds > 1 and wide.max() > 0:
         replicates = replicates_by_dialogue(model.mean(1), _dialogue_parts(model, wide))
         # The variance of the seeds' means, and what of it the dialogues would make if all seeds were equal.
-        observed, noise = between(replicates, np.arange(seeds))
+        observed, noise = estimate_between(replicates, np.arange(seeds))
         shared = max(variance - noise / seeds, 0.0)  # what the dialogues do to each seed alone is in `observed`
         with_seeds = both_levels((shared, freedom), (observed / seeds, seeds - 1.0))
-        variance, freedom = wider((variance, freedom), with_seeds)
+        variance, freedom = pick_wider((variance, freedom), with_seeds)
     se = math.sqrt(variance)
     reach = float(stdtrit(freedom, 0.975)) * se if se else 0.0
     low, high = max(value - reach, -1.0), min(value + reach, 1.0)

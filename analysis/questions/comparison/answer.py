@@ -27,10 +27,10 @@ from seedvote.analysis.stats.reruns import (
     Error,
     Flip,
     Replicates,
-    between,
     difference_errors,
     drawn_anew,
-    flips,
+    estimate_between,
+    predict_flips,
 )
 from seedvote.analysis.stats.spread import Ratio, sd_ratio
 from seedvote.analysis.votes.cautions import Voters, judges_in_recipe
@@ -357,7 +357,7 @@ def _order(panel: Panel, *pair: str) -> Order:
     mean = {model: float(panel.values[panel.of(model)].mean()) for model in pair}
     upwards = 1 if panel.shown.better == "lower" else -1
     first, second = sorted(pair, key=lambda model: (upwards * mean[model], model))
-    flip_of = flips(panel.replicates, (first, panel.of(first)), (second, panel.of(second)))
+    flip_of = predict_flips(panel.replicates, (first, panel.of(first)), (second, panel.of(second)))
     return Order(
         panel.kind,
         panel.name,
@@ -394,7 +394,7 @@ def between_architectures(panel: Panel) -> Generalisability | None:
 
 def _seed_variance(replicates: Replicates, at: Ints) -> float:
     """The variance over seeds less what would be there if they were all equal."""
-    observed, noise = between(replicates, at)
+    observed, noise = estimate_between(replicates, at)
     return observed - noise
 
 
@@ -411,7 +411,7 @@ def between_seeds(panel: Panel, model: str) -> Generalisability | None:
     levels = min(panel.replicates.clusters.values())
     if len(at) < 2 or levels < 2:
         return None
-    observed, noise = between(panel.replicates, at)
+    observed, noise = estimate_between(panel.replicates, at)
     above = len(at) - 1
     return _share(observed, noise, above, above * (levels - 1))
 

@@ -72,25 +72,25 @@ class Labelling:
         if self.kind == "strata":
             return self._estimate_in_strata(scored, sample, share)
         if self.kind == "weights" and len(sample.other):
-            return ppi.weighted(sample, self._chances(scored), ppi.tuned(sample), share)
+            return ppi.estimate_weighted(sample, self._chances(scored), ppi.tune_weight(sample), share)
         return ppi.plus_plus(sample, generator, share)
 
     def people(self, scored: Scored, share: bool) -> Interval:
         """People alone, by the same way of drawing."""
         if self.kind == "weights" and len(scored.sample.other):
-            return ppi.weighted(scored.sample, self._chances(scored), 0.0, share).interval
+            return ppi.estimate_weighted(scored.sample, self._chances(scored), 0.0, share).interval
         if self.kind == "strata" and len(scored.sample.other):
             sample = scored.sample
             blind = replace(sample, f=np.zeros(len(sample.y)), other=np.zeros(len(sample.other)))
             return self._estimate_in_strata(scored, blind, share).interval
-        return ppi.people(scored.sample, share)
+        return ppi.estimate_from_people(scored.sample, share)
 
     def _estimate_in_strata(self, scored: Scored, sample: ppi.Sample, share: bool) -> ppi.Powered:
         names = [str(_read_field(pair, self.column)) for pair in (*scored.first, *scored.others)]
         codes = np.unique(names, return_inverse=True)[1]
         voted, unvoted = codes[: len(scored.first)], codes[len(scored.first) :]
         stratum, stratum_of_others, _ = ppi.joined_strata(voted[sample.pair], sample.pair, unvoted)
-        return ppi.stratified(sample, stratum, stratum_of_others, share, known=True)
+        return ppi.estimate_by_strata(sample, stratum, stratum_of_others, share, known=True)
 
     def _chances(self, scored: Scored) -> Floats:
         return np.array([_read_chance(pair, self.column) for pair in scored.first])[scored.sample.pair]

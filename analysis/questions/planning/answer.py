@@ -19,7 +19,7 @@ import numpy as np
 from seedvote.analysis.questions.planning.crowd import measure_crowd
 from seedvote.analysis.questions.planning.stopping import Look, look
 from seedvote.analysis.stats import power as sizing
-from seedvote.analysis.stats.gain import ceiling, least_correlation
+from seedvote.analysis.stats.gain import bound_gain, least_correlation
 from seedvote.analysis.stats.power import Anytime, Assumptions
 from seedvote.analysis.stats.seed_power import seeds_for_difference
 from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, voters
@@ -115,7 +115,7 @@ class Helper:
     def gain(self, pairs: float) -> float:
         """Variance of the votes alone, divided by that with the judge, where so many pairs have votes."""
         part = self.unlabelled / (self.unlabelled + pairs)
-        return ceiling(self.correlation * float(np.sqrt(part)), self.rater_share)
+        return bound_gain(self.correlation * float(np.sqrt(part)), self.rater_share)
 
     def cost(self, pairs: float) -> float | None:
         """What its verdicts cost, on so many pairs with votes and on all those without; None without a price."""
@@ -286,7 +286,7 @@ def _difference_row(
     independent, votes = (
         sizing.votes_for_difference(net, who, alpha=alpha, power=power) for who in (Assumptions(crowd.ties), crowd)
     )
-    peeking = sizing.anytime(net, crowd, generator=generator, alpha=alpha_each, power=power)
+    peeking = sizing.plan_anytime(net, crowd, generator=generator, alpha=alpha_each, power=power)
     return DifferenceRow(net, independent, _effort(votes, question, crowd), peeking)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.stats.components import RESIDUAL, components
-from seedvote.analysis.stats.intervals import Interval, crossed, groups, kish, mean_interval
+from seedvote.analysis.stats.components import RESIDUAL, estimate_components
+from seedvote.analysis.stats.intervals import Interval, count_groups, cross_codes, kish, mean_interval
 from seedvote.analysis.stats.power import Assumptions
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.systems import Contrast
@@ -41,7 +41,7 @@ def measure_crowd(contrasts: Sequence[Contrast], clusters: str = "auto") -> Assu
 
     shared = [_shared_codes(contrast, ways) for contrast, ways in zip(several, by, strict=True)]
     sizes = {name: mean([_cluster_size(codes[name]) for codes in shared]) for name in shared[0]}
-    per_rater = mean([len(codes["rater"]) / groups(codes["rater"]) for codes in shared])
+    per_rater = mean([len(codes["rater"]) / count_groups(codes["rater"]) for codes in shared])
     icc = _correlations(scores, shared)
     return Assumptions(
         ties,
@@ -83,14 +83,16 @@ def _correlations(scores: Sequence[Floats], shared: Sequence[Mapping[str, Ints]]
     factors = {name: np.unique((contrast, codes), axis=1, return_inverse=True)[1] for name, codes in joined.items()}
     terms: list[tuple[str, ...]] = []
     for name in ("rater", "pair", "dialogue"):  # the finer of two equal groupings: a dialogue of one pair is a pair
-        is_new = all(groups(crossed([factors[name], factors[term]])) > groups(factors[term]) for (term,) in terms)
-        if is_new and 1 < groups(factors[name]) < len(centred):
+        is_new = all(
+            count_groups(cross_codes([factors[name], factors[term]])) > count_groups(factors[term]) for (term,) in terms
+        )
+        if is_new and 1 < count_groups(factors[name]) < len(centred):
             terms.append((name,))
     shares = dict.fromkeys(joined, 0.0)
     if not terms or not centred.any():
         return shares
     try:  # the point estimates draw nothing (sets=0), so the seed of this generator is never used
-        parts = components(centred, factors, terms, generator=np.random.default_rng(0), sets=0).parts
+        parts = estimate_components(centred, factors, terms, generator=np.random.default_rng(0), sets=0).parts
     except InputError:  # too few votes to tell the terms apart; the design effect does not need them
         return dict.fromkeys(joined, float("nan"))
     total = sum(max(part.value, 0.0) for part in parts)

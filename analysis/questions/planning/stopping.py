@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.analysis.stats.intervals import kish, mean_interval
-from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, Now, betting, mixture, unshared
+from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, Now, bet_on_mean, look_by_mixture, pick_unshared
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.systems import Contrast
 from seedvote.analysis.votes.votes import Votes, net_scores
@@ -68,7 +68,7 @@ def look(
     if (reason := _undecided(votes, rarest, clusters)) is not None:
         return Look(*start, reason)
     net = mean_interval(scores, by=by)
-    now = mixture(net.value, net.se, clusters=rarest, scale=difference, alpha=alpha)
+    now = look_by_mixture(net.value, net.se, clusters=rarest, scale=difference, alpha=alpha)
     taken = "" if clusters == "auto" or "+" in clusters else clusters
     return Look(*start, _verdict(now, margin), now, taken)
 
@@ -87,8 +87,8 @@ def _bet(votes: Votes, scores: Floats, alpha: float) -> Bet | None:
     """Bet in the order of the file on votes that share nothing, whatever --clusters says; None: raters not named."""
     if votes.rater is None:
         return None
-    bets = scores[unshared([*clusters_of(votes).values(), votes.rater])]
-    path = betting(bets, alpha=alpha)
+    bets = scores[pick_unshared([*clusters_of(votes).values(), votes.rater])]
+    path = bet_on_mean(bets, alpha=alpha)
     return Bet(len(bets), float(path.e[-1]), float(path.low[-1]), float(path.high[-1]), path.stop)
 
 

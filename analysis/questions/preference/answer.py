@@ -29,9 +29,9 @@ from seedvote.analysis.questions.preference.ranking import (
     removable_units,
     reversals_of,
 )
-from seedvote.analysis.stats.disparity import Disparity, disparity
+from seedvote.analysis.stats.disparity import Disparity, compare_groups
 from seedvote.analysis.stats.equivalence import Equivalence, smallest_claim, tost
-from seedvote.analysis.stats.intervals import FEW, Interval, groups, kish, mean_interval, share_test
+from seedvote.analysis.stats.intervals import FEW, Interval, count_groups, kish, mean_interval, share_test
 from seedvote.analysis.stats.net_preference import interval_of, net_estimate, net_interval
 from seedvote.analysis.stats.paired.davidson import Model
 from seedvote.analysis.stats.paired.reversal import Reversal, reverse_sum
@@ -405,7 +405,7 @@ def of_these_raters(contrasts: Sequence[Contrast], clusters: str) -> tuple[Rater
         raters = ways.pop("rater", None)
         if raters is None or not ways or kish(raters) >= FEW_RATERS:
             return ()
-        nets.append(_rater_net(contrast, ways, groups(raters), None))
+        nets.append(_rater_net(contrast, ways, count_groups(raters), None))
     return _adjust_nets(nets)
 
 
@@ -415,9 +415,9 @@ def over_raters(contrasts: Sequence[Contrast], clusters: str) -> tuple[RaterNet,
     for contrast in contrasts:
         ways = clusters_of(contrast.votes, clusters, part=True)
         raters = ways.get("rater")
-        if raters is None or kish(raters) > EVEN * groups(raters):
+        if raters is None or kish(raters) > EVEN * count_groups(raters):
             continue
-        nets.append(_rater_net(contrast, ways, groups(raters), 1 / np.bincount(raters)[raters]))
+        nets.append(_rater_net(contrast, ways, count_groups(raters), 1 / np.bincount(raters)[raters]))
     return _adjust_nets(nets)
 
 
@@ -469,7 +469,7 @@ def _groups_on(contrast: Contrast, strata: Strata, clusters: str) -> list[GroupP
         people = 0 if group_votes.rater is None else len(np.unique(group_votes.rater))
         enough = people > 1 and len(group_votes) > 1
         net = net_interval(values[inside], by=clusters_of(group_votes, clusters, part=True)) if enough else None
-        gap = disparity(values, inside, ways) if enough and (~inside).any() else None
+        gap = compare_groups(values, inside, ways) if enough and (~inside).any() else None
         parts.append(
             GroupPreference(contrast.first, contrast.second, group, strata.people[code], len(group_votes), net, gap)
         )

@@ -25,7 +25,7 @@ from scipy.special import stdtrit
 from seedvote.analysis.questions.preference.ranking import Ranking
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import chance, count, number, percent, plural, signed
-from seedvote.analysis.stats.intervals import groups, kish, mean_interval
+from seedvote.analysis.stats.intervals import count_groups, kish, mean_interval
 from seedvote.analysis.stats.paired.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
 from seedvote.analysis.stats.sign_tests import TIE
 from seedvote.analysis.votes.clusters import clusters_of, ways_within
@@ -122,7 +122,7 @@ def careful_answer(
 ) -> Careful | None:
     """The careful answer, or None where nobody asked and raters are many; `asked` is None where nobody said."""
     votes, shared = matches.votes, ways_within(matches.votes, clusters)
-    refusal = _why_too_large(matches, sum(groups(codes) for codes in shared.values()))
+    refusal = _why_too_large(matches, sum(count_groups(codes) for codes in shared.values()))
     reason = "it was asked for" if asked else _why_needed(matches)
     if asked is False or reason is None or (refusal and not asked):
         return None
@@ -200,12 +200,12 @@ def _why_needed(matches: Matches) -> str | None:
     """Why the careful answer is needed, or None where it is not, or would take long."""
     votes = matches.votes
     people = votes.given().rater
-    if people is None or groups(people) < 2:
+    if people is None or count_groups(people) < 2:
         return None  # nothing can be said about people other than this one, by any model
     worth = kish(people)
     if worth >= FEW_RATERS or len(votes) > MOST_UNASKED or len(matches.systems) > MOST_SYSTEMS:
         return None
-    return f"the votes of {count(groups(people), 'rater')} are worth {number(worth, 1)} equally busy ones"
+    return f"the votes of {count(count_groups(people), 'rater')} are worth {number(worth, 1)} equally busy ones"
 
 
 def _summarize(posterior: HierarchicalFit, reason: str, before: Mapping[str, int], matches: Matches) -> Careful:

@@ -9,8 +9,16 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.stats.paired.davidson import Fit, Games, Model, Parameter, fit, games, linked
-from seedvote.analysis.stats.paired.davidson_errors import clustered
+from seedvote.analysis.stats.paired.davidson import (
+    Fit,
+    Games,
+    Model,
+    Parameter,
+    count_games,
+    find_linked_groups,
+    fit_model,
+)
+from seedvote.analysis.stats.paired.davidson_errors import cluster_errors
 from seedvote.analysis.stats.paired.rank_sets import RankSets, rank_sets
 from seedvote.analysis.stats.paired.reversal import Reversal, reverse_leader
 from seedvote.analysis.votes.clusters import Ways, clusters_of
@@ -131,7 +139,9 @@ def _choose_systems(matches: Matches, ways: Ways) -> _Chosen:
     inside, reasons = np.ones(len(matches.systems), bool), dict[int, str]()
     while True:
         rows = inside[matches.a] & inside[matches.b]
-        group = linked(games(matches.systems, matches.a[rows], matches.b[rows], matches.votes.choice[rows], None))
+        group = find_linked_groups(
+            count_games(matches.systems, matches.a[rows], matches.b[rows], matches.votes.choice[rows], None)
+        )
         largest = group == np.bincount(group[inside]).argmax()
         alone = _find_single_clusters(matches, rows, ways)
         fresh = {int(k): _why_unlinked(matches, int(k), largest) for k in np.flatnonzero(inside & ~largest)} | alone
@@ -171,7 +181,7 @@ def _why_unlinked(matches: Matches, system: int, ranked: Bools) -> str:
 def _fit_strengths(matches: Matches, inside: Bools, model: Model, clusters: str) -> Fit:
     """The strengths of the chosen systems by the votes between them."""
     played, votes = _games_between(matches, inside)
-    return clustered(played, fit(played, model), clusters_of(votes, clusters, part=True))
+    return cluster_errors(played, fit_model(played, model), clusters_of(votes, clusters, part=True))
 
 
 def _games_between(matches: Matches, inside: Bools) -> tuple[Games, Votes]:
@@ -179,7 +189,7 @@ def _games_between(matches: Matches, inside: Bools) -> tuple[Games, Votes]:
     rows, code = inside[matches.a] & inside[matches.b], np.cumsum(inside) - 1
     votes = matches.votes.select(rows)
     names = [name for name, ranked in zip(matches.systems, inside, strict=True) if ranked]
-    return games(names, code[matches.a[rows]], code[matches.b[rows]], votes.choice, votes.left), votes
+    return count_games(names, code[matches.a[rows]], code[matches.b[rows]], votes.choice, votes.left), votes
 
 
 def _rank_systems(fit_result: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Ranked, ...]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from seedvote.analysis.stats.crossed_design import cheapest_factors
 from seedvote.analysis.stats.crossed_linear import CrossedLinear, fits_of, widest_contrast
 from seedvote.analysis.stats.crossed_ordinal import LOGISTIC, CrossedOrdinal, crossed_ordinal
-from seedvote.analysis.stats.intervals import Interval, crossed, groups
+from seedvote.analysis.stats.intervals import Interval, count_groups, cross_codes
 from seedvote.analysis.stats.ordinal import MOST_STEPS, ProportionalOdds, odds_of
 from seedvote.analysis.votes.clusters import Ways, ways_within
 from seedvote.analysis.votes.ratings import RatingsTable, Rows
@@ -86,14 +86,14 @@ def _fit_ordinal(rows: Rows, factors: Mapping[str, Ints], linear: CrossedLinear)
 def _most_ratings(factors: Mapping[str, Ints]) -> int:
     """How many ratings the ordinal model takes in some seconds: levels that cross make a dense matrix."""
     within = cheapest_factors(factors)
-    crossing = sum(groups(codes) for name, codes in factors.items() if name not in within)
+    crossing = sum(count_groups(codes) for name, codes in factors.items() if name not in within)
     return MOST_RATINGS if crossing <= MOST_LEVELS else FEW_RATINGS
 
 
 def _refuse_confounded(rows: Rows, ways: Ways) -> None:
     known = {**{SHOWN.get(name, name): codes for name, codes in ways.items()}, **_seed_codes(rows)}
     for name in ("rater", "seed"):
-        if name in known and groups(crossed([known[name], rows.system])) == groups(rows.system):
+        if name in known and count_groups(cross_codes([known[name], rows.system])) == count_groups(rows.system):
             raise InputError(
                 f"Each system has one {name}, so nothing tells how far another {name} would differ. Collect ratings of "
                 f"two {name}s or more for each system."
@@ -101,7 +101,7 @@ def _refuse_confounded(rows: Rows, ways: Ways) -> None:
 
 
 def _seed_codes(rows: Rows) -> dict[str, Ints]:
-    return {} if rows.seed is None else {"seed": crossed([rows.system, rows.seed])}
+    return {} if rows.seed is None else {"seed": cross_codes([rows.system, rows.seed])}
 
 
 def _list_factors(rows: Rows, ways: Ways) -> dict[str, Ints]:
@@ -110,13 +110,13 @@ def _list_factors(rows: Rows, ways: Ways) -> dict[str, Ints]:
     for name, codes in ways.items():
         candidates |= {
             SHOWN.get(name, name): codes,
-            f"{SHOWN.get(name, name)} by system": crossed([codes, rows.system]),
+            f"{SHOWN.get(name, name)} by system": cross_codes([codes, rows.system]),
         }
     if rows.votes.rater is not None:
         candidates["rater and item"] = rows.sheet
     factors: dict[str, Ints] = {}
     for name, codes in {**candidates, **_seed_codes(rows)}.items():
-        is_separable = 1 < groups(codes) <= (1 - FEWEST) * len(codes)
+        is_separable = 1 < count_groups(codes) <= (1 - FEWEST) * len(codes)
         if is_separable and not any(_same_parts(codes, taken) for taken in (rows.system, *factors.values())):
             factors[name] = codes
     return factors
@@ -124,7 +124,7 @@ def _list_factors(rows: Rows, ways: Ways) -> dict[str, Ints]:
 
 def _same_parts(first: Ints, second: Ints) -> bool:
     """Whether two factors part the ratings in the same way."""
-    return groups(first) == groups(second) == groups(crossed([first, second]))
+    return count_groups(first) == count_groups(second) == count_groups(cross_codes([first, second]))
 
 
 def _contrast_systems(
@@ -149,7 +149,7 @@ def _contrast_systems(
         contrast.df,
         ratings,
         "+".join(ways) or "rating",
-        {name: groups(part) for name, part in codes.items()},
+        {name: count_groups(part) for name, part in codes.items()},
         *[float("nan")] * 3,
     )
     means = float(fits[0].effects[first]), float(fits[0].effects[second])

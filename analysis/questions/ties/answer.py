@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from seedvote.analysis.showing.words import count, percent, plural
 from seedvote.analysis.stats import laws
-from seedvote.analysis.stats.intervals import Interval, groups, kish, mean_interval, share_test
+from seedvote.analysis.stats.intervals import Interval, count_groups, kish, mean_interval, share_test
 from seedvote.analysis.stats.laws import CHANCE, Law
-from seedvote.analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrowed, set_shares
+from seedvote.analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrow_shares, set_shares
 from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, list_cautions, voters
 from seedvote.analysis.votes.clusters import clusters_of, ways_within
 from seedvote.analysis.votes.votes import Votes
@@ -183,7 +183,7 @@ def _effective_raters(votes: Votes) -> float | None:
 
 def _check_unit(votes: Votes, unit: str) -> None:
     for part, codes in unit_codes(votes, unit).items():
-        if groups(codes) < 2:
+        if count_groups(codes) < 2:
             raise InputError(f"--unit {unit} needs two {plural(part)} or more; the votes have one.")
 
 
@@ -262,7 +262,7 @@ def _make_curve(name: str, votes: Votes, recipe: Recipe, law: Law, clusters: Map
         replace=recipe.replace,
         replaced=None,
         unit=recipe.unit,
-        clusters=min((groups(codes) for codes in drawn_codes), default=len(votes)),
+        clusters=min((count_groups(codes) for codes in drawn_codes), default=len(votes)),
         interval=interval,
         chance=_test_chance(len(votes), int(ties.sum()), interval),
         choices=dict(zip(votes.labels, np.bincount(votes.choice, minlength=len(votes.labels)).tolist(), strict=True)),
@@ -271,7 +271,7 @@ def _make_curve(name: str, votes: Votes, recipe: Recipe, law: Law, clusters: Map
 
 def _test_chance(votes: int, ties: int, interval: Interval | None) -> Chance:
     z = (ties / votes - CHANCE) / np.sqrt(CHANCE * (1 - CHANCE) / votes)
-    mass = laws.binomial(CHANCE, votes).probability
+    mass = laws.binomial_law(CHANCE, votes).probability
     p_vote = min(1.0, float(mass[mass <= mass[ties] * (1 + 1e-7)].sum()))
     if interval is None:
         return Chance(CHANCE, float(z), p_vote, None, None, "vote")
@@ -287,7 +287,7 @@ def _known_units(votes: Votes, pooled: Curve) -> list[str]:
 
 def _has_clusters(votes: Votes, unit: str) -> bool:
     columns = [getattr(votes, part) for part in unit_parts(unit)]
-    return all(codes is not None and groups(codes) > 1 for codes in columns)
+    return all(codes is not None and count_groups(codes) > 1 for codes in columns)
 
 
 def _crowding_cautions(curves: Sequence[Curve]) -> list[str]:
@@ -354,13 +354,13 @@ def vote_law(votes: int, ties: int, recipe: Recipe, generator: np.random.Generat
     """Sets of single votes, as in the papers."""
     if recipe.method == "exact":
         if recipe.replace:
-            return laws.binomial(ties / votes, recipe.size)
-        return laws.hypergeometric(votes, ties, recipe.size)
+            return laws.binomial_law(ties / votes, recipe.size)
+        return laws.hypergeometric_law(votes, ties, recipe.size)
     if recipe.replace:
         tie_counts = generator.binomial(recipe.size, ties / votes, recipe.sets)
     else:
         tie_counts = generator.hypergeometric(ties, votes - ties, recipe.size, recipe.sets)
-    return laws.sampled(tie_counts / recipe.size, recipe.size)
+    return laws.sampled_law(tie_counts / recipe.size, recipe.size)
 
 
 def _cluster_law(clusters: Clusters, recipe: Recipe, generator: np.random.Generator) -> Law:
@@ -371,7 +371,7 @@ def _cluster_law(clusters: Clusters, recipe: Recipe, generator: np.random.Genera
     if law is not None:
         return law
     shares = set_shares(clusters, size=recipe.size, sets=recipe.sets, replace=recipe.replace, generator=generator)
-    return laws.sampled(shares, recipe.size)
+    return laws.sampled_law(shares, recipe.size)
 
 
 def _crossed_law(
@@ -391,7 +391,7 @@ def _crossed_law(
     law = laws.beta_binomial(float(votes.tie.mean()), recipe.size, max(sum(single) - variance("vote"), *single))
     if recipe.method == "exact":
         return law
-    return laws.sampled(generator.choice(law.share, recipe.sets, p=law.probability), recipe.size)
+    return laws.sampled_law(generator.choice(law.share, recipe.sets, p=law.probability), recipe.size)
 
 
 def resample_studies(votes: Votes, recipe: Recipe, se: float) -> NDArray[np.float64]:
@@ -401,6 +401,6 @@ def resample_studies(votes: Votes, recipe: Recipe, se: float) -> NDArray[np.floa
     ways = list(codes_by_column.values())
     if len(ways) == 2:
         shares = crossed_bootstrap(votes.tie, ways[0], ways[1], sets=recipe.sets, generator=generator)
-        return narrowed(shares, around=float(votes.tie.mean()), sd=se)
+        return narrow_shares(shares, around=float(votes.tie.mean()), sd=se)
     codes = ways[0] if ways else np.arange(len(votes))
     return bootstrap_mean(votes.tie, codes, sets=recipe.sets, generator=generator)

@@ -26,7 +26,7 @@ from seedvote.analysis.showing.plots import (
     write_footnote,
 )
 from seedvote.analysis.showing.words import count, percent
-from seedvote.analysis.stats.laws import CHANCE, density
+from seedvote.analysis.stats.laws import CHANCE, estimate_density
 from seedvote.dialogue.lettering import LEADING, break_text, measure_block, measure_height
 
 NAMED = 5  # curves that can be named beside a panel; of more, only their number is told
@@ -84,12 +84,19 @@ def _draw_experiments(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64])
     many = len(curves) > NAMED
     width, alpha, fill = (0.7, 0.4, 0.0) if many else (1.6, 1.0, 0.1)
     for curve, colour in zip(curves, _curve_colours(answer), strict=True):
-        height = density(curve.replaced or curve.law, grid)
+        height = estimate_density(curve.replaced or curve.law, grid)
         axes.fill_between(grid, height, color=colour, alpha=fill, linewidth=0)
         axes.plot(grid, height, color=colour, linewidth=width, alpha=alpha)
         if curve.replaced:
             dashes, dark = (0, (3, 2)), GREY if many else colour
-            axes.plot(grid, density(curve.law, grid), color=dark, linewidth=0.7 * width, alpha=alpha, linestyle=dashes)
+            axes.plot(
+                grid,
+                estimate_density(curve.law, grid),
+                color=dark,
+                linewidth=0.7 * width,
+                alpha=alpha,
+                linestyle=dashes,
+            )
     axes.set_yticks([])
     axes.set_ylim(0, None)
     axes.tick_params(axis="x", labelbottom=False)
@@ -144,7 +151,7 @@ def _line_key(answer: TiesAnswer, room: float) -> str:
 
 
 def _draw_units(axes: Axes, answer: TiesAnswer, grid: NDArray[np.float64], labels: Sequence[str]) -> None:
-    heights = [density(curve.law, grid) for curve in answer.units]
+    heights = [estimate_density(curve.law, grid) for curve in answer.units]
     tallest = max(float(np.nanmax(height)) for height in heights)
     for place, (curve, height) in enumerate(zip(answer.units, heights, strict=True)):
         colour = VERMILION if place == len(answer.units) - 1 and place else BLUE if not place else GREY

@@ -16,7 +16,7 @@ from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plural
 from seedvote.analysis.stats.intervals import Interval
-from seedvote.analysis.stats.laws import CHANCE, Law, density
+from seedvote.analysis.stats.laws import CHANCE, Law, estimate_density
 from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
 from seedvote.analysis.votes.inputs import votes_of, with_items
 from seedvote.analysis.votes.study import Study
@@ -201,8 +201,8 @@ def sets_figure(answer: TiesAnswer) -> RowFigure:
     curves = answer.experiments or (answer.pooled,)
     axis = _law_axis(curves)
     grid = np.linspace(axis.low, axis.high, 240)
-    heights = [density(_shown_law(part), grid) for part in curves]
-    papers = [density(part.law, grid) for part in curves]
+    heights = [estimate_density(_shown_law(part), grid) for part in curves]
+    papers = [estimate_density(part.law, grid) for part in curves]
     tallest = max(float(np.nanmax(height)) for height in (*heights, *papers))
     rows = [
         Row(

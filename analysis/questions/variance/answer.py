@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from seedvote.analysis.questions.variance.cubes import ComparedModels
-from seedvote.analysis.stats.components import Component, components, group, terms_of
-from seedvote.analysis.stats.d_study import Design, design, resized, study_sizes
-from seedvote.analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, flips, replicates_of
+from seedvote.analysis.stats.components import Component, combine_factors, estimate_components, terms_of
+from seedvote.analysis.stats.d_study import Design, evaluate_design, resize_study, study_sizes
+from seedvote.analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, predict_flips, replicates_of
 from seedvote.analysis.votes.cautions import Voters, judges_in_recipe
 from seedvote.analysis.votes.long_tables import NESTED, Ints, LongTable
 from seedvote.dialogue.errors import InputError
@@ -124,7 +124,7 @@ def _answer_table(
 ) -> VarianceTable:
     generator = np.random.default_rng(child_seed(seed, "variance", table.name))
     terms = [term for term in terms_of(table.factors, NESTED) if len(term) == 1 or table.alone.isdisjoint(term)]
-    parts = components(table.score, table.factors, terms, generator=generator, sets=sets)
+    parts = estimate_components(table.score, table.factors, terms, generator=generator, sets=sets)
     study = study_sizes(table.factors, parts, target if target in table.factors else None)
     other_sizes = [*sizes, *({name: 2 * size} for name, size in study.sizes.items())]
     return VarianceTable(
@@ -135,8 +135,8 @@ def _answer_table(
         parts.levels,
         parts.parts,
         study.target,
-        design(parts, study),
-        tuple(design(parts, resized(study, parts, sizes_of_study)) for sizes_of_study in other_sizes),
+        evaluate_design(parts, study),
+        tuple(evaluate_design(parts, resize_study(study, parts, sizes_of_study)) for sizes_of_study in other_sizes),
         _reversals(table, study.target),
         table.voters,
     )
@@ -150,7 +150,7 @@ def _reversals(table: LongTable, target: str | None) -> tuple[Reversal, ...]:
     if target is None:
         return ()
     seed = next((name for name, outer in NESTED.items() if outer == target and name in table.factors), None)
-    replicate = group(table.factors, (target,) if seed is None else (target, seed))
+    replicate = combine_factors(table.factors, (target,) if seed is None else (target, seed))
     leading = _leading_levels(table, target, replicate)
     return tuple(
         reversal
@@ -184,7 +184,7 @@ def _reversals_of_pair(
     means = replicates_of(table.score[rows], replicates, by)
     first, second = ((table.names[target][k], np.unique(replicates[codes[rows] == k])) for k in pair)
     difference = float(means.values[first[1]].mean() - means.values[second[1]].mean())
-    chances = flips(means, first, second)
+    chances = predict_flips(means, first, second)
     ways = [(SEEDS if name == seed else name, (name,)) for name in other_factors]
     together = [(EVERYTHING if seed else BOTH, other_factors)] if len(other_factors) > 1 else []
     for way, redrawn in [*ways, *together]:
@@ -194,4 +194,4 @@ def _reversals_of_pair(
 def _levels(table: LongTable, name: str) -> Ints:
     """Codes of a factor's levels; those that live within another factor's, by both."""
     outer = NESTED.get(name)
-    return group(table.factors, (outer, name)) if outer in table.factors and outer else table.factors[name]
+    return combine_factors(table.factors, (outer, name)) if outer in table.factors and outer else table.factors[name]

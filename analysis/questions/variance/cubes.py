@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seedvote.analysis.stats.multibootstrap import COUNTED, Cube, difference, one_system
+from seedvote.analysis.stats.multibootstrap import COUNTED, Cube, bootstrap_difference, one_system
 from seedvote.analysis.votes.scores.files import Unused, open_scores
 from seedvote.analysis.votes.scores.values import (
     KEYS,
@@ -221,7 +221,7 @@ def _compare_on_scale(
 ) -> list[ComparedModels]:
     generator = np.random.default_rng(child_seed(seed, "multibootstrap", scale))
     pair = on_common_items(cubes[models[0]], cubes[models[1]])
-    contrast = difference(*pair, metric, paired=paired, sets=DRAWN_SETS, generator=generator)
+    contrast = bootstrap_difference(*pair, metric, paired=paired, sets=DRAWN_SETS, generator=generator)
     systems = [one_system(cube, metric, sets=DRAWN_SETS, generator=generator) for cube in pair]
     seeds = len(pair[0].seeds), len(pair[1].seeds)
     return [

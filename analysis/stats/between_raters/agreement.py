@@ -15,9 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from seedvote.analysis.stats.between_raters.coincidences import Coincidences, PairedVotes, coincidences, without_each
+from seedvote.analysis.stats.between_raters.coincidences import (
+    Coincidences,
+    PairedVotes,
+    count_coincidences,
+    without_each,
+)
 from seedvote.analysis.stats.between_raters.jackknife import Jackknife, LeftOut, jackknife, on_fishers_z, on_the_logit
-from seedvote.analysis.stats.intervals import crossed, groups, kish, unit_name
+from seedvote.analysis.stats.intervals import count_groups, cross_codes, kish, unit_name
 from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.integer]
@@ -70,7 +75,7 @@ class Agreement:
     raters_held: bool = False  # raters were to be drawn anew, but one of them is in every pair of votes
 
 
-def coefficients(
+def estimate_coefficients(
     item: Ints,
     choice: Ints,
     labels: Sequence[str],
@@ -85,43 +90,45 @@ def coefficients(
     single vote enters nowhere, neither the agreement nor that by chance.
     """
     votes = PairedVotes.of(item, choice, len(labels))
-    statistics = _statistics(values)
+    statistics = _choose_statistics(values)
     codes = {
         name: np.unique(way[votes.kept], return_inverse=True)[1].astype(np.int64) for name, way in clusters.items()
     }
     left = {name: _left_out(votes, way, statistics) for name, way in codes.items()}
     remaining = {name: way for name, way in codes.items() if np.isfinite(left[name]["observed"]).all()}
     ways = _drawn_anew(votes, codes, remaining)
-    table = coincidences(votes)
-    left_out = _left_out(votes, crossed([*ways.values()]), statistics) if len(ways) == 2 else None
+    table = count_coincidences(votes)
+    left_out = _left_out(votes, cross_codes([*ways.values()]), statistics) if len(ways) == 2 else None
 
-    share = float(observed(table))
+    share = float(measure_agreement(table))
     repeated = repeated_items(votes.counts)
     is_constant = (
         min(share, 1 - share) < ALIKE
     )  # votes agree on every item or on none: nothing shows how they would vary
 
-    def made(name: str) -> Coefficient:
+    def build_coefficient(name: str) -> Coefficient:
         value = float(statistics[name](table))
         unseen = is_constant or (repeated < FEWEST_REPEATED and name in CHANCE_CORRECTED)
         if not ways or not np.isfinite(value) or (unseen and name != "observed"):
             return Coefficient(value)
         parts = [LeftOut(left[way][name], kish(codes)) for way, codes in ways.items()]
-        return _coefficient(name, value, jackknife(value, parts, None if left_out is None else left_out[name]), level)
+        return _attach_interval(
+            name, value, jackknife(value, parts, None if left_out is None else left_out[name]), level
+        )
 
     return Agreement(
         items=len(np.unique(item)),
         votes=len(item),
         usable_items=len(votes.counts),
-        observed=made("observed"),
-        fleiss_kappa=made("fleiss_kappa"),
-        alpha_nominal=made("alpha_nominal"),
-        alpha_ordinal=None if values is None else made("alpha_ordinal"),
-        alpha_interval=None if values is None else made("alpha_interval"),
-        gwet_ac1=made("gwet_ac1"),
-        categories=_categories(votes.counts, labels),
+        observed=build_coefficient("observed"),
+        fleiss_kappa=build_coefficient("fleiss_kappa"),
+        alpha_nominal=build_coefficient("alpha_nominal"),
+        alpha_ordinal=None if values is None else build_coefficient("alpha_ordinal"),
+        alpha_interval=None if values is None else build_coefficient("alpha_interval"),
+        gwet_ac1=build_coefficient("gwet_ac1"),
+        categories=_compare_categories(votes.counts, labels),
         unit=unit_name(ways) if ways else "",
-        clusters={name: groups(codes) for name, codes in ways.items()},
+        clusters={name: count_groups(codes) for name, codes in ways.items()},
         repeated=repeated,
         raters_held="rater" in codes and "rater" not in remaining,
     )
@@ -137,17 +144,17 @@ def repeated_items(counts: Ints) -> int:
     return int(((counts > 1) & rarer).any(1).sum()) if len(counts) else 0
 
 
-def _statistics(values: Sequence[float] | None) -> dict[str, Statistic]:
+def _choose_statistics(values: Sequence[float] | None) -> dict[str, Statistic]:
     statistics: dict[str, Statistic] = {
-        "observed": observed,
+        "observed": measure_agreement,
         "fleiss_kappa": fleiss,
         "gwet_ac1": gwet,
-        "alpha_nominal": nominal,
+        "alpha_nominal": nominal_alpha,
     }
     if values is None:
         return statistics
     number = np.asarray(values, dtype=np.float64)
-    return {**statistics, "alpha_ordinal": ordinal, "alpha_interval": partial(interval, values=number)}
+    return {**statistics, "alpha_ordinal": ordinal_alpha, "alpha_interval": partial(interval_alpha, values=number)}
 
 
 def _left_out(votes: PairedVotes, way: Codes, statistics: Mapping[str, Statistic]) -> dict[str, Floats]:
@@ -165,7 +172,7 @@ def _drawn_anew(votes: PairedVotes, wanted: Mapping[str, Codes], remaining: Mapp
     return remaining if several else {}
 
 
-def _coefficient(name: str, value: float, resampled: Jackknife, level: float) -> Coefficient:
+def _attach_interval(name: str, value: float, resampled: Jackknife, level: float) -> Coefficient:
     """The interval on the scale that suits the coefficient.
 
     The chance of kappa and alpha holds squared shares, whose own error makes these coefficients too low in small
@@ -189,69 +196,69 @@ def _all_alike(value: int, df: float, level: float) -> tuple[float, float]:
     return (edge, 1.0) if value else (0.0, 1 - edge)
 
 
-def divided(above: NDArray[Any], below: NDArray[Any]) -> Floats:
+def divide_or_nan(above: NDArray[Any], below: NDArray[Any]) -> Floats:
     """Division that gives NaN where there is nothing to divide by (one category only: agreement is not defined)."""
     return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=np.abs(below) > 1e-12))
 
 
-def _shares(matrix: Floats) -> tuple[Floats, Floats]:
+def _count_shares(matrix: Floats) -> tuple[Floats, Floats]:
     """Share of agreeing pairs of votes, and of every label among them."""
     total = matrix.sum((-2, -1))
-    return divided(np.trace(matrix, axis1=-2, axis2=-1), total), divided(
+    return divide_or_nan(np.trace(matrix, axis1=-2, axis2=-1), total), divide_or_nan(
         matrix.sum(-1), np.broadcast_to(total[..., None], matrix.shape[:-1])
     )
 
 
-def observed(pairs: Coincidences) -> Floats:
+def measure_agreement(pairs: Coincidences) -> Floats:
     """Share of agreeing pairs of votes, averaged over items."""
-    return _shares(pairs.by_item)[0]
+    return _count_shares(pairs.by_item)[0]
 
 
 def fleiss(pairs: Coincidences) -> Floats:
     """Fleiss 1971: (P - Pe) / (1 - Pe), Pe = sum of squared shares, the mean over items."""
-    agreeing, share = _shares(pairs.by_item)
+    agreeing, share = _count_shares(pairs.by_item)
     chance = (share**2).sum(-1)
-    return divided(agreeing - chance, 1 - chance)
+    return divide_or_nan(agreeing - chance, 1 - chance)
 
 
 def gwet(pairs: Coincidences) -> Floats:
     """Gwet's AC1 (2008): chance is sum of p (1 - p) / (C - 1), which stays small when one category is common."""
-    agreeing, share = _shares(pairs.by_item)
+    agreeing, share = _count_shares(pairs.by_item)
     chance = (share * (1 - share)).sum(-1) / max(share.shape[-1] - 1, 1)
-    return divided(agreeing - chance, 1 - chance)
+    return divide_or_nan(agreeing - chance, 1 - chance)
 
 
-def _alpha(pairs: Coincidences, distance: Floats) -> Floats:
+def _compute_alpha(pairs: Coincidences, distance: Floats) -> Floats:
     """Krippendorff 2011: 1 - observed / expected disagreement; `distance` is (..., C, C)."""
     margin = pairs.by_vote.sum(-1)
     disagreement = (pairs.by_vote * distance).sum((-2, -1)) * (margin.sum(-1) - 1)
-    return 1 - divided(disagreement, (margin[..., :, None] * margin[..., None, :] * distance).sum((-2, -1)))
+    return 1 - divide_or_nan(disagreement, (margin[..., :, None] * margin[..., None, :] * distance).sum((-2, -1)))
 
 
-def nominal(pairs: Coincidences) -> Floats:
+def nominal_alpha(pairs: Coincidences) -> Floats:
     """Alpha where every disagreement counts the same."""
-    return _alpha(pairs, 1 - np.eye(pairs.by_vote.shape[-1]))
+    return _compute_alpha(pairs, 1 - np.eye(pairs.by_vote.shape[-1]))
 
 
-def interval(pairs: Coincidences, values: Floats) -> Floats:
+def interval_alpha(pairs: Coincidences, values: Floats) -> Floats:
     """Alpha where a disagreement counts by the squared difference of the values."""
-    return _alpha(pairs, (values[:, None] - values[None, :]) ** 2)
+    return _compute_alpha(pairs, (values[:, None] - values[None, :]) ** 2)
 
 
-def ordinal(pairs: Coincidences) -> Floats:
+def ordinal_alpha(pairs: Coincidences) -> Floats:
     """Alpha on ranks: the distance of two categories is the number of votes from one to the other, ends half."""
     margin = pairs.by_vote.sum(-1)
     middle = np.cumsum(margin, axis=-1) - margin / 2
-    return _alpha(pairs, (middle[..., :, None] - middle[..., None, :]) ** 2)
+    return _compute_alpha(pairs, (middle[..., :, None] - middle[..., None, :]) ** 2)
 
 
-def _categories(counts: Ints, labels: Sequence[str]) -> tuple[Category, ...]:
+def _compare_categories(counts: Ints, labels: Sequence[str]) -> tuple[Category, ...]:
     """Fleiss 1971 on single categories: P_j = sum n (n-1) / sum n (m-1), kappa_j = (P_j - p_j) / (1 - p_j)."""
     rows = counts.astype(np.float64)
     size = rows.sum(1)
     share = rows.sum(0) / size.sum() if len(rows) else np.full(counts.shape[1], np.nan)
-    again = divided((rows * (rows - 1)).sum(0), (rows * (size - 1)[:, None]).sum(0))
-    kappa = divided(again - share, 1 - share)
+    again = divide_or_nan((rows * (rows - 1)).sum(0), (rows * (size - 1)[:, None]).sum(0))
+    kappa = divide_or_nan(again - share, 1 - share)
     return tuple(Category(*row) for row in zip(labels, share.tolist(), again.tolist(), kappa.tolist(), strict=True))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.stats.between_raters.agreement import FEWEST_REPEATED, Coefficient, divided
+from seedvote.analysis.stats.between_raters.agreement import FEWEST_REPEATED, Coefficient, divide_or_nan
 from seedvote.analysis.stats.between_raters.jackknife import Jackknife, on_fishers_z
 from seedvote.analysis.stats.intervals import kish
 
@@ -19,7 +19,7 @@ def cohen_kappa(table: NDArray[Any]) -> Any:
     """Cohen 1960; `table` (..., C, C) counts the first rater's x the second's category."""
     share = table / table.sum((-2, -1), keepdims=True)
     chance = (share.sum(-2) * share.sum(-1)).sum(-1)
-    return divided(np.trace(share, axis1=-2, axis2=-1) - chance, 1 - chance)
+    return divide_or_nan(np.trace(share, axis1=-2, axis2=-1) - chance, 1 - chance)
 
 
 def two_raters(
@@ -42,14 +42,14 @@ def two_raters(
     first, second = table[rated_by_both].T
     counts = np.bincount(first * categories + second, minlength=categories**2).reshape(categories, categories)
     value = float(cohen_kappa(counts))
-    error = _error(counts, first, second, group[rated_by_both])
+    error = _estimate_error(counts, first, second, group[rated_by_both])
     agreed = np.diag(counts)
     if not error.se > 0 or agreed.sum() - agreed[counts.sum(0).argmax()] < FEWEST_REPEATED:
         return Coefficient(value)
     return Coefficient(value, *on_fishers_z(value, error, level), error.se, error.df)
 
 
-def _error(counts: Ints, first: Ints, second: Ints, group: Ints) -> Jackknife:
+def _estimate_error(counts: Ints, first: Ints, second: Ints, group: Ints) -> Jackknife:
     """What each item adds to kappa, summed by cluster."""
     share = counts / counts.sum()
     rows, columns = share.sum(1), share.sum(0)

@@ -57,7 +57,7 @@ def count_table(item: Ints, choice: Ints, categories: int) -> Ints:
     return flat.reshape(items, categories)
 
 
-def coincidences(votes: PairedVotes) -> Coincidences:
+def count_coincidences(votes: PairedVotes) -> Coincidences:
     """All pairs of votes; the same sums as over single items, by one product a weighting."""
     counts = votes.counts.astype(np.float64)
     return Coincidences(*((counts.T * by) @ counts - np.diag(by @ counts) for by in votes.weights))
@@ -72,22 +72,22 @@ def without_each(votes: PairedVotes, cluster: Ints) -> Iterator[Coincidences]:
     own = count_table(cell, votes.choice, categories)  # of one cluster on one item
     owner, at = np.divmod(cells, items)
     starts = np.searchsorted(owner, np.arange(int(owner[-1]) + 2))
-    table, weights = coincidences(votes), votes.weights
+    table, weights = count_coincidences(votes), votes.weights
     size = max(1, BLOCK // categories**2)
     for first, last in pairwise(np.unique([0, *owner[size::size], len(starts) - 1])):
         rows = slice(starts[first], starts[last])
-        gone = _pairs(votes.counts[at[rows]]) - _pairs(votes.counts[at[rows]] - own[rows])
+        gone = _count_pairs(votes.counts[at[rows]]) - _count_pairs(votes.counts[at[rows]] - own[rows])
         heads = starts[first:last] - starts[first]
         lost = [np.add.reduceat(gone * by[at[rows]][:, None, None], heads) for by in weights]
-        yield Coincidences(_left(table.by_item, lost[0]), _left(table.by_vote, lost[1]))
+        yield Coincidences(_subtract_lost(table.by_item, lost[0]), _subtract_lost(table.by_vote, lost[1]))
 
 
-def _pairs(counts: Ints) -> Floats:
+def _count_pairs(counts: Ints) -> Floats:
     """Ordered pairs of two different votes on one item, (items, C, C)."""
     rows = counts.astype(np.float64)
     return np.asarray(rows[:, :, None] * rows[:, None, :] - rows[:, :, None] * np.eye(rows.shape[1]))
 
 
-def _left(table: Floats, lost: Floats) -> Floats:
+def _subtract_lost(table: Floats, lost: Floats) -> Floats:
     remainder = table - lost
     return np.where(remainder < NOTHING, 0.0, remainder)

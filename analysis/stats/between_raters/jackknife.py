@@ -42,40 +42,40 @@ def jackknife(value: float, ways: Sequence[LeftOut], crossing: Floats | None = N
     and less certain than a variance of its size, so the larger variance that it is taken from counts once.
     """
     first, *second = ways
-    own, bias = _variance(value, first.values), _bias(value, first.values)
+    own, bias = _estimate_variance(value, first.values), _estimate_bias(value, first.values)
     total, uncertain = own, own**2 / max(first.effective - 1, 1.0)
     if second and crossing is not None:
         (second_way,) = second
-        by_way = _variance(value, second_way.values)
-        beyond = by_way - _variance(value, crossing)
+        by_way = _estimate_variance(value, second_way.values)
+        beyond = by_way - _estimate_variance(value, crossing)
         beyond = max(beyond, 0.0) if np.isfinite(beyond) else np.nan
         total, uncertain = total + beyond, uncertain + beyond * by_way / max(second_way.effective - 1, 1.0)
-        bias += _bias(value, second_way.values) - _bias(value, crossing)
+        bias += _estimate_bias(value, second_way.values) - _estimate_bias(value, crossing)
     freedom = total**2 / uncertain if uncertain > 0 else min(way.effective for way in ways) - 1  # all alike
     return Jackknife(float(np.sqrt(total)), bias, max(freedom, 1.0))
 
 
-def _variance(value: float, left: Floats) -> float:
+def _estimate_variance(value: float, left: Floats) -> float:
     moved = left - value
     return float(moved @ moved) * (len(left) - 1) / len(left)
 
 
-def _bias(value: float, left: Floats) -> float:
+def _estimate_bias(value: float, left: Floats) -> float:
     return (len(left) - 1) * float(left.mean() - value)
 
 
 def on_fishers_z(value: float, resampled: Jackknife, level: float) -> tuple[float, float]:
     """The t interval of a coefficient between -1 and 1 on the scale of Fisher's z (atanh)."""
     centre = float(np.clip(value, -EDGE, EDGE))
-    reach = _reach(resampled, level) / (1 - centre**2)
+    reach = _find_half_width(resampled, level) / (1 - centre**2)
     return float(np.tanh(np.arctanh(centre) - reach)), float(np.tanh(np.arctanh(centre) + reach))
 
 
 def on_the_logit(share: float, resampled: Jackknife, level: float) -> tuple[float, float]:
     """The t interval of a share between 0 and 1 on the logit scale."""
-    reach = _reach(resampled, level) / (share * (1 - share))
+    reach = _find_half_width(resampled, level) / (share * (1 - share))
     return float(expit(logit(share) - reach)), float(expit(logit(share) + reach))
 
 
-def _reach(resampled: Jackknife, level: float) -> float:
+def _find_half_width(resampled: Jackknife, level: float) -> float:
     return float(stdtrit(resampled.df, (1 + level) / 2)) * resampled.se

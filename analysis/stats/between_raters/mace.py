@@ -58,7 +58,7 @@ def mace(
     spam = 1 - posterior[item, label]
     steps, moved = 0, np.inf
     while steps < max_steps and moved > tolerance:
-        odds = _odds(rater, label, spam, categories)
+        odds = _weigh_labels(rater, label, spam, categories)
         known = np.bincount(item * categories + label, np.log1p(odds), posterior.size).reshape(posterior.shape)
         joint = np.exp(known - known.max(1, keepdims=True)) * prior
         fitted = joint / joint.sum(1, keepdims=True)
@@ -70,7 +70,7 @@ def mace(
     return Mace(posterior, prior, (spams + SPAM) / (votes + 2 * SPAM), spam, steps, moved <= tolerance)
 
 
-def _odds(rater: Ints, label: Ints, spam: Floats, categories: int) -> Floats:
+def _weigh_labels(rater: Ints, label: Ints, spam: Floats, categories: int) -> Floats:
     """For each vote, where its label is the true one: the odds that it was known rather than hit upon by spam.
 
     The expectations of logarithms that variational Bayes puts in place of the parameters.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from seedvote.analysis.stats.between_raters.agreement import divided
+from seedvote.analysis.stats.between_raters.agreement import divide_or_nan
 from seedvote.analysis.stats.between_raters.coincidences import count_table
 
 Ints = NDArray[np.integer]
@@ -80,12 +80,12 @@ def rater_table(
     ties = np.bincount(rater, weights=choice == tie, minlength=raters)
     return RaterTable(
         votes=votes,
-        tie_rate=np.full(raters, np.nan) if tie is None else divided(ties, votes.astype(np.float64)),
-        left_rate=divided(lefts, knowns),
+        tie_rate=np.full(raters, np.nan) if tie is None else divide_or_nan(ties, votes.astype(np.float64)),
+        left_rate=divide_or_nan(lefts, knowns),
         lefts=lefts.astype(np.int64),
         decisive=knowns.astype(np.int64),
-        with_rest=divided(sums[0], compared),
-        expected=divided(sums[1], compared),
+        with_rest=divide_or_nan(sums[0], compared),
+        expected=divide_or_nan(sums[1], compared),
         compared=compared.astype(np.int64),
     )
 
@@ -114,7 +114,7 @@ def _by_size(unit: Ints, score: Floats) -> list[Floats]:
 
 
 def _one_split(tables: Sequence[Floats], generator: np.random.Generator) -> float:
-    halves = [_halves(generator.permuted(table, axis=1), generator) for table in tables]
+    halves = [_split_halves(generator.permuted(table, axis=1), generator) for table in tables]
     first, second = (np.concatenate(half) for half in zip(*halves, strict=True))
     if first.std() == 0 or second.std() == 0:
         return float("nan")
@@ -123,7 +123,7 @@ def _one_split(tables: Sequence[Floats], generator: np.random.Generator) -> floa
     return 2 * r / (1 + r) if 1 + r > 1e-9 else float("nan")
 
 
-def _halves(shuffled: Floats, generator: np.random.Generator) -> tuple[Floats, Floats]:
+def _split_halves(shuffled: Floats, generator: np.random.Generator) -> tuple[Floats, Floats]:
     """The means of the two halves of every row."""
     size = shuffled.shape[1]
     small, large = shuffled[:, : size // 2].mean(1), shuffled[:, size // 2 :].mean(1)
@@ -131,7 +131,7 @@ def _halves(shuffled: Floats, generator: np.random.Generator) -> tuple[Floats, F
     return np.where(swap, large, small), np.where(swap, small, large)
 
 
-def rows(table: RaterTable, names: Sequence[str], spam: Floats | None = None) -> list[RaterHabits]:
+def list_raters(table: RaterTable, names: Sequence[str], spam: Floats | None = None) -> list[RaterHabits]:
     """One line a rater who voted, most votes first; `spam` has MACE's share for each."""
     order = np.argsort(-table.votes, kind="stable")
     chance = left_chance(table.lefts, table.decisive)

@@ -63,7 +63,7 @@ class HierarchicalFit:
         """(D, 3) chances of one, the other and a tie for a new rater and a new pair, on a side drawn by chance."""
         gaps = self.strengths[:, first] - self.strengths[:, second]
         ties = np.full(len(gaps), NO_TIES) if self.tie is None else self.tie
-        return _averaged(gaps, ties, *self._scatter())
+        return _average_chances(gaps, ties, *self._scatter())
 
     @property
     def averaged(self) -> Floats:
@@ -204,7 +204,7 @@ def davidson_likelihood(choice: Ints) -> Likelihood:
     lean = np.array([0.5, -0.5, 0.0])[choice]
     tied = (choice == 2).astype(float)
 
-    def likelihood(eta: Floats) -> tuple[Floats, Floats]:
+    def evaluate_likelihood(eta: Floats) -> tuple[Floats, Floats]:
         half, t = eta[:n] / 2, eta[n:]
         top = np.maximum(np.abs(half), t)
         for_a, for_b, for_tie = np.exp(half - top), np.exp(-half - top), np.exp(t - top)
@@ -213,7 +213,7 @@ def davidson_likelihood(choice: Ints) -> Likelihood:
         slopes = np.concatenate([lean - (for_a - for_b) / (2 * total), tied - for_tie / total])
         return value, slopes
 
-    return likelihood
+    return evaluate_likelihood
 
 
 def hierarchical_fit(systems: Sequence[str], model: NormalEffects, draws: Drawn) -> HierarchicalFit:
@@ -240,7 +240,7 @@ def hierarchical_fit(systems: Sequence[str], model: NormalEffects, draws: Drawn)
     )
 
 
-def _averaged(gaps: Floats, ties: Floats, scatter: Floats, scatter_ties: Floats) -> Floats:
+def _average_chances(gaps: Floats, ties: Floats, scatter: Floats, scatter_ties: Floats) -> Floats:
     """Chances (D, 3) averaged over normal d and t by Gauss and Hermite's rule."""
     d = gaps[:, None] + scatter[:, None] * NODES
     t = ties[:, None] + scatter_ties[:, None] * NODES

@@ -143,7 +143,7 @@ def _of_differences(covariance: Floats) -> Floats:
     return np.asarray(own[:, None] + own[None, :] - 2 * covariance)
 
 
-def games(systems: Sequence[str], a: Ints, b: Ints, choice: Ints, left: Ints | None) -> Games:
+def count_games(systems: Sequence[str], a: Ints, b: Ints, choice: Ints, left: Ints | None) -> Games:
     """Count votes; `choice` is 0 (a), 1 (b) or 2 (tie); `left` is 0 where a stood left, 1 where b did, else -1."""
     side = np.zeros(len(a), np.int64) if left is None else np.select([left == 0, left == 1], [1, -1], 0)
     swap = a > b  # one cell for both orders: a tie or a win is the same whichever system is called a
@@ -157,17 +157,17 @@ def games(systems: Sequence[str], a: Ints, b: Ints, choice: Ints, left: Ints | N
     return Games(tuple(systems), meeting // len(systems), meeting % len(systems), cells % 3 - 1, counts, code)
 
 
-def fit(played: Games, model: Model = "davidson") -> Fit:
+def fit_model(played: Games, model: Model = "davidson") -> Fit:
     """Maximum likelihood; the covariance takes votes as independent (see davidson_errors.py for the honest one)."""
     _check_finite(played)
     design = design_of(played)
-    theta, information = _scoring(played, model, design)
+    theta, information = _maximise_likelihood(played, model, design)
     # `_check_finite` sees only wins and ties; a side of the page that always won shows in the size of the estimates.
     if np.abs(theta).max() > FAR:
         raise InputError(
             "One side of the page or one system won all votes but ties, so the strengths have no finite estimate."
         )
-    chances, _, _ = outcomes(model, theta, design)
+    chances, _, _ = predict_outcomes(model, theta, design)
     played_cells = played.counts > 0
     return Fit(
         model=model,
@@ -175,7 +175,7 @@ def fit(played: Games, model: Model = "davidson") -> Fit:
         parameters=theta,
         position=design.position,
         tie=design.tie,
-        covariance=inverse(information, len(played.systems)),
+        covariance=invert_information(information, len(played.systems)),
         log_likelihood=float((played.counts[played_cells] * np.log(chances[played_cells])).sum()),
     )
 
@@ -195,13 +195,13 @@ def design_of(played: Games) -> CellWeights:
     return CellWeights(weights[:, kept_columns], position, tie)
 
 
-def outcomes(model: FittedModel, theta: Floats, design: CellWeights) -> tuple[Floats, Floats, Floats]:
+def predict_outcomes(model: FittedModel, theta: Floats, design: CellWeights) -> tuple[Floats, Floats, Floats]:
     """Chances (cells, 3) of a, b and tie, and the slopes of their logs in d and in the tie parameter."""
     d: Floats = design.weights @ theta
     return _MODELS[model](d, None if design.tie is None else np.full_like(d, theta[design.tie]))
 
 
-def _scoring(played: Games, model: Model, design: CellWeights) -> tuple[Floats, Floats]:
+def _maximise_likelihood(played: Games, model: Model, design: CellWeights) -> tuple[Floats, Floats]:
     """Fisher scoring: the estimates (P,) and their information (P, P)."""
     theta = np.zeros(design.weights.shape[1])
     if design.tie is not None:
@@ -211,19 +211,19 @@ def _scoring(played: Games, model: Model, design: CellWeights) -> tuple[Floats, 
     block = 1e-12 * np.eye(len(theta))
     block[: len(played.systems), : len(played.systems)] += 1.0
     for _ in range(100):
-        gradient, information = _information(played.counts, model, theta, design)
+        gradient, information = _sum_information(played.counts, model, theta, design)
         step = np.clip(np.linalg.solve(information + block, gradient), -2, 2)  # a full step can overshoot
         theta = theta + step
         if design.tie is not None and model == "rao-kupper":
             theta[design.tie] = max(theta[design.tie], 1e-9)
         if np.abs(step).max() <= 1e-9 or np.abs(theta).max() > FAR:
             break
-    return theta, _information(played.counts, model, theta, design)[1]
+    return theta, _sum_information(played.counts, model, theta, design)[1]
 
 
-def _information(counts: Floats, model: Model, theta: Floats, design: CellWeights) -> tuple[Floats, Floats]:
+def _sum_information(counts: Floats, model: Model, theta: Floats, design: CellWeights) -> tuple[Floats, Floats]:
     """Gradient (P,) and expected information (P, P) of the log-likelihood."""
-    chances, by_d, by_t = outcomes(model, theta, design)
+    chances, by_d, by_t = predict_outcomes(model, theta, design)
     weight, weights = chances * counts.sum(1, keepdims=True), design.weights
     gradient: Floats = weights.T @ (counts * by_d).sum(1)
     information = (weights.T @ sparse.diags_array((weight * by_d**2).sum(1)) @ weights).toarray()
@@ -236,14 +236,14 @@ def _information(counts: Floats, model: Model, theta: Floats, design: CellWeight
     return gradient, information
 
 
-def inverse(information: Floats, systems: int) -> Floats:
+def invert_information(information: Floats, systems: int) -> Floats:
     """Inverse on the space where the strengths sum to zero."""
     ones = np.zeros_like(information)
     ones[:systems, :systems] = 1.0
     return np.asarray(np.linalg.inv(information + ones) - ones / systems**2)
 
 
-def _davidson(d: Floats, t: Floats | None) -> tuple[Floats, Floats, Floats]:
+def _predict_davidson(d: Floats, t: Floats | None) -> tuple[Floats, Floats, Floats]:
     """Chances of a, b, tie and the slopes of their logs in d and in t = log nu; d is (cells,)."""
     half = np.stack([d / 2, -d / 2, np.full_like(d, -np.inf) if t is None else t], axis=1)
     raised = np.exp(half - half.max(1, keepdims=True))
@@ -266,12 +266,12 @@ def _rao_kupper(d: Floats, t: Floats | None) -> tuple[Floats, Floats, Floats]:
 
 
 _MODELS: dict[FittedModel, Callable[[Floats, Floats | None], tuple[Floats, Floats, Floats]]] = {
-    "davidson": _davidson,
+    "davidson": _predict_davidson,
     "rao-kupper": _rao_kupper,
 }
 
 
-def linked(played: Games) -> Ints:
+def find_linked_groups(played: Games) -> Ints:
     """(systems,) group of every system: within a group each has lost to or tied with every other, at least through
     others, which is when strengths have a finite estimate (Ford 1957)."""
     k = len(played.systems)
@@ -285,7 +285,7 @@ def _check_finite(played: Games) -> None:
     """Refuse votes without a finite maximum."""
     if not played.counts[:, :2].sum():
         raise InputError("All votes are ties, so no strength can be estimated; more votes or other pairs are needed.")
-    group = linked(played)
+    group = find_linked_groups(played)
     if (group != group[0]).any():
         names = [name for name, g in zip(played.systems, group, strict=True) if g == group[0]]
         raise InputError(

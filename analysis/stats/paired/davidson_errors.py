@@ -19,18 +19,20 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.stats.intervals import crossed, kish
-from seedvote.analysis.stats.paired.davidson import CellWeights, Fit, Floats, Games, Ints, design_of, outcomes
+from seedvote.analysis.stats.intervals import cross_codes, kish
+from seedvote.analysis.stats.paired.davidson import CellWeights, Fit, Floats, Games, Ints, design_of, predict_outcomes
 
 AT_ONCE = 4_000_000  # numbers held at once: bounds the memory for hundreds of systems
 TIE = 2
 ALONE = 1e-6  # what a cluster leaves of a direction that it alone determines
 
 
-def clustered(played: Games, fit: Fit, by: Mapping[str, NDArray[np.int64]]) -> Fit:
+def cluster_errors(played: Games, fit: Fit, by: Mapping[str, NDArray[np.int64]]) -> Fit:
     """The same fit with a covariance robust to votes that share a pair, a rater, ... (name -> codes of the votes)."""
     decisive = (played.code % 3 != TIE).astype(float)
-    return with_clusters(fit, by, decisive, partial(_sandwich, played, _at_cells(played, fit))) if by else fit
+    return (
+        with_clusters(fit, by, decisive, partial(_estimate_covariance, played, _at_cells(played, fit))) if by else fit
+    )
 
 
 def with_clusters(
@@ -44,7 +46,7 @@ def with_clusters(
     covariance = np.sum(one_way, axis=0)
     for ways in range(2, len(by) + 1):
         for names in combinations(by, ways):
-            covariance -= (-1) ** ways * sandwich(crossed([by[name] for name in names]))
+            covariance -= (-1) ** ways * sandwich(cross_codes([by[name] for name in names]))
     values, vectors = np.linalg.eigh(covariance)
     freedom = [max(min(kish(codes), kish(codes, decisive)) - 1, 1.0) for codes in by.values()]
     return replace(
@@ -69,15 +71,15 @@ class _AtCells:
 
 def _at_cells(played: Games, fit: Fit) -> _AtCells:
     design = design_of(played)
-    chances, by_d, by_t = outcomes(fit.model, fit.parameters, design)
+    chances, by_d, by_t = predict_outcomes(fit.model, fit.parameters, design)
     scores = np.stack([by_d, by_t if design.tie is not None else np.zeros_like(by_d)], axis=2)
     information = np.einsum("ck,cki,ckj->cij", chances, scores, scores)
     values, vectors = np.linalg.eigh(fit.covariance)
     scale = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    return _AtCells(design, scores, _power(information, 0.5), _power(information, -0.5), scale)
+    return _AtCells(design, scores, _raise_to_power(information, 0.5), _raise_to_power(information, -0.5), scale)
 
 
-def _power(matrices: Floats, exponent: float) -> Floats:
+def _raise_to_power(matrices: Floats, exponent: float) -> Floats:
     """A power of symmetric matrices (n, k, k), on the space where they are not zero."""
     values, vectors = np.linalg.eigh(matrices)
     positive = values > 1e-12
@@ -85,11 +87,11 @@ def _power(matrices: Floats, exponent: float) -> Floats:
     return np.asarray((vectors * raised[:, None, :]) @ np.swapaxes(vectors, 1, 2))
 
 
-def _sandwich(played: Games, at_cells: _AtCells, cluster: Ints) -> Floats:
+def _estimate_covariance(played: Games, at_cells: _AtCells, cluster: Ints) -> Floats:
     """The covariance (P, P) for one way of clustering."""
     middle, number = np.zeros_like(at_cells.scale), 0
     for factor, residual in _by_cluster(played, at_cells, cluster):
-        steps = _steps(factor, residual)
+        steps = _compute_steps(factor, residual)
         middle += steps.T @ steps
         number += len(steps)
     return np.asarray(at_cells.scale @ middle @ at_cells.scale * (1 - 1 / number))
@@ -111,11 +113,11 @@ def _by_cluster(played: Games, at_cells: _AtCells, cluster: Ints) -> Iterator[tu
         entries = first[cells == size][:, None] + np.arange(size)
         step = max(AT_ONCE // (2 * int(size) * len(at_cells.scale)), 1)
         for some in (entries[k : k + step] for k in range(0, len(entries), step)):
-            factor = _factor(at_cells, cell[some.ravel()], times[some.ravel()])
+            factor = _factor_information(at_cells, cell[some.ravel()], times[some.ravel()])
             yield factor.reshape(len(some), 2 * size, -1), residual[some].reshape(len(some), -1)
 
 
-def _factor(at_cells: _AtCells, cell: Ints, times: Floats) -> Floats:
+def _factor_information(at_cells: _AtCells, cell: Ints, times: Floats) -> Floats:
     """(entries, 2, P): the root of the information of all votes of an entry, times the scale of the estimates."""
     of_d = at_cells.design.weights[cell] @ at_cells.scale
     tie = at_cells.design.tie
@@ -124,15 +126,15 @@ def _factor(at_cells: _AtCells, cell: Ints, times: Floats) -> Floats:
     return np.asarray((at_cells.root[cell] * times[:, None, None]) @ rows)
 
 
-def _steps(factor: Floats, residual: Floats) -> Floats:
+def _compute_steps(factor: Floats, residual: Floats) -> Floats:
     """(n, P): the step of the fit without each cluster, K'(1 - KK')^-1 u, from the smaller of KK' and K'K."""
     turned = np.swapaxes(factor, 1, 2)
     if factor.shape[1] <= factor.shape[2]:
-        return np.asarray(turned @ (_without(factor @ turned) @ residual[:, :, None]))[:, :, 0]
-    return np.asarray(_without(turned @ factor) @ (turned @ residual[:, :, None]))[:, :, 0]
+        return np.asarray(turned @ (_invert_remainder(factor @ turned) @ residual[:, :, None]))[:, :, 0]
+    return np.asarray(_invert_remainder(turned @ factor) @ (turned @ residual[:, :, None]))[:, :, 0]
 
 
-def _without(leverage: Floats) -> Floats:
+def _invert_remainder(leverage: Floats) -> Floats:
     """(1 - leverage)^-1 for matrices (n, k, k); where a cluster alone knows a direction, its residual there is zero."""
     values, vectors = np.linalg.eigh(leverage)
     raised = 1 / np.maximum(1 - values, ALONE)

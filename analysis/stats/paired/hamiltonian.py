@@ -214,11 +214,11 @@ def hamiltonian_draws(
 ) -> Drawn:
     """`draws` states of each chain after `warm_up` rounds that are thrown away."""
     with np.errstate(over="ignore", invalid="ignore"):  # a step far too large is refused, not an error
-        return _drawn(_Chains(model, likelihood, chains, generator), warm_up, draws, after_round)
+        return _draw_posterior(_Chains(model, likelihood, chains, generator), warm_up, draws, after_round)
 
 
-def _drawn(state: _Chains, warm_up: int, draws: int, after_round: RoundWatcher) -> Drawn:
-    _tune(state, warm_up, lambda done: after_round(done, warm_up + draws))
+def _draw_posterior(state: _Chains, warm_up: int, draws: int, after_round: RoundWatcher) -> Drawn:
+    _tune_steps(state, warm_up, lambda done: after_round(done, warm_up + draws))
     columns, chains = state.z.shape
     effects, spreads = np.empty((draws, chains, columns)), np.empty((draws, chains, len(state.spread)))
     accepted = np.zeros(chains)
@@ -229,7 +229,7 @@ def _drawn(state: _Chains, warm_up: int, draws: int, after_round: RoundWatcher) 
     return Drawn(effects, spreads, accepted)
 
 
-def _tune(state: _Chains, warm_up: int, after_round: Callable[[int], None]) -> None:
+def _tune_steps(state: _Chains, warm_up: int, after_round: Callable[[int], None]) -> None:
     """Walk to where the posterior is, and fit the sizes of the steps to it."""
     steps, square = [], np.zeros_like(state.spread)
     for k in range(warm_up):

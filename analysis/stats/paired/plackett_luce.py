@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import stdtr, stdtrit
 
-from seedvote.analysis.stats.paired.davidson import FAR, Fit, Parameter, inverse
+from seedvote.analysis.stats.paired.davidson import FAR, Fit, Parameter, invert_information
 from seedvote.analysis.stats.paired.davidson_errors import ALONE, AT_ONCE, with_clusters
 from seedvote.dialogue.errors import InputError
 
@@ -71,11 +71,11 @@ def stages_of(rankings: Sequence[Ranking], systems: int) -> Stages:
                 among = tuple(left.index(code) for code in sorted(place))
                 chosen.setdefault(len(left), []).append((number, tuple(left), among))
             left = [code for code in left if code not in place]
-    choices = tuple(_choices(size, chosen[size], equals, systems) for size in sorted(chosen))
+    choices = tuple(_size_choices(size, chosen[size], equals, systems) for size in sorted(chosen))
     return Stages(systems, equals, len(rankings), choices)
 
 
-def _choices(
+def _size_choices(
     size: int, rows: Sequence[tuple[int, tuple[int, ...], tuple[int, ...]]], equals: tuple[int, ...], systems: int
 ) -> SizedChoices:
     alternatives: dict[tuple[int, ...], int] = {}
@@ -135,12 +135,12 @@ def fit_groups(rankings: Sequence[Ranking], names: Sequence[str], by: Mapping[st
     Within a group every system stands above or level with every other, at least through others (Ford 1957), and the
     likelihood splits: each group has the rankings of its own systems.
     """
-    above = _above(rankings, len(names))
+    above = _find_ranked_above(rankings, len(names))
     number, label = connected_components(above, connection="strong")
     over = np.zeros((number, number), bool)
     higher, lower = np.nonzero(above)
     over[label[higher], label[lower]] = True
-    over = _reachable(over)
+    over = _close_paths(over)
     order = np.argsort(over.sum(0), kind="stable")  # how many groups stand above, through others too
     place = {int(group): number for number, group in enumerate(order)}
     groups = []
@@ -153,7 +153,7 @@ def fit_groups(rankings: Sequence[Ranking], names: Sequence[str], by: Mapping[st
     return groups
 
 
-def _above(rankings: Sequence[Ranking], systems: int) -> NDArray[np.bool_]:
+def _find_ranked_above(rankings: Sequence[Ranking], systems: int) -> NDArray[np.bool_]:
     """[i, j]: some ranking puts i above j or level with it."""
     above = np.zeros((systems, systems), bool)
     for ranking in set(rankings):
@@ -162,7 +162,7 @@ def _above(rankings: Sequence[Ranking], systems: int) -> NDArray[np.bool_]:
     return above
 
 
-def _reachable(over: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _close_paths(over: NDArray[np.bool_]) -> NDArray[np.bool_]:
     reach = over | np.eye(len(over), dtype=bool)
     for _ in range(int(np.ceil(np.log2(max(len(over), 2))))):
         reach = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
@@ -191,35 +191,35 @@ def fit_rankings(rankings: Sequence[Ranking], names: Sequence[str], by: Mapping[
     Without any clusters each ranking is one. Strengths sum to zero on the log scale.
     """
     stages = stages_of(rankings, len(names))
-    theta, information = _maximum(stages, np.eye(stages.parameters), _holding(stages))
+    theta, information = _find_maximum(stages, np.eye(stages.parameters), _hold_sum(stages))
     if np.abs(theta).max() > FAR:
         raise InputError("These rankings bound no strength: too few of them have equal ranks, or too few have none.")
     tie = stages.systems if stages.equals else None
     level = sum(_log_chance(part, theta) for part in stages.choices)
-    fit = Fit("davidson-luce", tuple(names), theta, None, tie, inverse(information, stages.systems), level)
+    fit = Fit("davidson-luce", tuple(names), theta, None, tie, invert_information(information, stages.systems), level)
     ways = by or {"ranking": np.arange(stages.rankings)}
     decisive = np.array([len(ranking) > 1 for ranking in rankings], dtype=float)
-    return with_clusters(fit, ways, decisive, partial(_sandwich, stages, fit))
+    return with_clusters(fit, ways, decisive, partial(_estimate_covariance, stages, fit))
 
 
-def _holding(stages: Stages) -> Floats:
+def _hold_sum(stages: Stages) -> Floats:
     """What is added to the information: only differences of strengths count, so their sum is held at zero."""
     ridge = 1e-12 * np.eye(stages.parameters)
     ridge[: stages.systems, : stages.systems] += 1.0
     return ridge
 
 
-def _maximum(stages: Stages, basis: Floats, ridge: Floats) -> tuple[Floats, Floats]:
+def _find_maximum(stages: Stages, basis: Floats, ridge: Floats) -> tuple[Floats, Floats]:
     """The parameters basis @ phi of the highest likelihood, by Newton's steps, and the information (P, P) there."""
     phi = np.zeros(basis.shape[1])
     for _ in range(100):
-        gradient, information = _slopes(stages, basis @ phi)
+        gradient, information = _differentiate_likelihood(stages, basis @ phi)
         curvature = basis.T @ information @ basis + ridge
         step = np.linalg.solve(curvature, basis.T @ gradient - ridge @ phi)
         phi = phi + np.clip(step, -2, 2)
         if np.abs(step).max() <= 1e-9 or np.abs(phi).max() > FAR:
             break
-    return basis @ phi, _slopes(stages, basis @ phi)[1]
+    return basis @ phi, _differentiate_likelihood(stages, basis @ phi)[1]
 
 
 def _at_sets(part: SizedChoices, theta: Floats) -> tuple[Floats, Floats, Floats]:
@@ -239,7 +239,7 @@ def _log_chance(part: SizedChoices, theta: Floats) -> float:
     return float(np.log(chances[part.place, part.chosen]).sum())
 
 
-def _slopes(stages: Stages, theta: Floats) -> tuple[Floats, Floats]:
+def _differentiate_likelihood(stages: Stages, theta: Floats) -> tuple[Floats, Floats]:
     """Gradient (P,) and information (P, P) of the log-likelihood."""
     gradient, information = np.zeros(stages.parameters), np.zeros((stages.parameters, stages.parameters))
     for part in stages.choices:
@@ -272,7 +272,7 @@ def _by_cluster(stages: Stages, theta: Floats, cluster: Ints) -> Iterator[tuple[
         yield score, information
 
 
-def _sandwich(stages: Stages, fit: Fit, cluster: Ints) -> Floats:
+def _estimate_covariance(stages: Stages, fit: Fit, cluster: Ints) -> Floats:
     """The covariance (P, P) for one way of clustering: the spread of the steps that the fit takes without a cluster."""
     middle, number, bread = np.zeros_like(fit.covariance), 0, fit.covariance
     for score, information in _by_cluster(stages, fit.parameters, cluster):
@@ -293,7 +293,7 @@ def equal_strength_p(stages: Stages, first: int, second: int, by: Mapping[str, I
     basis = np.delete(np.eye(stages.parameters), second, axis=1)
     basis[second, first - (first > second)] = 1.0
     ridge = RIDGE * np.eye(basis.shape[1])
-    theta, information = _maximum(stages, basis, ridge)
+    theta, information = _find_maximum(stages, basis, ridge)
     penalised = basis.T @ information @ basis + ridge
     direction = np.zeros(stages.parameters)
     direction[[first, second]] = 0.5, -0.5

@@ -48,14 +48,15 @@ def rank_sets(
 ) -> RankSets:
     """Sets from estimates (systems,), their covariance, the standard errors (systems, systems) of their differences and
     the degrees of freedom; `sets` draws give the quantiles."""
-    ahead = (values[:, None] - values[None, :]) / _positive(apart)
+    ahead = (values[:, None] - values[None, :]) / _fill_diagonal(apart)
     seed, others = int(generator.integers(2**63)), ~np.eye(len(values), dtype=bool)
-    largest = _largest(covariance, freedom, sets, seed, others)
+    largest = _draw_largest(covariance, freedom, sets, seed, others)
     first = every = float(np.quantile(largest.max(1), level, method=DRAWN))
     open_pairs = others.copy()
     while (open_pairs & (np.abs(ahead) > every)).any() and (open_pairs & (np.abs(ahead) <= every)).any():
         open_pairs &= np.abs(ahead) <= every
-        of_open = _largest(covariance, freedom, sets, seed, open_pairs)  # the same draws, so the quantile can only fall
+        # the same draws, so the quantile can only fall
+        of_open = _draw_largest(covariance, freedom, sets, seed, open_pairs)
         every = float(np.quantile(of_open.max(1), level, method=DRAWN))
     own = np.quantile(largest, level, axis=0, method=DRAWN)[:, None]
     open_pairs = others.copy()
@@ -63,24 +64,24 @@ def rank_sets(
         is_shown = np.abs(ahead) > own
         rows = np.asarray((open_pairs & is_shown).any(1) & (open_pairs & ~is_shown).any(1))
         if not rows.any():
-            return RankSets(*_bounds(ahead, own), *_bounds(ahead, every), first)
+            return RankSets(*_bound_ranks(ahead, own), *_bound_ranks(ahead, every), first)
         open_pairs[rows] &= ~is_shown[rows]
-        of_open = _largest(covariance, freedom, sets, seed, open_pairs & rows[:, None])
+        of_open = _draw_largest(covariance, freedom, sets, seed, open_pairs & rows[:, None])
         own[rows, 0] = np.quantile(of_open[:, rows], level, axis=0, method=DRAWN)
 
 
-def _bounds(ahead: Floats, quantile: Floats | float) -> tuple[Ints, Ints]:
+def _bound_ranks(ahead: Floats, quantile: Floats | float) -> tuple[Ints, Ints]:
     """One plus the systems surely above, and all systems less those surely below."""
     return 1 + (ahead < -quantile).sum(1), len(ahead) - (ahead > quantile).sum(1)
 
 
-def _largest(covariance: Floats, freedom: float, sets: int, seed: int, among: NDArray[np.bool_]) -> Floats:
+def _draw_largest(covariance: Floats, freedom: float, sets: int, seed: int, among: NDArray[np.bool_]) -> Floats:
     """(sets, systems): the largest |t| among each system's differences from those `among[system]`, in every draw."""
     systems, generator = len(covariance), np.random.default_rng(seed)
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))
     variance = np.diag(covariance)
-    spread = _positive(np.sqrt(np.maximum(variance[:, None] + variance[None, :] - 2 * covariance, 0)))
+    spread = _fill_diagonal(np.sqrt(np.maximum(variance[:, None] + variance[None, :] - 2 * covariance, 0)))
     largest, is_wanted = np.zeros((sets, systems)), among | among.T
     for some in np.array_split(largest, -(-sets // AT_ONCE)):
         noise = np.ascontiguousarray((generator.standard_normal(some.shape) @ root.T).T)
@@ -97,6 +98,6 @@ def _largest(covariance: Floats, freedom: float, sets: int, seed: int, among: ND
     return largest
 
 
-def _positive(errors: Floats) -> Floats:
+def _fill_diagonal(errors: Floats) -> Floats:
     """The same with the diagonal, where nothing differs from itself, out of the way."""
     return np.where(np.eye(len(errors), dtype=bool), np.inf, np.maximum(errors, 1e-150))

@@ -27,9 +27,9 @@ from seedvote.analysis.stats.paired.davidson import (
     Ints,
     Model,
     design_of,
-    fit,
-    linked,
-    outcomes,
+    find_linked_groups,
+    fit_model,
+    predict_outcomes,
 )
 from seedvote.dialogue.errors import InputError
 
@@ -63,18 +63,18 @@ def reverse_sum(values: Floats, units: Mapping[str, Ints], rival: str) -> list[R
 
 def reverse_leader(played: Games, model: Model, units: Mapping[str, Ints]) -> list[Reversal]:
     """The fewest without which the system with the highest strength falls behind another one; none where two lead."""
-    whole = fit(played, model)
+    whole = fit_model(played, model)
     if np.diff(np.sort(whole.strengths)[-2:])[0] < EVEN:
         return []
-    return [_reverse(played, whole, model, unit, _number_units(codes)) for unit, codes in units.items()]
+    return [_find_reversal(played, whole, model, unit, _number_units(codes)) for unit, codes in units.items()]
 
 
-def _reverse(played: Games, whole: Fit, model: Model, unit: str, codes: Ints) -> Reversal:
+def _find_reversal(played: Games, whole: Fit, model: Model, unit: str, codes: Ints) -> Reversal:
     """Rivals in the order of what the first fit predicts, until none can need fewer than the best found."""
     leader, number, design = int(np.argmax(whole.strengths)), int(codes.max()) + 1, design_of(played)
     predicted = {
         rival: _fewest_predicted(
-            _contributions(played, design, whole, (leader, rival), codes), _gap(whole, leader, rival)
+            _measure_contributions(played, design, whole, (leader, rival), codes), _measure_gap(whole, leader, rival)
         )
         for rival in range(len(whole.systems))
         if rival != leader
@@ -109,7 +109,7 @@ def _smaller_sets(
         for out in combinations(units, size):
             rest = replace(played, counts=played.counts - counts[list(out)].sum(0).reshape(-1, 3))
             try:
-                best = int(np.argmax(fit(rest, model).strengths))
+                best = int(np.argmax(fit_model(rest, model).strengths))
             except InputError:
                 continue
             if best != leader:
@@ -122,8 +122,8 @@ def _leave_out(
     """How many units were left out until `rival` was ahead; None where that takes `below` or more, or cannot be."""
     (leader, rival), fitted, out = systems, whole, np.zeros(int(codes.max()) + 1, bool)
     rest = played
-    while (gap := _gap(fitted, leader, rival)) >= 0:
-        contributions = np.where(out, -np.inf, _contributions(rest, design_of(rest), fitted, systems, codes))
+    while (gap := _measure_gap(fitted, leader, rival)) >= 0:
+        contributions = np.where(out, -np.inf, _measure_contributions(rest, design_of(rest), fitted, systems, codes))
         order = np.argsort(-contributions, kind="stable")
         step = max(_fewest_predicted(contributions, gap) // 2, 1)
         if out.sum() + step >= below or contributions[order[step - 1]] <= 0:
@@ -132,17 +132,17 @@ def _leave_out(
         kept = ~np.append(out, False)[codes]
         counts = np.bincount(played.code[kept], minlength=played.counts.size).reshape(-1, 3).astype(np.float64)
         rest = replace(played, counts=counts)
-        groups = linked(rest)
+        groups = find_linked_groups(rest)
         if groups[leader] != groups[rival]:
             return None
         try:
-            fitted = fit(rest, model)
+            fitted = fit_model(rest, model)
         except InputError:
             return None
     return int(out.sum())
 
 
-def _gap(fitted: Fit, leader: int, rival: int) -> float:
+def _measure_gap(fitted: Fit, leader: int, rival: int) -> float:
     return float(fitted.strengths[leader] - fitted.strengths[rival])
 
 
@@ -152,11 +152,11 @@ def _fewest_predicted(contributions: NDArray[np.float64], gap: float) -> int:
     return int(np.searchsorted(total, gap, side="right")) + 1
 
 
-def _contributions(
+def _measure_contributions(
     played: Games, design: CellWeights, fitted: Fit, systems: tuple[int, int], codes: Ints
 ) -> NDArray[np.float64]:
     """(units,) what each adds to the lead of the first system over the second, to first order."""
-    _, by_d, by_tie = outcomes(fitted.model, fitted.parameters, design)
+    _, by_d, by_tie = predict_outcomes(fitted.model, fitted.parameters, design)
     direction = fitted.covariance[systems[0]] - fitted.covariance[systems[1]]
     scores = (design.weights @ direction)[:, None] * by_d
     if design.tie is not None:

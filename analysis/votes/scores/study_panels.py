@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
-from seedvote.analysis.stats.intervals import crossed, groups, kish, unit_name
+from seedvote.analysis.stats.intervals import count_groups, cross_codes, kish, unit_name
 from seedvote.analysis.stats.reruns import BOTH
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.scores.files import Scores, Unused
@@ -380,7 +380,7 @@ def _fit_strengths(
 
     by_way = {way: by(codes) for way, codes in ways.items()}
     covariance = sum(by_way.values(), np.zeros((size, size)))
-    covariance = covariance - by(crossed(list(ways.values()))) if len(ways) > 1 else covariance
+    covariance = covariance - by(cross_codes(list(ways.values()))) if len(ways) > 1 else covariance
     checkpoints = "/".join(sorted({model[0] for model in models}))
     examples = {
         name: len(np.unique(pair[np.isin(first, at) | np.isin(second, at)]))
@@ -394,7 +394,7 @@ def _fit_strengths(
         tuple(System(*model[1:]) for model in models),
         100 * strength,
         {**by_way, BOTH: covariance},
-        {way: groups(codes) for way, codes in ways.items()},
+        {way: count_groups(codes) for way, codes in ways.items()},
         examples,
         effective={way: kish(codes) for way, codes in ways.items()},
         unit=unit,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from seedvote.analysis.stats.between_raters.agreement import coefficients
+from seedvote.analysis.stats.between_raters.agreement import estimate_coefficients
 from tests.analysis.agreeing import VALUES, agreement_truth, coded
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.claims.ties import WORLDS
@@ -17,7 +17,9 @@ def holds(crowd: Crowd, generator: np.random.Generator) -> float | None:
     votes = crowd.study(generator)
     shared = "dialogue" if crowd.pairs_each > 1 else "pair"
     by = {way: votes[way] for way in (shared, "rater")}
-    kappa = coefficients(votes["pair"], coded(votes), ("b", "tie", "a"), values=VALUES, clusters=by).fleiss_kappa
+    kappa = estimate_coefficients(
+        votes["pair"], coded(votes), ("b", "tie", "a"), values=VALUES, clusters=by
+    ).fleiss_kappa
     truth = agreement_truth(crowd)[0]["fleiss_kappa"]
     return float(kappa.low <= truth <= kappa.high) if np.isfinite(kappa.low) else None
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from seedvote.analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
-from seedvote.analysis.stats.reruns import EVERYTHING, flips, replicates_of
+from seedvote.analysis.stats.reruns import EVERYTHING, predict_flips, replicates_of
 from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
 from seedvote.analysis.stats.seed_range import seed_range
 from tests.analysis.claims.registry import Claim, each
@@ -75,7 +75,7 @@ def holds_the_flip(world: Trainings, generator: np.random.Generator) -> bool:
     model = np.repeat(np.arange(2 * world.seeds), world.dialogues)
     replicates = replicates_of(scores.ravel(), model, {"items": np.tile(np.arange(world.dialogues), 2 * world.seeds)})
     places = np.arange(2 * world.seeds).reshape(2, world.seeds)
-    flip = flips(replicates, ("a", places[0]), ("b", places[1]))[EVERYTHING]
+    flip = predict_flips(replicates, ("a", places[0]), ("b", places[1]))[EVERYTHING]
     return flip.low <= norm.cdf(-truth * np.sign(flip.difference) / error) <= flip.high
 
 

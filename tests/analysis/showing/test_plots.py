@@ -225,7 +225,7 @@ def test_the_filled_curves_above_are_the_laws_that_are_drawn_below():
     pooled = small_study(size=10, round=None)
     alone = laws_figure(pooled).axes[0]
     height = max(line.get_ydata().max() for line in alone.lines[:1])
-    expected = np.nanmax(laws.density(found.units[0].law, alone.lines[0].get_xdata()))
+    expected = np.nanmax(laws.estimate_density(found.units[0].law, alone.lines[0].get_xdata()))
     assert abs(height - expected) < 1e-12
     assert len(below.collections) == len(found.units) and len(above.collections) == 3
 
@@ -249,8 +249,8 @@ def test_the_readers_own_settings_stay_as_they_were():
 def test_the_drawn_density_integrates_to_one_and_keeps_the_mean():
     grid = np.linspace(-0.1, 1.1, 4001)
     uneven = laws.clusters_with_replacement(np.array([1, 4, 7, 9]), np.array([1, 0, 5, 3]), 30)
-    for law in (laws.hypergeometric(2000, 700, 200), laws.binomial(0.5, 20), uneven):
-        height = np.nan_to_num(laws.density(law, grid))
+    for law in (laws.hypergeometric_law(2000, 700, 200), laws.binomial_law(0.5, 20), uneven):
+        height = np.nan_to_num(laws.estimate_density(law, grid))
         step = grid[1] - grid[0]
         assert abs(height.sum() * step - 1) < 0.01
         assert abs((height * grid).sum() * step - law.mean) < 0.01

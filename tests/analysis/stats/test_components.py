@@ -9,8 +9,8 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import chi2
 
-from seedvote.analysis.stats.components import RESIDUAL, components, terms_of
-from seedvote.analysis.stats.d_study import design, error_variance, resized, study_sizes
+from seedvote.analysis.stats.components import RESIDUAL, estimate_components, terms_of
+from seedvote.analysis.stats.d_study import error_variance, evaluate_design, resize_study, study_sizes
 from seedvote.analysis.votes.long_tables import NESTED, read_long
 from seedvote.dialogue.errors import InputError
 
@@ -36,7 +36,9 @@ def crossed_study(seed, *, models=5, seeds=3, items=40, dropped=0.0, true=TRUE):
 
 
 def estimate(score, factors, *, sets=2, seed=0):
-    return components(score, factors, terms_of(factors, NESTED), generator=np.random.default_rng(seed), sets=sets)
+    return estimate_components(
+        score, factors, terms_of(factors, NESTED), generator=np.random.default_rng(seed), sets=sets
+    )
 
 
 def test_shrout_and_fleiss_1979():
@@ -50,8 +52,8 @@ def test_shrout_and_fleiss_1979():
     assert round(4 * found["target"].value + residual, 2) == published["between_targets"]
     assert round(6 * found["judge"].value + residual, 2) == published["between_judges"]
     four = study_sizes(two_way, found, "target")
-    for judges, study in ((4, four), (1, resized(four, found, {"judge": 1}))):
-        line = design(found, study)
+    for judges, study in ((4, four), (1, resize_study(four, found, {"judge": 1}))):
+        line = evaluate_design(found, study)
         assert round(line.generalizability, 2) == published[f"icc_3_{judges}"]
         assert round(line.dependability, 2) == published[f"icc_2_{judges}"]
     one_way = estimate(ratings.ravel(), {"target": target})
@@ -116,13 +118,13 @@ def test_the_terms_are_those_that_the_data_can_tell_apart():
 
 def test_one_observation_has_no_variance():
     with pytest.raises(InputError, match="One observation has no variance"):
-        components(np.ones(1), {}, [], generator=np.random.default_rng(0))
+        estimate_components(np.ones(1), {}, [], generator=np.random.default_rng(0))
 
 
 def test_what_cannot_be_told_apart_is_refused():
     codes = np.repeat(np.arange(10), 3)
     with pytest.raises(InputError, match="cannot tell one, two"):
-        components(
+        estimate_components(
             np.arange(30.0), {"one": codes, "two": codes}, [("one",), ("two",)], generator=np.random.default_rng(0)
         )
 
@@ -131,7 +133,9 @@ def test_an_estimate_below_zero_is_kept_and_its_interval_starts_at_zero():
     generator = np.random.default_rng(0)
     for seed in range(20):
         score = np.random.default_rng(seed).standard_normal(60)
-        found = components(score, {"pair": np.repeat(np.arange(20), 3)}, [("pair",)], generator=generator, sets=50)
+        found = estimate_components(
+            score, {"pair": np.repeat(np.arange(20), 3)}, [("pair",)], generator=generator, sets=50
+        )
         if found["pair"].value < 0:
             break
     assert found["pair"].value < 0
@@ -156,7 +160,7 @@ def test_the_error_of_a_study_is_the_spread_of_its_means():
     assert np.var(differences) == pytest.approx(known, rel=0.12)
     parts = {name: max(found[name].value, 0) / study.counts[name] for name in ("model:seed", "model:item", "residual")}
     assert error_variance(found, study) == pytest.approx(sum(parts.values()))
-    larger = resized(study, found, {"seed": 6})
+    larger = resize_study(study, found, {"seed": 6})
     assert larger.counts["model:seed"] == 6
     assert larger.counts[RESIDUAL] == 120
     assert larger.counts["model:item"] == 20

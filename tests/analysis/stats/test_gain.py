@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from seedvote.analysis.stats.gain import ceiling, gain_of, least_correlation, pair_correlation, rater_part
+from seedvote.analysis.stats.gain import bound_gain, gain_of, least_correlation, pair_correlation, rater_part
 from tests.analysis.judge_crowd import study
 
 
@@ -40,7 +40,7 @@ def test_the_judge_that_knows_what_all_people_would_say_nears_the_ceiling():
     generator = np.random.default_rng(2)
     sample = study(generator, pairs=200, raters=60, agreement=1.0, others=4000)
     found = gain_of(sample, generator)
-    most = ceiling(pair_correlation(sample), rater_part(sample))
+    most = bound_gain(pair_correlation(sample), rater_part(sample))
     assert found.low > 1.15
     assert 0.8 * most < found.value < 1.1 * most < 1 / rater_part(sample)
 
@@ -91,9 +91,9 @@ def test_three_pairs_have_a_correlation_and_two_have_none(sample):
 
 
 def test_raters_set_the_ceiling():
-    assert ceiling(1.0, 0.25) == pytest.approx(4, rel=0.01)
-    assert ceiling(0.0, 0.25) == 1
-    assert ceiling(0.999, 1.0) == 1
+    assert bound_gain(1.0, 0.25) == pytest.approx(4, rel=0.01)
+    assert bound_gain(0.0, 0.25) == 1
+    assert bound_gain(0.999, 1.0) == 1
 
 
 def test_the_least_correlation_that_can_help():

@@ -11,8 +11,8 @@ from scipy.stats import beta, t
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.sandwich_covariance import cov_cluster
 
-from seedvote.analysis.stats.intervals import crossed, error_of_mean, kish, mean_interval, robust_variance
-from seedvote.analysis.stats.net_preference import unanimous
+from seedvote.analysis.stats.intervals import cross_codes, error_of_mean, kish, mean_interval, robust_variance
+from seedvote.analysis.stats.net_preference import bound_unanimous
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed
 
@@ -38,7 +38,7 @@ def test_the_error_is_that_of_leaving_out_one_cluster_after_the_other(design):
         left = np.array([values[codes != code].mean() for code in np.unique(codes)])
         return ((left - values.mean()) ** 2).sum() * (1 - 1 / len(left))
 
-    by_pair, by_rater, by_both = (jackknife(codes) for codes in (pair, rater, crossed([pair, rater])))
+    by_pair, by_rater, by_both = (jackknife(codes) for codes in (pair, rater, cross_codes([pair, rater])))
     both = robust_variance(values, by={"pair": pair, "rater": rater})
     assert abs(robust_variance(values, by={"pair": pair}) / by_pair - 1) < 1e-12
     assert abs(robust_variance(values, by={"rater": rater}) / by_rater - 1) < 1e-12
@@ -73,8 +73,10 @@ def test_three_ways_are_added_and_taken_away_in_turn():
     values, pair, rater = crossed_votes(40, 9, 3, seed=5)
     day = np.resize(np.arange(6), len(values))
     single = [robust_variance(values, by={"x": x}) for x in (pair, rater, day)]
-    double = [robust_variance(values, by={"x": crossed([x, y])}) for x, y in ((pair, rater), (pair, day), (rater, day))]
-    triple = robust_variance(values, by={"x": crossed([pair, rater, day])})
+    double = [
+        robust_variance(values, by={"x": cross_codes([x, y])}) for x, y in ((pair, rater), (pair, day), (rater, day))
+    ]
+    triple = robust_variance(values, by={"x": cross_codes([pair, rater, day])})
     whole = robust_variance(values, by={"pair": pair, "rater": rater, "day": day})
     assert abs(whole - (sum(single) - sum(double) + triple)) < 1e-15
 
@@ -144,7 +146,7 @@ def test_unanimous_share_has_the_clopper_pearson_edge(clusters):
         interval = mean_interval(values, by={"rater": codes}, share=True)
         ends = proportion_confint(clusters, clusters, method="beta")
         assert (interval.low, interval.high) == pytest.approx(ends)
-    low, high = unanimous(1.0, clusters, 0.025)
+    low, high = bound_unanimous(1.0, clusters, 0.025)
     edge = proportion_confint(clusters, clusters, method="beta")[0]
     assert (low, high) == pytest.approx((2 * edge - 1, 1.0)), "a net preference is twice a share less one"
 

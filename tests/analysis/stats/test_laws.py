@@ -13,11 +13,11 @@ from seedvote.analysis.stats.resample import Clusters, set_shares
 
 
 def test_the_papers_figures_follow_from_the_counts_alone():
-    law = laws.hypergeometric(2000, 700, 200)
+    law = laws.hypergeometric_law(2000, 700, 200)
     assert round(law.sd, 4) == 0.0320
     assert (law.quantile(0.025), law.quantile(0.975)) == (0.29, 0.415)
     assert f"{law.above(0.5):.1e}" == "1.5e-06"
-    law = laws.binomial(0.35, 200)
+    law = laws.binomial_law(0.35, 200)
     assert round(law.sd, 4) == 0.0337
     assert (law.quantile(0.025), law.quantile(0.975)) == (0.285, 0.415)
     assert f"{law.above(0.5):.1e}" == "4.9e-06"
@@ -26,9 +26,9 @@ def test_the_papers_figures_follow_from_the_counts_alone():
 @pytest.mark.parametrize(("votes", "ties", "size"), [(2000, 700, 200), (10, 0, 5), (10, 10, 5), (7, 3, 7), (1, 1, 1)])
 def test_the_vote_laws_are_scipys(votes, ties, size):
     k = np.arange(size + 1)
-    ours = laws.hypergeometric(votes, ties, size).probability
+    ours = laws.hypergeometric_law(votes, ties, size).probability
     np.testing.assert_allclose(ours, stats.hypergeom(votes, ties, size).pmf(k), rtol=1e-10, atol=1e-300)
-    ours = laws.binomial(ties / votes, size).probability
+    ours = laws.binomial_law(ties / votes, size).probability
     np.testing.assert_allclose(ours, stats.binom(size, ties / votes).pmf(k), rtol=1e-10, atol=1e-300)
 
 
@@ -70,7 +70,7 @@ def test_the_cluster_laws_are_those_of_every_order_one_by_one(votes, ties, repla
             Clusters(np.array(votes), np.array(ties)), size=size, sets=40_000, replace=False,
             generator=np.random.default_rng(size),
         )  # fmt: skip
-        law = laws.sampled(drawn, size)
+        law = laws.sampled_law(drawn, size)
     close = 1e-13 if law.method != "sampled" else 4 * np.sqrt(0.25 / 40_000)
     found = dict(zip(np.rint(law.share * size).astype(int).tolist(), law.probability.tolist(), strict=True))
     assert all(abs(found.get(k, 0.0) - truth.get(k, 0.0)) < close for k in range(size + 1))
@@ -96,7 +96,7 @@ def test_every_vote_law_is_a_law_with_the_known_moments(votes, data):
     ties = data.draw(st.integers(0, votes))
     size = data.draw(st.integers(1, votes))
     p = ties / votes
-    without, with_ = laws.hypergeometric(votes, ties, size), laws.binomial(p, size)
+    without, with_ = laws.hypergeometric_law(votes, ties, size), laws.binomial_law(p, size)
     for law in (without, with_):
         assert abs(law.probability.sum() - 1) < 1e-12 and (law.probability >= 0).all()
         assert abs(law.mean - p) < 1e-9

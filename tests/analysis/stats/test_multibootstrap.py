@@ -11,7 +11,7 @@ import pytest
 
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.variance.cubes import on_common_items, read_cubes
-from seedvote.analysis.stats.multibootstrap import METRICS, Cube, difference, one_system
+from seedvote.analysis.stats.multibootstrap import METRICS, Cube, bootstrap_difference, one_system
 from seedvote.analysis.votes.scores import files
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
@@ -66,7 +66,7 @@ def test_a_set_is_what_drawing_rows_one_by_one_gives():
 def test_the_smallest_p_is_two_in_one_more_than_the_sets_were_drawn(shift):
     """A difference that is the same in every set: never 0, since the observed value counts as a set too."""
     flat = {"seed_sd": 0, "item_sd": 0, "noise": 0, "items": 5}
-    found = difference(
+    found = bootstrap_difference(
         cube(0, shift=shift, **flat), cube(0, **flat), "mean", paired=True, sets=99, generator=np.random.default_rng(0)
     )
     assert (found.value, found.se, found.p) == (shift, 0.0, pytest.approx(2 / 100))
@@ -76,7 +76,7 @@ def test_the_smallest_p_is_two_in_one_more_than_the_sets_were_drawn(shift):
 def test_a_p_between_counts_the_observed_value_among_the_sets(sign):
     """By hand from the distribution: the sets that lie beyond 0, and one more, of all sets and one more."""
     both = [cube(1, items_of=9, items=40, seed_sd=0, shift=0.25), cube(2, items_of=9, items=40, seed_sd=0)][::sign]
-    found = difference(*both, "mean", paired=True, sets=59, generator=np.random.default_rng(0))
+    found = bootstrap_difference(*both, "mean", paired=True, sets=59, generator=np.random.default_rng(0))
     wrong = min(sum(found.distribution <= 0), sum(found.distribution >= 0))  # so many sets say the opposite
     assert 0 < wrong < 29 and found.p == pytest.approx(2 * (wrong + 1) / 60)
 
@@ -95,21 +95,21 @@ def test_bleu_is_that_of_the_token_metrics():
 def test_shared_items_cancel_and_seeds_only_when_paired():
     one, other = cube(1, items_of=9), cube(2, items_of=9, shift=0.3)
     options = {"sets": 4000, "generator": np.random.default_rng(0)}
-    shared = difference(one, other, "mean", paired=False, **options)
+    shared = bootstrap_difference(one, other, "mean", paired=False, **options)
     apart = np.hypot(draw(one).se, draw(other).se)
     assert shared.se < apart
-    same = difference(one, one, "mean", paired=True, **options)
+    same = bootstrap_difference(one, one, "mean", paired=True, **options)
     assert same.se == 0
-    assert difference(one, one, "mean", paired=False, **options).se > 0
+    assert bootstrap_difference(one, one, "mean", paired=False, **options).se > 0
     assert shared.value == pytest.approx(one.counts[:, :, 1].mean() - other.counts[:, :, 1].mean())
 
 
 def test_systems_that_cannot_be_compared_are_refused():
     options = {"sets": 10, "generator": np.random.default_rng(0)}
     with pytest.raises(InputError, match="same items"):
-        difference(cube(1), cube(2, items=3), "mean", paired=False, **options)
+        bootstrap_difference(cube(1), cube(2, items=3), "mean", paired=False, **options)
     with pytest.raises(InputError, match="no common seeds"):
-        difference(cube(1), cube(2, seeds=2), "mean", paired=True, **options)
+        bootstrap_difference(cube(1), cube(2, seeds=2), "mean", paired=True, **options)
     with pytest.raises(InputError, match="no count tp, fp, fn"):
         one_system(cube(1), "micro_f1", **options)
     with pytest.raises(InputError, match="no item in common"):
@@ -230,7 +230,7 @@ def test_coverage_of_the_difference_of_two_systems(seeds):
     for run in range(600):
         one, other = (cube(2 * run + k, seeds=seeds, items=100, items_of=run + 10**6) for k in (0, 1))
         generator = np.random.default_rng(run)
-        found = difference(one, other, "mean", paired=False, sets=600, generator=generator)
+        found = bootstrap_difference(one, other, "mean", paired=False, sets=600, generator=generator)
         covered += found.low <= 0 <= found.high
     print(seeds, covered / 600)
     assert covered / 600 > {3: 0.80, 5: 0.87, 10: 0.90}[seeds]

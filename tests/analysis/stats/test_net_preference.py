@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import t
 
-from seedvote.analysis.stats.intervals import crossed, error_of_mean, kish, mean_interval
+from seedvote.analysis.stats.intervals import cross_codes, error_of_mean, kish, mean_interval
 from seedvote.analysis.stats.net_preference import gap_of, net_estimate, net_interval
 from tests.analysis.worlds import Crowd
 
@@ -134,4 +134,4 @@ def test_three_raters_who_agree_leave_the_degrees_of_freedom_to_the_pairs():
     assert net_estimate(noise, by={"pair": pair, "rater": rater}).df > 50
     leaning = np.where(generator.random(600) < 0.6, np.array([1.0, 0.0, -1.0])[rater], said)
     assert net_estimate(leaning, by={"pair": pair, "rater": rater}).df < 3
-    assert len(np.unique(crossed([pair, rater]))) == 600
+    assert len(np.unique(cross_codes([pair, rater]))) == 600

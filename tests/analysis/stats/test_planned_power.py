@@ -210,7 +210,7 @@ def test_planned_crowds_stop_with_power(crowd):
     net, ends = 0.2, []
 
     def most(assumed):
-        ends.append(planning.anytime(net, assumed, generator=np.random.default_rng(0)))
+        ends.append(planning.plan_anytime(net, assumed, generator=np.random.default_rng(0)))
         return ends[0].most
 
     made, assumed = planned(crowd, net, most)

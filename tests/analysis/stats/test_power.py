@@ -110,11 +110,11 @@ def test_simulated_studies_of_the_planned_size_have_the_planned_power():
 
 
 def test_peeking_costs_votes_at_most_but_saves_them_on_average():
-    peek = planning.anytime(0.16, PAPER, generator=np.random.default_rng(0))
+    peek = planning.plan_anytime(0.16, PAPER, generator=np.random.default_rng(0))
     assert 194 < peek.mean + 20 < peek.most < 400
     assert peek.power == pytest.approx(0.8, abs=0.01)
     few = Assumptions(0.35, per_rater=60)  # ten raters must come before anything is decided
-    assert planning.anytime(0.9 * 0.65, few, generator=np.random.default_rng(0)).most >= 600
+    assert planning.plan_anytime(0.9 * 0.65, few, generator=np.random.default_rng(0)).most >= 600
 
 
 @pytest.mark.parametrize("crowd", [PAPER, Assumptions(0.35), Assumptions(0.2, per_rater=30, rater_icc=0.1)])
@@ -122,7 +122,7 @@ def test_asking_a_few_looks_first_changes_no_price(monkeypatch, crowd):
     found = []
     for coarse in (1, planning.COARSE, 200):  # 1: every look at once; 200: the last one first
         monkeypatch.setattr(planning, "COARSE", coarse)
-        found.append(planning.anytime(0.2, crowd, generator=np.random.default_rng(3), studies=600))
+        found.append(planning.plan_anytime(0.2, crowd, generator=np.random.default_rng(3), studies=600))
     assert found[0] == found[1] == found[2]
 
 

@@ -10,14 +10,14 @@ from seedvote.analysis.stats.net_preference import net_interval
 from seedvote.analysis.stats.powered import (
     Sample,
     as_if_independent,
+    estimate_by_strata,
+    estimate_from_people,
+    estimate_weighted,
+    estimate_with_predictor,
     joined_strata,
-    people,
     plus_plus,
-    powered,
-    stratified,
-    tuned,
+    tune_weight,
     tuned_by_fold,
-    weighted,
 )
 from tests.analysis.judge_crowd import study, truth
 
@@ -37,15 +37,15 @@ def alone(y, f, other):
 def test_a_weight_of_zero_is_people_alone_to_the_last_digit(tie):
     sample = study(np.random.default_rng(3), pairs=80, raters=20, agreement=0.7, others=300, tie=tie)
     by_hand = mean_interval(sample.y, by=sample.by, share=True) if tie else net_interval(sample.y, by=sample.by)
-    assert powered(sample, 0.0, tie).interval == by_hand == people(sample, tie)
-    assert powered(sample, 0.0, tie).gain == 1
+    assert estimate_with_predictor(sample, 0.0, tie).interval == by_hand == estimate_from_people(sample, tie)
+    assert estimate_with_predictor(sample, 0.0, tie).gain == 1
 
 
 def test_no_pairs_without_votes_leave_people_alone(sample):
     bare = replace(sample, other=sample.other[:0], other_wide=sample.other_wide[:0])
-    for found in (powered(bare, 1.0), plus_plus(bare, np.random.default_rng(0))):
-        assert found.interval == people(bare)
-    assert stratified(bare, bare.pair * 0, bare.other_wide).interval == people(bare)
+    for found in (estimate_with_predictor(bare, 1.0), plus_plus(bare, np.random.default_rng(0))):
+        assert found.interval == estimate_from_people(bare)
+    assert estimate_by_strata(bare, bare.pair * 0, bare.other_wide).interval == estimate_from_people(bare)
 
 
 def formula(y, f, other, weight):
@@ -63,7 +63,7 @@ def test_without_clusters_it_is_the_published_estimate(weight):
     value, se = formula(y, f, other, found.weight)
     assert found.value == pytest.approx(value, abs=1e-12)
     assert (found.high - found.low) / 2 == pytest.approx(1.959963984540054 * se, abs=1e-12)
-    ours = powered(alone(y, f, other), found.weight)
+    ours = estimate_with_predictor(alone(y, f, other), found.weight)
     assert ours.interval.value == pytest.approx(value, abs=1e-12)
     by_parts = np.var(y - found.weight * f, ddof=1) / 120 + found.weight**2 * np.var(other, ddof=1) / 900
     assert ours.interval.se == pytest.approx(np.sqrt(by_parts), abs=1e-12)  # the jackknife divides by n - 1
@@ -82,25 +82,25 @@ def test_it_equals_ppi_py():
 
 
 def test_the_tuned_weight_makes_the_error_smallest(sample):
-    best = tuned(sample)
-    errors = [powered(sample, best + step).interval.se for step in (-0.15, 0.0, 0.15)]
+    best = tune_weight(sample)
+    errors = [estimate_with_predictor(sample, best + step).interval.se for step in (-0.15, 0.0, 0.15)]
     assert errors[1] < errors[0]
     assert errors[1] < errors[2]
 
 
 def test_a_constant_has_no_weight_and_a_gain_of_one(sample):
     constant = replace(sample, f=np.ones(len(sample.f)), other=np.ones(len(sample.other)))
-    assert tuned(constant) == 0
+    assert tune_weight(constant) == 0
     assert plus_plus(constant, np.random.default_rng(0)).gain == 1
-    assert plus_plus(constant, np.random.default_rng(0)).interval == people(constant)
+    assert plus_plus(constant, np.random.default_rng(0)).interval == estimate_from_people(constant)
 
 
 def test_shifting_or_turning_the_predictor_changes_nothing_but_the_weight(sample):
-    plain = powered(sample, tuned(sample)).interval
+    plain = estimate_with_predictor(sample, tune_weight(sample)).interval
     other = replace(sample, f=5 - 3 * sample.f, other=5 - 3 * sample.other)
-    turned = powered(other, tuned(other))
+    turned = estimate_with_predictor(other, tune_weight(other))
     assert (turned.interval.value, turned.interval.se) == pytest.approx((plain.value, plain.se), abs=1e-10)
-    assert turned.weight == pytest.approx(-tuned(sample) / 3)
+    assert turned.weight == pytest.approx(-tune_weight(sample) / 3)
 
 
 def test_weights_of_folds_never_use_their_own_votes(sample):
@@ -118,12 +118,12 @@ def test_weights_of_folds_never_use_their_own_votes(sample):
 def test_a_dialogue_with_pairs_of_both_sorts_counts_in_both(sample):
     """The same numbers with every pair in a dialogue of its own have another error."""
     apart = replace(sample, other_wide=sample.wide.max() + 1 + np.arange(len(sample.other)))
-    assert powered(sample, 0.5).interval.se != powered(apart, 0.5).interval.se
+    assert estimate_with_predictor(sample, 0.5).interval.se != estimate_with_predictor(apart, 0.5).interval.se
 
 
 def test_strata_of_one_kind_are_the_tuned_estimate(sample):
-    one = stratified(sample, np.zeros(len(sample.y), int), np.zeros(len(sample.other), int))
-    plain = powered(sample, tuned(sample))
+    one = estimate_by_strata(sample, np.zeros(len(sample.y), int), np.zeros(len(sample.other), int))
+    plain = estimate_with_predictor(sample, tune_weight(sample))
     assert one.interval.value == pytest.approx(plain.interval.value)
     assert one.interval.se == pytest.approx(plain.interval.se)
 
@@ -137,8 +137,8 @@ def test_small_strata_are_joined_until_none_is_small():
 
 
 def test_equal_chances_are_the_estimate_over_all_pairs(sample):
-    found = weighted(sample, np.full(len(sample.y), 0.2), 0.4)
-    again = weighted(sample, np.full(len(sample.y), 0.9), 0.4)
+    found = estimate_weighted(sample, np.full(len(sample.y), 0.2), 0.4)
+    again = estimate_weighted(sample, np.full(len(sample.y), 0.9), 0.4)
     assert (found.interval.value, found.interval.se) == pytest.approx((again.interval.value, again.interval.se))
     _, first = np.unique(sample.pair, return_index=True)
     every = np.concatenate([sample.f[first], sample.other])
@@ -160,8 +160,8 @@ def test_chosen_pairs_are_weighted_by_their_chances():
             np.unique(whole.pair[inside], return_inverse=True)[1], whole.wide[inside],
             whole.f[first][~asked], whole.wide[first][~asked],
         )  # fmt: skip
-        plain.append(people(sample).value)
-        put_right.append(weighted(sample, chance[inside], tuned(sample)).interval.value)
+        plain.append(estimate_from_people(sample).value)
+        put_right.append(estimate_weighted(sample, chance[inside], tune_weight(sample)).interval.value)
     assert np.mean(plain) - want > 0.015
     assert abs(np.mean(put_right) - want) < 0.01
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import nct, norm, t
 
 from seedvote.analysis.questions.comparison.answer import between_seeds
-from seedvote.analysis.stats.components import RESIDUAL, components, terms_of
+from seedvote.analysis.stats.components import RESIDUAL, estimate_components, terms_of
 from seedvote.analysis.stats.d_study import error_variance, study_sizes
 from seedvote.analysis.stats.reruns import (
     BOTH,
@@ -13,12 +13,12 @@ from seedvote.analysis.stats.reruns import (
     SEEDS,
     Replicates,
     _noncentral_bounds,
-    between,
     both_levels,
     difference_errors,
-    flips,
+    estimate_between,
     noise_between,
-    predicted,
+    predict_flip,
+    predict_flips,
     replicates_of,
 )
 from seedvote.analysis.votes.long_tables import NESTED
@@ -30,7 +30,7 @@ def by_seeds(values):
     """The flips of two models whose values (2, seeds) rest on nothing but their seeds."""
     values, seeds = np.ravel(values), len(values[0])
     places = np.arange(2 * seeds).reshape(2, seeds)
-    return flips(replicates_of(values, np.arange(2 * seeds), {}), ("a", places[0]), ("b", places[1]))
+    return predict_flips(replicates_of(values, np.arange(2 * seeds), {}), ("a", places[0]), ("b", places[1]))
 
 
 def flips_of(truth, runs, seeds=3):
@@ -81,11 +81,11 @@ def test_the_bounds_of_a_flip_are_those_of_the_noncentral_t_law():
 @pytest.mark.parametrize("freedom", [1.0, 1.7, 4.0, 30.0, 1e5, np.inf])
 def test_chance_of_reversal_lies_in_its_interval(freedom):
     ratios = (0.0, 0.1, 0.7, 2.0, 5.0, 20.0, 99.0, 101.0, 1e4)
-    found = [predicted(("a", ratio), ("b", 0.0), 1.0, freedom) for ratio in ratios]
+    found = [predict_flip(("a", ratio), ("b", 0.0), 1.0, freedom) for ratio in ratios]
     assert found[0].p == pytest.approx(0.5)
     assert all(0 <= one.low <= one.p <= one.high <= 1 for one in found)
     assert all(np.diff([getattr(one, name) for one in found]).max() <= 0 for name in ("low", "p", "high"))
-    turned = predicted(("a", 0.0), ("b", 2.0), 1.0, freedom)
+    turned = predict_flip(("a", 0.0), ("b", 2.0), 1.0, freedom)
     assert (turned.p, turned.low, turned.high) == (found[3].p, found[3].low, found[3].high)
 
 
@@ -96,10 +96,10 @@ def test_more_that_is_new_is_never_surer_and_brings_its_own_interval():
         sds = random.choice([0.0, 0.5, 4.0], 2)
         found = replicates(draw(random, random.uniform(-6, 6), sds, 3))
         places = np.arange(3), np.arange(3, 6)
-        told = flips(found, ("a", places[0]), ("b", places[1]))
+        told = predict_flips(found, ("a", places[0]), ("b", places[1]))
         errors = difference_errors(found, *places)
         means = [("a", found.values[:3].mean()), ("b", found.values[3:].mean())]
-        alone = {way: predicted(*means, *error) for way, error in errors.items() if way != BOTH}
+        alone = {way: predict_flip(*means, *error) for way, error in errors.items() if way != BOTH}
         worst = max(alone.values(), key=lambda one: one.p)
         assert told[EVERYTHING] == worst and worst.low <= worst.p <= worst.high
         surer += alone[EVERYTHING].p < worst.p
@@ -129,10 +129,10 @@ def test_replicates_are_means_with_the_covariance_of_a_slow_twin():
 
 def test_what_cannot_be_known_is_none():
     values = np.arange(4.0)
-    alone = flips(Replicates(values[:3]), ("a", np.arange(2)), ("b", np.array([2])))
+    alone = predict_flips(Replicates(values[:3]), ("a", np.arange(2)), ("b", np.array([2])))
     assert alone == {SEEDS: None, EVERYTHING: None}
     one_item = replicates_of(values, np.arange(4), {"item": np.zeros(4, int)})
-    found = flips(one_item, ("a", np.arange(2)), ("b", np.arange(2, 4)))
+    found = predict_flips(one_item, ("a", np.arange(2)), ("b", np.arange(2, 4)))
     assert found["item"] is None and found[EVERYTHING] is None and found[SEEDS] is not None
 
 
@@ -186,7 +186,7 @@ def test_new_everything_flips_as_often_as_predicted(case, seeds, studies):
     for _ in range(studies):
         truth = error * random.uniform(-4, 4)  # wide and flat, as the prediction assumes
         found = replicates(draw(random, truth, sds, seeds))
-        one = flips(found, ("a", np.arange(seeds)), ("b", np.arange(seeds, 2 * seeds)))[EVERYTHING]
+        one = predict_flips(found, ("a", np.arange(seeds)), ("b", np.arange(seeds, 2 * seeds)))[EVERYTHING]
         chances.append(norm.cdf(truth * np.sign(one.difference) / error))
         told.append(one.p)
         inside.append(one.low <= chances[-1] <= one.high)
@@ -239,7 +239,7 @@ def test_seeds_that_are_alike_are_rarely_told_apart(seeds, items, studies):
     limit = f.ppf(0.975, seeds - 1, (seeds - 1) * (items - 1))
     for _ in range(studies):
         scores = 8 * random.standard_normal(items) + 6 * random.standard_normal((1, seeds, items))
-        observed, noise = between(replicates(scores), np.arange(seeds))
+        observed, noise = estimate_between(replicates(scores), np.arange(seeds))
         squares.append(observed)
         rings.append(noise)
         claimed += observed / noise > limit
@@ -287,7 +287,9 @@ def test_pooled_components_are_too_sure_of_an_unstable_one():
         scores += sds[:, None, None] * random.standard_normal((5, seeds, 1))
         scores[1] += truth
         means = scores.mean((1, 2))
-        ours = flips(replicates(scores[:2]), ("a", np.arange(seeds)), ("b", np.arange(seeds, 2 * seeds)))[EVERYTHING]
+        ours = predict_flips(replicates(scores[:2]), ("a", np.arange(seeds)), ("b", np.arange(seeds, 2 * seeds)))[
+            EVERYTHING
+        ]
         theirs = pooled(scores, means, random)
         chance = norm.cdf(truth * np.sign(ours.difference) / error)
         inside.append([one.low <= chance <= one.high for one in (ours, theirs)])
@@ -299,9 +301,9 @@ def test_pooled_components_are_too_sure_of_an_unstable_one():
 def pooled(scores, means, random):
     """The flip by variance components of all architectures, as `variance` once gave it."""
     factors = dict(zip(("model", "seed", "item"), (part.ravel() for part in np.indices(scores.shape)), strict=True))
-    found = components(scores.ravel(), factors, terms_of(factors, NESTED), generator=random, sets=100)
+    found = estimate_components(scores.ravel(), factors, terms_of(factors, NESTED), generator=random, sets=100)
     study = study_sizes(factors, found, "model")
     errors = sum(2 * np.maximum(part.draws, 0) / study.counts[part.name]
                  for part in found.parts if part.name in ("model:seed", "model:item", RESIDUAL))  # fmt: skip
     variance = 2 * error_variance(found, study)
-    return predicted(("a", means[0]), ("b", means[1]), variance, 2 * variance**2 / errors.var(ddof=1))
+    return predict_flip(("a", means[0]), ("b", means[1]), variance, 2 * variance**2 / errors.var(ddof=1))

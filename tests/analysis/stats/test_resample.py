@@ -6,7 +6,7 @@ from scipy import stats
 
 from seedvote.analysis.stats import resample
 from seedvote.analysis.stats.intervals import robust_variance
-from seedvote.analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrowed, set_shares
+from seedvote.analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrow_shares, set_shares
 
 
 def votes(pairs=60, raters=20, each=3, seed=0):
@@ -71,11 +71,11 @@ def test_many_clusters_are_shuffled_in_batches_with_the_same_law(monkeypatch):
 
 def test_shares_are_narrowed_and_never_widened():
     drawn = np.random.default_rng(1).beta(4, 6, 2_000)
-    narrow = narrowed(drawn, around=0.4, sd=0.05)
+    narrow = narrow_shares(drawn, around=0.4, sd=0.05)
     assert abs(narrow.std() - 0.05) < 1e-12
     np.testing.assert_allclose((narrow - 0.4) / 0.05, (drawn - 0.4) / drawn.std())
-    np.testing.assert_allclose(narrowed(drawn, around=0.4, sd=0.5), drawn)
-    assert narrowed(np.full(5, 0.2), around=0.2, sd=0.1).tolist() == [0.2] * 5
+    np.testing.assert_allclose(narrow_shares(drawn, around=0.4, sd=0.5), drawn)
+    assert narrow_shares(np.full(5, 0.2), around=0.2, sd=0.1).tolist() == [0.2] * 5
 
 
 def test_clusters_gather_votes_and_sums_whatever_their_codes():

@@ -7,7 +7,7 @@ from scipy.stats import nct, norm, t
 
 from seedvote.analysis.questions.planning.stopping import look
 from seedvote.analysis.stats.intervals import mean_interval
-from seedvote.analysis.stats.sequential import betting, mixture, mixture_reach, trusted_error, unshared
+from seedvote.analysis.stats.sequential import bet_on_mean, look_by_mixture, mixture_reach, pick_unshared, trusted_error
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.votes import net_scores
 from seedvote.dialogue.errors import InputError
@@ -23,7 +23,7 @@ def test_mixture_is_the_averaged_likelihood_ratio_of_t():
     held = np.hypot(se, 1 / clusters)  # one more rater of another mind is in it
     seen, freedom, spread = estimate / held, clusters - 1, scale / held
     ratio = quad(lambda d: nct.pdf(seen, freedom, d) / t.pdf(seen, freedom) * norm.pdf(d, 0, spread), -20, 20)[0]
-    assert mixture(estimate, se, clusters=clusters, scale=scale).e == pytest.approx(ratio)
+    assert look_by_mixture(estimate, se, clusters=clusters, scale=scale).e == pytest.approx(ratio)
 
 
 def test_with_many_clusters_the_mixture_is_robbins():
@@ -36,9 +36,9 @@ def test_with_many_clusters_the_mixture_is_robbins():
 
 
 def test_the_interval_holds_exactly_the_values_that_are_not_ruled_out():
-    now = mixture(0.1, 0.05, clusters=40, scale=0.16)
+    now = look_by_mixture(0.1, 0.05, clusters=40, scale=0.16)
     for edge in (now.low, now.high):
-        assert mixture(0.1 - edge, 0.05, clusters=40, scale=0.16).e == pytest.approx(20)
+        assert look_by_mixture(0.1 - edge, 0.05, clusters=40, scale=0.16).e == pytest.approx(20)
 
 
 def test_the_error_holds_one_more_rater_of_another_mind():
@@ -46,13 +46,13 @@ def test_the_error_holds_one_more_rater_of_another_mind():
     assert trusted_error(0.0, 20) == 0.05
     assert trusted_error(0.12, 20) == pytest.approx(0.13)
     assert trusted_error(0.2, 1e6) == pytest.approx(0.2)
-    unanimous = mixture(1.0, 0.0, clusters=20, scale=0.16)
+    unanimous = look_by_mixture(1.0, 0.0, clusters=20, scale=0.16)
     assert unanimous.e > 20 and 0.5 < unanimous.low < 0.9 and unanimous.high == 1
-    assert mixture(1.0, 0.0, clusters=4, scale=0.16).e < 20
+    assert look_by_mixture(1.0, 0.0, clusters=4, scale=0.16).e < 20
 
 
 def test_look_keeps_its_estimate_and_error():
-    now = mixture(-0.3, 0.05, clusters=40, scale=0.16)
+    now = look_by_mixture(-0.3, 0.05, clusters=40, scale=0.16)
     assert (now.estimate, now.se) == (-0.3, pytest.approx(np.hypot(0.05, 1 / 40)))
     assert now.low < now.estimate < now.high < 0 and now.e > 20
 
@@ -61,8 +61,8 @@ def test_capital_is_a_martingale_under_a_fair_game():
     """One step from any history: the mean over the outcomes of the new e is the old e."""
     history = [1.0, 0.0, -1.0, 1.0, 1.0]
     for steps in range(1, 5):
-        before = betting(np.array(history[:steps])).e[-1]
-        after = [betting(np.array([*history[:steps], x])).e[-1] for x in (1.0, -1.0, 0.0)]
+        before = bet_on_mean(np.array(history[:steps])).e[-1]
+        after = [bet_on_mean(np.array([*history[:steps], x])).e[-1] for x in (1.0, -1.0, 0.0)]
         assert 0.3 * after[0] + 0.3 * after[1] + 0.4 * after[2] == pytest.approx(before)
 
 
@@ -79,30 +79,30 @@ def test_capital_is_that_of_the_published_bet():
         total += x
         squares += (x - total / (n + 1)) ** 2
         spread = squares / (n + 1)
-    assert betting(values).e == pytest.approx(e)
+    assert bet_on_mean(values).e == pytest.approx(e)
 
 
 def test_bet_votes_share_nothing_and_stay_fixed():
     generator = np.random.default_rng(5)
     rater, dialogue = generator.integers(0, 40, 500), generator.integers(0, 60, 500)
-    taken = unshared([rater, dialogue])
+    taken = pick_unshared([rater, dialogue])
     assert len(np.unique(rater[taken])) == len(np.unique(dialogue[taken])) == len(taken) > 20
     for left_out in set(range(500)) - set(taken.tolist()):
         earlier = taken[taken < left_out]
         assert rater[left_out] in rater[earlier] or dialogue[left_out] in dialogue[earlier]
-    early = unshared([rater[:90], dialogue[:90]])
+    early = pick_unshared([rater[:90], dialogue[:90]])
     assert np.array_equal(early, taken[: len(early)])
 
 
 def test_peeking_every_time_errs_in_5_percent():
     generator = np.random.default_rng(0)
-    paths = [betting(ternary(generator, 400), grid=41) for _ in range(300)]
+    paths = [bet_on_mean(ternary(generator, 400), grid=41) for _ in range(300)]
     assert np.mean([path.stop is not None for path in paths]) <= 0.05
     assert np.mean([(path.low > 0).any() or (path.high < 0).any() for path in paths]) <= 0.05
 
 
 def test_a_real_preference_is_found_and_the_interval_closes_on_it():
-    path = betting(ternary(np.random.default_rng(1), 3000, net=0.2))
+    path = bet_on_mean(ternary(np.random.default_rng(1), 3000, net=0.2))
     assert path.stop is not None
     assert path.low[-1] < 0.2 < path.high[-1]
     assert path.high[-1] - path.low[-1] < 0.15
@@ -112,16 +112,16 @@ def test_a_real_preference_is_found_and_the_interval_closes_on_it():
 
 def test_betting_in_blocks_is_betting_at_once(monkeypatch):
     values = ternary(np.random.default_rng(3), 500, net=0.1)
-    whole = betting(values)
+    whole = bet_on_mean(values)
     monkeypatch.setattr("seedvote.analysis.stats.sequential.BETTING_BLOCK", 7)
-    parts = betting(values)
+    parts = bet_on_mean(values)
     for name in ("e", "low", "high"):
         assert getattr(parts, name) == pytest.approx(getattr(whole, name))
 
 
 def test_what_cannot_be_bet_on_is_refused():
     with pytest.raises(InputError, match="all between -1 and 1"):
-        betting(np.array([0.0, 2.0]))
+        bet_on_mean(np.array([0.0, 2.0]))
 
 
 @pytest.mark.slow
@@ -130,7 +130,7 @@ def test_the_betting_interval_covers_at_all_times(net):
     generator = np.random.default_rng(2)
     missed = 0
     for _ in range(2000):
-        path = betting(ternary(generator, 1000, net=net), grid=201)
+        path = bet_on_mean(ternary(generator, 1000, net=net), grid=201)
         missed += bool(((path.low > net) | (path.high < net)).any())
     print(net, missed / 2000)
     assert missed / 2000 <= 0.05
@@ -181,8 +181,8 @@ def test_exact_bet_errs_in_5_percent_of_crowds(crowd):
     stops = 0
     for _ in range(200):
         study = grown(crowd._replace(per_dialogue=4, dialogue_sd=0.7), generator)
-        taken = unshared([study.dialogue, study.rater])
-        stops += betting(study.score[taken], grid=3).stop is not None
+        taken = pick_unshared([study.dialogue, study.rater])
+        stops += bet_on_mean(study.score[taken], grid=3).stop is not None
     assert stops / 200 <= 0.05
 
 

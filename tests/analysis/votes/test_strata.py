@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seedvote.analysis.notebook import agreement, preference
-from seedvote.analysis.stats.disparity import disparity
+from seedvote.analysis.stats.disparity import compare_groups
 from seedvote.dialogue.errors import InputError
 from tests.analysis import worlds_tables as worlds
 
@@ -72,7 +72,7 @@ def test_without_a_disparity_95_of_100_intervals_hold_zero():
     item, rater = np.repeat(np.arange(25), 20), np.tile(np.arange(20), 25)
     for _ in range(sets):
         values = rng.normal(0, 0.5, 20)[rater] + rng.normal(0, 0.5, 25)[item] + rng.normal(size=500)
-        found = disparity(values, rater < 10, {"item": item, "rater": rater})
+        found = compare_groups(values, rater < 10, {"item": item, "rater": rater})
         missed += not found.low <= 0 <= found.high
     assert 0.015 < missed / sets < 0.08
 

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import norm, t
 
 from seedvote.analysis.questions.comparison.answer import between_architectures, between_seeds, orders, seeds_needed
-from seedvote.analysis.stats.components import components, terms_of
-from seedvote.analysis.stats.d_study import design, study_sizes
+from seedvote.analysis.stats.components import estimate_components, terms_of
+from seedvote.analysis.stats.d_study import evaluate_design, study_sizes
 from seedvote.analysis.votes.long_tables import NESTED
 from seedvote.analysis.votes.scores.panel import Panel, System
 
@@ -57,7 +57,7 @@ def test_new_items_alone_scatter_a_difference_as_the_components_say():
     model, seed, item = (part.ravel() for part in np.indices(scores.shape))
     factors = {"model": model, "seed": seed, "item": item}
     terms = [("model",), ("model", "seed"), ("item",), ("model", "item")]
-    parts = components(scores.ravel(), factors, terms, generator=random, sets=2)
+    parts = estimate_components(scores.ravel(), factors, terms, generator=random, sets=2)
     residual = parts["residual"].value / 60 / 150
     error = {"seeds": parts["model:seed"].value / 60 + residual, "items": parts["model:item"].value / 150 + residual}
     error["everything"] = sum(error.values()) - residual
@@ -69,9 +69,11 @@ def test_new_items_alone_scatter_a_difference_as_the_components_say():
 def test_generalisability_is_that_of_variance_components():
     scores = draw(np.random.default_rng(5), [0.0, 3.0, 4.0], SD, (3, 5, 40))
     factors = dict(zip(("model", "seed", "item"), (part.ravel() for part in np.indices(scores.shape)), strict=True))
-    parts = components(scores.ravel(), factors, terms_of(factors, NESTED), generator=np.random.default_rng(0), sets=2)
+    parts = estimate_components(
+        scores.ravel(), factors, terms_of(factors, NESTED), generator=np.random.default_rng(0), sets=2
+    )
     assert min(part.value for part in parts.parts) > 0
-    theirs = design(parts, study_sizes(factors, parts, "model")).generalizability
+    theirs = evaluate_design(parts, study_sizes(factors, parts, "model")).generalizability
     assert between_architectures(panel(scores)).value == pytest.approx(theirs, rel=1e-9)
 
 

@@ -12,11 +12,11 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss_kappa
 
 from seedvote.analysis.stats.between_raters import coincidences
-from seedvote.analysis.stats.between_raters.agreement import coefficients, label_order, landis_koch
+from seedvote.analysis.stats.between_raters.agreement import estimate_coefficients, label_order, landis_koch
 from seedvote.analysis.stats.between_raters.cohen import cohen_kappa, two_raters
 from seedvote.analysis.stats.between_raters.coincidences import count_table
 from seedvote.analysis.stats.between_raters.jackknife import LeftOut, jackknife
-from seedvote.analysis.stats.between_raters.raters import left_chance, rater_table, rows, split_half
+from seedvote.analysis.stats.between_raters.raters import left_chance, list_raters, rater_table, split_half
 from seedvote.dialogue.errors import InputError
 from tests.analysis.agreeing import VALUES, agreement_truth, coded
 from tests.analysis.worlds import Crowd
@@ -32,7 +32,7 @@ def rate(item, choice, categories, *, values=None, **clusters):
     """Coefficients with intervals by item, or by the clusters that are named."""
     item = np.asarray(item)
     labels = [str(code) for code in range(categories)]
-    return coefficients(item, np.asarray(choice), labels, values=values, clusters=clusters or {"pair": item})
+    return estimate_coefficients(item, np.asarray(choice), labels, values=values, clusters=clusters or {"pair": item})
 
 
 def alone_again(ratings):
@@ -288,8 +288,8 @@ def test_raters_are_compared_with_the_others_on_the_same_items():
     assert table.tie_rate.tolist() == pytest.approx([0, 0.5, 2 / 3])
     assert table.left_rate.tolist() == pytest.approx([0.5, 1.0, 1.0])
     assert table.with_rest.tolist() == pytest.approx([0.5, 0.25, 0.25])
-    assert [row.rater for row in rows(table, ["x", "y", "z"])] == ["z", "x", "y"]
-    assert [row.spam for row in rows(table, ["x", "y", "z"], np.array([0.1, 0.2, 0.3]))] == [0.3, 0.1, 0.2]
+    assert [row.rater for row in list_raters(table, ["x", "y", "z"])] == ["z", "x", "y"]
+    assert [row.spam for row in list_raters(table, ["x", "y", "z"], np.array([0.1, 0.2, 0.3]))] == [0.3, 0.1, 0.2]
     unknown = rater_table(item, rater, choice, 3)
     assert np.isnan(unknown.tie_rate).all()
     assert np.isnan(unknown.left_rate).all()

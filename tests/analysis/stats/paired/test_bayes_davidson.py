@@ -11,7 +11,7 @@ from seedvote.analysis.stats.paired.bayes_davidson import (
     hierarchical_davidson,
     hierarchical_fit,
 )
-from seedvote.analysis.stats.paired.davidson import fit, games
+from seedvote.analysis.stats.paired.davidson import count_games, fit_model
 from seedvote.analysis.stats.paired.hamiltonian import Drawn, hamiltonian_draws
 from seedvote.dialogue.seeds import child_seed
 
@@ -148,7 +148,7 @@ def test_bayes_agrees_with_the_default_on_many_votes():
     strength = np.array([0.5, 0.0, -0.5])
     choice = choices(strength[a] - strength[b], np.zeros(len(a)), generator)
     careful = hierarchical_davidson("xyz", a, b, choice, None, by, generator=generator, chains=12, draws=80)
-    default = fit(games("xyz", a, b, choice, None))
+    default = fit_model(count_games("xyz", a, b, choice, None))
     assert careful.r_hat < 1.1
     assert careful.averaged.mean(0) == pytest.approx(default.strengths, abs=0.05)
     assert careful.averaged.std(0) == pytest.approx(default.errors[:3], rel=0.3)

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from seedvote.analysis.stats.paired.davidson import fit, games
+from seedvote.analysis.stats.paired.davidson import count_games, fit_model
 from seedvote.dialogue.errors import InputError
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden"
@@ -32,7 +32,7 @@ def votes(rows):
 def pudding():
     data = golden("davidson1970.json")
     a, b, choice = votes(data["rows"])
-    return games([str(k) for k in range(1, 7)], a - 1, b - 1, choice, None), data["published"]
+    return count_games([str(k) for k in range(1, 7)], a - 1, b - 1, choice, None), data["published"]
 
 
 def baseball():
@@ -82,7 +82,7 @@ def second_derivatives(loss, at, step=1e-3):
 
 def test_chocolate_pudding_of_davidson_1970():
     played, published = pudding()
-    found = fit(played)
+    found = fit_model(played)
     worth = np.exp(found.strengths)
     nu = float(np.exp(found.parameters[found.tie]))
     # The paper stopped after seven steps, 2e-5 short of the maximum; to four digits both are the same.
@@ -93,12 +93,12 @@ def test_chocolate_pudding_of_davidson_1970():
 
 def test_baseball_of_agresti_2002_without_ties_and_with_the_home_advantage():
     teams, a, b, choice, published = baseball()
-    found = fit(games(teams, a, b, choice, None))
+    found = fit_model(count_games(teams, a, b, choice, None))
     against = dict(zip(teams, (found.strengths - found.strengths[teams.index("Baltimore")]).round(2), strict=True))
     assert {team: against[team] for team in published["plain"]} == published["plain"]
     assert found.tie is None
     assert found.position is None
-    home = fit(games(teams, a, b, choice, np.zeros(len(a), int)))
+    home = fit_model(count_games(teams, a, b, choice, np.zeros(len(a), int)))
     assert round(float(home.parameters[home.position]), 3) == published["home"]
 
 
@@ -108,7 +108,7 @@ def test_without_ties_davidson_is_bradley_terry(model):
     import evalica
 
     teams, a, b, choice, _ = baseball()
-    found = fit(games(teams, a, b, choice, None), model)
+    found = fit_model(count_games(teams, a, b, choice, None), model)
     winner, loser = np.where(choice == 0, a, b), np.where(choice == 0, b, a)
     theirs = choix.opt_pairwise(len(teams), list(zip(winner.tolist(), loser.tolist(), strict=True)), tol=1e-12)
     assert found.strengths == pytest.approx(theirs - theirs.mean(), abs=1e-4)
@@ -122,8 +122,8 @@ def test_without_ties_davidson_is_bradley_terry(model):
 @pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
 def test_the_fit_is_the_maximum_that_a_general_optimiser_finds(model):
     _, systems, a, b, choice, left = simulated(800, 1, systems=4, model=model)
-    played = games(systems, a, b, choice, left)
-    found = fit(played, model)
+    played = count_games(systems, a, b, choice, left)
+    found = fit_model(played, model)
 
     def loss(free):
         theta = np.append(free[:3], -free[:3].sum())
@@ -142,7 +142,7 @@ def test_parameters_are_recovered_at_35_percent_ties(model):
     tie = 0.05 if model == "davidson" else 0.75
     strengths, systems, a, b, choice, left = simulated(200_000, 3, model=model, tie=tie)
     assert 0.30 < (choice == 2).mean() < 0.36
-    found = fit(games(systems, a, b, choice, left), model)
+    found = fit_model(count_games(systems, a, b, choice, left), model)
     assert found.strengths == pytest.approx(strengths, abs=4 * found.errors[0])
     assert found.parameters[found.position] == pytest.approx(0.3, abs=4 * found.errors[found.position])
     assert found.parameters[found.tie] == pytest.approx(tie, abs=4 * found.errors[found.tie])
@@ -151,20 +151,20 @@ def test_parameters_are_recovered_at_35_percent_ties(model):
 def test_swapping_a_and_b_in_any_vote_changes_nothing():
     _, systems, a, b, choice, left = simulated(500, 4)
     swap = np.random.default_rng(0).random(500) < 0.5
-    swapped = games(
+    swapped = count_games(
         systems,
         np.where(swap, b, a),
         np.where(swap, a, b),
         np.where(swap & (choice < 2), 1 - choice, choice),
         np.where(swap & (left >= 0), 1 - left, left),
     )
-    one, other = fit(games(systems, a, b, choice, left)), fit(swapped)
+    one, other = fit_model(count_games(systems, a, b, choice, left)), fit_model(swapped)
     assert one.parameters == pytest.approx(other.parameters, abs=1e-9)
 
 
 def test_chance_of_a_wrong_order_follows_the_error():
     _, systems, a, b, choice, left = simulated(2000, 9, systems=3)
-    found = fit(games(systems, a, b, choice, left))
+    found = fit_model(count_games(systems, a, b, choice, left))
     wrong = found.wrong_order
     assert np.diag(wrong).tolist() == [0.5, 0.5, 0.5]
     assert wrong + wrong.T == pytest.approx(np.ones((3, 3)))
@@ -177,9 +177,9 @@ def test_chance_of_a_wrong_order_follows_the_error():
 def test_votes_without_a_finite_estimate_are_refused_in_a_sentence():
     a, b, choice = votes([(0, 1, 5, 0, 0), (1, 2, 3, 3, 1)])
     with pytest.raises(InputError, match="x never met, or always won or always lost"):
-        fit(games(["x", "y", "z"], a, b, choice, None))
+        fit_model(count_games(["x", "y", "z"], a, b, choice, None))
     with pytest.raises(InputError, match="All votes are ties"):
-        fit(games(["x", "y"], *votes([(0, 1, 0, 0, 9)]), None))
+        fit_model(count_games(["x", "y"], *votes([(0, 1, 0, 0, 9)]), None))
 
 
 @pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
@@ -188,9 +188,9 @@ def test_winner_of_all_needs_a_third_system_for_strength(model):
     raters are to tie."""
     won = [(0, 1, 20, 0, 10)]
     with pytest.raises(InputError, match="one system won all votes but ties"):
-        fit(games(["x", "y"], *votes(won), None), model)
-    played = games(["x", "y", "z"], *votes([*won, (1, 2, 10, 10, 10)]), None)
-    three = fit(played, model)
+        fit_model(count_games(["x", "y"], *votes(won), None), model)
+    played = count_games(["x", "y", "z"], *votes([*won, (1, 2, 10, 10, 10)]), None)
+    three = fit_model(played, model)
     assert np.abs(three.parameters).max() < 5 and three.strengths[0] > max(three.strengths[1:])
     for move in (-0.01, 0.01):  # the maximum, not where the steps were cut
         moved = three.strengths + move * np.array([2, -1, -1])
@@ -201,4 +201,4 @@ def test_a_side_of_the_page_that_always_won_has_no_finite_estimate():
     a, b = np.array([0, 0, 1, 1] * 5), np.array([1, 1, 0, 0] * 5)
     left = np.array([0, 1] * 10)
     with pytest.raises(InputError, match="One side of the page"):
-        fit(games(["x", "y"], a, b, left, left))
+        fit_model(count_games(["x", "y"], a, b, left, left))

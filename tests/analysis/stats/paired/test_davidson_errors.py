@@ -10,8 +10,8 @@ from scipy.stats import t
 
 from seedvote.analysis.stats.intervals import kish
 from seedvote.analysis.stats.net_preference import net_estimate
-from seedvote.analysis.stats.paired.davidson import design_of, fit, games, outcomes
-from seedvote.analysis.stats.paired.davidson_errors import clustered
+from seedvote.analysis.stats.paired.davidson import count_games, design_of, fit_model, predict_outcomes
+from seedvote.analysis.stats.paired.davidson_errors import cluster_errors
 from seedvote.analysis.stats.paired.rank_sets import rank_sets
 from tests.analysis.stats.paired.test_davidson import simulated
 
@@ -32,7 +32,7 @@ def logistic(votes=1500, systems=4):
     turn[:systems, : systems - 1] = np.vstack([np.eye(systems - 1), -np.ones(systems - 1)])
     turn[systems, systems - 1] = 1
     model = sm.Logit((choice == 0).astype(int), x @ turn).fit(disp=0, tol=1e-12)
-    return games(names, a, b, choice, left), model, turn, {"pair": pair, "rater": rater}
+    return count_games(names, a, b, choice, left), model, turn, {"pair": pair, "rater": rater}
 
 
 def adjusted(model, codes):
@@ -53,7 +53,7 @@ def test_clustered_covariance_is_the_statsmodels_sandwich(way):
     played, model, turn, by = logistic()
     options = {"groups": by[way], "use_correction": False}
     theirs = model.model.fit(disp=0, tol=1e-12, cov_type="cluster", cov_kwds=options).cov_params()
-    found = clustered(played, fit(played), {way: by[way]})
+    found = cluster_errors(played, fit_model(played), {way: by[way]})
     assert np.diag(found.covariance) == pytest.approx(np.diag(turn @ theirs @ turn.T), rel=0.3)
     assert np.trace(found.covariance) > np.trace(turn @ theirs @ turn.T)
     assert found.covariance == pytest.approx(turn @ adjusted(model, by[way]) @ turn.T, abs=1e-7)
@@ -63,7 +63,7 @@ def test_two_ways_are_added_and_their_crossing_is_taken_away():
     played, model, turn, by = logistic()
     one_way = [turn @ adjusted(model, codes) @ turn.T for codes in by.values()]
     both = one_way[0] + one_way[1] - turn @ adjusted(model, by["pair"] * 1000 + by["rater"]) @ turn.T
-    found = clustered(played, fit(played), by)
+    found = cluster_errors(played, fit_model(played), by)
     assert found.covariance == pytest.approx(both, abs=1e-7)
     assert found.errors**2 == pytest.approx(np.max([np.diag(part) for part in (both, *one_way)], axis=0), abs=1e-7)
     assert found.freedom == pytest.approx(kish(by["rater"]) - 1) and found.freedom < 30  # of 40 raters of unequal work
@@ -71,14 +71,14 @@ def test_two_ways_are_added_and_their_crossing_is_taken_away():
 
 def test_clusters_count_with_their_degrees_of_freedom():
     played, *_, by = logistic()
-    found = clustered(played, fit(played), by)
+    found = cluster_errors(played, fit_model(played), by)
     f = [kish(codes) - 1 for codes in by.values()]
     parts = [np.diag(part) for part in found.one_way]
     own = np.maximum(found.errors**4 / (parts[0] ** 2 / f[0] + parts[1] ** 2 / f[1]), min(f))
     assert own.max() > 1.2 * found.freedom  # else the test would hold for the fewest, too
     for k, (value, error) in enumerate(zip(found.parameters, found.errors, strict=True)):
         assert found.interval(k)[1] == pytest.approx(value + t.ppf(0.975, own[k]) * error)
-    alone = clustered(played, fit(played), {"rater": by["rater"]})
+    alone = cluster_errors(played, fit_model(played), {"rater": by["rater"]})
     reach = t.ppf(0.975, f[1]) * alone.errors[0]
     assert alone.interval(0) == pytest.approx((alone.parameters[0] - reach, alone.parameters[0] + reach))
     chance = stdtr(f[1], -abs(alone.strengths[0] - alone.strengths[1]) / alone.apart[0, 1])
@@ -90,7 +90,7 @@ def test_two_systems_differ_by_strength_as_by_preference():
     apart = 0
     for seed in range(30):
         played, by = Crowd(12, "pareto", dialogues=15, strengths=(0.0, 0.45)).votes(np.random.default_rng(seed))
-        found = clustered(played, fit(played), by)
+        found = cluster_errors(played, fit_model(played), by)
         net = net_estimate(np.select([played.code % 3 == 0, played.code % 3 == 1], [1.0, -1.0], 0.0), by=by)
         low, high = found.interval(0)
         assert len(found.counted) == 2 and net.df >= found.freedom - 1e-9
@@ -102,16 +102,16 @@ def test_the_cells_of_a_cluster_may_outnumber_the_parameters_or_not():
     """Both ways to one matrix: of large clusters the parameters are decomposed, of small ones the cells."""
     _, names, a, b, choice, left = simulated(900, 2, systems=7)
     rater = np.minimum(np.arange(900) // 3, 60)  # one rater with four fifths of the votes, sixty with three
-    played = games(names, a, b, choice, left)
-    found = fit(played)
-    quick = clustered(played, found, {"rater": rater}).covariance
+    played = count_games(names, a, b, choice, left)
+    found = fit_model(played)
+    quick = cluster_errors(played, found, {"rater": rater}).covariance
     assert quick == pytest.approx(slow_sandwich(played, found, rater), abs=1e-10)
 
 
 def slow_sandwich(played, found, cluster):
     """The same cluster by cluster on dense matrices of parameters, every vote by itself."""
     design = design_of(played)
-    chances, by_d, by_t = outcomes(found.model, found.parameters, design)
+    chances, by_d, by_t = predict_outcomes(found.model, found.parameters, design)
     slopes = by_d[:, :, None] * design.weights.toarray()[:, None, :]
     slopes[:, :, design.tie] = by_t
     values, vectors = np.linalg.eigh(found.covariance)
@@ -164,11 +164,11 @@ class Crowd:
         tie = effect(self.habit, rater) + effect(self.sd_dialogue, dialogue)
         weight = np.stack([np.exp(d / 2), np.exp(-d / 2), np.exp(tie)])
         choice = (generator.random(len(d)) > (weight / weight.sum(0)).cumsum(0)[:2]).sum(0)
-        return games([str(s) for s in range(k)], a, b, choice, left), {"dialogue": dialogue, "rater": rater}
+        return count_games([str(s) for s in range(k)], a, b, choice, left), {"dialogue": dialogue, "rater": rater}
 
     def truth(self):
         """What the model converges to: strengths shrink, since it knows no dialogues and raters."""
-        return fit(self.votes(np.random.default_rng(99), 400_000)[0]).parameters
+        return fit_model(self.votes(np.random.default_rng(99), 400_000)[0]).parameters
 
     def coverage(self, studies):
         """Share of studies in which each parameter lies in its interval; then of the rank sets, of all and of one."""
@@ -177,7 +177,7 @@ class Crowd:
         best, worst = 1 + (true > true[:, None]).sum(1), (true >= true[:, None]).sum(1)
         for seed in range(studies):
             played, by = self.votes(np.random.default_rng(seed))
-            found = clustered(played, fit(played), by)
+            found = cluster_errors(played, fit_model(played), by)
             ends = np.array([found.interval(k) for k in range(len(truth))])
             k = len(true)
             ranks = rank_sets(found.strengths, found.covariance[:k, :k], found.apart, found.freedom, sets=500,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 
-from seedvote.analysis.stats.paired.davidson import fit, games
-from seedvote.analysis.stats.paired.davidson_errors import clustered
+from seedvote.analysis.stats.paired.davidson import count_games, fit_model
+from seedvote.analysis.stats.paired.davidson_errors import cluster_errors
 from seedvote.analysis.stats.paired.plackett_luce import equal_strength_p, fit_groups, fit_rankings, stages_of
 from seedvote.dialogue.errors import InputError
 
@@ -40,8 +40,8 @@ def test_rankings_of_two_equal_davidson():
     rankings = [
         (((x,), (y,)), ((y,), (x,)), ((x, y),))[z] for x, y, z in zip(a.tolist(), b.tolist(), choice, strict=True)
     ]
-    ours, played = fit_rankings(rankings, NAMES[:4], by), games(NAMES[:4], a, b, choice, None)
-    theirs = clustered(played, fit(played), by)
+    ours, played = fit_rankings(rankings, NAMES[:4], by), count_games(NAMES[:4], a, b, choice, None)
+    theirs = cluster_errors(played, fit_model(played), by)
     assert ours.parameters == pytest.approx(theirs.parameters, abs=1e-9)
     assert ours.covariance == pytest.approx(theirs.covariance, abs=1e-6)
     assert ours.log_likelihood == pytest.approx(theirs.log_likelihood) and ours.freedom == theirs.freedom

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import studentized_range
 
-from seedvote.analysis.stats.paired.rank_sets import _largest, rank_sets
+from seedvote.analysis.stats.paired.rank_sets import _draw_largest, rank_sets
 
 
 def apart_of(covariance):
@@ -14,7 +14,7 @@ def apart_of(covariance):
 
 def largest_t(covariance, freedom, sets):
     """Draws of the largest |t| of each system's differences."""
-    return _largest(covariance, freedom, sets, 0, ~np.eye(len(covariance), dtype=bool))
+    return _draw_largest(covariance, freedom, sets, 0, ~np.eye(len(covariance), dtype=bool))
 
 
 @pytest.mark.parametrize(("systems", "freedom"), [(2, np.inf), (5, 20.0), (12, 8.0), (30, np.inf)])

@@ -11,7 +11,7 @@ from seedvote.analysis.questions.comparison.showing import parts
 from seedvote.analysis.questions.comparison.verdicts import verdicts
 from seedvote.analysis.questions.variance.answer import answer as variance
 from seedvote.analysis.questions.variance.showing import study_tables
-from seedvote.analysis.stats.components import components
+from seedvote.analysis.stats.components import estimate_components
 from seedvote.analysis.votes.scores.panel import methods
 from seedvote.analysis.votes.study import read_study
 from tests.analysis.evaluators_study import DIALOGUES, card, rows, write
@@ -79,6 +79,6 @@ def test_the_variance_has_seeds_in_models_dialogues_and_raters_as_levels(tmp_pat
     codes = [np.unique([key[k] for key in cells], return_inverse=True)[1] for k in range(4)]
     factors = dict(zip(("model", "seed", "item", "rater"), codes, strict=True))
     terms = [part.factors for part in found.components[:-1]]
-    twin = components(np.array([np.mean(one) for one in cells.values()]), factors, terms,
+    twin = estimate_components(np.array([np.mean(one) for one in cells.values()]), factors, terms,
                       generator=np.random.default_rng(0), sets=2)  # fmt: skip
     assert [part.value for part in found.components] == pytest.approx([part.value for part in twin.parts])

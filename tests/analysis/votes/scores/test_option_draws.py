@@ -5,7 +5,7 @@ import pytest
 
 from seedvote.analysis.questions.variance.answer import answer
 from seedvote.analysis.questions.variance.showing import not_used, study_tables
-from seedvote.analysis.stats.components import components, terms_of
+from seedvote.analysis.stats.components import estimate_components, terms_of
 from seedvote.analysis.votes.long_tables import NESTED, LongTable
 from seedvote.analysis.votes.scores.study_panels import compared_panels, panels_of
 from seedvote.analysis.votes.study import read_study
@@ -31,7 +31,7 @@ def test_components_find_the_draws_part_in_simulated_studies():
     found = []
     for _ in range(40):
         factors, score = simulated(random)
-        parts = components(score, factors, terms_of(factors, NESTED), generator=random, sets=1).parts
+        parts = estimate_components(score, factors, terms_of(factors, NESTED), generator=random, sets=1).parts
         found.append({part.name: part.value for part in parts})
     assert not {"draw", "model:draw"} & set(found[0])  # a draw's number says nothing beyond its own item
     for name, truth in TRUTH.items():
