@@ -116,8 +116,8 @@ class Question:
         values = [(option, option.value(args)) for option in self.options if option.typed not in DELIVERED]
         places = [value for option, value in values if option.is_place]
         places = places[0] if self.spreads else places
-        named = {option.keyword or option.typed: value for option, value in values if not option.is_place}
-        result = self.ask(*places, **{name: value for name, value in named.items() if value is not None})
+        options = {option.keyword or option.typed: value for option, value in values if not option.is_place}
+        result = self.ask(*places, **{name: value for name, value in options.items() if value is not None})
         deliver(args, result, then=self.follow(args, result))
 
 

@@ -66,8 +66,8 @@ def run(args: argparse.Namespace) -> None:
         "votes": len(judgements.choice),
         "won": won,
     }
-    then = next_command("python -m analysis preference", args.file)
-    deliver(args, Result(document, [*parts, f"sha256:{_sign_file(args.file)}"], dict), then=then)
+    following = next_command("python -m analysis preference", args.file)
+    deliver(args, Result(document, [*parts, f"sha256:{_sign_file(args.file)}"], dict), then=following)
 
 
 def _name_systems(judgements: Judgements, row: int) -> str:

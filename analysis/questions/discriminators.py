@@ -191,8 +191,8 @@ def findings(answer: DiscriminatorsAnswer | None) -> list[str]:
     if not recognised:
         text = f"No model is shown to be recognised by a classifier: at most in {share} of replies ({low} to {high})."
         return [text]
-    more = f"better than {simple} alone" if best in beyond else f"no better than {simple} alone"
-    text = f"A classifier tells {best.name} from people in {share} of replies ({low} to {high}), {more}."
+    comparison = f"better than {simple} alone" if best in beyond else f"no better than {simple} alone"
+    text = f"A classifier tells {best.name} from people in {share} of replies ({low} to {high}), {comparison}."
     if len(models) > 1:
         counts = f"{len(recognised)} of {len(models)} models, {len(beyond) or 'none'}"
         text += f" It recognises {counts} better than {simple}."

@@ -203,7 +203,13 @@ def _compare_tasks(seeds: Sequence[ErasedCheckpoint]) -> Iterator[ErasedTask]:
             task=name[0],
             method=name[1],
             ranks="/".join(dict.fromkeys(ranks)),
-            flat={site: (min(of[site] for of in flat), max(of[site] for of in flat)) for site in flat[0]},
+            flat={
+                site: (
+                    min(loss_by_site[site] for loss_by_site in flat),
+                    max(loss_by_site[site] for loss_by_site in flat),
+                )
+                for site in flat[0]
+            },
             seeds=len(seeds),
             before=before,
             after=after,

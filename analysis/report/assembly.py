@@ -188,7 +188,7 @@ def build_report(
         reviewers_section(questions),
         dictionary_section(study),
     ]
-    shown = sorted((part for part in parts if part is not None), key=lambda part: ORDER.index(part.key))
+    shown_sections = sorted((part for part in parts if part is not None), key=lambda part: ORDER.index(part.key))
     document = {
         "title": title or title_of(study, votes),
         "findings": sentences,
@@ -204,7 +204,7 @@ def build_report(
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(entry) for entry in questions],
     }
-    sections = _spell_commands(_mark_judges(without_repeats(shown, cautions_shown_elsewhere(study)), study))
+    sections = _spell_commands(_mark_judges(without_repeats(shown_sections, cautions_shown_elsewhere(study)), study))
     full_report = Report(
         title=document["title"],
         study=study,

@@ -65,8 +65,8 @@ def _of_votes(study: Study) -> list[str]:
     sentences = []
     programs = 0 if study.voters is None else study.voters.simulated
     if programs:
-        cast = "was cast by a program and says" if programs == 1 else "were cast by programs and say"
-        sentences.append(f"{programs:,} of {count(len(votes), 'vote')} {cast} nothing about the models.")
+        predicate = "was cast by a program and says" if programs == 1 else "were cast by programs and say"
+        sentences.append(f"{programs:,} of {count(len(votes), 'vote')} {predicate} nothing about the models.")
     if len(votes.rounds) > 1:
         sentences.append(
             f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications."

@@ -73,8 +73,8 @@ def _forms_of(rows: sparse.csr_array, matrix: Floats) -> Floats:
     for size in np.unique(sizes[sizes > 0]).tolist():
         same = np.flatnonzero(sizes == size)
         is_sparse = 5 * size < len(matrix)
-        held = size**2 if is_sparse else 2 * len(matrix)
-        for some in np.array_split(same, -(-len(same) * held // AT_ONCE)):
+        cells = size**2 if is_sparse else 2 * len(matrix)
+        for some in np.array_split(same, -(-len(same) * cells // AT_ONCE)):
             if is_sparse:
                 at = rows.indptr[some][:, None] + np.arange(size)
                 columns, values = rows.indices[at], rows.data[at]

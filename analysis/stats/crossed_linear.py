@@ -100,14 +100,14 @@ class _State:
 def crossed_linear(y: Floats, x: Floats, factors: Mapping[str, Ints]) -> CrossedLinear:
     """Fit y (n,) to fixed effects x (n, p) of full rank and to factors (name -> codes (n,))."""
     y, x = np.asarray(y, dtype=float), np.asarray(x, dtype=float)
-    left = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    residuals = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
     freedom = len(y) - x.shape[1]
-    if freedom < 1 or np.abs(left).max() <= 1e-9 * max(float(np.abs(y).max()), 1.0):
+    if freedom < 1 or np.abs(residuals).max() <= 1e-9 * max(float(np.abs(y).max()), 1.0):
         raise InputError("The systems explain every rating exactly, so nothing tells how far ratings vary.")
     within = cheapest_factors(factors)
     names = (*within, *(name for name in factors if name not in within))
     design = design_of(y, x, {name: factors[name] for name in names}, len(within))
-    scale = float(left @ left) / freedom
+    scale = float(residuals @ residuals) / freedom
     variances = np.full(len(names) + 1, scale / (2 * max(len(names), 1)))
     variances[-1] = scale / (2 if names else 1)
     state = _compute_state(design, variances)

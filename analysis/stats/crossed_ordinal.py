@@ -229,18 +229,18 @@ class _Surface:
         """The curvature's inverse times the slope, by conjugate gradients that begin from the last inverse known."""
         z = self.design.z
         inverse = self.inverse = self.inverse or self._inverse(weight, variances)
-        move, left = np.zeros(len(slope)), slope
-        better = inverse.times(left[:, None])[:, 0]
-        towards, gain = better, float(left @ better)
+        move, residual = np.zeros(len(slope)), slope
+        better = inverse.times(residual[:, None])[:, 0]
+        towards, gain = better, float(residual @ better)
         least = GRADIENTS_LEFT * gain
         if gain <= 0:  # nothing is left to climb
             return move
         for _ in range(GRADIENTS):
             bent = z.T @ (weight * (z @ towards)) + towards / variances
             length = gain / float(towards @ bent)
-            move, left = move + length * towards, left - length * bent
-            better = inverse.times(left[:, None])[:, 0]
-            gain, before = float(left @ better), gain
+            move, residual = move + length * towards, residual - length * bent
+            better = inverse.times(residual[:, None])[:, 0]
+            gain, before = float(residual @ better), gain
             if gain <= least:
                 return move
             towards = better + gain / before * towards

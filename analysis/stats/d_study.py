@@ -67,9 +67,9 @@ def _count_effective_groups(codes: Ints, target: Ints) -> float:
     """Of so many groups of equal size the mean of one level of the target would have the same error (Kish)."""
     size = np.bincount(target).astype(np.float64)
     joint = combine_factors({"target": target, "group": codes}, ("target", "group"))
-    of = np.zeros(int(joint.max()) + 1, np.int64)
-    of[joint] = target
-    squares = np.bincount(of, np.bincount(joint).astype(np.float64) ** 2, len(size))
+    target_of_cell = np.zeros(int(joint.max()) + 1, np.int64)
+    target_of_cell[joint] = target
+    squares = np.bincount(target_of_cell, np.bincount(joint).astype(np.float64) ** 2, len(size))
     return 1 / float((squares / size**2).mean())
 
 

@@ -102,10 +102,10 @@ def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
     """The law where raters do unequal work: their votes by a log-normal law, the sums of their scores normal."""
     sizes = _spread_work(max(round(rater.number), 2), rater.effective, rater.size)
     votes, draws = float(sizes.sum()), max(min(DEVIATIONS, MOST_DRAWN // len(sizes)), 200)
-    alike = rater.adds / max(float(sizes @ sizes) / votes - 1, 1e-9)
-    variances = sizes * (1 - alike) + sizes**2 * alike  # of a rater's sum of scores with variance 1
+    relative_adds = rater.adds / max(float(sizes @ sizes) / votes - 1, 1e-9)
+    variances = sizes * (1 - relative_adds) + sizes**2 * relative_adds  # of a rater's sum of scores with variance 1
     normals, generator = _same_normals(draws, len(sizes))
-    further = np.sqrt(votes * place.adds) * generator.standard_normal(draws)
+    place_noise = np.sqrt(votes * place.adds) * generator.standard_normal(draws)
     total = float(variances.sum()) + votes * place.adds
     deviations = ndtri((np.arange(draws) + 0.5) / draws)
     # A rater's sum is sd x normal + missing x variance / total, given the deviation of the mean. Without this rater the
@@ -113,7 +113,7 @@ def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
     sds, weights = np.sqrt(variances), (votes - sizes) ** -2.0
     by_raters = normals @ np.stack([sds, weights * variances * sds, weights * sizes * sds]).T
     all_sums, with_variance, with_size = by_raters.T
-    missing = np.sqrt(total) * deviations - all_sums - further
+    missing = np.sqrt(total) * deviations - all_sums - place_noise
     up, down = missing / total, (all_sums + missing * float(variances.sum()) / total) / votes
     squares = np.square(normals) @ (weights * variances)
     crossed, of_sizes = float(weights * variances @ sizes), float(weights * sizes @ sizes)

@@ -65,8 +65,8 @@ def bound_gain(correlation: float, raters: float) -> float:
     >>> round(ceiling(0.34, 0.28), 2), round(ceiling(1.0, 0.28), 2)
     (1.09, 3.55)
     """
-    left = raters + (1 - raters) * (1 - min(abs(correlation), MOST) ** 2)
-    return 1 / left
+    variance_left = raters + (1 - raters) * (1 - min(abs(correlation), MOST) ** 2)
+    return 1 / variance_left
 
 
 def least_correlation(pairs: int) -> float:
@@ -127,10 +127,16 @@ def _left_out(sample: Sample, codes: Ints, with_others: bool, generator: np.rand
     correlations = []
     step = max(1, CELLS // (len(sample.y) + len(sample.other)))
     for start in range(0, number, step):
-        left = np.arange(start, min(start + step, number))[:, None]
-        other_weights = group[sample.other_wide] != left if with_others else np.ones((len(left), len(sample.other)))
+        left_out_clusters = np.arange(start, min(start + step, number))[:, None]
+        other_weights = (
+            group[sample.other_wide] != left_out_clusters
+            if with_others
+            else np.ones((len(left_out_clusters), len(sample.other)))
+        )
         correlations.append(
-            _weigh_correlations(sample, (group[codes] != left).astype(float), other_weights.astype(float), endless)
+            _weigh_correlations(
+                sample, (group[codes] != left_out_clusters).astype(float), other_weights.astype(float), endless
+            )
         )
     moved = np.arctanh(np.concatenate(correlations))
     return float((number - 1) / number * ((moved - moved.mean()) ** 2).sum())

@@ -167,17 +167,17 @@ def cluster_covariances(
 def cross_codes(ways: list[Ints]) -> Ints:
     """One code for every combination of the codes that occurs."""
     codes = np.asarray(ways[0], dtype=np.int64)
-    for more in ways[1:]:
-        codes = codes * (int(np.max(more)) + 1) + more
+    for next_codes in ways[1:]:
+        codes = codes * (int(np.max(next_codes)) + 1) + next_codes
         codes = np.unique(codes, return_inverse=True)[1]  # small again, so that three ways do not overflow
     return codes
 
 
 def _one_way(residuals: Floats, weights: Floats, codes: Ints) -> Floats:
     counts = np.bincount(codes, weights=weights)
-    held = counts > 0
-    sums = np.stack([np.bincount(codes, weights=column)[held] for column in residuals.T], axis=1)
-    moved = sums / (weights.sum() - counts[held])[:, None]  # how far the means move when this cluster is left out
+    is_present = counts > 0
+    sums = np.stack([np.bincount(codes, weights=column)[is_present] for column in residuals.T], axis=1)
+    moved = sums / (weights.sum() - counts[is_present])[:, None]  # how far the means move when this cluster is left out
     return np.asarray(moved.T @ moved * (1 - 1 / len(moved)))
 
 

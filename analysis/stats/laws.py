@@ -123,8 +123,8 @@ def clusters_with_replacement(votes: Ints, ties: Ints, size: int) -> Law | None:
             if cluster_size <= v and begun[v - cluster_size].any()
         ]
         begun.append(_sum_vectors([np.convolve(*factors) for factors in before], v + 1))
-    left = _cut_clusters(votes, ties, law_of_size, size)
-    mass = _sum_vectors([np.convolve(begun[size - r], left[r]) for r in range(1, size + 1)], size + 1)
+    cut_masses = _cut_clusters(votes, ties, law_of_size, size)
+    mass = _sum_vectors([np.convolve(begun[size - r], cut_masses[r]) for r in range(1, size + 1)], size + 1)
     return Law(np.arange(size + 1) / size, _normalise_mass(mass), "exact clusters", size)
 
 
@@ -178,10 +178,10 @@ def _draw_whole_clusters(types: Ints, draws: int) -> Floats:
     """Ties in `draws` whole clusters, of which there are `types[k]` with k ties."""
     state = np.zeros((draws + 1, draws * (len(types) - 1) + 1))  # [clusters drawn, ties so far]
     state[0, 0] = 1.0
-    left = int(types.sum())
+    clusters_left = int(types.sum())
     for kind, count in enumerate(types.tolist()):
-        state = _with_type(state, kind, count, left, draws)
-        left -= count
+        state = _with_type(state, kind, count, clusters_left, draws)
+        clusters_left -= count
     return np.asarray(state[draws])
 
 
@@ -191,9 +191,9 @@ def _with_type(state: Floats, kind: int, count: int, left: int, draws: int) -> F
     for drawn_count in np.flatnonzero(state.any(axis=1)).tolist():
         chance[drawn_count, : draws - drawn_count + 1] = _hypergeometric_mass(left, count, draws - drawn_count)
     after = np.zeros_like(state)
-    for more in range(min(count, draws) + 1):
-        rows, columns = draws + 1 - more, state.shape[1] - kind * more
-        after[more:, kind * more :] += chance[:rows, more, None] * state[:rows, :columns]
+    for drawn_now in range(min(count, draws) + 1):
+        rows, columns = draws + 1 - drawn_now, state.shape[1] - kind * drawn_now
+        after[drawn_now:, kind * drawn_now :] += chance[:rows, drawn_now, None] * state[:rows, :columns]
     return after
 
 

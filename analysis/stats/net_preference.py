@@ -165,8 +165,8 @@ def net_estimate(values: ArrayLike, *, by: Mapping[str, Ints], weights: Floats |
     (se, df), (se_first, _), (se_second, _), (se_decisive, _) = map(estimate_error, (NET, FIRST, SECOND, DECISIVE))
     ties = 1 - first - second
     votes = min(max(ties * (1 - ties), 1e-12) / se_decisive**2, 1 / single_votes) if se_decisive else clusters
-    both = 2 * se_first * se_second
-    correlation = (se_first**2 + se_second**2 - se**2) / both if both else 0.0
+    product = 2 * se_first * se_second
+    correlation = (se_first**2 + se_second**2 - se**2) / product if product else 0.0
     return NetEstimate(
         value=first - second,
         se=0.0 if np.ptp(values) == 0 else se,
@@ -197,5 +197,5 @@ def bound_unanimous(value: float, clusters: float, tail: float) -> tuple[float, 
     With a chance over `tail` at most a share 1 - tail^(1/clusters) of all clusters differs (Clopper and Pearson 1934);
     at worst these lie at -1 or at 1.
     """
-    others = 1 - tail ** (1 / clusters)
-    return value - (1 + value) * others, value + (1 - value) * others
+    share_of_others = 1 - tail ** (1 / clusters)
+    return value - (1 + value) * share_of_others, value + (1 - value) * share_of_others

@@ -107,8 +107,8 @@ class Assumptions:
             rater = excess - place
         numbers = votes / sizes[0], votes / self.per_rater
         added = zip((place, rater), sizes, numbers, strict=True)
-        further = self.ties / (1 - self.ties)
-        ways = [Way(adds, size, number, votes / size, votes / (size + further)) for adds, size, number in added]
+        tie_odds = self.ties / (1 - self.ties)
+        ways = [Way(adds, size, number, votes / size, votes / (size + tie_odds)) for adds, size, number in added]
         return two_ways(ways) if self.rater_cv == 0 or sizes[1] <= 1 else unequal_raters(*ways)
 
     def variance(self, net: float = 0.0) -> float:
@@ -187,9 +187,9 @@ def _limits_at(law: ErrorLaw, reach: Floats, net: float, votes: float, crowd: As
     """The limits at every deviation of the law, turned so that what is seen is above zero."""
     assert law.deviations is not None and law.slopes is not None
     se = se_of_net(votes, crowd, net)
-    seen = net + se * law.deviations
-    size = np.minimum(np.abs(seen), (1 - crowd.ties) * (1 - 1e-9))
-    size_slope = np.sign(seen) * law.slopes / se
+    observed_nets = net + se * law.deviations
+    size = np.minimum(np.abs(observed_nets), (1 - crowd.ties) * (1 - 1e-9))
+    size_slope = np.sign(observed_nets) * law.slopes / se
     return _lower_limit(size, reach, crowd, size_slope), _upper_limit(size, reach, crowd, size_slope)
 
 

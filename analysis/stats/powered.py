@@ -214,19 +214,21 @@ def covariance_between(own: Floats, codes: Ints, other_values: Floats, other_cod
     """Covariance of two means that share clusters: the jackknife of both, where a cluster has a part in both."""
     size = 1 + int(max(codes.max(initial=0), other_codes.max(initial=0)))
     first_moves, many = _measure_moves(own, codes, size)
-    second_moves, more = _measure_moves(other_values, other_codes, size)
+    second_moves, other_clusters = _measure_moves(other_values, other_codes, size)
     in_both = (first_moves != 0) & (second_moves != 0)
-    if many < 2 or more < 2:
+    if many < 2 or other_clusters < 2:
         return 0.0
-    return float(first_moves[in_both] @ second_moves[in_both]) * float(np.sqrt((1 - 1 / many) * (1 - 1 / more)))
+    return float(first_moves[in_both] @ second_moves[in_both]) * float(
+        np.sqrt((1 - 1 / many) * (1 - 1 / other_clusters))
+    )
 
 
 def _measure_moves(values: Floats, codes: Ints, size: int) -> tuple[Floats, int]:
     """How far the mean moves without each cluster, 0 where it has no part; and the number of clusters."""
     counts = np.bincount(codes, minlength=size)
     sums = np.bincount(codes, weights=values - values.mean(), minlength=size)
-    left = len(values) - counts
-    return np.divide(sums, left, out=np.zeros(size), where=left > 0), int((counts > 0).sum())
+    values_left = len(values) - counts
+    return np.divide(sums, values_left, out=np.zeros(size), where=values_left > 0), int((counts > 0).sum())
 
 
 def _estimate_covariance(sample: Sample, y: Floats) -> float:
@@ -265,12 +267,12 @@ def as_if_independent(
 ) -> Independent:
     """The formulas of PPI++ as published: a pooled variance for the weight, cut to 0 to 1, and a normal interval."""
     y, f, unlabelled = (np.asarray(part, dtype=float) for part in (y, f, unlabelled))
-    n, more = len(y), len(unlabelled)
+    n, unlabelled_count = len(y), len(unlabelled)
     if weight is None:
         pooled = float(np.concatenate([f, unlabelled]).var(ddof=1))
         shared = float(((y - y.mean()) * (f - f.mean())).mean())
-        weight = min(max(shared / ((1 + n / more) * pooled), 0.0), 1.0) if pooled > 0 else 0.0
+        weight = min(max(shared / ((1 + n / unlabelled_count) * pooled), 0.0), 1.0) if pooled > 0 else 0.0
     value = float((y - weight * f).mean() + weight * unlabelled.mean())
-    se = float(np.sqrt((y - weight * f).var() / n + weight**2 * unlabelled.var() / more))
+    se = float(np.sqrt((y - weight * f).var() / n + weight**2 * unlabelled.var() / unlabelled_count))
     reach = float(ndtri((1 + level) / 2)) * se
     return Independent(value, value - reach, value + reach, weight)

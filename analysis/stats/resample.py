@@ -53,10 +53,10 @@ def _fill_sets(clusters: Clusters, size: int, rows: int, replace: bool, generato
         chosen = place if order is None else order[unfilled, place]
         if order is not None:
             order[unfilled, place] = order[unfilled, draw]
-        votes, more, room = clusters.votes[chosen], all_ties[chosen], missing[unfilled]
+        votes, added_ties, room = clusters.votes[chosen], all_ties[chosen], missing[unfilled]
         cut = votes > room
-        more[cut] = generator.hypergeometric(more[cut], votes[cut] - more[cut], room[cut])
-        ties[unfilled] += more
+        added_ties[cut] = generator.hypergeometric(added_ties[cut], votes[cut] - added_ties[cut], room[cut])
+        ties[unfilled] += added_ties
         missing[unfilled] -= np.minimum(votes, room)
         unfilled, draw = unfilled[missing[unfilled] > 0], draw + 1
     return ties

@@ -103,10 +103,10 @@ def ranks_over_seeds(levels: SeedLevels, *, level: float = 0.95) -> tuple[Ints, 
     gap = levels.means[first] - levels.means[second]
     sure = np.zeros(len(gap), bool)
     while not sure.all():
-        more = gap > levels.contrast_reach(first, second, (1 - level) / np.count_nonzero(~sure))
-        if not (more & ~sure).any():
+        is_separate = gap > levels.contrast_reach(first, second, (1 - level) / np.count_nonzero(~sure))
+        if not (is_separate & ~sure).any():
             break
-        sure |= more
+        sure |= is_separate
     above = np.zeros((systems, systems), bool)
     above[first[sure], second[sure]] = True
     return 1 + above.sum(0), systems - above.sum(1)

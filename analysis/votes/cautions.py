@@ -209,10 +209,10 @@ def not_people(cast: Voters | None) -> list[str]:
     """One sentence for each kind of voter that is no person."""
     if cast is None:
         return []
-    sentences, of = [], f"of {count(cast.votes, 'vote')}"
+    sentences, total = [], f"of {count(cast.votes, 'vote')}"
     if cast.simulated:
         verb, them = ("is", "it") if cast.simulated == 1 else ("are", "them")
-        sentences.append(f"{cast.simulated:,} {of} {verb} simulated: programs cast {them}, not people.")
+        sentences.append(f"{cast.simulated:,} {total} {verb} simulated: programs cast {them}, not people.")
     if cast.judges:
         whose = f"{judges_caption(cast)} and counted as raters'"
         sentences.append(f"{whose} (--with-judges), so the numbers are not about people alone.")
@@ -235,10 +235,10 @@ def marked_parts(parts: Iterable[Table | str], cast: Voters | None) -> list[Tabl
 
 def marked_table(table: Table, cast: Voters | None) -> Table:
     """The table with the judges in its caption, where there are any."""
-    more = judges_caption(cast)
-    if not more:
+    caption = judges_caption(cast)
+    if not caption:
         return table
-    return replace(table, caption=f"{table.caption.rstrip('.')}. {more}" if table.caption else more)
+    return replace(table, caption=f"{table.caption.rstrip('.')}. {caption}" if table.caption else caption)
 
 
 def judges_in_recipe(cast: Voters | None) -> Mapping[str, Any]:

@@ -309,5 +309,5 @@ def _by_question(ratings: Path, place: Path) -> list[str]:
     reads: dict[str, str] = {}
     for row in read_records(ratings, ResponseRating):
         reads.setdefault(row.question, "ratings" if row.rank is None else "ranks")
-    more = {name: f" --question {name}" if reads.keys() - {name} else "" for name in reads}
-    return [f"{command} {place}{more[name]}" for name, command in reads.items()]
+    options = {name: f" --question {name}" if reads.keys() - {name} else "" for name in reads}
+    return [f"{command} {place}{options[name]}" for name, command in reads.items()]

@@ -72,8 +72,8 @@ def keep_votes(table: Columns, columns: dict[str, Any], keep: Keep) -> tuple[Boo
         if late := int((mask & ~counted).sum()):
             used = "Used too" if keep.uncounted else "Left out"
             known = int((mask & ~counted & ~real).sum())  # named, or two commands would seem to count differently
-            more = f", {known:,} of them on control pairs" if known else ""
-            sentences.append(f"{used}: {count(late, 'vote')} {NOT_COUNTED}{more}")
+            controls = f", {known:,} of them on control pairs" if known else ""
+            sentences.append(f"{used}: {count(late, 'vote')} {NOT_COUNTED}{controls}")
             excluded |= {} if keep.uncounted else {"not counted: late, or of raters blocked or excluded": late}
         mask &= counted | keep.uncounted
     return mask, sentences, excluded

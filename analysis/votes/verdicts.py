@@ -151,7 +151,7 @@ def scored_votes(
     voted = [pairs[labelled.pairs[code]] for code in codes]
     names = system_names(pairs.values())
     judged = set(votes.pairs)
-    more = [
+    other_pairs = [
         pair
         for name, pair in pairs.items()
         if name in scores
@@ -159,19 +159,20 @@ def scored_votes(
         and pair.kind == "real"
         and {names[key_of(pair.a)], names[key_of(pair.b)]} == {contrast.first, contrast.second}
     ]
-    straight = [tuple(names[key_of(pair.a)] == contrast.first for pair in some) for some in (voted, more)]
+    straight = [tuple(names[key_of(pair.a)] == contrast.first for pair in some) for some in (voted, other_pairs)]
     turns = [np.where(side, 1.0, -1.0 if outcome == "net" else 1.0) for side in straight]
     own, own_others = (
-        np.array([scores[pair.pair] for pair in some]) * turn for some, turn in zip((voted, more), turns, strict=True)
+        np.array([scores[pair.pair] for pair in some]) * turn
+        for some, turn in zip((voted, other_pairs), turns, strict=True)
     )
     ways = clusters_of(labelled, clusters, part=True)
     wide = next((name for name in ways if name != "rater"), "pair")
     of_pair = clusters_by_name(labelled, voted, place, wide)
-    every = [*of_pair, *(cluster_name(pair, wide) for pair in more)]
+    every = [*of_pair, *(cluster_name(pair, wide) for pair in other_pairs)]
     numbered = np.unique(every, return_inverse=True)[1]
     y = net_scores(labelled.choice) if outcome == "net" else labelled.tie.astype(float)
     sample = Sample(y, own[place], ways, place, numbered[: len(voted)][place], own_others, numbered[len(voted) :])
-    return Scored(sample, tuple(voted), tuple(more), len(votes) - len(labelled), (straight[0], straight[1]))
+    return Scored(sample, tuple(voted), tuple(other_pairs), len(votes) - len(labelled), (straight[0], straight[1]))
 
 
 def clusters_by_name(votes: Votes, voted: Sequence[Pair], place: Ints, wide: str) -> list[str]:

@@ -61,14 +61,14 @@ def browse(
     **reading: Any,
 ) -> Result:
     """Write the page of every pair, or of every question or set of responses, and say what the votes show."""
-    whole = title or votes.resolve().name
+    page_title = title or votes.resolve().name
     if has_ratings(votes):
         sets = answer_sets(votes, sets=pairs, question=question, uncounted=uncounted)
-        return _write_page(sets_page(sets, whole), out or votes / PAGE, sets_document(sets), sets_parts(sets))
+        return _write_page(sets_page(sets, page_title), out or votes / PAGE, sets_document(sets), sets_parts(sets))
     if has_choices(votes):
         picked = answer_questions(votes, uncounted=uncounted)
         numbers, pieces = questions_document(picked), questions_parts(picked)
-        return _write_page(questions_page(picked, whole), out or votes / PAGE, numbers, pieces)
+        return _write_page(questions_page(picked, page_title), out or votes / PAGE, numbers, pieces)
     reading |= {"uncounted": uncounted} | ({"question": question} if question else {})
     table = votes_of(votes, also=("comment",), **reading)
     try:

@@ -270,14 +270,15 @@ def power_figure(answer: PlanAnswer) -> Figure:
     question, crowd = answer.question, answer.crowd
     independent, votes = Assumptions(crowd.ties), _vote_numbers(answer, 10)
     lines = [
-        PlottedLine(name, votes, np.array([of(size, n, who, alpha=question.alpha) for n in votes]))
-        for name, of, size, who in (
+        PlottedLine(name, votes, np.array([power_for(size, n, who, alpha=question.alpha) for n in votes]))
+        for name, power_for, size, who in (
             ("difference", sizing.power_for_difference, question.difference, independent),
             ("difference, crowd", sizing.power_for_difference, question.difference, crowd),
             ("equivalence", sizing.power_for_margin, question.margin, independent),
             ("equivalence, crowd", sizing.power_for_margin, question.margin, crowd),
         )
-        if of is sizing.power_for_margin or size < 1 - crowd.ties  # ties leave no room for a larger net preference
+        if power_for is sizing.power_for_margin
+        or size < 1 - crowd.ties  # ties leave no room for a larger net preference
     ]
     return curves_figure(
         lines,

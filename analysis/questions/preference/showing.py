@@ -151,11 +151,11 @@ def decisive_votes(answer: PreferenceAnswer) -> Iterator[str]:
     known = [reversal for reversal in answer.reversals if reversal.fewest is not None]
     if not known or known[0].unit != "vote":
         return
-    votes, *others = known
+    votes, *other_reversals = known
     decide = "decides who leads: without it" if votes.fewest == 1 else "decide who leads: without them"
     sentence = f"{_spell_fewest(votes)} {decide} {votes.rival} would."
-    same = ", and of ".join(_spell_fewest(reversal) for reversal in others)
-    yield f"{sentence} The same is true of {same}." if others else sentence
+    same = ", and of ".join(_spell_fewest(reversal) for reversal in other_reversals)
+    yield f"{sentence} The same is true of {same}." if other_reversals else sentence
 
 
 def _spell_fewest(reversal: Reversal) -> str:

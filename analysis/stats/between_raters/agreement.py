@@ -94,8 +94,8 @@ def estimate_coefficients(
     codes = {
         name: np.unique(way[votes.kept], return_inverse=True)[1].astype(np.int64) for name, way in clusters.items()
     }
-    left = {name: _left_out(votes, way, statistics) for name, way in codes.items()}
-    remaining = {name: way for name, way in codes.items() if np.isfinite(left[name]["observed"]).all()}
+    left_out_by_way = {name: _left_out(votes, way, statistics) for name, way in codes.items()}
+    remaining = {name: way for name, way in codes.items() if np.isfinite(left_out_by_way[name]["observed"]).all()}
     ways = _drawn_anew(votes, codes, remaining)
     table = count_coincidences(votes)
     left_out = _left_out(votes, cross_codes([*ways.values()]), statistics) if len(ways) == 2 else None
@@ -111,7 +111,7 @@ def estimate_coefficients(
         unseen = is_constant or (repeated < FEWEST_REPEATED and name in CHANCE_CORRECTED)
         if not ways or not np.isfinite(value) or (unseen and name != "observed"):
             return Coefficient(value)
-        parts = [LeftOut(left[way][name], kish(codes)) for way, codes in ways.items()]
+        parts = [LeftOut(left_out_by_way[way][name], kish(codes)) for way, codes in ways.items()]
         return _attach_interval(
             name, value, jackknife(value, parts, None if left_out is None else left_out[name]), level
         )
@@ -159,7 +159,9 @@ def _choose_statistics(values: Sequence[float] | None) -> dict[str, Statistic]:
 
 def _left_out(votes: PairedVotes, way: Codes, statistics: Mapping[str, Statistic]) -> dict[str, Floats]:
     """Every statistic without each cluster in turn."""
-    blocks = [{name: f(left) for name, f in statistics.items()} for left in without_each(votes, way)]
+    blocks = [
+        {name: f(remaining_votes) for name, f in statistics.items()} for remaining_votes in without_each(votes, way)
+    ]
     return {name: np.concatenate([np.empty(0), *(block[name] for block in blocks)]) for name in statistics}
 
 

@@ -85,8 +85,10 @@ class HierarchicalFit:
     def _scatter(self) -> tuple[Floats, Floats]:
         """Standard deviations of d and of t over new raters and pairs."""
         zero = np.zeros(len(self.strengths))
-        of = {end: sum((s**2 for name, s in self.spreads.items() if name.endswith(end)), zero) for end in _KINDS}
-        return np.sqrt(2 * of["taste"]), np.sqrt(of["ties"])
+        variance_of = {
+            end: sum((s**2 for name, s in self.spreads.items() if name.endswith(end)), zero) for end in _KINDS
+        }
+        return np.sqrt(2 * variance_of["taste"]), np.sqrt(variance_of["ties"])
 
 
 _KINDS = ("taste", "ties")

@@ -174,8 +174,8 @@ class _Chains:
         chance = np.exp(np.minimum(self.height - before[1], 0))
         moved = self.generator.random(len(chance)) < chance
         self.spread, self.height, self.slope, self.slope_spread = (
-            np.where(moved, now, then)
-            for now, then in zip((self.spread, self.height, self.slope, self.slope_spread), before, strict=True)
+            np.where(moved, now, previous)
+            for now, previous in zip((self.spread, self.height, self.slope, self.slope_spread), before, strict=True)
         )
         self.reach[place] *= np.exp(tune * (chance - 0.4))
 

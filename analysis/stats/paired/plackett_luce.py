@@ -65,12 +65,12 @@ def stages_of(rankings: Sequence[Ranking], systems: int) -> Stages:
     equals = tuple(sorted({len(place) for ranking in rankings for place in ranking} - {1}))
     chosen: dict[int, list[tuple[int, tuple[int, ...], tuple[int, ...]]]] = {}
     for number, ranking in enumerate(rankings):
-        left = sorted(code for place in ranking for code in place)
+        remaining_codes = sorted(code for place in ranking for code in place)
         for place in ranking:
-            if len(left) > 1:
-                among = tuple(left.index(code) for code in sorted(place))
-                chosen.setdefault(len(left), []).append((number, tuple(left), among))
-            left = [code for code in left if code not in place]
+            if len(remaining_codes) > 1:
+                among = tuple(remaining_codes.index(code) for code in sorted(place))
+                chosen.setdefault(len(remaining_codes), []).append((number, tuple(remaining_codes), among))
+            remaining_codes = [code for code in remaining_codes if code not in place]
     choices = tuple(_size_choices(size, chosen[size], equals, systems) for size in sorted(chosen))
     return Stages(systems, equals, len(rankings), choices)
 
@@ -92,7 +92,9 @@ def _size_choices(
         pattern[row, list(subset)] = 1 / len(subset)
         if len(subset) > 1:
             pattern[row, size + equals.index(len(subset))] = 1.0
-    members, place = np.unique(np.array([left for _, left, _ in rows]), axis=0, return_inverse=True)
+    members, place = np.unique(
+        np.array([remaining_codes for _, remaining_codes, _ in rows]), axis=0, return_inverse=True
+    )
     ties = np.broadcast_to(systems + np.arange(len(equals)), (len(members), len(equals)))
     chosen = np.array([alternatives[among] for _, _, among in rows])
     return SizedChoices(pattern, np.hstack([members, ties]), place.ravel(), chosen, np.array([row[0] for row in rows]))

@@ -49,17 +49,17 @@ def rank_sets(
     """Sets from estimates (systems,), their covariance, the standard errors (systems, systems) of their differences and
     the degrees of freedom; `sets` draws give the quantiles."""
     ahead = (values[:, None] - values[None, :]) / _fill_diagonal(apart)
-    seed, others = int(generator.integers(2**63)), ~np.eye(len(values), dtype=bool)
-    largest = _draw_largest(covariance, freedom, sets, seed, others)
+    seed, is_other = int(generator.integers(2**63)), ~np.eye(len(values), dtype=bool)
+    largest = _draw_largest(covariance, freedom, sets, seed, is_other)
     first = every = float(np.quantile(largest.max(1), level, method=DRAWN))
-    open_pairs = others.copy()
+    open_pairs = is_other.copy()
     while (open_pairs & (np.abs(ahead) > every)).any() and (open_pairs & (np.abs(ahead) <= every)).any():
         open_pairs &= np.abs(ahead) <= every
         # the same draws, so the quantile can only fall
         of_open = _draw_largest(covariance, freedom, sets, seed, open_pairs)
         every = float(np.quantile(of_open.max(1), level, method=DRAWN))
     own = np.quantile(largest, level, axis=0, method=DRAWN)[:, None]
-    open_pairs = others.copy()
+    open_pairs = is_other.copy()
     while True:
         is_shown = np.abs(ahead) > own
         rows = np.asarray((open_pairs & is_shown).any(1) & (open_pairs & ~is_shown).any(1))

@@ -51,11 +51,11 @@ class Reversal:
 def reverse_sum(values: Floats, units: Mapping[str, Ints], rival: str) -> list[Reversal]:
     """The fewest without which the sum of `values`, which is above zero, is below it; exact."""
     reversals = []
-    for unit, named in units.items():
-        codes = _number_units(named)
+    for unit, codes_of_unit in units.items():
+        codes = _number_units(codes_of_unit)
         parts = np.bincount(codes[codes >= 0], weights=values[codes >= 0])
-        left = values.sum() - np.cumsum(-np.sort(-parts))
-        beyond = np.flatnonzero(left < -1e-9)
+        sums_left = values.sum() - np.cumsum(-np.sort(-parts))
+        beyond = np.flatnonzero(sums_left < -1e-9)
         number = int(beyond[0]) + 1 if len(beyond) else None
         reversals.append(Reversal(unit, number, rival, len(parts)))
     return reversals
@@ -63,10 +63,10 @@ def reverse_sum(values: Floats, units: Mapping[str, Ints], rival: str) -> list[R
 
 def reverse_leader(played: Games, model: Model, units: Mapping[str, Ints]) -> list[Reversal]:
     """The fewest without which the system with the highest strength falls behind another one; none where two lead."""
-    whole = fit_model(played, model)
-    if np.diff(np.sort(whole.strengths)[-2:])[0] < EVEN:
+    whole_fit = fit_model(played, model)
+    if np.diff(np.sort(whole_fit.strengths)[-2:])[0] < EVEN:
         return []
-    return [_find_reversal(played, whole, model, unit, _number_units(codes)) for unit, codes in units.items()]
+    return [_find_reversal(played, whole_fit, model, unit, _number_units(codes)) for unit, codes in units.items()]
 
 
 def _find_reversal(played: Games, whole: Fit, model: Model, unit: str, codes: Ints) -> Reversal:
@@ -107,9 +107,9 @@ def _smaller_sets(
         if tried > MOST_TRIED:
             return
         for out in combinations(units, size):
-            rest = replace(played, counts=played.counts - counts[list(out)].sum(0).reshape(-1, 3))
+            remaining_games = replace(played, counts=played.counts - counts[list(out)].sum(0).reshape(-1, 3))
             try:
-                best = int(np.argmax(fit_model(rest, model).strengths))
+                best = int(np.argmax(fit_model(remaining_games, model).strengths))
             except InputError:
                 continue
             if best != leader:
@@ -121,22 +121,24 @@ def _leave_out(
 ) -> int | None:
     """How many units were left out until `rival` was ahead; None where that takes `below` or more, or cannot be."""
     (leader, rival), fitted, out = systems, whole, np.zeros(int(codes.max()) + 1, bool)
-    rest = played
+    remaining_games = played
     while (gap := _measure_gap(fitted, leader, rival)) >= 0:
-        contributions = np.where(out, -np.inf, _measure_contributions(rest, design_of(rest), fitted, systems, codes))
+        contributions = np.where(
+            out, -np.inf, _measure_contributions(remaining_games, design_of(remaining_games), fitted, systems, codes)
+        )
         order = np.argsort(-contributions, kind="stable")
         step = max(_fewest_predicted(contributions, gap) // 2, 1)
         if out.sum() + step >= below or contributions[order[step - 1]] <= 0:
             return None
         out[order[:step]] = True
-        kept = ~np.append(out, False)[codes]
-        counts = np.bincount(played.code[kept], minlength=played.counts.size).reshape(-1, 3).astype(np.float64)
-        rest = replace(played, counts=counts)
-        groups = find_linked_groups(rest)
+        is_kept = ~np.append(out, False)[codes]
+        counts = np.bincount(played.code[is_kept], minlength=played.counts.size).reshape(-1, 3).astype(np.float64)
+        remaining_games = replace(played, counts=counts)
+        groups = find_linked_groups(remaining_games)
         if groups[leader] != groups[rival]:
             return None
         try:
-            fitted = fit_model(rest, model)
+            fitted = fit_model(remaining_games, model)
         except InputError:
             return None
     return int(out.sum())

@@ -227,8 +227,8 @@ def _all_gaps(parts: Sequence[Gaps]) -> Gaps:
     """The gaps of all files: a scale may be spread over several."""
     every = Gaps()
     for gaps in parts:
-        for of, reasons in gaps.reasons.items():
-            every.reasons.setdefault(of, Counter()).update(reasons)
+        for key, reasons in gaps.reasons.items():
+            every.reasons.setdefault(key, Counter()).update(reasons)
         for scale, items in gaps.items.items():
             every.items.setdefault(scale, set()).update(items)
         every.alone += gaps.alone
@@ -271,8 +271,8 @@ def _are_same(first: Value, second: Value) -> bool:
 
 def _say_key(key: Key, seed: int | None) -> str:
     """`probe AllSlots of hred seed 0 last`."""
-    of = f"of {key.model}" + ("" if seed is None else f" seed {seed}") if key.model else ""
-    return " ".join(filter(None, [key.evaluator, key.task, of, key.checkpoint, key.condition]))
+    source = f"of {key.model}" + ("" if seed is None else f" seed {seed}") if key.model else ""
+    return " ".join(filter(None, [key.evaluator, key.task, source, key.checkpoint, key.condition]))
 
 
 def _drop_people(values: ByRows) -> Iterator[Unused]:

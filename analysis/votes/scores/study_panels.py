@@ -87,8 +87,13 @@ def kept_keys(scores: Scores) -> tuple[Values, list[Unused]]:
             ] = None
         else:
             compared[key] = values
-    titles = {of: scores.cards[of].title if of in scores.cards else of for of, _ in omissions}
-    return compared, [Unused(f"{titles[of]} {_list_names(list(names))}", why) for (of, why), names in omissions.items()]
+    titles = {
+        evaluator: scores.cards[evaluator].title if evaluator in scores.cards else evaluator
+        for evaluator, _ in omissions
+    }
+    return compared, [
+        Unused(f"{titles[evaluator]} {_list_names(list(names))}", why) for (evaluator, why), names in omissions.items()
+    ]
 
 
 def _why_not(key: Key, cards: Mapping[str, Card], perturbed: bool) -> str:
@@ -287,7 +292,7 @@ def baselines_beside(scores: Scores) -> tuple[Baseline, ...]:
 
 def _owner_of_baseline(key: Key, cards: Mapping[str, Card]) -> str:
     """The evaluator that a baseline stands beside; empty for what is no baseline."""
-    of = (
+    owner = (
         cards
         if key.evaluator == "baseline"
         else {key.evaluator: cards[key.evaluator]}
@@ -295,8 +300,8 @@ def _owner_of_baseline(key: Key, cards: Mapping[str, Card]) -> str:
         else {}
     )
     # A card that names the task goes before one that takes every task.
-    fitting = [name for name, card in of.items() if key.model in card.baselines and card.task(key.task)]
-    return min(fitting, key=lambda name: key.task not in of[name].tasks, default="")
+    fitting = [name for name, card in owner.items() if key.model in card.baselines and card.task(key.task)]
+    return min(fitting, key=lambda name: key.task not in owner[name].tasks, default="")
 
 
 def best_baseline(panel: Panel, baselines: Sequence[Baseline]) -> Baseline | None:
