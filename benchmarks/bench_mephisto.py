@@ -102,7 +102,7 @@ class Worker:
                 continue
             form = PageForm(place["html"])
             place = self.ask("POST", "/answer", data=form.fields | {"choice": "left", "seconds": "1"}).json()
-            self.saved[frozenset(form.shown()[1:])] += place["saved"]
+            self.saved[frozenset(form.shown_texts()[1:])] += place["saved"]
         self.look()  # the page of thanks, on which a unit is handed in
         return str(place["status"])
 

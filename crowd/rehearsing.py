@@ -33,7 +33,7 @@ from seedvote.crowd.marketplaces.prolific.double_server import TOKEN, serving_do
 from seedvote.crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE
 from seedvote.crowd.simulation.browser import SimulatedVisit
 from seedvote.crowd.simulation.crowd import reader_of
-from seedvote.crowd.simulation.raters import Habits, habits
+from seedvote.crowd.simulation.raters import Habits, draw_habits
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, sittings
 from seedvote.crowd.study_folder import hit_of, opened, pairs_file, prepare_study
 from seedvote.crowd.web.app import ServerConfig, create_app
@@ -71,7 +71,7 @@ def rehearse(
         prolific.publish(name)
         people = People(prolific, name, url, reader_of(folder / FORMS[hit.form].file, hit.form, seed=seed), seed, tell)
         for _ in range(MOST_ROUNDS):
-            people.come()
+            people.let_come()
             _take_time(folder, minutes)
             type_command("verify", folder)
             type_command("extend", folder, "--yes")
@@ -193,7 +193,7 @@ class People:
     tell: Tell
     number: int = 0
 
-    def come(self) -> None:
+    def let_come(self) -> None:
         """One after the other, as long as there are places, and pairs that are in nobody's hands."""
         self.tell("\nPeople come:")
         what = ""
@@ -208,7 +208,7 @@ class People:
             if self.number == 2:
                 return self._decline_consent(browser, address, submission)
             clickers, leave = float(self.number % 5 == 3), float(self.number == 4)
-            rater = habits(self.number, seed=self.seed, clickers=clickers, leave=leave)
+            rater = draw_habits(self.number, seed=self.seed, clickers=clickers, leave=leave)
             return self._do_work(browser, rater, address, submission)
 
     def _decline_consent(self, browser: httpx.Client, address: dict[str, str], submission: str) -> str:
@@ -218,7 +218,7 @@ class People:
 
     def _do_work(self, browser: httpx.Client, rater: Habits, address: dict[str, str], submission: str) -> str:
         visit = SimulatedVisit(browser, self.reader, rater, 1, on_answer=lambda: None, address=address)
-        ending = visit.run()
+        ending = visit.make_visit()
         if ending == "left":
             self.prolific.submissions[submission]["status"] = "TIMED-OUT"
             return f"leaves after {visit.answered} answers; Prolific times out"

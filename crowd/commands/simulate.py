@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> None:
     """Let the raters work, then print what they did."""
     from contextlib import nullcontext
 
-    from seedvote.crowd.simulation.crowd import SimulatedCrowd, reached, reader_of, server
-    from seedvote.crowd.simulation.raters import habits
+    from seedvote.crowd.simulation.crowd import SimulatedCrowd, check_server, reader_of, run_server
+    from seedvote.crowd.simulation.raters import draw_habits
     from seedvote.crowd.study_folder import hit_of, pairs_file
     from seedvote.dialogue.errors import InputError
 
@@ -49,9 +49,9 @@ def run(args: argparse.Namespace) -> None:
     hit = hit_of(args.study, args.hit, args.questions)
     path = pairs_file(args.study, args.pairs or args.questions, hit.form)
     reader = reader_of(path, hit.form, seed=args.seed)
-    raters = [habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
-    with nullcontext(reached(args.url)) if args.url else server(*_serve_arguments(args)) as url:
-        result = SimulatedCrowd(url, reader, raters, args.concurrency).work()
+    raters = [draw_habits(n, seed=args.seed, clickers=args.clickers, leave=args.leave) for n in range(args.raters)]
+    with nullcontext(check_server(args.url)) if args.url else run_server(*_serve_arguments(args)) as url:
+        result = SimulatedCrowd(url, reader, raters, args.concurrency).run_rounds()
     print(
         f"{result.answered} judgements (checks included) by {args.raters} simulated raters in {result.seconds:.1f} s."
     )

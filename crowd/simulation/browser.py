@@ -29,11 +29,11 @@ SERVER_PATIENCE = 60.0  # seconds for which a server may be away
 class PageReader(Protocol):
     """What a rater makes of a page: one for each form of HIT."""
 
-    def tells(self, rater: Habits, name: str, answers: Sequence[str]) -> str: ...
-    def learns(self, rater: Habits, number: int) -> str: ...
-    def judge(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]: ...
-    def fields(self, pressed: str) -> dict[str, str]: ...
-    def whim(self, rater: Habits, name: str, *key: str) -> float: ...
+    def answer_about(self, rater: Habits, name: str, answers: Sequence[str]) -> str: ...
+    def answer_example(self, rater: Habits, number: int) -> str: ...
+    def judge_texts(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]: ...
+    def form_fields(self, pressed: str) -> dict[str, str]: ...
+    def draw_whim(self, rater: Habits, name: str, *key: str) -> float: ...
 
 
 class PageForm(HTMLParser):
@@ -100,7 +100,7 @@ class PageForm(HTMLParser):
         if tag in ("section", "div"):
             self._within = ""
 
-    def shown(self) -> tuple[Any, ...]:
+    def shown_texts(self) -> tuple[Any, ...]:
         """The context, then each text that is to be judged, from left to right or from top to bottom."""
         who = [text for kind, text in self._texts if kind == "who"]
         chat_texts = [text for kind, text in self._texts if kind == "chat"]
@@ -132,7 +132,7 @@ class SimulatedVisit:
     answered: int = 0
     _undone: set[str] = field(default_factory=set)
 
-    def run(self) -> VisitEnd:
+    def make_visit(self) -> VisitEnd:
         """Arrive, do what is asked until nothing is, and say how it ended."""
         self.client.cookies.clear()
         if turned_away := self._come_in():
@@ -161,8 +161,10 @@ class SimulatedVisit:
     def _tell_at_end(self) -> None:
         """Answer what the last page asks, and at times write something."""
         form = PageForm(self._send_request("GET", "/task").text)
-        answers_told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
-        answers_told |= {name: WROTE for name in form.texts if self.reader.whim(self.rater, name) < COMMENTS}
+        answers_told = {
+            name: self.reader.answer_about(self.rater, name, answers) for name, answers in form.radios.items()
+        }
+        answers_told |= {name: WROTE for name in form.texts if self.reader.draw_whim(self.rater, name) < COMMENTS}
         self._send_request("POST", "/last-questions", data=form.fields | answers_told)
 
     def _ask_place(self) -> dict[str, Any]:
@@ -171,13 +173,15 @@ class SimulatedVisit:
     def _answer_example(self, number: int) -> None:
         """Answer a worked example, not always well."""
         fields = PageForm(self._send_request("GET", f"/instructions/{number}").text).fields
-        pressed = self.reader.fields(self.reader.learns(self.rater, number))
+        pressed = self.reader.form_fields(self.reader.answer_example(self.rater, number))
         self._send_request("POST", f"/instructions/{number}", data=fields | pressed)
 
     def _tell_about_rater(self) -> None:
         """Say something about oneself."""
         form = PageForm(self._send_request("GET", "/about").text)
-        answers_told = {name: self.reader.tells(self.rater, name, answers) for name, answers in form.radios.items()}
+        answers_told = {
+            name: self.reader.answer_about(self.rater, name, answers) for name, answers in form.radios.items()
+        }
         self._send_request("POST", "/about", data=form.fields | answers_told)
 
     def _answer_pairs(self, place: dict[str, Any]) -> VisitEnd:
@@ -202,24 +206,24 @@ class SimulatedVisit:
 
     def _is_leaving(self, place: dict[str, Any]) -> bool:
         """Whether the rater walks away now, with this pair in hand."""
-        leaves = self.reader.whim(self.rater, "leave", str(self.sitting)) < self.rater.leave
-        when = self.reader.whim(self.rater, "when", str(self.sitting))
+        leaves = self.reader.draw_whim(self.rater, "leave", str(self.sitting)) < self.rater.leave
+        when = self.reader.draw_whim(self.rater, "when", str(self.sitting))
         return leaves and int(place["progress"]["done"]) >= int(when * int(place["progress"]["of"]))
 
     def _judge_pair(self, place: dict[str, Any]) -> dict[str, Any]:
         form = PageForm(place["html"])
-        context, *texts = form.shown()
-        pressed, seconds = self.reader.judge(self.rater, context, *texts)
-        fields = form.fields | self.reader.fields(pressed) | {"seconds": str(seconds)}
+        context, *texts = form.shown_texts()
+        pressed, seconds = self.reader.judge_texts(self.rater, context, *texts)
+        fields = form.fields | self.reader.form_fields(pressed) | {"seconds": str(seconds)}
         if isinstance(self.reader, Reader) and form.radios:
-            fields |= self.reader.fill(self.rater, context, texts, form.radios, form.texts)
+            fields |= self.reader.fill_sheet(self.rater, context, texts, form.radios, form.texts)
         elif isinstance(self.reader, SetReader):
             fields |= self.reader.answer_all(self.rater, context, texts, form.radios, form.texts, form.rankings)
         elif form.texts:
-            whims = {name: self.reader.whim(self.rater, name, *texts) for name in form.texts}
+            whims = {name: self.reader.draw_whim(self.rater, name, *texts) for name in form.texts}
             fields |= {name: WROTE for name, must in form.texts.items() if must or whims[name] < COMMENTS}
         answered = self._send_request("POST", "/answer", data=fields, headers=FETCH).json()
-        if self.reader.whim(self.rater, "twice", *texts) < self.rater.twice:
+        if self.reader.draw_whim(self.rater, "twice", *texts) < self.rater.twice:
             answered = self._send_request("POST", "/answer", data=fields, headers=FETCH).json()
         if answered["status"] == "task" and self._is_regretted(texts):
             return dict(
@@ -232,7 +236,7 @@ class SimulatedVisit:
     def _is_regretted(self, texts: Sequence[str]) -> bool:
         """Whether the answer is taken back, once."""
         text = "".join(texts)
-        if text in self._undone or self.reader.whim(self.rater, "regret", *texts) >= self.rater.regret:
+        if text in self._undone or self.reader.draw_whim(self.rater, "regret", *texts) >= self.rater.regret:
             return False
         self._undone.add(text)
         return True

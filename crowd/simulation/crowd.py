@@ -58,7 +58,7 @@ class SimulatedCrowd:
         self._url, self._clients = url, SimpleQueue[httpx.Client]()
         self._bar = tqdm(desc="judgements", unit="", disable=None)
 
-    def work(self) -> CrowdResult:
+    def run_rounds(self) -> CrowdResult:
         """Round after round, one sitting a rater; over when a round finds nothing left or gets nowhere.
 
         Who walked away with a pair in hand comes again: others may wait for just that pair.
@@ -86,12 +86,12 @@ class SimulatedCrowd:
         client = self._clients.get()
         try:
             visit = SimulatedVisit(client, self.reader, rater, sitting, on_answer=self._bar.update)
-            return visit.run(), visit.answered
+            return visit.make_visit(), visit.answered
         finally:
             self._clients.put(client)
 
 
-def reached(url: str) -> str:
+def check_server(url: str) -> str:
     """The address of a running server; an error at once if none answers there."""
     try:
         httpx.get(url, timeout=TIMEOUT, trust_env=False)
@@ -103,7 +103,7 @@ def reached(url: str) -> str:
 
 
 @contextmanager
-def server(*arguments: str) -> Iterator[str]:
+def run_server(*arguments: str) -> Iterator[str]:
     """A server in a process of its own, `python -m crowd serve ...`, that ends with this one however this one ends."""
     # --stop-with-stdin: the pipe closes even if this process is killed, so that no server is left behind
     own = ["--port", "0", "--rate", "0", "--quiet", "--simulated", "--stop-with-stdin"]

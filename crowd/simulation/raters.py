@@ -90,7 +90,7 @@ class Habits:
     leave: float  # probability of walking away in a sitting
 
 
-def habits(number: int, *, seed: int, clickers: float = 0.1, leave: float = 0.0) -> Habits:
+def draw_habits(number: int, *, seed: int, clickers: float = 0.1, leave: float = 0.0) -> Habits:
     """Draw rater `number`; a share `clickers` of them do not read at all, evenly spread (a systematic sample)."""
     generator = child_random(seed, "habits", number)
     start = child_random(seed, "clickers").random()
@@ -114,7 +114,7 @@ def known_neighbours(contexts: Iterable[Sequence[Utterance]]) -> frozenset[tuple
     return frozenset(pair for text in turns for pair in pairwise(tokenize(text)))
 
 
-def quality(
+def draw_quality(
     candidate: Candidate, context: Sequence[Utterance], *, seed: int, neighbours: Container[tuple[str, str]] = ()
 ) -> float:
     """How fluent and relevant the response is, in units of the raters' noise."""
@@ -143,7 +143,7 @@ class Reader:
             self._known.setdefault(page_key(pair.context, (a, b)), (pair, True))
             self._known.setdefault(page_key(pair.context, (b, a)), (pair, False))
 
-    def judge(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]:
+    def judge_texts(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]:
         """The side that this rater presses and the seconds that it takes."""
         left, right = texts
         key = page_key(context, (left, right))
@@ -160,29 +160,29 @@ class Reader:
         if pair.kind == "check":
             return _find_side(_read_key(pair), straight), seconds
         first, second = (pair.a, pair.b) if straight else (pair.b, pair.a)
-        better = self.quality(first, pair.context) - self.quality(second, pair.context)
+        better = self.judge_quality(first, pair.context) - self.judge_quality(second, pair.context)
         perceived = rater.sharpness * better + rater.bias + math.log(draw / (1 - draw))
         if abs(perceived) <= rater.threshold:
             return "tie", seconds
         return ("left" if perceived > 0 else "right"), seconds
 
-    def quality(self, side: Candidate, context: Sequence[Utterance]) -> float:
+    def judge_quality(self, side: Candidate, context: Sequence[Utterance]) -> float:
         """What raters of this study make of a response."""
-        return quality(side, context, seed=self.seed, neighbours=self._neighbours)
+        return draw_quality(side, context, seed=self.seed, neighbours=self._neighbours)
 
-    def tells(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
+    def answer_about(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
         """What the rater answers about themselves, of the page's answers."""
-        return answers[int(self.whim(rater, "about", name) * len(answers))]
+        return answers[int(self.draw_whim(rater, "about", name) * len(answers))]
 
-    def fields(self, pressed: str) -> dict[str, str]:
+    def form_fields(self, pressed: str) -> dict[str, str]:
         """The fields of the form."""
         return {"choice": pressed}
 
-    def learns(self, rater: Habits, number: int) -> str:
+    def answer_example(self, rater: Habits, number: int) -> str:
         """What is pressed in a worked example, not always well."""
-        return BUTTONS[int(self.whim(rater, "example", str(number)) * 3)]
+        return BUTTONS[int(self.draw_whim(rater, "example", str(number)) * 3)]
 
-    def fill(
+    def fill_sheet(
         self,
         rater: Habits,
         context: Sequence[Utterance],
@@ -192,7 +192,7 @@ class Reader:
     ) -> dict[str, str]:
         """The answers to several questions: the first as `judge` has it, further ones mostly alike."""
         key = page_key(context, shown_texts)
-        choice, _ = self.judge(rater, context, *shown_texts)
+        choice, _ = self.judge_texts(rater, context, *shown_texts)
         pair, straight = self._known[key]
         generator = child_random(self.seed, "sheet", rater.number, *key)
         sides: dict[str, str] = {}
@@ -205,7 +205,7 @@ class Reader:
             }
         return fill_page(radios, texts, sides, generator)
 
-    def whim(self, rater: Habits, name: str, *key: str) -> float:
+    def draw_whim(self, rater: Habits, name: str, *key: str) -> float:
         """A uniform number for a habit such as clicking twice, the same whenever it is asked for."""
         return child_random(self.seed, name, rater.number, *key).random()
 

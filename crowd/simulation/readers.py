@@ -16,7 +16,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
-from seedvote.crowd.simulation.raters import COMMENTS, WROTE, Habits, groups_asked, known_neighbours, page_key, quality
+from seedvote.crowd.simulation.raters import (
+    COMMENTS,
+    WROTE,
+    Habits,
+    draw_quality,
+    groups_asked,
+    known_neighbours,
+    page_key,
+)
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Question, ResponseSet, Utterance
 from seedvote.dialogue.seeds import child_random
@@ -36,15 +44,15 @@ class QuestionReader:
         }
         self._told: dict[int, float] = {}
 
-    def tells(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
+    def answer_about(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
         """What the rater answers about themselves, of the page's answers; the empty one is withheld."""
-        place = int(self.whim(rater, "about", name) * len(answers))
+        place = int(self.draw_whim(rater, "about", name) * len(answers))
         legal = [answer for answer in answers if answer]
         level = legal.index(answers[place]) / max(1, len(legal) - 1) if answers[place] else 0.5
         self._told[rater.number] = KNOWING[0] + (KNOWING[1] - KNOWING[0]) * level
         return answers[place]
 
-    def judge(self, rater: Habits, context: Sequence[Utterance], /, *options: str) -> tuple[str, float]:
+    def judge_texts(self, rater: Habits, context: Sequence[Utterance], /, *options: str) -> tuple[str, float]:
         """The places of the two that this rater takes, and the seconds that it takes."""
         key = _question_key(context, options)
         generator = child_random(self.seed, "judgement", rater.number, *key)
@@ -65,15 +73,15 @@ class QuestionReader:
         best, second, *_ = sorted(range(len(options)), key=lambda place: -felt[place])
         return f"{best},{second}", seconds
 
-    def fields(self, pressed: str) -> dict[str, str]:
+    def form_fields(self, pressed: str) -> dict[str, str]:
         """The fields of the form."""
         return dict(zip(("first", "second"), pressed.split(","), strict=True))
 
-    def learns(self, rater: Habits, number: int) -> str:
+    def answer_example(self, rater: Habits, number: int) -> str:
         """What is pressed in a worked example."""
-        return "0,1" if self.whim(rater, "example", str(number)) < 0.5 else "1,0"
+        return "0,1" if self.draw_whim(rater, "example", str(number)) < 0.5 else "1,0"
 
-    def whim(self, rater: Habits, name: str, *key: str) -> float:
+    def draw_whim(self, rater: Habits, name: str, *key: str) -> float:
         """As of a reader of pairs."""
         return child_random(self.seed, name, rater.number, *key).random()
 
@@ -98,26 +106,26 @@ class SetReader:
             for response_set in sets
         }
 
-    def judge(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]:
+    def judge_texts(self, rater: Habits, context: Sequence[Utterance], /, *texts: str) -> tuple[str, float]:
         """No single button; the seconds that it takes."""
         generator = child_random(self.seed, "judgement", rater.number, *_set_key(context, texts))
         return "", round(generator.lognormvariate(math.log(rater.seconds * len(texts) / 2), 0.5), 2)
 
-    def fields(self, pressed: str) -> dict[str, str]:
+    def form_fields(self, pressed: str) -> dict[str, str]:
         """None beside the answers to questions."""
         del pressed
         return {}
 
-    def learns(self, rater: Habits, number: int) -> str:
+    def answer_example(self, rater: Habits, number: int) -> str:
         """There are no worked examples."""
         del rater, number
         return ""
 
-    def tells(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
+    def answer_about(self, rater: Habits, name: str, answers: Sequence[str]) -> str:
         """What the rater answers about themselves, of the page's answers."""
-        return answers[int(self.whim(rater, "about", name) * len(answers))]
+        return answers[int(self.draw_whim(rater, "about", name) * len(answers))]
 
-    def whim(self, rater: Habits, name: str, *key: str) -> float:
+    def draw_whim(self, rater: Habits, name: str, *key: str) -> float:
         """As of a reader of pairs."""
         return child_random(self.seed, name, rater.number, *key).random()
 
@@ -164,7 +172,9 @@ class SetReader:
         felt = []
         for place, text in enumerate(shown_texts):
             noise = child_random(self.seed, "noise", rater.number, record.set, text).random()
-            worth = quality(wrote[page_key([], [text])], record.context, seed=self.seed, neighbours=self._neighbours)
+            worth = draw_quality(
+                wrote[page_key([], [text])], record.context, seed=self.seed, neighbours=self._neighbours
+            )
             felt.append(rater.sharpness * worth - math.log(-math.log(noise)) + (rater.bias if place == 0 else 0.0))
         return felt
 

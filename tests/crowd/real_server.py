@@ -75,5 +75,5 @@ class Browser(httpx.Client):
     def answer(self, page, wanted="a"):
         """Choose the response whose text ends with `wanted` and go on to the next page."""
         form = PageForm(page.text)
-        side = "left" if form.shown()[1].endswith(f"text {wanted}") else "right"
+        side = "left" if form.shown_texts()[1].endswith(f"text {wanted}") else "right"
         return self.post(page.url.join("/answer"), data=form.fields | {"choice": side})

@@ -68,7 +68,7 @@ def judge(visitor):
     place, answers = visitor.look(), 0
     while place["status"] == "task":
         form = PageForm(place["html"])
-        side = "left" if form.shown()[1].endswith("a") else "right"
+        side = "left" if form.shown_texts()[1].endswith("a") else "right"
         fields = form.fields | {"q-better": side, "q-why": "because 😀", "seconds": "2.5"}
         place, answers = visitor.client.post("/answer", data=fields, headers=FETCH).json(), answers + 1
     return answers

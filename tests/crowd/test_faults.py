@@ -21,7 +21,7 @@ from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.simulation import browser
 from seedvote.crowd.simulation.browser import PageForm, SimulatedVisit
 from seedvote.crowd.simulation.crowd import SimulatedCrowd
-from seedvote.crowd.simulation.raters import Reader, habits, read_of
+from seedvote.crowd.simulation.raters import Reader, draw_habits, read_of
 from seedvote.crowd.simulation.readers import QuestionReader, SetReader
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.store import open_store
@@ -108,8 +108,8 @@ def load(server, made, monkeypatch, raters, concurrency, leave=0.0, acknowledged
     acknowledged, judge = {} if acknowledged is None else acknowledged, SimulatedVisit._judge_pair
 
     def spy(self, place):
-        context, left, right = PageForm(place["html"]).shown()
-        choice, _ = self.reader.judge(self.rater, context, left, right)
+        context, left, right = PageForm(place["html"]).shown_texts()
+        choice, _ = self.reader.judge_texts(self.rater, context, left, right)
         reply = judge(self, place)
         chosen = {"left": left, "right": right, "tie": "tie"}[choice]
         acknowledged[self.rater.number, min(left, right)] = chosen
@@ -117,8 +117,8 @@ def load(server, made, monkeypatch, raters, concurrency, leave=0.0, acknowledged
 
     monkeypatch.setattr(SimulatedVisit, "_judge_pair", spy)
     monkeypatch.setattr(browser, "SERVER_PATIENCE", PATIENCE)  # twenty restarts of a slow machine in one wait
-    people = [habits(n, seed=1, clickers=0.05, leave=leave) for n in range(raters)]
-    SimulatedCrowd(server.url, Reader(made, seed=1), people, concurrency).work()
+    people = [draw_habits(n, seed=1, clickers=0.05, leave=leave) for n in range(raters)]
+    SimulatedCrowd(server.url, Reader(made, seed=1), people, concurrency).run_rounds()
     return acknowledged
 
 
@@ -342,7 +342,7 @@ def hunted(folder, url, monkeypatch, reader, told, kills, raters, concurrency):
 
     def spy(self, place):
         page, before = PageForm(place["html"]), self.answered
-        texts, said = page.shown()[1:], told(self, page)
+        texts, said = page.shown_texts()[1:], told(self, page)
         reply = judge(self, place)
         if self.answered > before:  # and was not taken back
             acknowledged[self.rater.number, min(texts)] = said
@@ -358,8 +358,8 @@ def hunted(folder, url, monkeypatch, reader, told, kills, raters, concurrency):
     thread = threading.Thread(target=killer)
     thread.start()
     try:
-        people = [habits(n, seed=1, clickers=0.05, leave=0.3) for n in range(raters)]
-        SimulatedCrowd(server.url, reader, people, concurrency).work()
+        people = [draw_habits(n, seed=1, clickers=0.05, leave=0.3) for n in range(raters)]
+        SimulatedCrowd(server.url, reader, people, concurrency).run_rounds()
     finally:
         done.set()
         thread.join()
@@ -391,8 +391,8 @@ def bombard_with_questions(folder, url, monkeypatch, kills, raters, concurrency,
     study_folder.prepare_study(folder, None, hit, url, seed=0, simulated=True)
 
     def told(visit, page):
-        context, *texts = page.shown()
-        pressed, _ = visit.reader.judge(visit.rater, context, *texts)
+        context, *texts = page.shown_texts()
+        pressed, _ = visit.reader.judge_texts(visit.rater, context, *texts)
         return [texts[int(n)] for n in pressed.split(",")]
 
     reader = QuestionReader(made, seed=1)
@@ -419,7 +419,7 @@ def bombard_with_sets(folder, url, monkeypatch, kills, raters, concurrency, real
     study_folder.prepare_study(folder, None, hit, url, seed=0, simulated=True)
 
     def told(visit, page):
-        context, *texts = page.shown()
+        context, *texts = page.shown_texts()
         given = visit.reader.answer_all(visit.rater, context, texts, page.radios, page.texts, page.rankings)
         ranks = [int(given[f"q-order-{place}"]) for place in range(len(texts))]
         better = [1 + sum(other < rank for other in ranks) for rank in ranks]

@@ -14,7 +14,7 @@ from seedvote.crowd.rating.answer_sheet import read_sheet, turned_back
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.simulation.browser import PageForm, SimulatedVisit
 from seedvote.crowd.simulation.crowd import SimulatedCrowd
-from seedvote.crowd.simulation.raters import Reader, habits
+from seedvote.crowd.simulation.raters import Reader, draw_habits
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.store.tables import raters, votes
 from seedvote.crowd.study_folder import hit_of
@@ -70,14 +70,14 @@ def bombard_with_sheets(folder, url, monkeypatch, *, kills, people, concurrency,
     study_folder.prepare_study(folder, None, hit, url, seed=0, simulated=True)
     server, done, generator = Server(folder, url), threading.Event(), random.Random(0)
     sheets, told, filled = {}, set(), {}
-    judge, tell, fill = SimulatedVisit._judge_pair, SimulatedVisit._tell_at_end, Reader.fill
+    judge, tell, fill = SimulatedVisit._judge_pair, SimulatedVisit._tell_at_end, Reader.fill_sheet
 
     def spy_fill(self, rater, context, shown, radios, texts):
         filled[rater.number, min(shown)] = found = fill(self, rater, context, shown, radios, texts)
         return found
 
     def spy_judge(self, place):
-        _, *shown = PageForm(place["html"]).shown()
+        _, *shown = PageForm(place["html"]).shown_texts()
         reply, key = judge(self, place), (self.rater.number, min(shown))
         sheets[key] = read_sheet(hit.questions, filled[key])  # it was answered, so it is acknowledged
         return reply
@@ -91,14 +91,14 @@ def bombard_with_sheets(folder, url, monkeypatch, *, kills, people, concurrency,
         while server.kills < kills and not done.wait(generator.uniform(0.0, 0.5)):
             server.kill_and_restart()
 
-    for owner, name, spy in ((Reader, "fill", spy_fill), (SimulatedVisit, "_judge_pair", spy_judge),
+    for owner, name, spy in ((Reader, "fill_sheet", spy_fill), (SimulatedVisit, "_judge_pair", spy_judge),
                              (SimulatedVisit, "_tell_at_end", spy_tell)):  # fmt: skip
         monkeypatch.setattr(owner, name, spy)
     thread = threading.Thread(target=killer)
     thread.start()
     try:
-        crowd = [habits(n, seed=1, clickers=0.05, leave=0.3) for n in range(people)]
-        SimulatedCrowd(server.url, Reader(made, seed=1), crowd, concurrency).work()
+        crowd = [draw_habits(n, seed=1, clickers=0.05, leave=0.3) for n in range(people)]
+        SimulatedCrowd(server.url, Reader(made, seed=1), crowd, concurrency).run_rounds()
     finally:
         done.set()
         thread.join()

@@ -42,7 +42,7 @@ class Visitor:
 
     def texts(self, place):
         """The two responses, left and right."""
-        return PageForm(place["html"]).shown()[1:]
+        return PageForm(place["html"]).shown_texts()[1:]
 
     def pair(self, place):
         """The name of the pair that is shown, which the texts of tests/crowd/study.py tell."""
@@ -51,7 +51,7 @@ class Visitor:
     def answer(self, place, choice):
         """Choose the response whose text ends with `choice`, or tie; returns the reply."""
         form = PageForm(place["html"])
-        left = form.shown()[1]
+        left = form.shown_texts()[1]
         pressed = choice if choice == "tie" else "left" if left.endswith(choice) else "right"
         fields = form.fields | {"choice": pressed, "seconds": "2.5"}
         return self.client.post("/answer", data=fields, headers=FETCH).json()

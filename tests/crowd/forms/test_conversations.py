@@ -17,7 +17,7 @@ from seedvote.crowd.rating.change_control import changed_keys, refuse_changes
 from seedvote.crowd.rating.gate import GateRule
 from seedvote.crowd.rating.leaks import find_leaks
 from seedvote.crowd.simulation.browser import PageForm
-from seedvote.crowd.simulation.raters import Reader, habits, read_of
+from seedvote.crowd.simulation.raters import Reader, draw_habits, read_of
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.store.tables import votes
 from seedvote.crowd.study_folder import hit_of
@@ -158,10 +158,14 @@ def test_a_simulated_rater_reads_what_the_page_shows(lengths):
     pair = Pair("p", "i", (), *sides)
     for layout in "ab":
         html = pair_fragment(WHOLE, FRAME, ConversationForm().on_page("t", pair, layout, 1), PROGRESS)
-        _, *texts = PageForm(html).shown()
+        _, *texts = PageForm(html).shown_texts()
         ordered = sides if layout == "a" else sides[::-1]
         assert texts == [read_of(side) for side in ordered]
-        assert Reader([pair], seed=0).judge(habits(1, seed=0, clickers=0), [], *texts)[0] in ("left", "right", "tie")
+        assert Reader([pair], seed=0).judge_texts(draw_habits(1, seed=0, clickers=0), [], *texts)[0] in (
+            "left",
+            "right",
+            "tie",
+        )
 
 
 def test_the_consent_page_speaks_of_conversations():

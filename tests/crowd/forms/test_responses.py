@@ -191,7 +191,7 @@ def test_responses_page_hides_systems_and_checks(app):
             if reply.json["html"]:
                 seen.append(client.post("/undo", data=PageForm(reply.json["html"]).fields, headers=FETCH))
                 again = PageForm(seen[-1].json["html"])
-                assert again.shown() == form.shown() and "Undone: answer again" in seen[-1].json["said"]
+                assert again.shown_texts() == form.shown_texts() and "Undone: answer again" in seen[-1].json["said"]
                 pressed = re.findall('name="(q-[^"]+)" value="(.)" required checked', seen[-1].json["html"])
                 assert dict(pressed) == sent_by(form)
                 reply = client.post("/answer", data=again.fields | sent_by(again, 1), headers=FETCH)

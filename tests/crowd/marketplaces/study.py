@@ -153,7 +153,7 @@ class Person:
     def judge(self, place):
         """Answer by the text preferred, whatever side it stands on."""
         form = PageForm(place["html"])
-        context, left, right = form.shown()
+        context, left, right = form.shown_texts()
         self.seen.append((context[-1].text.removeprefix("About ").removesuffix("?"), left[-1]))
         choice = {left[-1]: "left", right[-1]: "right"}.get(self.prefers, "tie")
         self.form = form.fields | {"choice": choice, "seconds": "1.5"}
@@ -162,7 +162,7 @@ class Person:
     def choose(self, place):
         """Answer a question of tests/crowd/questions.py: the true option first, or the last one but it."""
         form = PageForm(place["html"])
-        _, *texts = form.shown()
+        _, *texts = form.shown_texts()
         name = texts[0].split()[0]
         truth = texts.index(f"{name} option {int(name[1:]) % 5}")
         self.seen.append((name, truth))

@@ -66,7 +66,9 @@ class Player:
     def right(self):
         """The lease of the pair shown, and the side of response a, which is the right answer to every check."""
         form = PageForm(self.client.get("/task").text)
-        return form.fields.get("lease"), "left" if "lease" in form.fields and form.shown()[1].endswith("a") else "right"
+        return form.fields.get("lease"), "left" if "lease" in form.fields and form.shown_texts()[1].endswith(
+            "a"
+        ) else "right"
 
     def answer(self):
         self.look()

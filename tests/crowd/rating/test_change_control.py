@@ -13,7 +13,7 @@ from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import Refused, kept_hit
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.simulation.crowd import SimulatedCrowd
-from seedvote.crowd.simulation.raters import Reader, habits
+from seedvote.crowd.simulation.raters import Reader, draw_habits
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import pairs, raters, votes
 from seedvote.crowd.study_folder import prepare_study
@@ -239,9 +239,9 @@ def test_person_at_a_simulated_study_leaves_no_trace(url, tmp_path):
 def test_simulated_raters_at_a_server_for_people_are_told_what_to_do(url, tmp_path):
     made = make_pairs(6)
     with desk_of(url, tmp_path, SHORT, made), live(url, SHORT) as app, served(app) as address:
-        crowd = SimulatedCrowd(address, Reader(made, seed=0), [habits(0, seed=0)], 1)
+        crowd = SimulatedCrowd(address, Reader(made, seed=0), [draw_habits(0, seed=0)], 1)
         with pytest.raises(InputError, match=r"is for people, so simulated raters.*serve STUDY --simulated"):
-            crowd.work()
+            crowd.run_rounds()
 
 
 def test_answered_question_keeps_its_words_in_languages(url, tmp_path):

@@ -50,7 +50,7 @@ class Person:
         """The page's own form; the response chosen is the one whose text ends with `choice`."""
         html = self.look()
         form = PageForm(html)
-        side = "left" if form.shown()[1].endswith(f"text {choice}") else "right"
+        side = "left" if form.shown_texts()[1].endswith(f"text {choice}") else "right"
         return self.client.post("/answer", data=form.fields | {"choice": side})
 
     def press(self, path):
@@ -197,12 +197,12 @@ def test_the_last_answer_of_a_sitting_can_be_taken_back_and_given_anew(served, s
     ann = Person(app, "ann")
     for _ in range(2):
         ann.answer()
-    before = PageForm(ann.look()).shown()
+    before = PageForm(ann.look()).shown_texts()
     ann.answer("a")
     page = ann.look()
     assert "Take back the last answer" in page
     reply = ann.client.post("/undo", data=PageForm(page).fields, headers=FETCH if script else {})
-    assert PageForm(reply.json["html"] if script else ann.look()).shown() == before
+    assert PageForm(reply.json["html"] if script else ann.look()).shown_texts() == before
     ann.answer("b")
     assert "You have finished this sitting" in ann.look()
     with app.extensions["desk"].store.read() as connection:

@@ -19,7 +19,7 @@ from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.simulation.crowd import MOST_IDLE, SimulatedCrowd
-from seedvote.crowd.simulation.raters import FLUENCY, Habits, Reader, habits, known_neighbours, quality
+from seedvote.crowd.simulation.raters import FLUENCY, Habits, Reader, draw_habits, draw_quality, known_neighbours
 from seedvote.crowd.web.page import Frame, SittingProgress, pair_fragment
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
@@ -53,8 +53,8 @@ def varied(number, kind="real"):
 
 
 def test_every_rater_differs_and_is_the_same_when_drawn_again():
-    people = [habits(n, seed=0) for n in range(50)]
-    assert people == [habits(n, seed=0) for n in range(50)] != [habits(n, seed=1) for n in range(50)]
+    people = [draw_habits(n, seed=0) for n in range(50)]
+    assert people == [draw_habits(n, seed=0) for n in range(50)] != [draw_habits(n, seed=1) for n in range(50)]
     for name in ("sharpness", "threshold", "bias", "seconds"):
         assert len({getattr(person, name) for person in people}) > 40
 
@@ -62,40 +62,41 @@ def test_every_rater_differs_and_is_the_same_when_drawn_again():
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3])
 def test_the_share_of_blind_clickers_is_what_was_asked_for(share):
     for seed in range(5):
-        blind = sum(habits(n, seed=seed, clickers=share).lapse == 1 for n in range(60))
+        blind = sum(draw_habits(n, seed=seed, clickers=share).lapse == 1 for n in range(60))
         assert abs(blind - 60 * share) <= 1
 
 
 def test_simulated_choice_depends_on_rater_and_texts():
     pairs = varied(30)
     one, other = Reader(pairs, seed=0), Reader(reversed(pairs), seed=0)
-    person = habits(3, seed=0)
+    person = draw_habits(3, seed=0)
     shown = [(pair.context, pair.a.text, pair.b.text) for pair in pairs]
-    assert [one.judge(person, *s) for s in shown] == [other.judge(person, *s) for s in reversed(shown)][::-1]
+    backwards = [other.judge_texts(person, *s) for s in reversed(shown)]
+    assert [one.judge_texts(person, *s) for s in shown] == backwards[::-1]
 
 
 def test_simulated_readers_answer_checks_right():
     pairs = varied(900, kind="check")
-    reader, reads = Reader(pairs, seed=0), habits(0, seed=0, clickers=0)
+    reader, reads = Reader(pairs, seed=0), draw_habits(0, seed=0, clickers=0)
     reads = Habits(**{**{f: getattr(reads, f) for f in Habits.__slots__}, "lapse": 0.0})
-    clicks = habits(0, seed=0, clickers=1.0)
-    assert all(reader.judge(reads, p.context, p.a.text, p.b.text)[0] == "left" for p in pairs)
-    assert all(reader.judge(reads, p.context, p.b.text, p.a.text)[0] == "right" for p in pairs)
-    right = [reader.judge(clicks, p.context, p.a.text, p.b.text)[0] == "left" for p in pairs]
+    clicks = draw_habits(0, seed=0, clickers=1.0)
+    assert all(reader.judge_texts(reads, p.context, p.a.text, p.b.text)[0] == "left" for p in pairs)
+    assert all(reader.judge_texts(reads, p.context, p.b.text, p.a.text)[0] == "right" for p in pairs)
+    right = [reader.judge_texts(clicks, p.context, p.a.text, p.b.text)[0] == "left" for p in pairs]
     assert abs(statistics.fmean(right) - 1 / 3) < 0.05
 
 
 def test_a_page_of_another_study_is_one_sentence():
     with pytest.raises(InputError, match="--pairs"):
-        Reader(varied(2), seed=0).judge(habits(0, seed=0, clickers=0), [], "one", "other")
+        Reader(varied(2), seed=0).judge_texts(draw_habits(0, seed=0, clickers=0), [], "one", "other")
 
 
 def test_quality_follows_what_is_known_of_a_response():
     context = [Utterance("user", "a cheap hotel with parking")]
     good, poor = Candidate("there is a cheap hotel with parking", "reference"), Candidate("<unk> <unk> <unk>", "random")
-    assert quality(good, context, seed=0) > quality(poor, context, seed=0) + 4
+    assert draw_quality(good, context, seed=0) > draw_quality(poor, context, seed=0) + 4
     same = Candidate("yes", "m", 0), Candidate("yes", "m", 1)
-    assert quality(same[0], context, seed=0) == quality(same[1], context, seed=0)
+    assert draw_quality(same[0], context, seed=0) == draw_quality(same[1], context, seed=0)
 
 
 def test_nonsense_is_worse_than_what_people_say():
@@ -108,7 +109,7 @@ def test_nonsense_is_worse_than_what_people_say():
         for seed in range(50):
             salad = " ".join(generator.sample(turn.split(), len(turn.split())))
             sides = Candidate(turn, "m", 0), Candidate(salad, "n", 0)
-            fluent, broken = (quality(side, context, seed=seed, neighbours=known) for side in sides)
+            fluent, broken = (draw_quality(side, context, seed=seed, neighbours=known) for side in sides)
             worse.append(fluent - broken)
     assert statistics.fmean(worse) == pytest.approx(FLUENCY * 0.85, abs=0.35)
 
@@ -122,7 +123,7 @@ def test_a_browser_reads_a_page_to_the_letter():
         SittingProgress(0, 9, 5),
     )
     form = PageForm(html)
-    assert form.shown() == (lines, "<unk> & <script>", "b\tb")
+    assert form.shown_texts() == (lines, "<unk> & <script>", "b\tb")
     assert form.fields == {"seat": "c", "lease": "t", "seconds": "", "last": ""}
 
 
@@ -133,8 +134,8 @@ def test_position_bias_and_tie_threshold_are_recovered_from_the_votes():
     better, answers = [], []
     for n, pair in enumerate(pairs):
         sides = (pair.a, pair.b) if n % 2 else (pair.b, pair.a)
-        better.append(reader.quality(sides[0], pair.context) - reader.quality(sides[1], pair.context))
-        answers.append(reader.judge(person, pair.context, sides[0].text, sides[1].text)[0])
+        better.append(reader.judge_quality(sides[0], pair.context) - reader.judge_quality(sides[1], pair.context))
+        answers.append(reader.judge_texts(person, pair.context, sides[0].text, sides[1].text)[0])
     d, left, right = np.array(better), np.array(answers) == "left", np.array(answers) == "right"
 
     def loss(p):
@@ -217,5 +218,5 @@ def test_a_crowd_waits_for_who_walked_away_with_the_last_pair(monkeypatch, round
         )
 
     monkeypatch.setattr(SimulatedCrowd, "_visit_study", visit)
-    SimulatedCrowd("http://127.0.0.1:9", None, ["holds it", "waits"], 1).work()
+    SimulatedCrowd("http://127.0.0.1:9", None, ["holds it", "waits"], 1).run_rounds()
     assert max(made) == expected

@@ -73,7 +73,7 @@ class Frame:
         while place["status"] == "task":
             form = PageForm(place["html"])
             self.kept = form.fields["seat"]
-            context, left, _ = form.shown()
+            context, left, _ = form.shown_texts()
             seen.append(context[-1].text.removeprefix("About ").removesuffix("?"))
             fields = form.fields | {"choice": "left" if left[-1] == prefers else "right", "seconds": "1"}
             place = self.ask("POST", "/answer", data=fields, headers=FETCH).json

@@ -88,10 +88,10 @@ def assert_inert(html):
 def test_a_hostile_text_is_inert_and_stays_in_its_box(name, rendering):
     text = HOSTILE[name]
     assert_inert(rendered(literal(text), rendering))
-    alone = PageForm(fragment(rendering, "left")).shown()
-    assert PageForm(fragment(rendering, text)).shown()[2] == alone[2] == "right"
-    assert PageForm(fragment(rendering, "left", text)).shown()[1] == alone[1] == "left"
-    assert PageForm(fragment(rendering, "left", context=text)).shown()[1:] == alone[1:]
+    alone = PageForm(fragment(rendering, "left")).shown_texts()
+    assert PageForm(fragment(rendering, text)).shown_texts()[2] == alone[2] == "right"
+    assert PageForm(fragment(rendering, "left", text)).shown_texts()[1] == alone[1] == "left"
+    assert PageForm(fragment(rendering, "left", context=text)).shown_texts()[1:] == alone[1:]
 
 
 PIECES = [*"*_`[]()|<>#a7é \n\\\u202e", "](", "![", "<b>", "> ", "- ", "7. ", "```", "|-|-|\n", "~~"]
@@ -139,7 +139,7 @@ def test_links_and_pictures_say_where_they_lead_and_lead_nowhere():
 def test_what_would_vanish_is_shown_literally(text):
     assert rendered(text, "markdown") == ""
     if text.strip():
-        assert PageForm(fragment("markdown", text)).shown()[1] == text
+        assert PageForm(fragment("markdown", text)).shown_texts()[1] == text
 
 
 def test_code_keeps_every_space_and_names_what_turns_the_direction():
@@ -147,7 +147,9 @@ def test_code_keeps_every_space_and_names_what_turns_the_direction():
     assert rendered(text, "code") == (
         '\n\tif a:\n\t\t&lt;b&gt; *x*<span class="sign">U+202E</span><span class="sign">U+2066</span> # end\n'
     )
-    assert PageForm(fragment("code", text)).shown()[1] == text.replace("\u202e", "U+202E").replace("\u2066", "U+2066")
+    assert PageForm(fragment("code", text)).shown_texts()[1] == text.replace("\u202e", "U+202E").replace(
+        "\u2066", "U+2066"
+    )
 
 
 def test_the_default_loads_and_shows_nothing_of_it():
@@ -166,7 +168,7 @@ def test_every_form_and_the_worked_examples_show_it():
     made = hit_from({"form": "choice", "rendering": "markdown"}, "x")
     choice = page.pair_fragment(made, FRAME, options, page.SittingProgress(0, 3, None))
     assert choice.count('<div class="rendered markdown') == 4
-    assert PageForm(choice).shown() == ([Utterance("user", "c")], "one", "two", "three")
+    assert PageForm(choice).shown_texts() == ([Utterance("user", "c")], "one", "two", "three")
     asked = {"rendering": "markdown", "questions": [{"name": "better", "ask": "Which?"}]}
     shown = PairOnPage("lease", (Utterance("user", "c"),), "**l**", "r", 1)
     several = page.pair_fragment(hit_from(asked, "x"), FRAME, shown, page.SittingProgress(0, 3, None))

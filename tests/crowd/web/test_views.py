@@ -60,7 +60,7 @@ def begin(app, rater="ann", **arguments):
 def pick(html, wanted):
     """The side to press for the response whose text ends with `wanted`, and the form's fields."""
     form = PageForm(html)
-    _, left, _ = form.shown()
+    _, left, _ = form.shown_texts()
     return form.fields | {"choice": "left" if left.endswith(wanted) else "right", "seconds": "2.5"}
 
 
@@ -133,10 +133,10 @@ def test_a_double_click_is_one_vote_and_shows_the_same_next_pair(app):
 def test_undo_brings_the_pair_back_and_a_second_undo_does_nothing(app):
     client = begin(app)
     html = client.get("/task").text
-    before = PageForm(html).shown()
+    before = PageForm(html).shown_texts()
     after = client.post("/answer", data=pick(html, "text a"), headers=FETCH).json["html"]
     undone = client.post("/undo", data=PageForm(after).fields, headers=FETCH).json
-    assert PageForm(undone["html"]).shown() == before and rows(app, sa.select(votes)) == []
+    assert PageForm(undone["html"]).shown_texts() == before and rows(app, sa.select(votes)) == []
     assert client.post("/undo", data=PageForm(undone["html"]).fields).status_code == 303
 
 
@@ -151,14 +151,14 @@ def test_a_rater_who_fails_meets_a_friendly_end_with_the_code_for_it(app):
 
 def test_a_restarted_server_lets_a_rater_go_on_without_logging_in(app):
     client = begin(app)
-    before = PageForm(client.get("/task").text).shown()
+    before = PageForm(client.get("/task").text).shown_texts()
     config = app.extensions["config"]
     restarted = create_app(config)
     try:
         other = restarted.test_client()
         cookie = client.get_cookie("seedvote")
         other.set_cookie("seedvote", cookie.value)
-        assert PageForm(other.get("/task").text).shown() == before
+        assert PageForm(other.get("/task").text).shown_texts() == before
     finally:
         restarted.extensions["desk"].store.close()
 

@@ -55,7 +55,7 @@ class Tab:
 
     def judge(self):
         """The better response, whatever side it stands on."""
-        left = PageForm(self.page.text).shown()[1]
+        left = PageForm(self.page.text).shown_texts()[1]
         return self.send("/answer", choice="left" if left.endswith("says a") else "right")
 
     def work(self):
