@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     votes = restored(module.handed_in(task_name(args.study)), hit.votes_per_pair, hit.first_checks, hit.form)
     path = args.out or args.study / f"mephisto-{form.answers}.jsonl"
     counts = {form.answers: len(votes), "counted": sum(vote.counted for vote in votes)}
-    texts = form.fingerprint(form.read(pairs_file(args.study, None, hit.form))) or None
+    texts = form.make_fingerprint(form.read_rows(pairs_file(args.study, None, hit.form))) or None
     recipe = signature(**counts, source="mephisto", texts=texts)
     write_records(path, votes, signature=recipe, kind=form.answer_record)
     print(f"{path}: {len(votes)} {form.answers}\n{recipe}")

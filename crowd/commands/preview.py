@@ -63,7 +63,7 @@ def _read_records(args: argparse.Namespace, form: HitForm) -> list[Any]:
     """The records of the file that is named, or of the form's sample, which is then the one that was named."""
     if not (args.questions or args.pairs):
         setattr(args, form.option, SAMPLE.with_name(form.file))
-    return [form.record_of(row.body) for row in form.read(args.questions or args.pairs)[: args.number]]
+    return [form.record_of(row.body) for row in form.read_rows(args.questions or args.pairs)[: args.number]]
 
 
 def _sample_pairs(args: argparse.Namespace) -> list[Pair]:
@@ -100,9 +100,9 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], langu
         yield "about", page.about_page(hit, frame)
     for number, example in enumerate(hit.examples, 1):
         yield f"example-{number}", page.example_page(hit, frame, number, None)
-        yield f"example-{number}-answered", page.example_page(hit, frame, number, form.right(example))
+        yield f"example-{number}-answered", page.example_page(hit, frame, number, form.right_answer(example))
     for number, pair in enumerate(pairs, 1):
-        layout = form.layout(pair, {}, {}, seed=0, name=(), before="a" if form.is_sided else None)
+        layout = form.choose_layout(pair, {}, {}, seed=0, name=(), before="a" if form.is_sided else None)
         form_page = form.on_page("preview", pair, layout, number)
         progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, "last" if number > 1 else "")
         yield (

@@ -19,7 +19,7 @@ from seedvote.crowd.forms.form import (
     Told,
     body_of,
     context_of,
-    decisive,
+    decisive_part,
     talk_said,
 )
 from seedvote.dialogue.errors import InputError, value_in_short
@@ -85,7 +85,7 @@ class ChoiceForm(HitForm):
     things = "Asked"
     undone = "Undone: answer this question again"
 
-    def read(self, path: Path) -> list[FormRow]:
+    def read_rows(self, path: Path) -> list[FormRow]:
         """The questions of a file; each version is for raters of its own."""
         questions = read_questions(path)
         is_parted = len({question.version for question in questions}) > 1
@@ -100,7 +100,7 @@ class ChoiceForm(HitForm):
             for question in questions
         ]
 
-    def fingerprint(self, rows: Sequence[FormRow]) -> str:
+    def make_fingerprint(self, rows: Sequence[FormRow]) -> str:
         """The hash that choices.jsonl carries: an index means something only beside the texts that were shown."""
         return texts_hash(self.record_of(row.body) for row in rows)
 
@@ -114,9 +114,9 @@ class ChoiceForm(HitForm):
 
     def is_marked(self, answer: str, key: Any) -> bool:
         """Whether the best option is the true one."""
-        return decisive(answer) == str(key)
+        return decisive_part(answer) == str(key)
 
-    def layout(
+    def choose_layout(
         self,
         record: Question,
         placed: Told,
@@ -157,7 +157,7 @@ class ChoiceForm(HitForm):
             raise InputError(f"{where} needs a text why, and a second option that is not the best one.")
         return ChoiceExample(context_of(value["context"], f"{where}.context"), tuple(options), best, why, second)
 
-    def right(self, example: ChoiceExample) -> str:
+    def right_answer(self, example: ChoiceExample) -> str:
         """The places of the best and the second best."""
         return ",".join(str(number - 1) for number in (example.best, example.second) if number is not None)
 
@@ -170,10 +170,10 @@ class ChoiceForm(HitForm):
         """A worked example."""
         return OptionsOnPage("", example.context, example.options, number)
 
-    def pressed(self, sent: Mapping[str, str]) -> str:
+    def read_pressed(self, sent: Mapping[str, str]) -> str:
         """The places from the top, from 0, of the best and of the second best.
 
-        >>> ChoiceForm().pressed({"first": "4", "second": "0"})
+        >>> ChoiceForm().read_pressed({"first": "4", "second": "0"})
         '4,0'
         """
         first, second = sent.get("first", ""), sent.get("second", "")
@@ -207,6 +207,6 @@ class ChoiceForm(HitForm):
             name: str(order.index(index)) for name, index in zip(("first", "second"), answer.split(","), strict=False)
         }
 
-    def button(self, answer: str, layout: str) -> str:
+    def first_button(self, answer: str, layout: str) -> str:
         """The place of the best, from 1."""
-        return str(option_order(layout).index(decisive(answer)) + 1)
+        return str(option_order(layout).index(decisive_part(answer)) + 1)

@@ -57,10 +57,10 @@ class OnPage(Protocol):
     def number(self) -> int: ...
 
 
-def decisive(answer: str) -> str:
+def decisive_part(answer: str) -> str:
     """The part of an answer that a hidden check judges: the first.
 
-    >>> decisive("3,0"), decisive("tie")
+    >>> decisive_part("3,0"), decisive_part("tie")
     ('3', 'tie')
     """
     return answer.partition(",")[0]
@@ -127,11 +127,11 @@ class HitForm:
     undone: ClassVar[str] = "Undone: answer this pair again"
     """What the page says when an answer was taken back."""
 
-    def read(self, path: Path) -> Sequence[FormRow]:
+    def read_rows(self, path: Path) -> Sequence[FormRow]:
         """The records of a file, in its order; refused with their line where they are wrong."""
         raise NotImplementedError
 
-    def fingerprint(self, rows: Sequence[FormRow]) -> str:
+    def make_fingerprint(self, rows: Sequence[FormRow]) -> str:
         """What a file of answers carries, so that it is refused beside other texts; empty: it names what was shown."""
         return ""
 
@@ -151,7 +151,7 @@ class HitForm:
         """Whether it is among the answers that `crowd status` counts, where the record's own answer is `key`."""
         return answer == "tie"
 
-    def layout(
+    def choose_layout(
         self,
         record: Any,
         placed: Told,
@@ -175,7 +175,7 @@ class HitForm:
         """A worked example of hit.toml, or what is wrong with it."""
         raise NotImplementedError
 
-    def right(self, example: Any) -> str:
+    def right_answer(self, example: Any) -> str:
         """What is pressed by who answers a worked example well."""
         return str(example.answer)
 
@@ -187,7 +187,7 @@ class HitForm:
         """What a page shows of a worked example."""
         raise NotImplementedError
 
-    def pressed(self, sent: Mapping[str, str]) -> str:
+    def read_pressed(self, sent: Mapping[str, str]) -> str:
         """What a page sent, or NoAnswer."""
         raise NotImplementedError
 
@@ -199,6 +199,6 @@ class HitForm:
         """The fields of the form that held an answer, for who takes it back; none where one press answers."""
         return {}
 
-    def button(self, answer: str, layout: str) -> str:
+    def first_button(self, answer: str, layout: str) -> str:
         """What was pressed first, so that who always presses the same is seen."""
         raise NotImplementedError

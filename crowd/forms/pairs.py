@@ -51,7 +51,7 @@ class SidedForm(HitForm):
     holds_conversations: ClassVar[bool] = False
     """Whether the sides are whole conversations."""
 
-    def read(self, path: Path) -> list[FormRow]:
+    def read_rows(self, path: Path) -> list[FormRow]:
         """The pairs of a file, whose sides must all be whole conversations, or none."""
         placed = list(placed_records(path, Pair))
         for where, record in placed:
@@ -70,7 +70,7 @@ class SidedForm(HitForm):
         """Whatever the pair."""
         return ("a", "b", "tie")
 
-    def layout(
+    def choose_layout(
         self,
         record: Pair,
         placed: Told,
@@ -94,7 +94,7 @@ class SidedForm(HitForm):
                 return "a" if a < b else "b"
         return "a" if child_seed(seed, "left", *name) % 2 else "b"
 
-    def pressed(self, sent: Mapping[str, str]) -> str:
+    def read_pressed(self, sent: Mapping[str, str]) -> str:
         """The button."""
         choice = sent.get("choice", "")
         if choice not in ("left", "right", "tie"):
@@ -111,7 +111,7 @@ class SidedForm(HitForm):
             return "tie"
         return layout if pressed == "left" else ("b" if layout == "a" else "a")
 
-    def button(self, answer: str, layout: str) -> Button:
+    def first_button(self, answer: str, layout: str) -> Button:
         """A tie, or the side of the response that was chosen."""
         return "tie" if answer == "tie" else "left" if answer == layout else "right"
 

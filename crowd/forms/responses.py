@@ -40,12 +40,12 @@ class ResponsesOnPage:
 
 def square_of(name: str, responses: int, *, seed: int) -> list[str]:
     """The orders in which one set may be shown: in each place each response stands in one of them."""
-    square, mirror = squares(responses, seed=seed)
+    square, mirror = draw_squares(responses, seed=seed)
     return mirror if child_seed(seed, "mirror", name) % 2 else square
 
 
 @lru_cache(64)
-def squares(responses: int, *, seed: int) -> tuple[list[str], list[str]]:
+def draw_squares(responses: int, *, seed: int) -> tuple[list[str], list[str]]:
     """The study's Latin square for so many responses and its mirror image, balanced for neighbours (Williams 1949).
 
     Over the rows of an even number each response follows each other one equally often; an odd number needs both
@@ -85,7 +85,7 @@ class ResponseForm(HitForm):
     things = "Sets"
     undone = "Undone: answer again"
 
-    def read(self, path: Path) -> list[FormRow]:
+    def read_rows(self, path: Path) -> list[FormRow]:
         """The sets of a file."""
         records = read_records(path, ResponseSet)
         if large := [record for record in records if len(record.responses) > MOST]:
@@ -99,7 +99,7 @@ class ResponseForm(HitForm):
         """What a check of so many responses may ask."""
         return claims_of(len(self.record_of(body).responses))
 
-    def layout(
+    def choose_layout(
         self,
         record: ResponseSet,
         placed: Told,
@@ -128,7 +128,7 @@ class ResponseForm(HitForm):
         """There are none: every answer is a matter of degree."""
         raise InputError(f"{where}: the form responses has no worked examples. Say in instructions what to look for.")
 
-    def pressed(self, sent: Mapping[str, str]) -> str:
+    def read_pressed(self, sent: Mapping[str, str]) -> str:
         """Nothing: what is asked stands in [[questions]], and the sheet of answers is read as one."""
         raise NoAnswer(f"this form is answered by questions, not by {', '.join(sent) or 'nothing'}")
 
@@ -136,7 +136,7 @@ class ResponseForm(HitForm):
         """Nothing, for the same reason."""
         raise NoAnswer(f"{pressed} is no answer to {layout}")
 
-    def button(self, answer: str, layout: str) -> str:
+    def first_button(self, answer: str, layout: str) -> str:
         """The places of the best, from 1; the rating of one that stands alone."""
         order = option_order(layout)
         if len(order) == 1:

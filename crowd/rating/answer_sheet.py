@@ -126,7 +126,7 @@ def as_sent(sheet: Sheet, layout: str) -> dict[str, str]:
             fields[f"q-{name}"] = answer["text"]
         else:
             steps = f"-{answer['strength']}" if "strength" in answer else ""
-            fields[f"q-{name}"] = answer.get("tie_kind") or SIDES.button(answer["choice"], layout) + steps
+            fields[f"q-{name}"] = answer.get("tie_kind") or SIDES.first_button(answer["choice"], layout) + steps
     return {name: fields[name] for name in sorted(fields)}
 
 

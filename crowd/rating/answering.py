@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from seedvote.crowd.forms.form import decisive
+from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.rating import pool, standing
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
 from seedvote.crowd.rating.assignment import is_eligible
@@ -186,7 +186,7 @@ def _fails_check(moment: Moment, choice: str, answers: Sheet | None, row: Any) -
 
 def fails(choice: str, answer: str) -> bool:
     """Whether this answer to a check is a failure; a check that is void cannot be failed."""
-    return answer not in ("void", decisive(choice))
+    return answer not in ("void", decisive_part(choice))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from itertools import groupby
 
 import sqlalchemy as sa
 
-from seedvote.crowd.forms.form import HitForm, decisive
+from seedvote.crowd.forms.form import HitForm, decisive_part
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.tables import Exclusion
 from seedvote.crowd.rating import standing
@@ -133,7 +133,7 @@ def _read_judgements(connection: sa.Connection, form: HitForm) -> dict[str, list
     judgements = defaultdict[str, list[JudgedPair]](list)
     for row in connection.execute(query):
         judgements[row.rater].append(
-            JudgedPair(row.pair, decisive(row.choice), form.button(row.choice, row.left), row.seconds)
+            JudgedPair(row.pair, decisive_part(row.choice), form.first_button(row.choice, row.left), row.seconds)
         )
     return judgements
 

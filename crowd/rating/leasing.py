@@ -300,7 +300,7 @@ def _choose_layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, b
     if form.balances_places:
         row_lists = fetch(moment.connection, (sql.PLACED, {"pair": row.pair}), (sql.LAID, {"rater": seated.seat.rater}))
         placed, lefts = (Counter(lease.left for lease in rows) for rows in row_lists)
-    return form.layout(record, placed, lefts, seed=moment.seed, name=name, before=before)
+    return form.choose_layout(record, placed, lefts, seed=moment.seed, name=name, before=before)
 
 
 def _lay_anew(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> str:

@@ -38,7 +38,7 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
         if settings(connection).get("pairs") == fingerprint:
             return
     form = FORMS[hit.form]
-    records = form.read(path)
+    records = form.read_rows(path)
     _check_records(records, path, hit)
     with store.write() as connection:
         values = settings(connection)
@@ -48,7 +48,7 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
         if fresh := [row for row in rows if row["pair"] not in known]:
             connection.execute(sa.insert(pairs), fresh)
         put(connection, "pairs", fingerprint)
-        put(connection, TEXTS, form.fingerprint(records))
+        put(connection, TEXTS, form.make_fingerprint(records))
         event_log.append(connection, "study", now, pairs=len(records), digest=fingerprint)
 
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from seedvote.crowd.forms.form import decisive
+from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.rating.assignment import LatePolicy, first_votes, is_eligible
 from seedvote.crowd.rating.gate import GateRule, Ruling, standing, that_judge
 from seedvote.crowd.store.event_log import Event
@@ -91,7 +91,7 @@ def _apply_event(facts: _Facts, event: Event) -> None:
             if answer.pair == event.pair:
                 sheet_failed = data.get("failed", {}).get(str(answer.lease))  # where several questions are asked
                 answer.failed = (
-                    data["answer"] not in ("void", decisive(answer.choice))
+                    data["answer"] not in ("void", decisive_part(answer.choice))
                     if sheet_failed is None
                     else bool(sheet_failed)
                 )

@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from seedvote.crowd.forms.form import decisive
+from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.store.tables import pairs, votes
 from seedvote.dialogue.formulas.chances import binomial_tail
 
@@ -54,7 +54,7 @@ def check_lines(connection: sa.Connection) -> tuple[CheckLine, ...]:
     answers = defaultdict[str, Counter[str]](Counter)
     query = sa.select(votes.c.pair, votes.c.choice, sa.func.count()).where(votes.c.failed.is_not(None))
     for pair, choice, number in connection.execute(query.group_by(votes.c.pair, votes.c.choice)):
-        answers[pair][decisive(choice)] += number
+        answers[pair][decisive_part(choice)] += number
     sums = sa.select(votes.c.pair, sa.func.sum(votes.c.failed)).where(votes.c.answers.is_not(None))
     by_sheet = {pair: failed for pair, failed in connection.execute(sums.group_by(votes.c.pair)) if failed is not None}
     rows = connection.execute(sa.select(pairs).where(pairs.c.kind == "check").order_by(pairs.c.pair))

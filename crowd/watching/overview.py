@@ -18,7 +18,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from seedvote.crowd.forms.form import HitForm, decisive
+from seedvote.crowd.forms.form import HitForm, decisive_part
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.store.store import clocks_that_differ, settings
@@ -357,13 +357,13 @@ def _tally_votes(judged: list[Any], tallies: defaultdict[str, Tally], form: HitF
 
     Nobody is measured by raters who were blocked or excluded, or by visits that were taken back.
     """
-    measures = Counter(decisive(row.choice) for row in judged if _is_measure(row))
+    measures = Counter(decisive_part(row.choice) for row in judged if _is_measure(row))
     for row in judged:
         tally, own = tallies[row.rater], int(_is_measure(row))
         tally.choices[row.choice] += 1
         tally.marked += form.is_marked(row.choice, row.answer)
         tally.left_choices += row.choice == row.left
-        tally.same += measures[decisive(row.choice)] - own
+        tally.same += measures[decisive_part(row.choice)] - own
         tally.compared += measures.total() - own
         if row.counted and row.kind == "real":
             tally.counted += 1

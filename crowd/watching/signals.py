@@ -28,7 +28,7 @@ from itertools import combinations
 
 import sqlalchemy as sa
 
-from seedvote.crowd.forms.form import decisive
+from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.event_log import read_events
@@ -280,8 +280,8 @@ def rater_signals(connection: sa.Connection) -> Mapping[str, Signals]:
         TimedAnswer(
             row.rater,
             row.pair,
-            decisive(row.choice),
-            form.button(row.choice, row.left),
+            decisive_part(row.choice),
+            form.first_button(row.choice, row.left),
             row.seconds,
             length[row.pair],
         )

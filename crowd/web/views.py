@@ -129,7 +129,7 @@ def instructions(request: StudyRequest, number: int) -> PageReply:
     if request.method != "POST":
         return page.example_page(hit, request.frame, number, None)
     try:
-        chosen = FORMS[hit.form].pressed(request.form)
+        chosen = FORMS[hit.form].read_pressed(request.form)
     except Incomplete:
         return page.example_page(hit, request.frame, number, None, "incomplete", request.form)
     request.desk.instructed(seat, number, chosen)
@@ -271,9 +271,9 @@ def _read_answer(request: StudyRequest) -> Given:
     """What the page asked for: one button, or the answers to all questions of hit.toml."""
     hit, form = request.desk.rules.hit, request.form
     if not hit.questions:
-        return FORMS[hit.form].pressed(form)
+        return FORMS[hit.form].read_pressed(form)
     sheet = read_sheet(hit.questions, form, of_sets=FORMS[hit.form].is_set)
-    return sheet if hit.lead else {CHOSEN: {"choice": FORMS[hit.form].pressed(form)}, **sheet}
+    return sheet if hit.lead else {CHOSEN: {"choice": FORMS[hit.form].read_pressed(form)}, **sheet}
 
 
 def _read_page_events(text: str) -> Noticed | None:

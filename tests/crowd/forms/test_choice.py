@@ -55,7 +55,7 @@ def test_options_are_balanced_over_places_despite_dropouts(options, raters, seed
     asked, draw, placed = question(options), random.Random(seed), Counter()
     for number in range(6):
         while sum(placed.values()) < raters:
-            placed[FORM.layout(asked, placed, {}, seed=seed, name=(number, sum(placed.values())))] += 1
+            placed[FORM.choose_layout(asked, placed, {}, seed=seed, name=(number, sum(placed.values())))] += 1
         for row in draw.sample(sorted(placed.elements()), draw.randint(0, raters)) if number < 5 else []:
             placed[row] -= 1
     stood = Counter((place, index) for row in placed.elements() for place, index in enumerate(option_order(row)))
@@ -66,9 +66,9 @@ def test_options_are_balanced_over_places_despite_dropouts(options, raters, seed
 def test_what_comes_again_keeps_its_layout_while_it_is_among_the_rarest():
     asked = question()
     one, two, *_ = square_rows("q1", 5, seed=0)
-    assert FORM.layout(asked, {}, {}, seed=0, name=("r",), before=one) == one
-    assert FORM.layout(asked, {one: 1}, {}, seed=0, name=("r",), before=one) != one
-    assert FORM.layout(asked, {one: 1}, {}, seed=0, name=("r",), before=two) == two
+    assert FORM.choose_layout(asked, {}, {}, seed=0, name=("r",), before=one) == one
+    assert FORM.choose_layout(asked, {one: 1}, {}, seed=0, name=("r",), before=one) != one
+    assert FORM.choose_layout(asked, {one: 1}, {}, seed=0, name=("r",), before=two) == two
 
 
 @given(st.permutations(range(5)), st.permutations(range(5)))
@@ -76,7 +76,7 @@ def test_the_answer_names_options_whatever_their_places(order, places):
     layout = "".join(map(str, order))
     shown = FORM.on_page("t", question(), layout, 1)
     first, second = places[:2]
-    answer = FORM.answer_of(FORM.pressed({"first": str(first), "second": str(second)}), layout)
+    answer = FORM.answer_of(FORM.read_pressed({"first": str(first), "second": str(second)}), layout)
     assert [f"option {index}" for index in answer.split(",")] == [shown.options[first], shown.options[second]]
 
 
@@ -85,19 +85,19 @@ def test_the_answer_names_options_whatever_their_places(order, places):
 )
 def test_who_forgot_a_choice_is_asked_again(sent):
     with pytest.raises(Incomplete):
-        FORM.answer_of(FORM.pressed(sent), "20413")
+        FORM.answer_of(FORM.read_pressed(sent), "20413")
 
 
 @pytest.mark.parametrize("first", ["9", "-1", "a", "1,2", "٣", "00001", "1 "])
 def test_what_no_page_sends_is_refused(first):
     with pytest.raises(NoAnswer) as found:
-        FORM.answer_of(FORM.pressed({"first": first, "second": "0"}), "20413")
+        FORM.answer_of(FORM.read_pressed({"first": first, "second": "0"}), "20413")
     assert not isinstance(found.value, Incomplete)
 
 
 def test_of_two_options_only_the_best_is_asked_for():
     assert not FORM.on_page("t", question(2), "10", 1).ranked
-    assert FORM.answer_of(FORM.pressed({"first": "0"}), "10") == "1"
+    assert FORM.answer_of(FORM.read_pressed({"first": "0"}), "10") == "1"
 
 
 def test_more_than_ten_options_have_commas():

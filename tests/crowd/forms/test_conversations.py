@@ -180,12 +180,12 @@ def test_a_file_of_the_other_kind_is_refused_with_its_line(tmp_path):
     path = tmp_path / "pairs.jsonl"
     write_records(path, [*make_talks(2), *make_pairs(1)], signature="t", kind=Pair)
     with pytest.raises(InputError, match=r"pairs.jsonl:4: .*single responses .*conversations-from"):
-        ConversationForm().read(path)
+        ConversationForm().read_rows(path)
     with pytest.raises(InputError, match=r'pairs.jsonl:2: .*Write form = "conversations" into hit.toml'):
-        PairForm().read(path)
+        PairForm().read_rows(path)
     write_records(path, [dataclasses.replace(make_talks(0, checks=1)[0], answer=None)], signature="t", kind=Pair)
     with pytest.raises(InputError, match="check c0 has no answer"):
-        ConversationForm().read(path)
+        ConversationForm().read_rows(path)
 
 
 def test_a_study_keeps_its_form_and_what_was_shown_keeps_every_turn(tmp_path):

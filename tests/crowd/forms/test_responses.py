@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedvote.crowd.exchange import exporting
-from seedvote.crowd.forms.responses import ResponseForm, squares
+from seedvote.crowd.forms.responses import ResponseForm, draw_squares
 from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from seedvote.crowd.rating.answer_sheet import read_sheet
 from seedvote.crowd.rating.deciding import mend
@@ -42,7 +42,7 @@ def url(request, tmp_path):
 
 @given(st.integers(1, 10), st.integers(0, 2**62))
 def test_response_orders_form_a_balanced_latin_square(size, seed):
-    both = squares(size, seed=seed)
+    both = draw_squares(size, seed=seed)
     for square in both:
         for place in range(size):
             assert sorted(int(row[place]) for row in square) == list(range(size))
@@ -272,7 +272,7 @@ def test_a_wrong_line_of_the_file_is_refused_with_its_number(tmp_path, line, say
     *before, last = path.read_text().splitlines()
     path.write_text("\n".join([*before, json.dumps(json.loads(last) | line)]) + "\n")
     with pytest.raises(InputError, match=re.escape(f"{path}:3")) as error:
-        ResponseForm().read(path)
+        ResponseForm().read_rows(path)
     assert says in str(error.value)
 
 
@@ -280,7 +280,7 @@ def test_more_responses_than_there_are_digits_are_refused(tmp_path):
     path = tmp_path / "response_sets.jsonl"
     write_records(path, make_sets(1, size=11), signature="t", kind=ResponseSet)
     with pytest.raises(InputError, match="at most 10 at once"):
-        ResponseForm().read(path)
+        ResponseForm().read_rows(path)
 
 
 @pytest.mark.parametrize(

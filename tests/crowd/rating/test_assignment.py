@@ -120,7 +120,7 @@ def test_vote_counts_of_passed_raters_only():
 def test_sides_stay_balanced_within_a_pair(shown, seed):
     pair = {"a": 0, "b": 0}
     for n in range(shown):
-        pair[PairForm().layout(None, pair, {"a": n, "b": 0}, seed=seed, name=(n,))] += 1
+        pair[PairForm().choose_layout(None, pair, {"a": n, "b": 0}, seed=seed, name=(n,))] += 1
         assert abs(pair["a"] - pair["b"]) <= 1
 
 
@@ -128,13 +128,13 @@ def test_sides_stay_balanced_within_a_pair(shown, seed):
 def test_sides_stay_balanced_within_a_rater_where_the_pair_leaves_it_open(shown, seed):
     rater = {"a": 0, "b": 0}
     for n in range(shown):
-        rater[PairForm().layout(None, {"a": 1, "b": 1}, rater, seed=seed, name=(n,))] += 1
+        rater[PairForm().choose_layout(None, {"a": 1, "b": 1}, rater, seed=seed, name=(n,))] += 1
         assert abs(rater["a"] - rater["b"]) <= 1
 
 
 def test_the_first_side_is_a_fair_coin():
     even = {"a": 0, "b": 0}
-    lefts = [PairForm().layout(None, even, even, seed=0, name=(n,)) for n in range(2000)]
+    lefts = [PairForm().choose_layout(None, even, even, seed=0, name=(n,)) for n in range(2000)]
     assert 900 < lefts.count("a") < 1100
 
 

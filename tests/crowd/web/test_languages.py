@@ -129,7 +129,7 @@ def test_no_form_has_a_default_that_is_left_in_english(form, monkeypatch):
     frame = page.Frame("", "seat", "", "de")
     made = [page.consent_page(hit, frame), page.glance_page(hit, frame), page.about_page(hit, frame)]
     for n, example in enumerate(hit.examples, 1):
-        said = (None, FORMS[form].right(example), "0,1" if form == "choice" else "left")
+        said = (None, FORMS[form].right_answer(example), "0,1" if form == "choice" else "left")
         made += [page.example_page(hit, frame, n, one) for one in said]
     made += [page.task_page(hit, frame, ON_PAGE[form], progress(), note) for note in page.NOTES]
     page.hit_in.cache_clear()
@@ -145,7 +145,9 @@ def test_a_form_speaks_each_language_without_a_text_from_the_study(form):
         told = page.hit_in(hit, language)
         assert told.title != hit.title and told.instructions.count("\n\n") == hit.instructions.count("\n\n")
         assert len(told.examples) == len(hit.examples)
-        assert [FORMS[form].right(one) for one in told.examples] == [FORMS[form].right(one) for one in hit.examples]
+        assert [FORMS[form].right_answer(one) for one in told.examples] == [
+            FORMS[form].right_answer(one) for one in hit.examples
+        ]
         asked = texts_asked(hit)
         assert not {page.own_word(hit, text, language) for text in asked} & set(asked)
 
