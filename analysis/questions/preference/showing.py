@@ -129,7 +129,10 @@ def best_of(answer: PreferenceAnswer) -> list[str]:
         return [f"{candidates[0]} is the best of {len(ranking)} systems (95 % confidence, all ranks at once)."]
     if len(candidates) == len(ranking):  # no leader may be named, and the comparisons say what there is to say
         return []
-    rivals = ", ".join(candidates[1:]) if len(candidates) < 6 else f"one of {len(candidates) - 1} others"
+    *others, last = candidates[1:]
+    rivals = f"{', '.join(others)} or {last}" if others else last
+    if len(candidates) >= MOST_NAMED:
+        rivals = f"one of {len(candidates) - 1} others"
     return [
         f"Of {len(ranking)} systems, {ranking[0].system} ranks first, but the best may also be {rivals} (95 % "
         "confidence, all ranks at once)."
