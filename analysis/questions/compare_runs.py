@@ -222,7 +222,7 @@ def _compare_metric(
         cautions.append(f"{key[0]}, {key[1]}: {len(items)} item{'s' * (len(items) != 1)} answered by all systems")
         return None
     scores = {name: _arrange_scores(runs, items) for name, runs in by_run.items()}
-    codes = _clusters(by_run, items, group)
+    codes = _code_clusters(by_run, items, group)
     if not codes.any():
         raise InputError(
             f"All items of {key[0]} have the same {group}, so no error can be given; name another field by --cluster."
@@ -234,7 +234,7 @@ def _compare_metric(
     )
     contrasts = []
     for first, second in combinations([standing.system for standing in ranked], 2):
-        error = _error([scores[first].values, scores[second].values], [1, -1], codes, is_share, level)
+        error = _estimate_error([scores[first].values, scores[second].values], [1, -1], codes, is_share, level)
         contrasts.append(_make_contrast(first, second, error, level, margin, items=len(items)))
     clusters = int(codes.max()) + 1
     metric = MetricAnswer(*key, len(items), clusters, omitted, is_share, tuple(ranked), tuple(contrasts), ())
@@ -281,7 +281,7 @@ def _arrange_scores(runs: Sequence[Sequence[Score]], items: Sequence[str]) -> _S
     return _Scores(values / counts, float(counts.mean()))
 
 
-def _clusters(by_run: Mapping[str, Sequence[Sequence[Score]]], items: Sequence[str], group: str) -> Ints:
+def _code_clusters(by_run: Mapping[str, Sequence[Sequence[Score]]], items: Sequence[str], group: str) -> Ints:
     if not group:
         return np.arange(len(items))
     names = {score.item: field_of(score.fields, group) for runs in by_run.values() for run in runs for score in run}
@@ -302,7 +302,7 @@ class _Error:
     over_runs: bool
 
 
-def _error(rows: Sequence[Floats], signs: Sequence[int], codes: Ints, is_share: bool, level: float) -> _Error:
+def _estimate_error(rows: Sequence[Floats], signs: Sequence[int], codes: Ints, is_share: bool, level: float) -> _Error:
     """The signed sum of system means: rows[k] (runs, items), signs[k] +1 or -1."""
     per_item = sum((sign * row.mean(axis=0) for sign, row in zip(signs, rows, strict=True)), np.zeros(len(codes)))
     interval = _over_items(per_item, codes, is_share=is_share, is_mean=len(rows) == 1, level=level)
@@ -352,7 +352,7 @@ def _sum_variances(value: float, by_items: Parts, by_runs: Parts, is_share: bool
 
 
 def _score_system(name: str, scores: _Scores, codes: Ints, is_share: bool, level: float) -> SystemScore:
-    error = _error([scores.values], [1], codes, is_share, level)
+    error = _estimate_error([scores.values], [1], codes, is_share, level)
     low = max(error.low, 0.0) if is_share and error.low is not None else error.low
     runs = scores.values.mean(axis=1)
     run_sd = float(runs.std(ddof=1)) if len(runs) > 1 else None
@@ -430,7 +430,7 @@ def _mean_of_tasks(
         by_items = []
         for task in tasks:
             rows = [task.scores[system].values.mean(axis=0, keepdims=True) for system in names]
-            error = _error(rows, signs, task.codes, is_share, level)
+            error = _estimate_error(rows, signs, task.codes, is_share, level)
             by_items.append((error.se**2 / len(tasks) ** 2, error.df))
         value = sum(sign * float(means[system].mean()) for sign, system in zip(signs, names, strict=True))
         if not any(part for part, _ in by_items):
@@ -472,8 +472,8 @@ def run_tables(answer: RunsAnswer) -> Iterator[Table]:
 
 
 def _mean_cells(metric: MetricAnswer, system: SystemScore) -> tuple[str, ...]:
-    spread = "-" if system.run_sd is None else _scaled(metric, system.run_sd)
-    value = _range(metric, system.mean, system.low, system.high)
+    spread = "-" if system.run_sd is None else _format_scaled(metric, system.run_sd)
+    value = _format_range(metric, system.mean, system.low, system.high)
     return metric.task, metric.metric, system.system, str(system.runs), f"{metric.items:,}", value, spread
 
 
@@ -482,9 +482,9 @@ def _contrast_cells(metric: MetricAnswer, contrast: RunContrast) -> tuple[str, .
         metric.task,
         metric.metric,
         f"{contrast.first} - {contrast.second}",
-        _range(metric, contrast.difference, contrast.low, contrast.high),
+        _format_range(metric, contrast.difference, contrast.low, contrast.high),
         p_value(contrast.p_holm),
-        _conclusion(contrast),
+        _name_conclusion(contrast),
         "-" if contrast.items_needed is None or _is_shown(contrast) else f"{contrast.items_needed:,}",
     )
 
@@ -493,20 +493,20 @@ def _is_shown(contrast: RunContrast) -> bool:
     return contrast.p_holm is not None and contrast.p_holm < 0.05
 
 
-def _conclusion(contrast: RunContrast) -> str:
+def _name_conclusion(contrast: RunContrast) -> str:
     if _is_shown(contrast):
         return f"{contrast.first} higher" + (", within the margin" if contrast.alike else "")
     return "equivalent" if contrast.alike else "not shown"
 
 
-def _scaled(metric: MetricAnswer, value: float) -> str:
+def _format_scaled(metric: MetricAnswer, value: float) -> str:
     return f"{100 * value:.1f}" if metric.is_share else f"{value:.4g}"
 
 
-def _range(metric: MetricAnswer, value: float, low: float | None, high: float | None) -> str:
+def _format_range(metric: MetricAnswer, value: float, low: float | None, high: float | None) -> str:
     if low is None or high is None:
-        return _scaled(metric, value)
-    return f"{_scaled(metric, value)} ({_scaled(metric, low)} to {_scaled(metric, high)})"
+        return _format_scaled(metric, value)
+    return f"{_format_scaled(metric, value)} ({_format_scaled(metric, low)} to {_format_scaled(metric, high)})"
 
 
 def findings(answer: RunsAnswer) -> Iterator[str]:
@@ -528,7 +528,7 @@ def _metric_sentence(metric: MetricAnswer) -> str:
     best, where = metric.systems[0], f"{metric.task}, {metric.metric}"
     if len(metric.level) == 1:
         nearest = next(contrast for contrast in metric.contrasts if contrast.first == best.system)
-        value = _range(metric, nearest.difference, nearest.low, nearest.high)
+        value = _format_range(metric, nearest.difference, nearest.low, nearest.high)
         return f"{where}: {best.system} scores highest, by {value} over {nearest.second} ({p_value(nearest.p_holm)})."
     if len(metric.level) == len(metric.systems):
         return f"{where}: no system is shown to score higher than another."
@@ -561,7 +561,7 @@ def row_figures(answer: RunsAnswer) -> tuple[RowFigure, ...]:
 
 
 def _contrast_row(metric: MetricAnswer, contrast: RunContrast, axis: Axis, scale: float) -> Row:
-    note = _range(metric, contrast.difference, contrast.low, contrast.high)
+    note = _format_range(metric, contrast.difference, contrast.low, contrast.high)
     low, high = (math.nan if end is None else scale * end for end in (contrast.low, contrast.high))
     marks = axis.interval(low, scale * contrast.difference, high, "c0")
     return Row(f"{contrast.first} - {contrast.second}", note, marks, described=note)

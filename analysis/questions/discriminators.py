@@ -141,12 +141,12 @@ def answer_study(folder: Path) -> DiscriminatorsAnswer | None:
         document["dialogues"],
         rows,
         document["notes"],
-        _stale(folder, document.get("signature", "")),
+        _is_stale(folder, document.get("signature", "")),
         picture if picture.is_file() else None,
     )
 
 
-def _stale(folder: Path, recipe: str) -> bool:
+def _is_stale(folder: Path, recipe: str) -> bool:
     """Whether the responses have changed since."""
     path = folder / "responses.jsonl"
     known = dict(part.partition(":")[::2] for part in recipe.split("|")).get("responses", "")
@@ -165,17 +165,17 @@ def section(answer: DiscriminatorsAnswer | None) -> Section | None:
         (WHAT.format(reader=READER[by], simple=BEYOND[by]),),
         row_figures(answer.models),
         tables=(
-            *_shorten(_accuracy_table(answer.models)),
-            *_shorten(_fooled_table(answer.models)),
+            *_shorten_table(_accuracy_table(answer.models)),
+            *_shorten_table(_fooled_table(answer.models)),
             *_same_length_tables(answer.models),
-            *_shorten(_words_table(answer.models)),
+            *_shorten_table(_words_table(answer.models)),
         ),
         notes=(*stale, *answer.notes),
-        pictures=_pictures(answer),
+        pictures=_draw_pictures(answer),
     )
 
 
-def _shorten(table: Table) -> tuple[Table, ...]:
+def _shorten_table(table: Table) -> tuple[Table, ...]:
     return in_short(table, "lines", "named first")
 
 
@@ -237,7 +237,7 @@ def row_figures(models: Sequence[DiscriminatedModel]) -> tuple[RowFigure, ...]:
             (
                 Mark("tick", axis.at(model.length.value), 0, -1, "grey"),
                 *((Mark("ring", axis.at(model.bag.value), 0, 0, "ink"),) if words else ()),
-                *axis.interval(*_ends(model.accuracy), "c0"),
+                *axis.interval(*_list_ends(model.accuracy), "c0"),
             ),
             described=f"accuracy {interval_text(model.accuracy)}, by length {share_text(model.length.value)}, by a bag "
             f"of words {share_text(model.bag.value)}",
@@ -250,7 +250,7 @@ def row_figures(models: Sequence[DiscriminatedModel]) -> tuple[RowFigure, ...]:
         Row(
             model.name,
             _difference_text(model.beyond),
-            beyond_axis.interval(*_ends(model.beyond), "c0"),
+            beyond_axis.interval(*_list_ends(model.beyond), "c0"),
             described=f"{_difference_text(model.beyond)} beyond {SIMPLE[model.best]}",
         )
         for model in models
@@ -278,7 +278,7 @@ def row_figures(models: Sequence[DiscriminatedModel]) -> tuple[RowFigure, ...]:
     )
 
 
-def _ends(estimate: Estimate) -> tuple[float, float, float]:
+def _list_ends(estimate: Estimate) -> tuple[float, float, float]:
     return estimate.low, estimate.value, estimate.high
 
 
@@ -347,7 +347,7 @@ def _same_length_tables(models: Sequence[DiscriminatedModel]) -> tuple[Table, ..
     )
 
 
-def _pictures(answer: DiscriminatorsAnswer) -> tuple[Picture, ...]:
+def _draw_pictures(answer: DiscriminatorsAnswer) -> tuple[Picture, ...]:
     if answer.picture is None:
         return ()
     source = "data:image/png;base64," + base64.b64encode(answer.picture.read_bytes()).decode()

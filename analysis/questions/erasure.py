@@ -240,9 +240,9 @@ def _estimate_effect(
     """The task's effect beyond the random ones', as a ratio of sums in each seed."""
     weight = seeds[0].plain.tokens if measure == "nats" else np.ones(len(seeds[0].items))
     total = weight.sum()
-    effect = np.array([_measure(measure, seed.plain, task) for seed, task in zip(seeds, tasks, strict=True)])
+    effect = np.array([_compute_measure(measure, seed.plain, task) for seed, task in zip(seeds, tasks, strict=True)])
     random_effects = [
-        np.array([_measure(measure, seed.plain, random) for random in draws])
+        np.array([_compute_measure(measure, seed.plain, random) for random in draws])
         for seed, draws in zip(seeds, randoms, strict=True)
     ]
     beyond = effect - np.array([draws.mean(0) for draws in random_effects])
@@ -260,7 +260,7 @@ def _estimate_effect(
     return ErasureEffect(float(effect.sum() / total / len(seeds)), by_chance, mean)
 
 
-def _measure(measure: str, plain: ErasedReplies, erased: ErasedReplies) -> Floats:
+def _compute_measure(measure: str, plain: ErasedReplies, erased: ErasedReplies) -> Floats:
     if measure == "nats":
         return erased.nll - plain.nll
     if measure == "acts":

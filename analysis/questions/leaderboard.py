@@ -117,19 +117,20 @@ def answer(
     seed: int = 0,
 ) -> LeaderboardAnswer:
     """The order of all systems of one or more studies on the same dialogues."""
-    values, parts, measures = _collected(studies, condition)
+    values, parts, measures = _collect_measures(studies, condition)
     systems = sorted({system for system, _ in values})
     if not systems:
         raise InputError(
             "No scores were found that systems could be ordered by. Make some, e.g. python -m evaluators task STUDY."
         )
-    tasks, out = _tasks(values, measures, systems, weights or {})
+    tasks, out = _rank_tasks(values, measures, systems, weights or {})
     models = [model for model in values if all(task.name in values[model] for task in tasks)]
     names = sorted({name for model in models for task in tasks for name in parts[model][task.name]})
     share = sum(task.weight for task in tasks)
     macro = np.array([sum(t.weight * values[model][t.name] for t in tasks) / share for model in models])
     adds = np.array(
-        [sum(t.weight * _row(parts[model][t.name], names) for t in tasks) / share for model in models], np.float64
+        [sum(t.weight * _align_values(parts[model][t.name], names) for t in tasks) / share for model in models],
+        np.float64,
     )
     places = [np.array([k for k, (name, _) in enumerate(models) if name == system]) for system in systems]
     if len(names) < 2:
@@ -139,7 +140,7 @@ def answer(
     covered = [{n for k in at for t in tasks for n in parts[models[k]][t.name]} for at in places]
     ranges = [seed_range(macro[at].tolist()) for at in places]
     return LeaderboardAnswer(
-        tuple(_ordered(systems, levels, by_task, ranges, sum(t.weight * t.most for t in tasks) / share, seed)),
+        tuple(_order_systems(systems, levels, by_task, ranges, sum(t.weight * t.most for t in tasks) / share, seed)),
         tuple(tasks),
         len(names),
         tuple(system for system, known in zip(systems, covered, strict=True) if len(known) < len(names)),
@@ -184,7 +185,7 @@ def highest_score(card: TaskCard) -> float:
     return card.scale if card.unit == "share" else known.get(card.aggregate, math.inf)
 
 
-def _collected(studies: Sequence[Study], condition: str) -> tuple[ByTask, Parts, dict[str, Measure]]:
+def _collect_measures(studies: Sequence[Study], condition: str) -> tuple[ByTask, Parts, dict[str, Measure]]:
     """System and seed -> task -> value, and what each dialogue adds to its error; task -> what it measures."""
     lists: dict[Model, dict[str, list[tuple[float, dict[str, float]]]]] = defaultdict(lambda: defaultdict(list))
     measures: dict[str, Measure] = {}
@@ -205,21 +206,24 @@ def _collected(studies: Sequence[Study], condition: str) -> tuple[ByTask, Parts,
     values = {
         model: {name: float(np.mean([v for v, _ in many])) for name, many in by.items()} for model, by in lists.items()
     }
-    parts = {model: {name: _averaged([p for _, p in many]) for name, many in by.items()} for model, by in lists.items()}
+    parts = {
+        model: {name: _average_measures([p for _, p in many]) for name, many in by.items()}
+        for model, by in lists.items()
+    }
     return values, parts, measures
 
 
-def _averaged(many: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def _average_measures(many: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Several raters or rules of one task count as their mean."""
     names = dict.fromkeys(name for parts in many for name in parts)
     return {name: sum(parts.get(name, 0.0) for parts in many) / len(many) for name in names}
 
 
-def _row(adds: Mapping[str, float], names: Sequence[str]) -> Floats:
+def _align_values(adds: Mapping[str, float], names: Sequence[str]) -> Floats:
     return np.array([adds.get(name, 0.0) for name in names])
 
 
-def _tasks(
+def _rank_tasks(
     values: ByTask, measures: Mapping[str, Measure], systems: Sequence[str], weights: Mapping[str, float]
 ) -> tuple[list[RankedTask], list[str]]:
     """The tasks that count: those with a weight, else the main ones of the first unit that all systems have."""
@@ -250,7 +254,7 @@ def _tasks(
     ], out
 
 
-def _ordered(
+def _order_systems(
     systems: Sequence[str],
     levels: SeedLevels,
     by_task: Sequence[tuple[float, ...]],
@@ -259,7 +263,11 @@ def _ordered(
     seed: int,
 ) -> list[Standing]:
     order = sorted(range(len(systems)), key=lambda k: -levels.means[k])
-    trained, anew, steps = _trained(levels, highest, seed), _anew(levels, highest), _steps(levels, order)
+    trained, anew, steps = (
+        _rank_trained(levels, highest, seed),
+        _rank_retrained(levels, highest),
+        _list_steps(levels, order),
+    )
     return [
         Standing(
             systems[k],
@@ -276,37 +284,37 @@ def _ordered(
     ]
 
 
-def _trained(levels: SeedLevels, highest: float, seed: int) -> list[RankedSpan]:
+def _rank_trained(levels: SeedLevels, highest: float, seed: int) -> list[RankedSpan]:
     """These very models on other dialogues."""
     generator = np.random.default_rng(child_seed(seed, "leaderboard"))
     sets = rank_sets(levels.means, levels.trained, levels.apart, levels.dialogues - 1.0, sets=SETS, generator=generator)
     return [
-        _within(RankedSpan(float(mean - far), float(mean + far), int(best), int(worst)), highest)
+        _cut_span(RankedSpan(float(mean - far), float(mean + far), int(best), int(worst)), highest)
         for mean, far, best, worst in zip(
             levels.means, levels.reach_as_trained(), sets.all_low, sets.all_high, strict=True
         )
     ]
 
 
-def _anew(levels: SeedLevels, highest: float) -> list[RankedSpan | None]:
+def _rank_retrained(levels: SeedLevels, highest: float) -> list[RankedSpan | None]:
     """Other trainings on other dialogues; None for one seed."""
     best, worst = ranks_over_seeds(levels)
     return [
-        _within(RankedSpan(float(mean - far), float(mean + far), int(best[k]), int(worst[k])), highest)
+        _cut_span(RankedSpan(float(mean - far), float(mean + far), int(best[k]), int(worst[k])), highest)
         if math.isfinite(far)
         else None
         for k, (mean, far) in enumerate(zip(levels.means, levels.reach(), strict=True))
     ]
 
 
-def _within(span: RankedSpan, highest: float) -> RankedSpan:
+def _cut_span(span: RankedSpan, highest: float) -> RankedSpan:
     """The interval cut where no score can be: that takes nothing from how often it holds the truth."""
     if math.isinf(highest):
         return span
     return replace(span, low=min(max(span.low, 0.0), highest), high=max(min(span.high, highest), 0.0))
 
 
-def _steps(levels: SeedLevels, order: Sequence[int]) -> list[StepDown | None]:
+def _list_steps(levels: SeedLevels, order: Sequence[int]) -> list[StepDown | None]:
     """From each system to the next in order; None behind the last, and where either has one seed."""
     pairs = np.array([*pairwise(order)], np.int64).reshape(-1, 2)
     above, below = pairs.T
@@ -354,13 +362,16 @@ def standings_table(answer: LeaderboardAnswer) -> Table:
     head += ["to the next", "p (Holm)"] if anew else []
     printed = any(answer.claims.get(standing.system.lower()) for standing in answer.standings)
     rows = [
-        [*_cells(standing, anew, len(answer.tasks) > 1), *([_printed(answer, standing)] if printed else [])]
+        [
+            *_format_cells(standing, anew, len(answer.tasks) > 1),
+            *([_format_claims(answer, standing)] if printed else []),
+        ]
         for standing in answer.standings
     ]
     return Table([*head, *(["printed"] if printed else [])], rows, "Systems by the weighted mean of tasks")
 
 
-def _cells(standing: Standing, anew: bool, several: bool) -> list[str]:
+def _format_cells(standing: Standing, anew: bool, several: bool) -> list[str]:
     cells = [
         span_ranks(standing.trained),
         standing.system,
@@ -393,7 +404,7 @@ def span_reach(span: RankedSpan | None) -> str:
     return "-" if span is None else f"{span.low:.1f}-{span.high:.1f}"
 
 
-def _printed(answer: LeaderboardAnswer, standing: Standing) -> str:
+def _format_claims(answer: LeaderboardAnswer, standing: Standing) -> str:
     """The printed numbers, with ! behind those that are not what was computed."""
     claims = answer.claims.get(standing.system.lower(), {})
     ours = {

@@ -143,7 +143,7 @@ def answer(
             f"{max(counts, key=lambda name: counts[name])} scored {max(counts.values())}."
         )
     rows = tuple(
-        _measure_worth(name, outcome, table, _predict(outcome, table, its[outcome]), generator)
+        _measure_worth(name, outcome, table, _predict_outcome(outcome, table, its[outcome]), generator)
         for name, its in usable.items()
         for outcome in OUTCOMES
     )
@@ -228,7 +228,7 @@ def _tabulate_votes(matches: Matches, pairs: Mapping[str, Pair], clusters: str) 
     )
 
 
-def _centre(values: Floats, codes: Ints) -> Floats:
+def _centre_values(values: Floats, codes: Ints) -> Floats:
     """Values about the mean of their code."""
     if not len(values):
         return values
@@ -236,7 +236,7 @@ def _centre(values: Floats, codes: Ints) -> Floats:
     return np.asarray(values - (np.bincount(place, weights=values) / np.bincount(place))[place])
 
 
-def _predict(outcome: Outcome, table: _Table, scores: Mapping[str, float]) -> _Predictor:
+def _predict_outcome(outcome: Outcome, table: _Table, scores: Mapping[str, float]) -> _Predictor:
     """The scores, turned to the first system of each pair's comparison."""
     pairs = (*table.voted, *table.unvoted)
     values = np.array([scores.get(pair.pair, 0.0) for pair in pairs])
@@ -253,12 +253,12 @@ def _join_sample(outcome: Outcome, table: _Table, predictor: _Predictor) -> Samp
     is_outside[:known] = False
     comparison = table.comparison[:known][pair]
     return Sample(
-        _centre(table.y[outcome][is_scored], comparison),
-        _centre(predictor.values[:known][pair], comparison),
+        _centre_values(table.y[outcome][is_scored], comparison),
+        _centre_values(predictor.values[:known][pair], comparison),
         {name: np.unique(codes[is_scored], return_inverse=True)[1] for name, codes in table.by.items()},
         np.unique(pair, return_inverse=True)[1],
         table.wide[:known][pair],
-        _centre(predictor.values[is_outside], table.comparison[is_outside]),
+        _centre_values(predictor.values[is_outside], table.comparison[is_outside]),
         table.wide[is_outside],
     )
 
@@ -306,12 +306,12 @@ def _measure_together(
     outcome: Outcome, table: _Table, scores: Sequence[Mapping[str, float]], generator: np.random.Generator
 ) -> Worth:
     """A ridge of all evaluators; every voted pair is predicted by a fit on other clusters than its own."""
-    predictors = [_predict(outcome, table, its) for its in scores]
+    predictors = [_predict_outcome(outcome, table, its) for its in scores]
     columns = np.column_stack([_centre_scores(predictor, table.comparison) for predictor in predictors])
     scale = columns.std(axis=0)
     columns = columns[:, scale > 1e-12] / scale[scale > 1e-12]
     known = len(table.voted)
-    means = _centre(table.mean_votes(outcome), table.comparison[:known])
+    means = _centre_values(table.mean_votes(outcome), table.comparison[:known])
     groups, place = np.unique(table.wide[:known], return_inverse=True)
     fold = generator.permutation(np.arange(len(groups)) % FOLDS)[place]
     values, fits = np.zeros(len(columns)), []
@@ -330,7 +330,7 @@ def _centre_scores(predictor: _Predictor, comparison: Ints) -> Floats:
     """Scores about the mean of their comparison; 0 where there is none."""
     values = np.zeros(len(predictor.values))
     scored = predictor.has_score
-    values[scored] = _centre(predictor.values[scored], comparison[scored])
+    values[scored] = _centre_values(predictor.values[scored], comparison[scored])
     return values
 
 
@@ -419,12 +419,12 @@ def percent_worth(row: Worth) -> str:
     """The worth with its range, in per cent."""
     if not row.varied:
         return "an unknown part"
-    value, low, high = _percent(row)
+    value, low, high = _scale_to_percent(row)
     begins = f"{low:.1g}" if row.endless.shown and low < 0.5 else f"{low:.0f}"  # what is shown does not begin at 0
     return f"{value:.0f} % ({begins} to {high:.0f})"
 
 
-def _percent(row: Worth) -> tuple[float, float, float]:
+def _scale_to_percent(row: Worth) -> tuple[float, float, float]:
     value, low, high = (100 * max(part, 0.0) for part in row.endless.saved(1))
     return value, low, high
 
@@ -436,10 +436,10 @@ def row_figures(answer: WorthAnswer) -> tuple[RowFigure, ...]:
         varied = [row for row in answer.of_outcome(outcome) if row.varied]
         if not varied:
             continue
-        axis = Axis(0.0, max(10.0, *(_percent(row)[2] for row in varied)))
+        axis = Axis(0.0, max(10.0, *(_scale_to_percent(row)[2] for row in varied)))
         rows = []
         for row in varied:
-            value, low, high = _percent(row)
+            value, low, high = _scale_to_percent(row)
             marks = axis.interval(low, value, high, "c0")
             rows.append(Row(row.name, percent_worth(row), marks, described=f"{row.votes:,} votes"))
         title = f"Part of the votes on {name} that each evaluator could spare"

@@ -67,14 +67,14 @@ def ways_within(votes: Votes, wanted: str = "auto") -> dict[str, Ints]:
 
 
 def _automatic_clusters(votes: Clusterable) -> dict[str, Ints]:
-    shared = [] if not len(votes) else [name for name in COARSEST_FIRST if _gathers(votes, name)]
+    shared = [] if not len(votes) else [name for name in COARSEST_FIRST if _has_shared_clusters(votes, name)]
     ways = [*shared[:1], "rater"]
-    return {name: codes for name in ways if (codes := _column(votes, name)) is not None and _are_several(codes)}
+    return {name: codes for name in ways if (codes := _find_column(votes, name)) is not None and _are_several(codes)}
 
 
-def _gathers(votes: Clusterable, name: str) -> bool:
+def _has_shared_clusters(votes: Clusterable, name: str) -> bool:
     """Whether these clusters hold more than one pair somewhere: finer ones, or one pair each, add nothing to pairs."""
-    codes = _column(votes, name)
+    codes = _find_column(votes, name)
     if codes is None or not _are_several(codes):
         return False
     return name == "pair" or count_groups(codes) < count_groups(votes.pair)
@@ -87,7 +87,7 @@ def _stated_clusters(votes: Clusterable, name: str, wanted: str, part: bool) -> 
     return codes
 
 
-def _column(votes: Clusterable, name: str) -> Ints | None:
+def _find_column(votes: Clusterable, name: str) -> Ints | None:
     codes: Ints | None = getattr(votes, name)
     return codes
 

@@ -118,13 +118,13 @@ def read_study(
     return Study(
         folder=folder,
         votes=read_votes(votes, also=("submitted", "comment"), **how) if votes_too and votes.exists() else None,
-        controls=_controls(votes, how) if votes_too else None,
-        raters=_records(folder / "raters.jsonl", Rater),
-        pairs=_records(folder / "pairs.jsonl", Pair),
-        responses=_records(folder / "responses.jsonl", Response),
+        controls=_read_controls(votes, how) if votes_too else None,
+        raters=_read_records(folder / "raters.jsonl", Rater),
+        pairs=_read_records(folder / "pairs.jsonl", Pair),
+        responses=_read_records(folder / "responses.jsonl", Response),
         ties=read_json(folder / "ties.json") if (folder / "ties.json").exists() else None,
         scores=read_study_scores(folder),
-        recipes=_recipes(folder),
+        recipes=_read_recipes(folder),
         how=how,
         ratings=read_asked(rated, Stated(question=question)) if sets else None,
     )
@@ -135,11 +135,11 @@ def study_of(scores: Sequence[Any], votes: Votes | None, pairs: Sequence[Pair]) 
     return Study(NOWHERE, votes, None, (), tuple(pairs), (), None, scores_of(scores) if scores else None, {})
 
 
-def _records(path: Path, kind: type[Any]) -> tuple[Any, ...]:
+def _read_records(path: Path, kind: type[Any]) -> tuple[Any, ...]:
     return tuple(read_records(path, kind)) if path.exists() else ()
 
 
-def _controls(path: Path, how: Mapping[str, Any]) -> Votes | None:
+def _read_controls(path: Path, how: Mapping[str, Any]) -> Votes | None:
     if not path.exists():
         return None
     try:
@@ -148,7 +148,7 @@ def _controls(path: Path, how: Mapping[str, Any]) -> Votes | None:
         return None
 
 
-def _recipes(folder: Path) -> Mapping[str, str]:
+def _read_recipes(folder: Path) -> Mapping[str, str]:
     """The signature line of every file that has one."""
     recipes = {p.name: read_header(p).get("signature", "") for p in sorted(folder.glob("*.jsonl"))}
     recipes |= {

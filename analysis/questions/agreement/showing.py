@@ -62,7 +62,7 @@ def parts(answer: AgreementAnswer) -> list[Table | str]:
     if answer.truth:
         blocks.append("Dawid and Skene's model: " + _hidden_labels(answer.truth, answer.labels))
     if answer.spamming:
-        blocks.append(f"{_guessing(answer.spamming)} It gives {_hidden_labels(answer.spamming, answer.labels)}")
+        blocks.append(f"{_explain_guessing(answer.spamming)} It gives {_hidden_labels(answer.spamming, answer.labels)}")
     return [*marked_parts(blocks, answer.voters), *not_people(answer.voters), *answer.warnings, answer.signature]
 
 
@@ -139,7 +139,7 @@ def _hidden_labels(model: HiddenTruth | Spamming, labels: Sequence[str]) -> str:
     )
 
 
-def _guessing(model: Spamming) -> str:
+def _explain_guessing(model: Spamming) -> str:
     """What MACE says, and how not to read it."""
     return (
         f"MACE's model attributes {chance(model.spam)} of the votes to guessing. On close pairs it also counts honest "
@@ -155,8 +155,8 @@ def group_parts(groups: Sequence[GroupAgreement], strata: Strata) -> list[Table 
             group.group,
             str(group.people),
             f"{group.votes:,}",
-            _span(group.alpha),
-            _span(group.apart),
+            _format_span(group.alpha),
+            _format_span(group.apart),
             p_value(group.p_holm),
         )
         for group in groups
@@ -179,7 +179,7 @@ def group_findings(groups: Sequence[GroupAgreement]) -> list[str]:
     ]
 
 
-def _span(value: Coefficient | Disparity | None) -> str:
+def _format_span(value: Coefficient | Disparity | None) -> str:
     return "-" if value is None else f"{number(value.value)} ({number(value.low)} to {number(value.high)})"
 
 
@@ -199,7 +199,7 @@ def _coefficient_figure(answer: AgreementAnswer) -> RowFigure:
     lowest = [value.low if isfinite(value.low) else value.value for _, value in values if isfinite(value.value)]
     axis = Axis(min([-0.1, *(low - 0.02 for low in lowest)]), 1)
     rows = tuple(
-        Row(name, spell_interval(value, 3), _marks(axis, value), described=number(value.value))
+        Row(name, spell_interval(value, 3), _mark_interval(axis, value), described=number(value.value))
         for name, value in values
     )
     return RowFigure(
@@ -213,7 +213,7 @@ def _coefficient_figure(answer: AgreementAnswer) -> RowFigure:
     )
 
 
-def _marks(axis: Axis, value: Coefficient) -> tuple[Mark, ...]:
+def _mark_interval(axis: Axis, value: Coefficient) -> tuple[Mark, ...]:
     """The value with its interval, the value alone where it has none, nothing where it is not defined."""
     if isfinite(value.low):
         return axis.interval(value.low, value.value, value.high)
@@ -278,10 +278,10 @@ def document(answer: AgreementAnswer) -> dict[str, Any]:
         {
             "pairs": statistics.items,
             "votes": statistics.votes,
-            "agreement": _bounds(statistics.observed),
+            "agreement": _list_bounds(statistics.observed),
             **_by_key(answer.coefficients),
-            "cohen_kappa": _bounds(answer.cohen_kappa),
-            "split_half": _bounds(answer.split_half),
+            "cohen_kappa": _list_bounds(answer.cohen_kappa),
+            "split_half": _list_bounds(answer.split_half),
             "labels": {
                 c.label: {"share": c.share, "agreement": c.agreement, "kappa": c.kappa} for c in statistics.categories
             },
@@ -309,7 +309,7 @@ def _by_key(coefficients: Sequence[NamedCoefficient]) -> dict[str, Any]:
     for row in coefficients:
         group, _, part = row.key.partition(".")
         place = numbers.setdefault(group, {}) if part else numbers
-        place[part or group] = _bounds(row.coefficient)
+        place[part or group] = _list_bounds(row.coefficient)
     return numbers
 
 
@@ -317,7 +317,7 @@ def _model_keys(model: HiddenTruth | Spamming | None, labels: Sequence[str]) -> 
     return None if model is None else {**asdict(model), "prior": dict(zip(labels, model.prior, strict=True))}
 
 
-def _bounds(value: Coefficient | SplitHalf | None) -> dict[str, float] | None:
+def _list_bounds(value: Coefficient | SplitHalf | None) -> dict[str, float] | None:
     """Value and interval of a coefficient that has them."""
     return None if value is None else {"value": value.value, "low": value.low, "high": value.high}
 

@@ -93,13 +93,13 @@ def _write_page(
 def browse_page(answer: BrowseAnswer, title: str) -> str:
     """The whole page of pairs."""
     places = {cut.name: k for k, cut in enumerate(answer.slices, FIXED)}
-    return _render(
+    return _render_template(
         "browse/pairs.html",
         "pair",
         title=title,
         answer=answer,
-        facets=list(_facets(answer)),
-        articles=list(_articles(answer)),
+        facets=list(_list_facets(answer)),
+        articles=list(_describe_pairs(answer)),
         tables=list(_slice_tables(answer)),
         places=places,
         not_people=not_people(answer.voters),
@@ -119,10 +119,12 @@ def questions_page(answer: QuestionsAnswer, title: str) -> str:
         ("kind", "Kind", [(kind, kind) for kind in kinds]),
     ]
     articles = [
-        _article(question, question.source.question, question.picked) | {"question": question}
+        _describe_question(question, question.source.question, question.picked) | {"question": question}
         for question in answer.questions
     ]
-    return _render("browse/questions.html", "question", title=title, answer=answer, facets=facets, articles=articles)
+    return _render_template(
+        "browse/questions.html", "question", title=title, answer=answer, facets=facets, articles=articles
+    )
 
 
 def sets_page(answer: SetsAnswer, title: str) -> str:
@@ -135,21 +137,21 @@ def sets_page(answer: SetsAnswer, title: str) -> str:
         ("kind", "Kind", [(kind, kind) for kind in kinds]),
     ]
     articles = [
-        _article(rated, rated.source.set, rated.systems[rated.best[0]] if len(rated.best) == 1 else ":none")
+        _describe_question(rated, rated.source.set, rated.systems[rated.best[0]] if len(rated.best) == 1 else ":none")
         | {"rated": rated}
         for rated in answer.sets
     ]
-    return _render("browse/sets.html", "set", title=title, answer=answer, facets=facets, articles=articles)
+    return _render_template("browse/sets.html", "set", title=title, answer=answer, facets=facets, articles=articles)
 
 
-def _article(judged: AnsweredQuestion | RatedSet, name: str, winner: str) -> dict[str, Any]:
+def _describe_question(judged: AnsweredQuestion | RatedSet, name: str, winner: str) -> dict[str, Any]:
     """What the frame shows of a question or a set; the keys of two systems stay empty."""
     keys = json.dumps(["", "", winner, judged.agreement, judged.source.kind])
     return {"name": name, "source": judged.source, "keys": keys, "counts": "0 0 0", "comments": judged.comments}
 
 
 @functools.cache
-def _templates() -> jinja2.Environment:
+def _load_templates() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -159,11 +161,11 @@ def _templates() -> jinja2.Environment:
     )
 
 
-def _render(template: str, what: str, **values: object) -> str:
+def _render_template(template: str, what: str, **values: object) -> str:
     """What no text file can hold (half a character) becomes a question mark."""
     script, style = (_read_template(name) for name in ("browse.js", "browse.css"))
     page = (
-        _templates()
+        _load_templates()
         .get_template(template)
         .render(
             **{"places": {}, "not_people": [], **values},
@@ -191,7 +193,7 @@ def _read_template(name: str) -> str:
     return (TEMPLATES / "browse" / name).read_text(encoding="utf-8")
 
 
-def _facets(answer: BrowseAnswer) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:
+def _list_facets(answer: BrowseAnswer) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:
     """Name, label and choices of every list of the form, in the order of each pair's keys."""
     systems = [(name, name) for name in answer.systems]
     yield "system", "System", systems
@@ -207,20 +209,20 @@ def _slice_tables(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
     """A table of slices for every two systems, each line with the address of its pairs; one table where none is cut."""
     titles = {cut.name: cut.title for cut in answer.slices}
     if not any(net.slice for net in answer.nets):
-        lines = [_line(net, f"{net.first} against {net.second}") for net in answer.nets]
+        lines = [_link_line(net, f"{net.first} against {net.second}") for net in answer.nets]
         table = {"summary": "What the votes say", "first": "the first system", "head": "Systems"}
         yield from [table | {"groups": [("", lines)]}] if lines else []
         return
     for (first, second), nets in groupby(answer.nets, lambda net: (net.first, net.second)):
         groups = [
-            (titles.get(name, ""), [_line(net, slice_words(answer, net)) for net in group])
+            (titles.get(name, ""), [_link_line(net, slice_words(answer, net)) for net in group])
             for name, group in groupby(nets, lambda net: net.slice)
         ]
         summary = f"{first} against {second}, slice by slice"
         yield {"summary": summary, "first": first, "head": "Slice", "groups": groups}
 
 
-def _line(net: SliceNet, words: str) -> dict[str, str]:
+def _link_line(net: SliceNet, words: str) -> dict[str, str]:
     cut = {net.slice: net.value} if net.slice else {}
     return {
         "words": words,
@@ -232,28 +234,28 @@ def _line(net: SliceNet, words: str) -> dict[str, str]:
     }
 
 
-def _articles(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
+def _describe_pairs(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
     """Every pair as the template needs it; `keys` are for the script, in the order of the form."""
     for k, pair in enumerate(answer.pairs):
-        keys = [*pair.systems, _winner(pair), pair.agreement, pair.kind]
+        keys = [*pair.systems, _name_winner(pair), pair.agreement, pair.kind]
         keys += [cut.values[cut.codes[k]][0] if cut.codes[k] >= 0 else "" for cut in answer.slices]
         yield {
             "name": pair.pair,
             "source": pair.source,
             "keys": json.dumps(keys),
             "counts": " ".join(map(str, pair.counts)),
-            "sides": _sides(pair),
+            "sides": _list_sides(pair),
             "votes": "; ".join(_vote_words(vote, pair.systems) for vote in pair.votes),
             "comments": [vote.comment for vote in pair.votes if vote.comment],
         }
 
 
-def _winner(pair: JudgedPair) -> str:
+def _name_winner(pair: JudgedPair) -> str:
     side = pair.winner
     return pair.systems[side == "b"] if side in ("a", "b") else f":{side or 'none'}"
 
 
-def _sides(pair: JudgedPair) -> list[tuple[str, int, str]]:
+def _list_sides(pair: JudgedPair) -> list[tuple[str, int, str]]:
     texts = ("", "") if pair.source is None else (pair.source.a.text, pair.source.b.text)
     return [(name, number, text) for name, number, text in zip(pair.systems, pair.counts[:2], texts, strict=True)]
 

@@ -106,7 +106,7 @@ def _rated_set(
     comments: Mapping[tuple[str, str], str],
 ) -> RatedSet:
     raters, places = list(dict.fromkeys(rating.rater for rating in ratings)), range(len(record.responses))
-    table = {(rating.question, rating.response, rating.rater): _value(rating) for rating in ratings}
+    table = {(rating.question, rating.response, rating.rater): _read_value(rating) for rating in ratings}
     values = tuple(
         tuple(
             (question, ", ".join(f"{table[question, n, rater]:g}" for rater in raters if (question, n, rater) in table))
@@ -120,18 +120,18 @@ def _rated_set(
         record,
         tuple(names.get(key_of(response), response.model) for response in record.responses),
         values,
-        tuple(_highest(row) for row in rows if len(row) == len(places)),
+        tuple(_find_highest(row) for row in rows if len(row) == len(places)),
         len(raters),
         tuple(comments[record.set, rater] for rater in raters if comments.get((record.set, rater))),
     )
 
 
-def _value(rating: ResponseRating) -> float:
+def _read_value(rating: ResponseRating) -> float:
     value = rating.score if rating.rank is None else rating.rank
     return float("nan") if value is None else float(value)
 
 
-def _highest(row: Sequence[ResponseRating]) -> tuple[int, ...]:
+def _find_highest(row: Sequence[ResponseRating]) -> tuple[int, ...]:
     """Rank 1 is the highest, and so is the largest rating."""
-    heights = [_value(rating) if rating.rank is None else -rating.rank for rating in row]
+    heights = [_read_value(rating) if rating.rank is None else -rating.rank for rating in row]
     return tuple(n for n, height in enumerate(heights) if height == max(heights))

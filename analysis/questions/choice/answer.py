@@ -156,7 +156,7 @@ def answer(
     unit = "+".join(ways).replace("pair", "question") or "answer"
     return ChoiceAnswer(
         corpora=corpora,
-        chance={name: _chance([question for question in real if question.corpus == name]) for name in corpora},
+        chance={name: _compute_chance([question for question in real if question.corpus == name]) for name in corpora},
         rows=tuple(rows),
         against=tuple(against),
         by=by,
@@ -188,7 +188,7 @@ def question_dialogues(questions: Sequence[Question]) -> Ints:
     return np.asarray(np.unique(np.array(names), return_inverse=True)[1], dtype=np.int64)
 
 
-def _chance(questions: Sequence[Question]) -> tuple[float, float]:
+def _compute_chance(questions: Sequence[Question]) -> tuple[float, float]:
     sizes = np.array([len(question.options) for question in questions], dtype=float)
     return float((1 / sizes).mean()), float(np.minimum(2 / sizes, 1).mean())
 

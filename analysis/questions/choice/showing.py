@@ -90,7 +90,7 @@ def choice_table(answer: ChoiceAnswer) -> Table:
     for row in answer.rows:
         line = [row.name, f"{row.people}" if row.kind != "baseline" else "-"]
         for cell in _row_cells(answer, row):
-            line += ["-", "-", "-"] if cell is None else [in_percent(cell), _ends(*cell.wilson), f"{cell.n:,}"]
+            line += ["-", "-", "-"] if cell is None else [in_percent(cell), _format_ends(*cell.wilson), f"{cell.n:,}"]
         rows.append(line)
     rows.append(["chance", "-", *(text for value in _chance_cells(answer) for text in (value, "", ""))])
     return Table(head, rows, "What was really said comes first (R@1), or is among the first two (R@2)")
@@ -107,11 +107,11 @@ def _chance_cells(answer: ChoiceAnswer) -> list[str]:
 
 def in_percent(cell: ShareCell) -> str:
     """A share with its crossed interval."""
-    ends = "" if cell.low is None or cell.high is None else f" ({_ends(cell.low, cell.high)})"
+    ends = "" if cell.low is None or cell.high is None else f" ({_format_ends(cell.low, cell.high)})"
     return f"{100 * cell.value:.1f}{ends}"
 
 
-def _ends(low: float, high: float) -> str:
+def _format_ends(low: float, high: float) -> str:
     return f"{100 * low:.1f}-{100 * high:.1f}"
 
 
@@ -231,8 +231,8 @@ def row_figures(answer: ChoiceAnswer) -> tuple[RowFigure, ...]:
 def document(answer: ChoiceAnswer) -> dict[str, Any]:
     """Every number, under the keys of `--json`."""
     keys = {
-        "rows": [_rename(asdict(row), "gaps", "apart") for row in answer.rows],
-        "people_less_models": [_rename(asdict(row), "difference", "found") for row in answer.against],
+        "rows": [_rename_key(asdict(row), "gaps", "apart") for row in answer.rows],
+        "people_less_models": [_rename_key(asdict(row), "difference", "found") for row in answer.against],
         "chance": answer.chance,
         "by": answer.by,
         "turns": [asdict(part) for part in answer.turns],
@@ -252,7 +252,7 @@ def document(answer: ChoiceAnswer) -> dict[str, Any]:
     return dict(to_plain(keys))
 
 
-def _rename(keys: dict[str, Any], name: str, key: str) -> dict[str, Any]:
+def _rename_key(keys: dict[str, Any], name: str, key: str) -> dict[str, Any]:
     return {key if field == name else field: value for field, value in keys.items()}
 
 

@@ -289,7 +289,11 @@ def answer(
         (*(study.scores.missing if study.scores else ()), *_without_card(panels), *_too_large(panels)),
         () if study.votes is None else study.votes.warnings,
         signature(
-            methods=len(rows), interval="chi-square", **_units(panels), level=0.95, **judges_in_recipe(study.voters)
+            methods=len(rows),
+            interval="chi-square",
+            **_name_units(panels),
+            level=0.95,
+            **judges_in_recipe(study.voters),
         ),
         people,
         _choosing_notes(study.choices, people),
@@ -316,7 +320,7 @@ def _too_large(panels: Sequence[Panel]) -> list[str]:
     ]
 
 
-def _units(panels: Sequence[Panel]) -> dict[str, str]:
+def _name_units(panels: Sequence[Panel]) -> dict[str, str]:
     """What a re-run draws anew apart from seeds: of people, and of scores."""
     units = {
         "people": [panel.unit for panel in panels if panel.kind == PEOPLE],
@@ -345,7 +349,7 @@ def rank_spreads(compared: Sequence[Method]) -> tuple[SpreadRanking, ...]:
 
 def orders(panel: Panel) -> list[Order]:
     """Every pair of architectures of the panel."""
-    return [_order(panel, *pair) for pair in combinations(panel.models, 2)]
+    return [_compare_order(panel, *pair) for pair in combinations(panel.models, 2)]
 
 
 def ordered(panels: Iterable[Panel]) -> list[tuple[Panel, Order]]:
@@ -353,7 +357,7 @@ def ordered(panels: Iterable[Panel]) -> list[tuple[Panel, Order]]:
     return [(panel, order) for panel in panels for order in orders(panel)]
 
 
-def _order(panel: Panel, *pair: str) -> Order:
+def _compare_order(panel: Panel, *pair: str) -> Order:
     mean = {model: float(panel.values[panel.of(model)].mean()) for model in pair}
     upwards = 1 if panel.shown.better == "lower" else -1
     first, second = sorted(pair, key=lambda model: (upwards * mean[model], model))
@@ -389,7 +393,7 @@ def between_architectures(panel: Panel) -> Generalisability | None:
     noise = float(np.mean([variance for _, (variance, _) in errors])) / 2
     freedom = min((difference_errors(replicates, *pair)[EVERYTHING] or error)[1] for pair, error in errors)
     means = np.array([replicates.values[at].mean() for at in places])
-    return _share(float(means.var(ddof=1)), noise + beyond, len(places) - 1, freedom)
+    return _estimate_share(float(means.var(ddof=1)), noise + beyond, len(places) - 1, freedom)
 
 
 def _seed_variance(replicates: Replicates, at: Ints) -> float:
@@ -413,10 +417,10 @@ def between_seeds(panel: Panel, model: str) -> Generalisability | None:
         return None
     observed, noise = estimate_between(panel.replicates, at)
     above = len(at) - 1
-    return _share(observed, noise, above, above * (levels - 1))
+    return _estimate_share(observed, noise, above, above * (levels - 1))
 
 
-def _share(observed: float, error: float, above: float, below: float) -> Generalisability:
+def _estimate_share(observed: float, error: float, above: float, below: float) -> Generalisability:
     """1 - 1/F for F = observed / error, with the interval that F's law gives (as for an intraclass correlation)."""
     if not (error > 0 and observed > 0):  # values that happen to be equal tell nothing, not that the seeds are equal
         return Generalisability(math.nan, 0.0, 1.0, math.nan, (above, below))

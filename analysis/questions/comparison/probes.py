@@ -48,7 +48,7 @@ def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
     tasks = {key.task for key in scores if key.evaluator == PROBES}
     unprobed = {key.task for key in scores if key.evaluator not in (PROBES, *ASIDE)} - tasks
     for key, seeds in sorted(scores.items()):
-        name = "" if key.task in unprobed else _column(key)
+        name = "" if key.task in unprobed else _name_column(key)
         if name and (key.task, name) not in value:
             value[key.task, name] = 100 * float(np.mean([part.value for part in seeds.values()]))
             column = trained if key.evaluator == PROBES and key.checkpoint != UNSEEN else plain
@@ -57,7 +57,7 @@ def probe_table(scores: Mapping[Key, Mapping[int | None, Value]]) -> ProbeTable:
     return ProbeTable(tuple(dict.fromkeys(task for task, _ in value)), tuple(trained), tuple(plain), value)
 
 
-def _column(key: Key) -> str:
+def _name_column(key: Key) -> str:
     if key.evaluator == PROBES:
         return f"{key.model} {key.checkpoint}"
     return key.model.replace("_", " ") if key.evaluator == BASELINE else ""
@@ -77,11 +77,11 @@ def section(
     if rivals:
         text += f" Only the points above {' and above '.join(rivals)} can be due to training."
     figures = (probe_figure(table, probes),) if probes else ()
-    tables = (*((table_above(above),) if above else ()), _means(table), *papers_table(table.tasks))
+    tables = (*((table_above(above),) if above else ()), _tabulate_means(table), *papers_table(table.tasks))
     return Section("probes", "Probes and their baselines", (text, *sentences_above(above)), figures, tables=tables)
 
 
-def _means(table: ProbeTable) -> Table:
+def _tabulate_means(table: ProbeTable) -> Table:
     rows = tuple(
         (task, *(f"{table.value[task, c]:.1f}" if (task, c) in table.value else "-" for c in table.columns))
         for task in table.tasks
@@ -97,13 +97,13 @@ def papers_table(tasks: Sequence[str]) -> tuple[Table, ...]:
         shared = [cell for cell in cells if (cell.task, cell.corpus) == (task, corpus)]
         f1, sds = [cell.f1 for cell in shared], [cell.sd for cell in shared]
         models = count(len(shared), "model")
-        rows.append((task, corpus, models, _range(f1), f"{median(sds):.1f}", _range(sds)))
+        rows.append((task, corpus, models, _format_range(f1), f"{median(sds):.1f}", _format_range(sds)))
     head = ("task", "corpus", "models", "F1, lowest to highest", "SD over 3 seeds, median", "lowest to highest")
     caption = "The papers' scores on these tasks, last epoch; their printed variances turned into SDs, in points"
     return (Table(head, tuple(rows), caption),) if rows else ()
 
 
-def _range(values: Sequence[float]) -> str:
+def _format_range(values: Sequence[float]) -> str:
     return f"{min(values):.1f} to {max(values):.1f}"
 
 
@@ -134,17 +134,17 @@ def _task_row(
     task: str, table: ProbeTable, panels: Sequence[Panel], axis: Axis, signs: Mapping[str, tuple[str, str]]
 ) -> Row:
     of_task = [panel for panel in panels if panel.name.split(", ")[0] == task]
-    marks = [mark for line, model in enumerate(signs) for mark in _marks(of_task, model, line, axis, signs[model])]
+    marks = [mark for line, model in enumerate(signs) for mark in _mark_seeds(of_task, model, line, axis, signs[model])]
     rivals = [(table.value[task, name], name) for name in baselines_of(table) if (task, name) in table.value]
     note = ""
     if rivals:
         best, name = max(rivals)
         marks.insert(0, Mark("tick", axis.at(best), 0, -1, "grey"))
         note = f"{name} {best:.0f}"
-    return Row(task, note, tuple(marks), lines=len(signs), described=_scores(of_task))
+    return Row(task, note, tuple(marks), lines=len(signs), described=_list_scores(of_task))
 
 
-def _marks(panels: Sequence[Panel], model: str, line: int, axis: Axis, sign: tuple[str, str]) -> Iterator[Mark]:
+def _mark_seeds(panels: Sequence[Panel], model: str, line: int, axis: Axis, sign: tuple[str, str]) -> Iterator[Mark]:
     shape, colour = sign
     for panel in panels:
         values = panel.values[panel.of(model)] if model in panel.models else np.zeros(0)
@@ -154,7 +154,7 @@ def _marks(panels: Sequence[Panel], model: str, line: int, axis: Axis, sign: tup
             yield from (Mark(shape, axis.at(float(value)), 0, line, colour) for value in values)
 
 
-def _scores(panels: Sequence[Panel]) -> str:
+def _list_scores(panels: Sequence[Panel]) -> str:
     return "; ".join(
         f"{model} {panel.checkpoint} {panel.values[panel.of(model)].mean():.1f}"
         for panel in panels

@@ -143,13 +143,13 @@ def _method_cells(row: ComparedMethod) -> tuple[str, ...]:
         label(spread.sd, 2),
         f"{label(spread.low, 2)}-{label(spread.high, 2)}" if spread.sd > 0 else "-",
         label(method.sd_if_alike, 2),
-        _share(row.reliability),
+        _format_share(row.reliability),
         label(row.item_se, 2),
         label(row.rater_se, 2),
     )
 
 
-def _share(share: Generalisability | None) -> str:
+def _format_share(share: Generalisability | None) -> str:
     """A generalisability with its interval."""
     return "-" if share is None or math.isnan(share.value) else f"{share.value:.2f} ({share.low:.2f}-{share.high:.2f})"
 
@@ -179,12 +179,12 @@ def people_table(people: Sequence[ChoosingPeople]) -> Table:
 def order_tables(orders: Sequence[ComparedOrder]) -> tuple[Table, ...]:
     """The orders; of very many the closest, and all in a folded table."""
     is_long = len(orders) > MOST_ROWS
-    rows = [_order_cells(row) for row in (sorted(orders, key=_difference) if is_long else orders)]
+    rows = [_order_cells(row) for row in (sorted(orders, key=_measure_difference) if is_long else orders)]
     caption = "Chance that a re-run reverses the order of two architectures, by what is new"
     return in_short(Table(ORDER_HEAD, rows, caption), "orders", "with the smallest difference")
 
 
-def _difference(row: ComparedOrder) -> float:
+def _measure_difference(row: ComparedOrder) -> float:
     return abs(row.order.difference)
 
 
@@ -199,7 +199,7 @@ def _order_cells(row: ComparedOrder) -> tuple[str, ...]:
         order.scale.said(order.difference, 2),
         *("-" if flip is None else p_value(flip.p) for flip in flips),
         "-" if all_new is None else f"{p_value(all_new.low)}-{p_value(all_new.high)}",
-        _share(row.generalisability),
+        _format_share(row.generalisability),
     )
 
 
@@ -216,12 +216,19 @@ def cost_table(answer: ComparisonAnswer) -> Table:
 
 def _cost_cells(cost: Cost) -> tuple[str, ...]:
     method = cost.method
-    ends = f"{_number(cost.seeds_low)}-{_number(cost.seeds_high)}"
+    ends = f"{_format_number(cost.seeds_low)}-{_format_number(cost.seeds_high)}"
     numbers = (cost.rater_hours, cost.machine_hours, cost.money)
-    return (method.shown.label, method.model, method.checkpoint, _number(cost.seeds), ends, *map(_number, numbers))
+    return (
+        method.shown.label,
+        method.model,
+        method.checkpoint,
+        _format_number(cost.seeds),
+        ends,
+        *map(_format_number, numbers),
+    )
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 

@@ -69,7 +69,7 @@ class AboveUntrained:
 
 def above_untrained(scores: Scores) -> tuple[AboveUntrained, ...]:
     """Every probe task that has both trained encoders and rivals."""
-    sides = _sides(scores)
+    sides = _split_sides(scores)
     as_trained = [surest_as_trained(cells, rivals) for cells, rivals in sides.values()]
     with_new_seeds = [surest_anew(cells, rivals) for cells, rivals in sides.values()]
     baselines = [sum(not rival.architecture for rival in rivals) for _, rivals in sides.values()]
@@ -102,7 +102,7 @@ def baselines_above(scores: Scores) -> tuple[BaselineAbove, ...]:
     """Every probe task that has both: what reads no encoder may be shown to beat all that was trained."""
     sides = {
         task: ([rival for rival in rivals if not rival.architecture], cells)
-        for task, (cells, rivals) in _sides(scores).items()
+        for task, (cells, rivals) in _split_sides(scores).items()
     }
     as_trained = [
         surest_as_trained(baselines, [model for cell in cells for model in _single_seeds(cell)])
@@ -122,13 +122,13 @@ def _single_seeds(cell: MeasuredModel) -> Iterator[MeasuredModel]:
         )
 
 
-def _sides(scores: Scores) -> dict[str, tuple[list[MeasuredModel], list[MeasuredModel]]]:
+def _split_sides(scores: Scores) -> dict[str, tuple[list[MeasuredModel], list[MeasuredModel]]]:
     """Task -> cells and rivals; a task where they were not scored on the same dialogues is left out."""
     sides: dict[str, tuple[list[MeasuredModel], list[MeasuredModel]]] = {}
     for task, rows in _by_task(scores).items():
         dialogues = {value.clusters for seeds in rows.values() for value in seeds.values()}
-        cells = [_measured(key, seeds) for key, seeds in rows.items() if _is_cell(key)]
-        rivals = [_measured(key, seeds) for key, seeds in rows.items() if not _is_cell(key)]
+        cells = [_measure_model(key, seeds) for key, seeds in rows.items() if _is_cell(key)]
+        rivals = [_measure_model(key, seeds) for key, seeds in rows.items() if not _is_cell(key)]
         if cells and rivals and len(dialogues) == 1:
             sides[task] = cells, rivals
     return sides
@@ -154,7 +154,7 @@ def _is_cell(key: Key) -> bool:
     return key.evaluator == PROBES and key.checkpoint != UNSEEN
 
 
-def _measured(key: Key, seeds: Mapping[int | None, Value]) -> MeasuredModel:
+def _measure_model(key: Key, seeds: Mapping[int | None, Value]) -> MeasuredModel:
     names = tuple(sorted(seeds, key=str))
     values = np.array([100 * seeds[name].value for name in names])
     parts = np.array([100 * seeds[name].parts for name in names])
@@ -165,10 +165,10 @@ def _measured(key: Key, seeds: Mapping[int | None, Value]) -> MeasuredModel:
 
 def table_above(tasks: Sequence[AboveUntrained]) -> Table:
     """A line for each task."""
-    return Table(HEAD, tuple(map(_cells, tasks)), CAPTION)
+    return Table(HEAD, tuple(map(_format_cells, tasks)), CAPTION)
 
 
-def _cells(task: AboveUntrained) -> tuple[str, ...]:
+def _format_cells(task: AboveUntrained) -> tuple[str, ...]:
     if (margin := task.here) is None:
         return (task.task, *["-"] * (len(HEAD) - 1))
     return (
@@ -201,7 +201,11 @@ def claims_above(tasks: Sequence[AboveUntrained]) -> Iterator[str]:
 
 
 def _with_new_seeds(tasks: Sequence[AboveUntrained], tested: Sequence[AboveUntrained]) -> Iterator[str]:
-    total, rivals, names = count(len(tasks), "probe task"), _rivals(tested[0]), [t.task for t in tasks if t.shown]
+    total, rivals, names = (
+        count(len(tasks), "probe task"),
+        _describe_rivals(tested[0]),
+        [t.task for t in tasks if t.shown],
+    )
     if names:
         yield (
             f"With new seeds, a trained encoder beats {rivals} on {len(names)} of {total} ({', '.join(names)}): more "
@@ -226,7 +230,7 @@ def _seeds_needed(tested: Sequence[AboveUntrained]) -> Iterator[str]:
         yield f"{count(seeds, 'seed')} cannot show it: {count(cells, 'trained encoder')} {need} {least} seeds."
 
 
-def _rivals(task: AboveUntrained) -> str:
+def _describe_rivals(task: AboveUntrained) -> str:
     """What had to be beaten, and what was not there to be."""
     encoders = task.here.rivals - task.baselines if task.here else 0
     if not task.baselines:

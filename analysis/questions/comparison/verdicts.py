@@ -41,9 +41,11 @@ def _rank_spread(ranking: SpreadRanking) -> str:
     ratios, median = ranking.ratios, ranking.median
     person = ranking.person
     text = (
-        f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's SD is {_times(median.value)} times the "
+        f"Over {count(len(person.seeds), 'seed')} of {person.model}, people's SD is "
+        f"{_format_ratio(median.value)} times the "
         + ("median of " if len(ratios) > 1 else "SD of ")
-        + f"{count(len(ratios), 'other method')} (95 % interval {_times(median.low)} to {_times(median.high)})"
+        + f"{count(len(ratios), 'other method')} "
+        f"(95 % interval {_format_ratio(median.low)} to {_format_ratio(median.high)})"
     )
     lower, higher = sum(ratio.low > 1 for ratio in ratios), sum(ratio.high < 1 for ratio in ratios)
     return f"{text}; {_differing_spreads(lower, higher, len(ratios))}."
@@ -60,7 +62,7 @@ def _differing_spreads(lower: int, higher: int, total: int) -> str:
     return f"{lower + higher} of them are shown to differ, each tested by itself: {' and '.join(sides)}"
 
 
-def _times(ratio: float) -> str:
+def _format_ratio(ratio: float) -> str:
     """A ratio to two digits, never as a power of ten.
 
     >>> _times(0.3141), _times(204.6)
@@ -210,14 +212,14 @@ def _by_group(methods: Sequence[Method]) -> dict[str, list[Method]]:
 def _median_spreads(methods: Sequence[Method]) -> str:
     groups = _by_group(methods)
     text = ", ".join(
-        f"{_median([method.over_seeds.sd for method in group]):.1f} points for {name} "
-        f"({_median([method.sd_if_alike for method in group]):.1f} if the seeds were equal)"
+        f"{_find_median([method.over_seeds.sd for method in group]):.1f} points for {name} "
+        f"({_find_median([method.sd_if_alike for method in group]):.1f} if the seeds were equal)"
         for name, group in [*groups.items()][:NAMED_EVALUATORS]
     )
     return f"The median SD over training seeds is {text}{count_further(len(groups) - NAMED_EVALUATORS)}."
 
 
-def _median(values: Sequence[float]) -> float:
+def _find_median(values: Sequence[float]) -> float:
     return float(np.median(values))
 
 

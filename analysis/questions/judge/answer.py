@@ -298,13 +298,13 @@ def _estimate_as_independent(sample: ppi.Sample) -> ppi.Independent | None:
 def _strata_by_verdict(bench: Bench, scored: Scored) -> tuple[Ints, Ints]:
     """Pairs by verdict: for the first system, for the second, a tie, orders that contradict each other, unusable."""
     voted, unvoted = (
-        np.array([_stratum(bench, pair, turn) for pair, turn in zip(pairs, turns, strict=True)], dtype=np.int64)
+        np.array([_find_stratum(bench, pair, turn) for pair, turn in zip(pairs, turns, strict=True)], dtype=np.int64)
         for pairs, turns in zip((scored.first, scored.others), scored.straight, strict=True)
     )
     return voted[scored.sample.pair], unvoted
 
 
-def _stratum(bench: Bench, pair: Pair, is_straight: bool) -> int:
+def _find_stratum(bench: Bench, pair: Pair, is_straight: bool) -> int:
     choices = {verdict.choice for verdict in bench.verdicts[pair.pair] if verdict.choice != "unusable"}
     if not choices:
         return 4

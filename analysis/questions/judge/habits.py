@@ -72,27 +72,27 @@ def measure_habits(bench: Bench) -> JudgeHabits:
     real = [(pair, verdict) for pair, verdict in bench.every if pair.kind != "check"]
     usable = [(pair, verdict) for pair, verdict in real if verdict.choice != "unusable"]
     decisive = [(pair, verdict) for pair, verdict in usable if verdict.choice != "tie" and not pair.identical]
-    unequal = [(pair, verdict) for pair, verdict in decisive if _length(pair.a.text) != _length(pair.b.text)]
+    unequal = [(pair, verdict) for pair, verdict in decisive if _count_words(pair.a.text) != _count_words(pair.b.text)]
     own_names = _find_relatives(bench)
     related = [row for row in decisive if (row[0].a.model in own_names) != (row[0].b.model in own_names)]
     return JudgeHabits(
         pairs=len({pair.pair for pair, _ in real}),
         verdicts=len(real),
         orders=bench.orders,
-        ties=_share([(pair, verdict.choice == "tie") for pair, verdict in usable if not pair.identical]),
-        unusable=_share([(pair, verdict.choice == "unusable") for pair, verdict in real]),
-        same_in_both_orders=_share(_compare_orders(bench)),
-        first_place=_share([(pair, verdict.choice == verdict.order[0]) for pair, verdict in decisive]),
-        longer=_share([(pair, verdict.choice == _longer(pair)) for pair, verdict in unequal]),
+        ties=_count_share([(pair, verdict.choice == "tie") for pair, verdict in usable if not pair.identical]),
+        unusable=_count_share([(pair, verdict.choice == "unusable") for pair, verdict in real]),
+        same_in_both_orders=_count_share(_compare_orders(bench)),
+        first_place=_count_share([(pair, verdict.choice == verdict.order[0]) for pair, verdict in decisive]),
+        longer=_count_share([(pair, verdict.choice == _pick_longer(pair)) for pair, verdict in unequal]),
         length=_measure_length_taste(unequal),
-        own=_share([(pair, _chosen_model(pair, verdict) in own_names) for pair, verdict in related])
+        own=_count_share([(pair, _chosen_model(pair, verdict) in own_names) for pair, verdict in related])
         if related
         else None,
         own_names=own_names,
-        identical_tied=_share([(pair, verdict.choice == "tie") for pair, verdict in usable if pair.identical]),
-        draws_agree=_share(_compare_draws(bench)),
-        circles=_share(_find_circles(bench)),
-        checks_failed=_share(_grade_checks(bench)),
+        identical_tied=_count_share([(pair, verdict.choice == "tie") for pair, verdict in usable if pair.identical]),
+        draws_agree=_count_share(_compare_draws(bench)),
+        circles=_count_share(_find_circles(bench)),
+        checks_failed=_count_share(_grade_checks(bench)),
         constant=_find_constant([verdict for _, verdict in usable], bench.orders),
     )
 
@@ -105,7 +105,7 @@ def compare_judges(benches: Sequence[Bench]) -> Iterator[tuple[str, str, Share]]
             for name in first.verdicts
             if first.pairs[name].kind != "check" and second.ruling(name) is not None and first.ruling(name) is not None
         ]
-        yield name_judge(first, benches), name_judge(second, benches), _share(rows)
+        yield name_judge(first, benches), name_judge(second, benches), _count_share(rows)
 
 
 def name_judge(bench: Bench, benches: Sequence[Bench]) -> str:
@@ -114,7 +114,7 @@ def name_judge(bench: Bench, benches: Sequence[Bench]) -> str:
     return f"{bench.judge} (prompt {bench.prompt[:8] or 'unknown'})" if has_namesakes else bench.judge
 
 
-def _share(rows: Iterable[tuple[Pair, bool]]) -> Share:
+def _count_share(rows: Iterable[tuple[Pair, bool]]) -> Share:
     """The share of true rows, by dialogue (or by pair where none is named)."""
     pairs = list(rows)
     values = np.array([value for _, value in pairs], dtype=float)
@@ -174,22 +174,22 @@ def _chosen_model(pair: Pair, verdict: Verdict) -> str:
     return (pair.a if verdict.choice == "a" else pair.b).model
 
 
-def _length(text: str) -> int:
+def _count_words(text: str) -> int:
     return len(text.split())
 
 
-def _longer(pair: Pair) -> str:
-    return "a" if _length(pair.a.text) > _length(pair.b.text) else "b"
+def _pick_longer(pair: Pair) -> str:
+    return "a" if _count_words(pair.a.text) > _count_words(pair.b.text) else "b"
 
 
 def _find_relatives(bench: Bench) -> tuple[str, ...]:
     """The contestants whose name, or a part of it, is the judge's: gpt-4 and gpt-3.5-turbo are of one family."""
-    family = _family(bench.judge)
+    family = _name_family(bench.judge)
     models = {side.model for pair in bench.pairs.values() if pair.kind == "real" for side in (pair.a, pair.b)}
-    return tuple(sorted(name for name in models if name == bench.judge or (family and _family(name) == family)))
+    return tuple(sorted(name for name in models if name == bench.judge or (family and _name_family(name) == family)))
 
 
-def _family(name: str) -> str:
+def _name_family(name: str) -> str:
     """The first word of a name, where it is one: `Llama-3-8B` and `meta/llama-2` are llamas.
 
     >>> _family("meta/Llama-3-8B"), _family("gpt-4"), _family("s2s-0")
@@ -222,7 +222,7 @@ def _measure_length_taste(rows: Rows) -> LengthTaste | None:
     rows = [(pair, verdict) for pair, verdict in rows if pair.a.text.split() and pair.b.text.split()]
     if len(rows) < LEAST_VERDICTS:
         return None
-    x = np.array([np.log2(_length(pair.a.text) / _length(pair.b.text)) for pair, _ in rows])
+    x = np.array([np.log2(_count_words(pair.a.text) / _count_words(pair.b.text)) for pair, _ in rows])
     y = np.array([verdict.choice == "a" for _, verdict in rows], dtype=float)
     codes = _dialogue_codes(pair for pair, _ in rows)
     if np.ptp(y) == 0 or np.ptp(x) == 0 or codes.max() < 4:

@@ -139,7 +139,7 @@ def describe_estimate(row: HelpedEstimate, judge: str) -> Iterator[str]:
         )
     yield (
         f"On the pairs with votes the judge's {outcome} differs from people's by {row.bias.value:+z.3f} "
-        f"({_ends(row.bias)})."
+        f"({_format_ends(row.bias)})."
     )
     independent, width = row.independent, row.tuned.interval.high - row.tuned.interval.low
     if independent is not None and width > 0:
@@ -173,7 +173,7 @@ def _habits_table(judge: JudgeResult) -> Table:
         ("unusable reply", habits.unusable),
     ]
     cells = [
-        (name, f"{share.part:,} of {share.whole:,}", number(share.value), _ends(share.interval))
+        (name, f"{share.part:,} of {share.whole:,}", number(share.value), _format_ends(share.interval))
         for name, share in rows
         if share.whole
     ]
@@ -185,12 +185,12 @@ def percent_of(share: Share) -> str:
     return "-" if share.value is None else percent(share.value)
 
 
-def _ends(interval: Interval | None) -> str:
+def _format_ends(interval: Interval | None) -> str:
     return "-" if interval is None else f"{number(interval.low)} to {number(interval.high)}"
 
 
 def _with_ends(interval: Interval) -> str:
-    return f"{number(interval.value)} ({_ends(interval)})"
+    return f"{number(interval.value)} ({_format_ends(interval)})"
 
 
 def _agreement_tables(judge: JudgeResult, people: PeopleAgreement) -> Iterator[Table]:
@@ -201,7 +201,7 @@ def _agreement_tables(judge: JudgeResult, people: PeopleAgreement) -> Iterator[T
             (
                 "equals a vote",
                 number(people.equals_vote.value),
-                _ends(people.equals_vote),
+                _format_ends(people.equals_vote),
                 number(people.person_equals_vote),
             ),
             (
@@ -210,7 +210,7 @@ def _agreement_tables(judge: JudgeResult, people: PeopleAgreement) -> Iterator[T
                 "-",
                 number(people.person_equals_majority),
             ),
-            *((name, number(value.value), _ends(value), "-") for name, value in coefficients if value),
+            *((name, number(value.value), _format_ends(value), "-") for name, value in coefficients if value),
         ],
         f"{judge.title} and {count(people.votes, 'vote')} on {count(people.pairs, 'pair')}",
     )
@@ -313,7 +313,7 @@ def _ways_table(rows: Sequence[HelpedEstimate]) -> Table:
             ("by strata of the verdict", row.strata.interval, row.strata.gain),
         )
         cells += [
-            (OUTCOMES[row.outcome], name, number(way.value), number(way.se), _ends(way), f"{gain:.2f}")
+            (OUTCOMES[row.outcome], name, number(way.value), number(way.se), _format_ends(way), f"{gain:.2f}")
             for name, way, gain in ways
         ]
     caption = (

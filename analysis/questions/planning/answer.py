@@ -207,9 +207,9 @@ def answer(
             look(contrast, difference=difference, alpha=alpha_each, margin=margin, clusters=clusters)
             for contrast in contrasts
         ),
-        _unmeasured(contrasts),
+        _list_unmeasured(contrasts),
         who_voted,
-        _cautions(contrasts, known),
+        _collect_cautions(contrasts, known),
         signature(
             **crowd_recipe,
             clusters=clusters,
@@ -249,13 +249,13 @@ def add_judge(shows: str, value: float, votes: int, crowd: Assumptions, helper: 
     return HelpedRow(shows, value, votes, fewest, helper.gain(pairs), least, helper.cost(pairs))
 
 
-def _cautions(contrasts: Sequence[Contrast], known: bool) -> tuple[str, ...]:
+def _collect_cautions(contrasts: Sequence[Contrast], known: bool) -> tuple[str, ...]:
     """What was left out of the votes, once for all contrasts, and whether their systems are known."""
     omissions = dict.fromkeys(warning for contrast in contrasts for warning in contrast.votes.warnings)
     return (*omissions, *(() if known else (UNKNOWN,)))
 
 
-def _unmeasured(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
+def _list_unmeasured(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
     """What the votes cannot show about their raters."""
     raters = [contrast.votes.rater for contrast in contrasts]
     if not raters:
@@ -287,7 +287,7 @@ def _difference_row(
         sizing.votes_for_difference(net, who, alpha=alpha, power=power) for who in (Assumptions(crowd.ties), crowd)
     )
     peeking = sizing.plan_anytime(net, crowd, generator=generator, alpha=alpha_each, power=power)
-    return DifferenceRow(net, independent, _effort(votes, question, crowd), peeking)
+    return DifferenceRow(net, independent, _estimate_effort(votes, question, crowd), peeking)
 
 
 def _margin_row(margin: float, question: PlanQuestion, crowd: Assumptions) -> MarginRow:
@@ -295,10 +295,10 @@ def _margin_row(margin: float, question: PlanQuestion, crowd: Assumptions) -> Ma
         sizing.votes_for_margin(margin, who, alpha=question.alpha, power=question.power)
         for who in (Assumptions(crowd.ties), crowd)
     )
-    return MarginRow(margin, independent, _effort(votes, question, crowd))
+    return MarginRow(margin, independent, _estimate_effort(votes, question, crowd))
 
 
-def _effort(votes: int, question: PlanQuestion, crowd: Assumptions) -> Effort:
+def _estimate_effort(votes: int, question: PlanQuestion, crowd: Assumptions) -> Effort:
     pairs, raters = (int(np.ceil(votes / per)) for per in (crowd.per_pair, crowd.per_rater))
     return Effort(votes, pairs, raters, question.money(votes))
 

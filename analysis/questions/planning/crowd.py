@@ -42,7 +42,7 @@ def measure_crowd(contrasts: Sequence[Contrast], clusters: str = "auto") -> Assu
     shared = [_shared_codes(contrast, ways) for contrast, ways in zip(several, by, strict=True)]
     sizes = {name: mean([_cluster_size(codes[name]) for codes in shared]) for name in shared[0]}
     per_rater = mean([len(codes["rater"]) / count_groups(codes["rater"]) for codes in shared])
-    icc = _correlations(scores, shared)
+    icc = _estimate_correlations(scores, shared)
     return Assumptions(
         ties,
         per_pair=sizes["pair"],
@@ -74,7 +74,7 @@ def _cluster_size(codes: Ints) -> float:
     return len(codes) / kish(codes)
 
 
-def _correlations(scores: Sequence[Floats], shared: Sequence[Mapping[str, Ints]]) -> dict[str, float]:
+def _estimate_correlations(scores: Sequence[Floats], shared: Sequence[Mapping[str, Ints]]) -> dict[str, float]:
     """Shares of the variance that votes on a dialogue, on a pair beyond that, and of a rater have in common."""
     # Each comparison about its own mean: a difference between systems is no likeness of votes on a pair.
     centred = np.concatenate([score - score.mean() for score in scores])

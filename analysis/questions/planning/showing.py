@@ -37,18 +37,18 @@ def parts(answer: PlanAnswer) -> list[Table | str]:
     return [*marked, *not_people(answer.voters), *answer.warnings, answer.signature]
 
 
-def _source(answer: PlanAnswer) -> str:
+def _name_source(answer: PlanAnswer) -> str:
     """Where the numbers about the crowd come from."""
     if answer.measured is None:
         return "assumed"
     return ", ".join([f"measured on {count(answer.measured, 'vote')}", *answer.unmeasured])
 
 
-def _decision(look: Look) -> str:
+def _name_decision(look: Look) -> str:
     return "stop" if look.verdict in ("preferred", "alike") else "go on"
 
 
-def _reason(look: Look, answer: PlanAnswer) -> str:
+def _name_reason(look: Look, answer: PlanAnswer) -> str:
     if look.verdict == "one rater":
         return "all votes are one rater's, which says nothing about other people"
     if look.verdict == "no raters named":
@@ -67,14 +67,14 @@ def _crowd_finding(answer: PlanAnswer) -> str:
     dialogue_icc = "" if crowd.per_dialogue == 1 else f" (correlation {number(crowd.dialogue_icc)})"
     work = "equal work" if crowd.rater_cv == 0 else f"SD of their work {crowd.rater_cv:.2f} times its mean"
     return (
-        f"{percent(crowd.ties)} ties, {_about(crowd.per_pair, 'vote')} per pair (correlation "
-        f"{number(crowd.pair_icc)}), {_about(crowd.per_dialogue, 'pair')} per dialogue{dialogue_icc}, "
-        f"{_about(crowd.per_rater, 'vote')} per rater (correlation {number(crowd.rater_icc)}; {work}): "
-        f"{_source(answer)}. Design effect {crowd.design_effect:.2f}."
+        f"{percent(crowd.ties)} ties, {_format_mean(crowd.per_pair, 'vote')} per pair (correlation "
+        f"{number(crowd.pair_icc)}), {_format_mean(crowd.per_dialogue, 'pair')} per dialogue{dialogue_icc}, "
+        f"{_format_mean(crowd.per_rater, 'vote')} per rater (correlation {number(crowd.rater_icc)}; {work}): "
+        f"{_name_source(answer)}. Design effect {crowd.design_effect:.2f}."
     )
 
 
-def _about(mean: float, thing: str) -> str:
+def _format_mean(mean: float, thing: str) -> str:
     return f"{mean:.3g} {thing}" + ("" if mean == 1 else "s")
 
 
@@ -117,8 +117,8 @@ def _look_parts(answer: PlanAnswer) -> list[Table | str]:
 
 
 def _look_text(look: Look, answer: PlanAnswer) -> str:
-    now, bet, reason = look.now, look.bet, _reason(look, answer)
-    text = f"{look.first} against {look.second}, {count(look.votes, 'vote')}: {_decision(look)} ({reason}). "
+    now, bet, reason = look.now, look.bet, _name_reason(look, answer)
+    text = f"{look.first} against {look.second}, {count(look.votes, 'vote')}: {_name_decision(look)} ({reason}). "
     if now is not None:
         text += (
             f"Net preference {number(now.estimate)}, always-valid interval {number(now.low)} to {number(now.high)}, "
@@ -142,7 +142,14 @@ def _look_table(answer: PlanAnswer) -> Table:
     is_long = len(answer.looks) > MOST_ROWS
     looks = sorted(answer.looks, key=lambda look: -look.votes) if is_long else answer.looks
     rows = [
-        [look.first, look.second, f"{look.votes:,}", _decision(look), *_now_cells(look), _reason(look, answer)]
+        [
+            look.first,
+            look.second,
+            f"{look.votes:,}",
+            _name_decision(look),
+            *_now_cells(look),
+            _name_reason(look, answer),
+        ]
         for look in looks
     ]
     caption = f"Whether each comparison may stop (an e-value of {1 / answer.looks[0].alpha:g} stops)"
@@ -331,7 +338,7 @@ def _vote_numbers(answer: PlanAnswer, least: float) -> np.ndarray:
 def document(answer: PlanAnswer) -> dict[str, Any]:
     """The stable keys of `--json`."""
     numbers = {name: value for name, value in asdict(answer.crowd).items() if name not in ("effect", "largest")}
-    crowd = {**numbers, "design_effect": answer.crowd.design_effect, "source": _source(answer)}
+    crowd = {**numbers, "design_effect": answer.crowd.design_effect, "source": _name_source(answer)}
     keys = {
         "assumptions": {**crowd, **asdict(answer.question)},
         "study": {**asdict(answer.study), "clusters": answer.crowd.clusters(answer.study.votes)},
@@ -371,8 +378,8 @@ def _look_keys(look: Look, answer: PlanAnswer) -> dict[str, Any]:
         "alpha": look.alpha,
         "betting": None if look.bet is None else asdict(look.bet),
         **({} if look.now is None else asdict(look.now)),
-        "decision": _decision(look),
-        "reason": _reason(look, answer),
+        "decision": _name_decision(look),
+        "reason": _name_reason(look, answer),
     }
 
 

@@ -64,16 +64,25 @@ def look(
     by = clusters_of(votes, clusters if len(votes) >= FEWEST_CLUSTERS else "auto", part=True)
     rarest, kind = min(((kish(codes), name) for name, codes in by.items()), default=(float(len(votes)), "vote"))
     is_unanimous = bool((scores == scores[0]).all())
-    start = contrast.first, contrast.second, len(votes), rarest, kind, alpha, is_unanimous, _bet(votes, scores, alpha)
-    if (reason := _undecided(votes, rarest, clusters)) is not None:
+    start = (
+        contrast.first,
+        contrast.second,
+        len(votes),
+        rarest,
+        kind,
+        alpha,
+        is_unanimous,
+        _place_bet(votes, scores, alpha),
+    )
+    if (reason := _find_obstacle(votes, rarest, clusters)) is not None:
         return Look(*start, reason)
     net = mean_interval(scores, by=by)
     now = look_by_mixture(net.value, net.se, clusters=rarest, scale=difference, alpha=alpha)
     taken = "" if clusters == "auto" or "+" in clusters else clusters
-    return Look(*start, _verdict(now, margin), now, taken)
+    return Look(*start, _reach_verdict(now, margin), now, taken)
 
 
-def _undecided(votes: Votes, clusters: float, asked_clusters: str) -> Verdict | None:
+def _find_obstacle(votes: Votes, clusters: float, asked_clusters: str) -> Verdict | None:
     """Why nothing can be decided on these votes; a clustering that was asked for by name is taken at its word."""
     if votes.rater is None:
         if asked_clusters == "auto":
@@ -83,7 +92,7 @@ def _undecided(votes: Votes, clusters: float, asked_clusters: str) -> Verdict | 
     return "too early" if clusters < FEWEST_CLUSTERS else None
 
 
-def _bet(votes: Votes, scores: Floats, alpha: float) -> Bet | None:
+def _place_bet(votes: Votes, scores: Floats, alpha: float) -> Bet | None:
     """Bet in the order of the file on votes that share nothing, whatever --clusters says; None: raters not named."""
     if votes.rater is None:
         return None
@@ -92,7 +101,7 @@ def _bet(votes: Votes, scores: Floats, alpha: float) -> Bet | None:
     return Bet(len(bets), float(path.e[-1]), float(path.low[-1]), float(path.high[-1]), path.stop)
 
 
-def _verdict(now: Now, margin: float | None) -> Verdict:
+def _reach_verdict(now: Now, margin: float | None) -> Verdict:
     if now.low > 0 or now.high < 0:
         return "preferred"
     return "alike" if margin is not None and -margin < now.low and now.high < margin else "open"

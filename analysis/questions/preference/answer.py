@@ -236,7 +236,7 @@ def answer(
         position=position(votes, clusters),
         rounds=change_over_rounds(votes),
         ranking=ranking,
-        reversals=_reverse(matches, every, ranking, clusters),
+        reversals=_reverse_leads(matches, every, ranking, clusters),
         careful=bayesian,
         mixed=mixed_answer(every, clusters) if mixed else None,
         index=calibrate_ties(matches),
@@ -250,7 +250,7 @@ def answer(
     )
 
 
-def _reverse(
+def _reverse_leads(
     matches: Matches, every: Sequence[Contrast], ranking: Ranking | None, clusters: str
 ) -> tuple[Reversal, ...]:
     """How few votes decide who leads: of two systems by their net preference, of several by their strengths."""

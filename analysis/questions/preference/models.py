@@ -138,7 +138,7 @@ def careful_answer(
         generator=np.random.default_rng(child_seed(seed, "careful")),
         after_round=Forecast(len(votes)),
     )
-    return _summarize(
+    return _summarize_posterior(
         posterior,
         reason,
         {} if ranking is None else {system.system: system.rank for system in ranking.systems},
@@ -208,7 +208,9 @@ def _why_needed(matches: Matches) -> str | None:
     return f"the votes of {count(count_groups(people), 'rater')} are worth {number(worth, 1)} equally busy ones"
 
 
-def _summarize(posterior: HierarchicalFit, reason: str, before: Mapping[str, int], matches: Matches) -> Careful:
+def _summarize_posterior(
+    posterior: HierarchicalFit, reason: str, before: Mapping[str, int], matches: Matches
+) -> Careful:
     averaged = posterior.averaged
     order = np.argsort(-np.median(averaged, axis=0), kind="stable")
     shares = np.stack([(posterior.ranks == place).mean(0) for place in range(1, len(order) + 1)], axis=1)
@@ -216,8 +218,8 @@ def _summarize(posterior: HierarchicalFit, reason: str, before: Mapping[str, int
     systems = tuple(
         CarefulSystem(
             posterior.systems[k],
-            _credible(averaged[:, k]),
-            _credible(posterior.strengths[:, k]),
+            _summarize_draws(averaged[:, k]),
+            _summarize_draws(posterior.strengths[:, k]),
             place,
             before.get(posterior.systems[k]),
             tuple(shares[k].tolist()),
@@ -227,7 +229,7 @@ def _summarize(posterior: HierarchicalFit, reason: str, before: Mapping[str, int
     )
     met = np.unique(np.sort(np.stack([matches.a, matches.b]), axis=0), axis=1).T
     contrasts = tuple(_careful_contrast(posterior, int(first), int(second)) for first, second in met)
-    spreads = {name: _credible(part) for name, part in posterior.spreads.items()}
+    spreads = {name: _summarize_draws(part) for name, part in posterior.spreads.items()}
     return Careful(reason, systems, contrasts, spreads, len(averaged), posterior.r_hat)
 
 
@@ -235,11 +237,15 @@ def _careful_contrast(posterior: HierarchicalFit, first: int, second: int) -> Ca
     chances = posterior.outcome(first, second)
     net, better = chances[:, 0] - chances[:, 1], float((chances[:, 0] > chances[:, 1]).mean())
     return CarefulContrast(
-        posterior.systems[first], posterior.systems[second], _credible(net), _credible(chances[:, 2]), better
+        posterior.systems[first],
+        posterior.systems[second],
+        _summarize_draws(net),
+        _summarize_draws(chances[:, 2]),
+        better,
     )
 
 
-def _credible(draws: Floats) -> Credible:
+def _summarize_draws(draws: Floats) -> Credible:
     low, value, high = np.quantile(draws, [0.025, 0.5, 0.975])
     return Credible(float(value), float(low), float(high))
 

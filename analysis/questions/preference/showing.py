@@ -103,14 +103,14 @@ def _detail_parts(answer: PreferenceAnswer) -> list[Table | str]:
     careful = answer.careful
     models: list[Table | str] = [*careful_tables(careful), *careful_sentences(careful)] if careful else []
     return [
-        *_position(answer.position),
+        *_describe_position(answer.position),
         *round_sentences(answer.rounds),
         *disagreement(answer),
         *_fixed_rater_parts(answer.fixed),
         *_mean_rater_parts(answer.over_raters),
         *models,
-        *(_unverified(preference) for preference in answer.unverified[:MOST_ROWS]),
-        *_index(answer.index),
+        *(_describe_unverified(preference) for preference in answer.unverified[:MOST_ROWS]),
+        *_describe_index(answer.index),
     ]
 
 
@@ -145,7 +145,11 @@ def preferred(answer: PreferenceAnswer) -> list[str]:
         return ["No two systems were compared often enough for an interval."]
     shown_preferences = [preference for preference, is_shown in zip(answer.led, answer.shown, strict=True) if is_shown]
     largest = max(shown_preferences or answer.led, key=lambda preference: preference.net.value)
-    sentences = _largest(answer, largest, len(shown_preferences)) if largest.net.value else [_balanced(answer, largest)]
+    sentences = (
+        _describe_largest(answer, largest, len(shown_preferences))
+        if largest.net.value
+        else [_describe_balance(answer, largest)]
+    )
     return [*sentences, *_of_these_raters(answer)]
 
 
@@ -165,7 +169,7 @@ def _spell_fewest(reversal: Reversal) -> str:
     return f"{reversal.fewest:,} of the {count(reversal.of, reversal.unit)}"
 
 
-def _largest(answer: PreferenceAnswer, largest: Preference, shown_count: int) -> list[str]:
+def _describe_largest(answer: PreferenceAnswer, largest: Preference, shown_count: int) -> list[str]:
     interval = f"95 % interval {spell_points(largest.net.low, largest.net.high)}"
     size = f"{100 * largest.net.value:.1f} points of net preference"
     if len(answer.led) == 1:
@@ -182,7 +186,7 @@ def _largest(answer: PreferenceAnswer, largest: Preference, shown_count: int) ->
     return [f"A preference was shown in {shown_count} of {total}{most}.", detail]
 
 
-def _balanced(answer: PreferenceAnswer, preference: Preference) -> str:
+def _describe_balance(answer: PreferenceAnswer, preference: Preference) -> str:
     """That every comparison came out even: nobody leads, so no leader may be named."""
     if len(answer.led) == 1:
         ends = f"95 % interval {spell_points(preference.net.low, preference.net.high)} points"
@@ -215,7 +219,7 @@ def contrast_tables(answer: PreferenceAnswer) -> tuple[Table, ...]:
         "Preference between systems; p is by the error of the interval. The last column is the sign test without ties: "
         "it ignores that votes share dialogues and raters, so it finds too much"
     )
-    if reasons := _untested(answer):
+    if reasons := _list_untested(answer):
         caption = f"{caption}. {reasons}"
     return in_short(Table(CONTRAST_HEAD, [cells for _, cells in rows], caption), *MOST_VOTED)
 
@@ -230,7 +234,7 @@ def _vote_cells(pair: Preference | Untested, votes: int, net: float) -> list[str
     return [f"{pair.first} against {pair.second}", *counts, signed(100 * net)]
 
 
-def _untested(answer: PreferenceAnswer) -> str:
+def _list_untested(answer: PreferenceAnswer) -> str:
     """Who has a dash for which reason; of very many only how many they are."""
     if not answer.untested:
         return ""
@@ -255,7 +259,8 @@ def equivalence_sentences(preferences: Sequence[Preference]) -> list[str]:
     tested = [(pair, pair.equivalence) for pair in preferences if pair.equivalence is not None]
     if not tested:
         return [
-            f"No equivalence margin was stated (--margin), so no two systems are called equivalent. {_met(preferences)}"
+            "No equivalence margin was stated (--margin), so no two systems are called equivalent. "
+            f"{_list_met_margins(preferences)}"
         ]
     margin = f"{100 * tested[0][1].margin:g} points"
     if len(tested) > MOST_ROWS:
@@ -272,7 +277,7 @@ def equivalence_sentences(preferences: Sequence[Preference]) -> list[str]:
     ]
 
 
-def _met(preferences: Sequence[Preference]) -> str:
+def _list_met_margins(preferences: Sequence[Preference]) -> str:
     """The margins that would have been met, had they been stated before the votes were seen."""
     if not preferences:
         return ""
@@ -326,7 +331,7 @@ def explain_ranking(ranking: Ranking) -> Iterator[str]:
         yield f"Not ranked, because {reason}: {', '.join(names)}."
 
 
-def _position(side: Position | None) -> Iterator[str]:
+def _describe_position(side: Position | None) -> Iterator[str]:
     """Left against right, over all votes."""
     if side is None:
         return
@@ -419,7 +424,7 @@ def _rater_table(nets: Sequence[RaterNet], caption: str) -> Table:
     return in_short(Table(head, rows, caption), *FIRST_LISTED)[0]
 
 
-def _unverified(pair: Preference | Untested) -> str:
+def _describe_unverified(pair: Preference | Untested) -> str:
     """What votes say that no marketplace has confirmed, which are in no other number."""
     votes = f"{pair.sign.a} for {pair.first}, {pair.sign.b} for {pair.second}, {pair.sign.ties} ties"
     if isinstance(pair, Untested):
@@ -429,7 +434,7 @@ def _unverified(pair: Preference | Untested) -> str:
     return f"Unverified votes alone, {pair.first} against {pair.second}: {votes}; {net}."
 
 
-def _index(index: TieIndex | None) -> Iterator[str]:
+def _describe_index(index: TieIndex | None) -> Iterator[str]:
     """The tie index, whose interval says nothing where it leaves 0 to 1."""
     if index is None or not (index.low >= 0 and index.high <= 1):
         return

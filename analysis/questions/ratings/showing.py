@@ -203,8 +203,8 @@ def system_table(answer: RanksAnswer) -> Table:
         [
             system.system,
             f"{system.rankings:,}",
-            *([_cell(system.mean, "{:.3f}")] if answer.complete else []),
-            _cell(system.strength, "{:+z.2f}"),
+            *([_format_cell(system.mean, "{:.3f}")] if answer.complete else []),
+            _format_cell(system.strength, "{:+z.2f}"),
             *([f"{system.group}"] if has_groups else []),
             f"{system.rank_low}" + (f"-{system.rank_high}" if system.rank_high > system.rank_low else ""),
         ]
@@ -221,11 +221,11 @@ def _rank_table(answer: RanksAnswer) -> Table:
         (
             f"{pair.first} - {pair.second}",
             f"{pair.rankings:,}",
-            _cell(pair.difference) if pair.difference else _cell(pair.strength, "{:+z.2f}"),
+            _format_cell(pair.difference) if pair.difference else _format_cell(pair.strength, "{:+z.2f}"),
             p_value(pair.p),
             p_value(pair.p_holm),
             f"{pair.above} / {pair.equal} / {pair.below}",
-            _cell(pair.net),
+            _format_cell(pair.net),
         )
         for pair in _smallest_p_first(answer.contrasts)
     ]
@@ -243,7 +243,7 @@ def _rating_table(answer: RatingsAnswer) -> Table:
             f"{contrast.first} - {contrast.second}",
             f"{contrast.difference.n:,}",
             f"{contrast.means[0]:.2f}, {contrast.means[1]:.2f}",
-            _cell(contrast.difference),
+            _format_cell(contrast.difference),
             p_value(contrast.p),
             p_value(contrast.p_holm),
             "-" if odds is None else f"{odds.ratio:.2f} ({odds.low:.2f} to {odds.high:.2f})",
@@ -259,7 +259,7 @@ def _smallest_p_first(contrasts: Sequence[AnyContrast]) -> Sequence[AnyContrast]
     return contrasts if len(contrasts) <= MOST_ROWS else sorted(contrasts, key=lambda contrast: contrast.p)
 
 
-def _cell(estimate: Interval | Parameter | None, form: str = "{:+z.3f}") -> str:
+def _format_cell(estimate: Interval | Parameter | None, form: str = "{:+z.3f}") -> str:
     if estimate is None:
         return "-"
     value, low, high = map(form.format, (estimate.value, estimate.low, estimate.high))

@@ -53,7 +53,7 @@ def laws_figure(answer: TiesAnswer) -> Figure:
     tall = figure.get_figheight()
     above = figure.add_axes((left, 1 - (top + upper) / tall, right - left, upper / tall))
     below = figure.add_axes((left, foot / tall, right - left, lower / tall), sharex=above)
-    grid = _grid(answer)
+    grid = _place_grid(answer)
     _draw_experiments(above, answer, grid)
     _draw_units(below, answer, grid, labels)
     below.set_title(title)
@@ -192,7 +192,7 @@ def _name_lines(axes: Axes) -> None:
         )
 
 
-def _grid(answer: TiesAnswer) -> NDArray[np.float64]:
+def _place_grid(answer: TiesAnswer) -> NDArray[np.float64]:
     every = (*answer.experiments, answer.pooled, *answer.units)
     laws = [law for curve in every for law in (curve.law, curve.replaced) if law]
     low = min(0.25, *(law.quantile(0.002) for law in laws))

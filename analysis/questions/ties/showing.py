@@ -63,20 +63,20 @@ def _experiment_rows(curve: Curve) -> list[list[str]]:
         *(f"{curve.choices[label] / curve.votes:.3f}" for label in ("a", "b", "tie")),
         _interval_range(curve.interval),
         p_value(curve.chance.p_shown),
-        *_spread(curve.law),
+        *_format_spread(curve.law),
         majority(curve.law),
     ]
     if curve.replaced is None:
         return [row]
     blank = [""] * (len(row) - 4)
-    return [row, ["  with replacement", *blank, *_spread(curve.replaced), majority(curve.replaced)]]
+    return [row, ["  with replacement", *blank, *_format_spread(curve.replaced), majority(curve.replaced)]]
 
 
 def _interval_range(interval: Interval | None) -> str:
     return f"{interval.low:.3f}-{interval.high:.3f}" if interval else "-"
 
 
-def _spread(law: Law) -> list[str]:
+def _format_spread(law: Law) -> list[str]:
     """SD and range of sets; dashes where the votes are all the same, which tells nothing of how sets vary."""
     if not law.sd:
         return ["-", "-"]
@@ -97,22 +97,22 @@ def _unit_row(curve: Curve) -> list[str]:
         _interval_range(interval),
         f"{interval.design_effect:.2f}" if interval else "-",
         f"{interval.worth:.0f}" if interval else "-",
-        *_spread(curve.law),
+        *_format_spread(curve.law),
         curve.law.method,
     ]
 
 
 def findings(answer: TiesAnswer) -> list[str]:
     """The share with its interval, and whether raters who click at random would give it."""
-    return [*_share(answer.pooled), against_chance(answer.pooled)]
+    return [*_describe_share(answer.pooled), against_chance(answer.pooled)]
 
 
 def sentences(answer: TiesAnswer) -> list[str]:
     """The findings, what lies behind them, and the warnings."""
     return [
         *findings(answer),
-        *_sets(answer),
-        *_raters(answer),
+        *_describe_sets(answer),
+        *_describe_raters(answer),
         *_automatic_ties(answer.pooled),
         *_mixed_model(answer.mixed),
         *not_people(answer.voters),
@@ -120,7 +120,7 @@ def sentences(answer: TiesAnswer) -> list[str]:
     ]
 
 
-def _share(pooled: Curve) -> Iterator[str]:
+def _describe_share(pooled: Curve) -> Iterator[str]:
     """The share of ties, and how many independent votes would tell as much."""
     if pooled.votes == 1:
         yield "The only vote is a tie." if pooled.ties else "The only vote is no tie."
@@ -146,7 +146,7 @@ def against_chance(curve: Curve) -> str:
     )
 
 
-def _sets(answer: TiesAnswer) -> list[str]:
+def _describe_sets(answer: TiesAnswer) -> list[str]:
     """How far sets of votes vary: drawn one by one, and drawn by the unit that spreads them most."""
     votes, widest = answer.units[0], max(answer.units, key=lambda curve: curve.law.sd)
     if not votes.law.sd:
@@ -157,7 +157,7 @@ def _sets(answer: TiesAnswer) -> list[str]:
     return [f"{text}; drawn by {widest.name.replace('+', ' and ')}, {widest.law.sd * 100:.1f}."]
 
 
-def _raters(answer: TiesAnswer) -> list[str]:
+def _describe_raters(answer: TiesAnswer) -> list[str]:
     raters = next((curve.clusters for curve in answer.units if curve.unit == "rater"), None)
     if raters is None or answer.effective_raters is None:
         return []
@@ -212,7 +212,7 @@ def sets_figure(answer: TiesAnswer) -> RowFigure:
             draw_curve(axis, grid, height, tallest),
             draw_curve(axis, grid, paper, tallest) if part.replaced else "",
             f"c{k % HUES}",
-            described=_describe(part),
+            described=_describe_curve(part),
         )
         for k, (part, height, paper) in enumerate(zip(curves, heights, papers, strict=True))
     ]
@@ -275,7 +275,7 @@ def _set_bar(axis: Axis, curve: Curve, colour: str) -> Mark:
     return Mark("bar", axis.at(law.quantile(0.025)), axis.at(law.quantile(0.975)), 0, colour)
 
 
-def _describe(curve: Curve) -> str:
+def _describe_curve(curve: Curve) -> str:
     text = f"{curve.name}: {percent(curve.share)} ties; 95 % of the sets lie within {_set_range(_shown_law(curve))}"
     return f"{text} with replacement, {_set_range(curve.law)} without" if curve.replaced else text
 

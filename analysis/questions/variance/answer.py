@@ -137,12 +137,12 @@ def _answer_table(
         study.target,
         evaluate_design(parts, study),
         tuple(evaluate_design(parts, resize_study(study, parts, sizes_of_study)) for sizes_of_study in other_sizes),
-        _reversals(table, study.target),
+        _list_reversals(table, study.target),
         table.voters,
     )
 
 
-def _reversals(table: LongTable, target: str | None) -> tuple[Reversal, ...]:
+def _list_reversals(table: LongTable, target: str | None) -> tuple[Reversal, ...]:
     """For the pairs of the leading levels: a re-run with new seeds (items, raters) alone, and with everything new.
 
     As `analysis compare` asks it: each level counts its seeds alike and has a spread of its own.
@@ -180,7 +180,7 @@ def _reversals_of_pair(
     # A new item has new draws: its draws alone would be given the spread of the items too.
     within = {"draw"} if target != "item" and "item" in table.factors else set()
     other_factors = tuple(name for name in table.factors if name not in (target, *within))
-    by = {name: _levels(table, name)[rows] for name in other_factors if name != seed}
+    by = {name: _code_levels(table, name)[rows] for name in other_factors if name != seed}
     means = replicates_of(table.score[rows], replicates, by)
     first, second = ((table.names[target][k], np.unique(replicates[codes[rows] == k])) for k in pair)
     difference = float(means.values[first[1]].mean() - means.values[second[1]].mean())
@@ -191,7 +191,7 @@ def _reversals_of_pair(
         yield Reversal(redrawn, first[0], second[0], difference, chances[way])
 
 
-def _levels(table: LongTable, name: str) -> Ints:
+def _code_levels(table: LongTable, name: str) -> Ints:
     """Codes of a factor's levels; those that live within another factor's, by both."""
     outer = NESTED.get(name)
     return combine_factors(table.factors, (outer, name)) if outer in table.factors and outer else table.factors[name]

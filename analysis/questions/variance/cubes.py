@@ -80,7 +80,7 @@ def read_cubes(sources: Sequence[Any], models: Sequence[str] = (), metric: str =
     for file in open_scores(sources, NEEDED_HERE):
         for batch in file.batches([*KEYS, "item", "cluster", "score", "reason", *counts]):
             known_models |= set(filter(None, pc.unique(batch.column("model")).to_pylist()))
-            _sort(_of_models(batch, models), rows, items, clusters)
+            _sort_rows(_of_models(batch, models), rows, items, clusters)
     names, scales, sentences = list(items), dict[str, dict[str, Cube]](), list[str]()
     for scale, model in sorted(rows):
         model_rows = rows[scale, model]
@@ -99,7 +99,7 @@ def _of_models(batch: pa.RecordBatch, models: Sequence[str]) -> pa.RecordBatch:
     return batch.filter(pc.is_in(batch.column("model").cast(pa.string()), value_set=pa.array(models, pa.string())))
 
 
-def _sort(
+def _sort_rows(
     batch: pa.RecordBatch, rows: dict[tuple[str, str], _Rows], items: dict[str, int], clusters: dict[str, int]
 ) -> None:
     """Put every row of a batch where it belongs, scores that are not there apart."""
@@ -202,11 +202,11 @@ def compared_models(
         except InputError as error:
             omissions.append(str(Unused(f"{scale} by {metric}", str(error).rstrip("."))))
     if not compared:
-        _refuse(models, cubes.models, omissions)
+        _refuse_comparison(models, cubes.models, omissions)
     return tuple(compared), tuple(f"--compare: {line}" for line in omissions)
 
 
-def _refuse(models: tuple[str, str], known: Collection[str], omissions: Sequence[str]) -> None:
+def _refuse_comparison(models: tuple[str, str], known: Collection[str], omissions: Sequence[str]) -> None:
     """Say why nothing is compared: a model that no table has, else what was found out scale by scale."""
     if set(models) <= set(known) and omissions:
         raise InputError(f"--compare {','.join(models)} finds nothing to compare. {'; '.join(omissions[:3])}.")
@@ -235,10 +235,10 @@ def on_common_items(first: Cube, second: Cube) -> tuple[Cube, Cube]:
     common = sorted(set(first.items) & set(second.items))
     if not common:
         raise InputError(f"{first.model} and {second.model} have no item in common.")
-    return _restrict(first, common), _restrict(second, common)
+    return _restrict_items(first, common), _restrict_items(second, common)
 
 
-def _restrict(cube: Cube, items: Sequence[str]) -> Cube:
+def _restrict_items(cube: Cube, items: Sequence[str]) -> Cube:
     place = {name: k for k, name in enumerate(cube.items)}
     columns = np.array([place[name] for name in items])
     return replace(cube, items=tuple(items), counts=cube.counts[:, columns], cluster=cube.cluster[columns])

@@ -303,11 +303,11 @@ def section(answer: VarianceAnswer, study: Study) -> Section:
         (VARYING,),
         row_figures(answer)[:1],
         tables=(components_table(answer.tables),),
-        notes=tuple(_notes(answer, study)),
+        notes=tuple(_list_notes(answer, study)),
     )
 
 
-def _notes(answer: VarianceAnswer, study: Study) -> Iterator[str]:
+def _list_notes(answer: VarianceAnswer, study: Study) -> Iterator[str]:
     """The answer's cautions, but for those on the votes, which the page says once for all its sections."""
     if titles := [table.title for table in answer.tables if table.one_seed]:
         yield one_seed_caution(titles)

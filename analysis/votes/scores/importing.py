@@ -661,7 +661,7 @@ class _Models:
         seed = None
         if text.casefold() not in NO_NUMBER:
             try:
-                seed = int(text) if text.lstrip("-").isdecimal() else int(_whole(float(text)))
+                seed = int(text) if text.lstrip("-").isdecimal() else int(_require_whole(float(text)))
             except ValueError:
                 raise InputError(f"{table.place(row)}: seed is {text!r}, which is not a whole number.") from None
         if checkpoint or model in self.baselines:
@@ -675,7 +675,7 @@ class _Models:
         return Answerer(model, seed, next(iter(checkpoints), "last"))
 
 
-def _whole(number: float) -> float:
+def _require_whole(number: float) -> float:
     if not number.is_integer():
         raise ValueError(number)
     return number

@@ -105,12 +105,12 @@ def of_counts(kind: Aggregate, sums: Mapping[str, Floats], labels: tuple[str, ..
     """A corpus metric from the counts that every cluster sums to, each (clusters,), with its linearised error."""
     total = {name: float(part.sum()) for name, part in sums.items()}
     metric = bleu if kind == "bleu" else combined
-    slopes = {name: _slope(metric, total, name) for name in total}
+    slopes = {name: _differentiate_metric(metric, total, name) for name in total}
     parts = sum((slope * sums[name] for name, slope in slopes.items()), np.zeros(len(labels)))
     return Value(metric(total), examples, labels, parts)
 
 
-def _slope(metric: Metric, total: Mapping[str, float], name: str) -> float:
+def _differentiate_metric(metric: Metric, total: Mapping[str, float], name: str) -> float:
     """The derivative by one of the counts."""
     step = STEP * max(abs(total[name]), 1.0)
     low, high = ({**total, name: total[name] + sign * step} for sign in (-1, 1))
