@@ -36,14 +36,14 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.crowd.store.store import settings
     from seedvote.crowd.study_folder import opened
     from seedvote.crowd.watching.address import kept_address
-    from seedvote.crowd.web.invitations import fresh_names, invitation
+    from seedvote.crowd.web.invitations import fresh_names, invitation_link
 
     names = [*_check_names(args.name), *fresh_names(_read_number(args))]
     with opened(args.study, args.database) as store, store.read() as connection:
         until = _end_time(args.expires, store.now())
         secret = settings(connection)["secret"]
     address = _check_address(args.url or kept_address(args.study) or DEFAULT_URL)
-    links = [(name, invitation(secret, address, name, until)) for name in names]
+    links = [(name, invitation_link(secret, address, name, until)) for name in names]
     if args.out:
         _write_links(args.out, links)
         print(f"{len(links)} links: {args.out}. Each lets in one person; give each to one person.")

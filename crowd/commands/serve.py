@@ -152,14 +152,16 @@ def _announce_addresses(args: argparse.Namespace, port: int, app: Flask) -> None
     if args.open:
         import webbrowser
 
-        from seedvote.crowd.web.invitations import invitation
+        from seedvote.crowd.web.invitations import invitation_link
 
-        webbrowser.open(address if walk_in else invitation(app.extensions["desk"].secret, address, AT_THE_KEYBOARD))
+        webbrowser.open(
+            address if walk_in else invitation_link(app.extensions["desk"].secret, address, AT_THE_KEYBOARD)
+        )
 
 
 def _invitation_links(args: argparse.Namespace, app: Flask, address: str) -> list[tuple[str, str]]:
     """A link for each of the people that --invite counts."""
-    from seedvote.crowd.web.invitations import invitation
+    from seedvote.crowd.web.invitations import invitation_link
 
     names = [f"person-{k}" for k in range(1, args.invite + 1)]
-    return [(name, invitation(app.extensions["desk"].secret, address, name)) for name in names]
+    return [(name, invitation_link(app.extensions["desk"].secret, address, name)) for name in names]

@@ -22,7 +22,7 @@ from itertools import pairwise
 from random import Random
 
 from seedvote.crowd.forms.pairs import Button
-from seedvote.crowd.web.page import literal
+from seedvote.crowd.web.page import show_literally
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Candidate, Choice, Pair, Utterance
 from seedvote.dialogue.seeds import child_random
@@ -223,10 +223,10 @@ def _find_side(answer: Choice | None, straight: bool) -> Button:
 
 def read_of(side: Candidate) -> str:
     """What a page shows of a side: of a whole conversation what was said, without the names."""
-    return side.text if side.turns is None else "\n".join(literal(turn.text).strip() for turn in side.turns)
+    return side.text if side.turns is None else "\n".join(show_literally(turn.text).strip() for turn in side.turns)
 
 
 def page_key(context: Sequence[Utterance], texts: Sequence[str]) -> tuple[str, ...]:
     """What a page shows, as text: control signs made visible, space at the ends gone."""
     parts = [part for line in context for part in (line.speaker, line.text)]
-    return tuple(literal(part).strip() for part in (*parts, *texts))
+    return tuple(show_literally(part).strip() for part in (*parts, *texts))

@@ -34,7 +34,7 @@ from seedvote.crowd.rating.moment import Refused, WrongKind
 from seedvote.crowd.store.identity import cookie_key
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.web import dashboard, page, views
-from seedvote.crowd.web.entrance import Entrance, origin
+from seedvote.crowd.web.entrance import Entrance, origin_of
 from seedvote.crowd.web.health import Metrics, Pulse, metrics_page
 from seedvote.crowd.web.invitations import InvitationEntrance
 from seedvote.crowd.web.study_request import StudyRequest, study_request
@@ -183,7 +183,7 @@ def create_app(config: ServerConfig) -> Flask:
     framed = bool(config.frame_ancestors)
     app.config.update(
         MAX_CONTENT_LENGTH=largest_body(config.hit),
-        SEND_FILE_MAX_AGE_DEFAULT=A_YEAR,  # a file that changes gets another address, see page.asset
+        SEND_FILE_MAX_AGE_DEFAULT=A_YEAR,  # a file that changes gets another address, see page.asset_path
         SESSION_COOKIE_NAME="seedvote",
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_REFRESH_EACH_REQUEST=False,
@@ -197,7 +197,7 @@ def create_app(config: ServerConfig) -> Flask:
     _add_guards(app, config, desk)
     app.register_blueprint(views.rater_pages)
     app.register_blueprint(
-        dashboard.blueprint(
+        dashboard.make_blueprint(
             desk.store,
             desk.rules.hit,
             lambda: dashboard.Tokens(desk.study_token(), desk.reading_token()),
@@ -399,7 +399,7 @@ def _make_headers(config: ServerConfig, market_script: str) -> dict[str, str]:
     # the one exception: a marketplace's script, by its whole address, where its page is shown, and its own host
     theirs = market_script if request.endpoint in WITH_MARKET_SCRIPT else ""
     scripts = f"'nonce-{g.get('nonce')}' {theirs}".rstrip()
-    talks = f"'self' {origin(theirs) if theirs else ''}".rstrip()
+    talks = f"'self' {origin_of(theirs) if theirs else ''}".rstrip()
     policy = (
         f"default-src 'none'; script-src {scripts}; style-src 'nonce-{g.get('nonce')}'; "
         f"img-src 'self'; connect-src {talks}; form-action {forms}; base-uri 'none'; frame-ancestors {framing}"

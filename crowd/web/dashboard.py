@@ -100,7 +100,7 @@ class Tokens:
     reading: str
 
 
-def blueprint(
+def make_blueprint(
     store: Store,
     hit: Hit,
     tokens: Callable[[], Tokens],
@@ -131,7 +131,7 @@ def blueprint(
     def show() -> str:
         sort, order = request.args.get("sort", "votes"), request.args.get("order", "down")
         csrf = _csrf_token(g.proof) if g.may_change else ""
-        return render(watch.now(), watch.hit, csrf, sort, order, _find_files(folder), read_so_far(folder), study)
+        return render_page(watch.now(), watch.hit, csrf, sort, order, _find_files(folder), read_so_far(folder), study)
 
     @researcher_pages.post("/state")
     def switch() -> Response:
@@ -188,7 +188,7 @@ def problem_page(title: str, words: str) -> str:
     return as_typed(template.render(base=request.script_root, nonce=g.nonce, title=title, words=words))
 
 
-def render(
+def render_page(
     summary: Overview,
     hit: Hit,
     csrf: str,
@@ -209,12 +209,17 @@ def render(
     values |= {"figures": [name for name in FILES if name in files], "so_far": so_far, "forms": FORMS}
     values |= {"exports": [(name, iso(files[name])) for name in EXPORTS if name in files]}
     values |= {"slips": SLIPS, "doubtful": DOUBTFUL}
-    drawing = {"curves": curves(summary), "size": set_size(summary.progress.pairs), "width": WIDTH, "height": HEIGHT}
+    drawing = {
+        "curves": draw_curves(summary),
+        "size": set_size(summary.progress.pairs),
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
     template = page.jinja_environment().get_template("study/dashboard.html")
     return as_typed(template.render(base=request.script_root, nonce=g.nonce, states=SWITCHES, **values, **drawing))
 
 
-def curves(summary: Overview) -> list[ExperimentCurve]:
+def draw_curves(summary: Overview) -> list[ExperimentCurve]:
     """HumanExp-1, -2, ... as SVG lines on one scale; an experiment is drawn once it has more votes than a set."""
     size = set_size(summary.progress.pairs)
     laws = {k: law_of_ties(n, t, size) for k, (n, t) in enumerate(summary.rounds, 1) if n > size}

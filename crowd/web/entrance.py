@@ -81,7 +81,7 @@ def way_to_decline(entrances: Iterable[Entrance], visit: Mapping[str, Any]) -> W
     return next((way for way in ways if way), None)
 
 
-def identifier(name: str, query: Mapping[str, str]) -> str:
+def read_identifier(name: str, query: Mapping[str, str]) -> str:
     """One id from the query string; what cannot be an id of a marketplace is refused before it goes anywhere."""
     value = query.get(name, "")
     if not _ID.fullmatch(value):
@@ -89,10 +89,10 @@ def identifier(name: str, query: Mapping[str, str]) -> str:
     return value
 
 
-def origin(url: str) -> str:
+def origin_of(url: str) -> str:
     """Scheme, host and port of an address.
 
-    >>> origin("https://www.mturk.com/mturk/externalSubmit?x=1")
+    >>> origin_of("https://www.mturk.com/mturk/externalSubmit?x=1")
     'https://www.mturk.com'
     """
     parts = urlsplit(url)

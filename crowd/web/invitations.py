@@ -52,10 +52,10 @@ class InvitationEntrance:
         return None
 
 
-def invitation(secret: str, url: str, name: str, until: float | None = None) -> str:
+def invitation_link(secret: str, url: str, name: str, until: float | None = None) -> str:
     """The address that lets this person in, for ever or until a time.
 
-    >>> invitation("k", "https://x.org", "ann", until=86_400).rpartition(".")[0]
+    >>> invitation_link("k", "https://x.org", "ann", until=86_400).rpartition(".")[0]
     'https://x.org/?invite=ann.86400'
     """
     end = "" if until is None else str(int(until))

@@ -33,7 +33,7 @@ from seedvote.crowd.hit.languages import CATALOGUES, ENGLISH, TextsIn, texts_by_
 from seedvote.crowd.rating.answer_sheet import buttons_of
 from seedvote.crowd.rating.leasing import Ending
 from seedvote.crowd.rating.personal_data import KnownRater
-from seedvote.crowd.web.rendering import rendered
+from seedvote.crowd.web.rendering import render_text
 
 if TYPE_CHECKING:
     from seedvote.crowd.web.entrance import WayOut
@@ -235,23 +235,23 @@ def said_incomplete(content: OnPage | None) -> str:
     return CHOOSE_TWO if getattr(content, "ranked", True) else CHOOSE_ONE
 
 
-def literal(text: str) -> str:
+def show_literally(text: str) -> str:
     """Text as it was written: control characters become visible signs, so that no browser drops or obeys them.
 
-    >>> literal("a\\r\\nb\\0")
+    >>> show_literally("a\\r\\nb\\0")
     'a\\nb␀'
     """
     text = text.replace("\r\n", "\n").encode("utf-8", "backslashreplace").decode("utf-8")
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda match: chr(0x2400 + min(ord(match[0]), 0x21)), text)
 
 
-def paragraphs(text: str) -> list[str]:
+def split_paragraphs(text: str) -> list[str]:
     """The paragraphs of a text of hit.toml, parted by empty lines."""
     return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
 @cache
-def asset(name: str) -> str:
+def asset_path(name: str) -> str:
     """Path of a static file below the prefix; its content is in the query, so that it may be cached for ever."""
     return f"/static/{name}?v={hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:10]}"
 
@@ -268,10 +268,12 @@ def jinja_environment(language: str = ENGLISH) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    jinja.filters.update(literal=literal, rendered=rendered, paragraphs=paragraphs, buttons_of=buttons_of)
-    jinja.globals.update(asset=asset, said_incomplete=said_incomplete, direction=direction(language))
+    jinja.filters.update(
+        literal=show_literally, rendered=render_text, paragraphs=split_paragraphs, buttons_of=buttons_of
+    )
+    jinja.globals.update(asset=asset_path, said_incomplete=said_incomplete, direction=text_direction(language))
     jinja.globals.update(name_of=name_of, moment=moment)
-    jinja.install_gettext_translations(catalogue(language), newstyle=True)  # type: ignore[attr-defined]
+    jinja.install_gettext_translations(read_catalogue(language), newstyle=True)  # type: ignore[attr-defined]
     return jinja
 
 
@@ -294,7 +296,7 @@ class LanguageName:
 
 
 @cache
-def catalogue(language: str) -> NullTranslations:
+def read_catalogue(language: str) -> NullTranslations:
     """What is said in this language; a text that is not there is said in English."""
     if language == ENGLISH:
         return NullTranslations()
@@ -310,7 +312,7 @@ def catalogue(language: str) -> NullTranslations:
 
 def in_words(text: str, language: str) -> str:
     """A text of ours; parts between empty lines are said one by one."""
-    return "\n\n".join(catalogue(language).gettext(part) if part else "" for part in text.split("\n\n"))
+    return "\n\n".join(read_catalogue(language).gettext(part) if part else "" for part in text.split("\n\n"))
 
 
 @lru_cache(256)
@@ -362,7 +364,7 @@ def name_of(language: str) -> LanguageName:
     return LanguageName(language, name[0].upper() + name[1:], locale.text_direction)
 
 
-def direction(language: str) -> str:
+def text_direction(language: str) -> str:
     """`ltr` or `rtl`."""
     return "ltr" if language == ENGLISH else name_of(language).direction
 
@@ -400,10 +402,10 @@ def moment(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def preferred(accepted: Sequence[str], offered: Sequence[str]) -> str:
+def preferred_language(accepted: Sequence[str], offered: Sequence[str]) -> str:
     """The first language that somebody accepts and the study offers, else the study's own.
 
-    >>> preferred(["pt-BR", "de-AT", "en"], ["en", "de"]), preferred([], ["fr", "en"])
+    >>> preferred_language(["pt-BR", "de-AT", "en"], ["en", "de"]), preferred_language([], ["fr", "en"])
     ('de', 'fr')
     """
     primary = [language.lower().replace("_", "-").partition("-")[0] for language in accepted]

@@ -30,12 +30,12 @@ NUMBER = {"li": {"value"}}  # the only attribute: a list counts as it was writte
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def rendered(text: str, rendering: Rendering) -> Markup:
+def render_text(text: str, rendering: Rendering) -> Markup:
     """A text as the study shows it; empty where it is shown literally.
 
-    >>> rendered("**yes**, [here](https://x.org)", "markdown")
+    >>> render_text("**yes**, [here](https://x.org)", "markdown")
     Markup('<p><strong>yes</strong>, here <small>(https://x.org)</small></p>')
-    >>> rendered("if a < b:", "code")
+    >>> render_text("if a < b:", "code")
     Markup('if a &lt; b:')
     """
     if rendering == "literal" or not text.strip():

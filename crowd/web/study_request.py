@@ -231,17 +231,17 @@ class StudyRequest(flask.Request):
 
     def sender(self) -> PageVisit:
         """Who sends this form; refused if it was not made by us for somebody."""
-        return self.visit or refuse("the form was not made by this study")
+        return self.visit or refuse_request("the form was not made by this study")
 
     def sender_s_seat(self) -> Seat:
         """The seat of who sends this form."""
-        return self.seat or refuse("nobody sits here")
+        return self.seat or refuse_request("nobody sits here")
 
     def visit_facts(self) -> Mapping[str, Any]:
         """What an entrance hears of whose page it is."""
         visit, names = self.visit, self.named_visit()
         if visit is None or names is None:
-            refuse("nobody sits here")
+            refuse_request("nobody sits here")
         return replace(visit, worker=names.worker, sitting=names.sitting).facts()
 
     def way_out(self, step: Step) -> WayOut | None:
@@ -254,7 +254,7 @@ class StudyRequest(flask.Request):
         offered = self.desk.rules.hit.languages
         if self.visit and self.visit.language in offered:
             return self.visit.language
-        return page.preferred(list(self.accept_languages.values()), offered) if offered[1:] else offered[0]
+        return page.preferred_language(list(self.accept_languages.values()), offered) if offered[1:] else offered[0]
 
     @cached_property
     def frame(self) -> page.Frame:
@@ -272,6 +272,6 @@ study_request = cast(StudyRequest, flask.request)
 """The one that is being answered."""
 
 
-def refuse(why: str) -> NoReturn:
+def refuse_request(why: str) -> NoReturn:
     """Nothing is done for a request that does not fit."""
     raise Refused(why)

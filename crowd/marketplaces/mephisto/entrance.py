@@ -10,7 +10,7 @@ from seedvote.crowd.marketplaces.mephisto.copies import as_stored, finished_sitt
 from seedvote.crowd.marketplaces.mturk.entrance import MTurkEntrance
 from seedvote.crowd.rating.leasing import Step
 from seedvote.crowd.rating.moment import Seat
-from seedvote.crowd.web.entrance import Arrival, WayOut, identifier
+from seedvote.crowd.web.entrance import Arrival, WayOut, read_identifier
 from seedvote.dialogue.records import Source
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class MephistoEntrance:
             return replace(arrival, source=self.source) if arrival else None
         if "worker_id" not in query:
             return None
-        worker, sitting = identifier("worker_id", query), identifier("assignment_id", query)
+        worker, sitting = read_identifier("worker_id", query), read_identifier("assignment_id", query)
         return Arrival(self.source, worker=worker, sitting=sitting, task="")
 
     def _take_unit(self, worker: str, sitting: str, hit: str = "") -> Any:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from seedvote.crowd.marketplaces.launch import stands_in
 from seedvote.crowd.rating.leasing import Step
-from seedvote.crowd.web.entrance import Arrival, WayOut, identifier, origin
+from seedvote.crowd.web.entrance import Arrival, WayOut, origin_of, read_identifier
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
 
@@ -27,7 +27,7 @@ def mturk_sites(place: str) -> tuple[str, ...]:
     An endpoint on this machine that stands in for MTurk stands in for these too. One elsewhere does not: an environment
     variable must not be enough to send workers' forms to a stranger.
     """
-    return (origin(os.environ[MTURK_ENDPOINT]),) if stands_in(MTURK_ENDPOINT) else MTURK_SITES[place]
+    return (origin_of(os.environ[MTURK_ENDPOINT]),) if stands_in(MTURK_ENDPOINT) else MTURK_SITES[place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class MTurkEntrance:
             return Arrival(self.source, worker="", sitting="", task="", preview=True)
         # The worker's browser names the site it came from. Sending forms there unchecked would let any page collect
         # submissions, and would let sandbox workers into a live study.
-        if not self.submit_to or origin(query.get("turkSubmitTo", "")) != self.submit_to:
+        if not self.submit_to or origin_of(query.get("turkSubmitTo", "")) != self.submit_to:
             raise InputError("turkSubmitTo is not the marketplace of this study. Open the task from the marketplace.")
-        worker, sitting, task = (identifier(name, query) for name in ("workerId", "assignmentId", "hitId"))
+        worker, sitting, task = (read_identifier(name, query) for name in ("workerId", "assignmentId", "hitId"))
         return Arrival(self.source, worker=worker, sitting=sitting, task=task)
 
     def find_way_out(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from seedvote.crowd.hit.tables import PanelDoor
 from seedvote.crowd.rating.leasing import Step
-from seedvote.crowd.web.entrance import Arrival, WayOut, identifier
+from seedvote.crowd.web.entrance import Arrival, WayOut, read_identifier
 from seedvote.dialogue.records import Source
 
 ONLY_VISIT = "1"  # the visit of a person where the panel names none
@@ -26,8 +26,8 @@ class PanelEntrance:
         """By the parameter of the person, and that of the visit where there is one."""
         if self.panel.person not in query:
             return None
-        visit = identifier(self.panel.visit, query) if self.panel.visit else ONLY_VISIT
-        return Arrival(self.source, worker=identifier(self.panel.person, query), sitting=visit, task="")
+        visit = read_identifier(self.panel.visit, query) if self.panel.visit else ONLY_VISIT
+        return Arrival(self.source, worker=read_identifier(self.panel.person, query), sitting=visit, task="")
 
     def find_way_out(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:
         """Back for who has worked, for who was screened out, or for who found nothing left."""

@@ -18,7 +18,7 @@ import httpx
 from seedvote.crowd.marketplaces.ledger import Unsure
 from seedvote.crowd.marketplaces.money import Price
 from seedvote.crowd.marketplaces.prolific.calling import call
-from seedvote.crowd.web.entrance import origin
+from seedvote.crowd.web.entrance import origin_of
 
 PAGE = 200  # submissions or studies in one answer, as Prolific's own command-line program asks for them
 MOST_BONUSES = 200  # in one payment, by Prolific's documentation
@@ -118,7 +118,7 @@ def _read_pages(
         )
         yield from page
         # The token goes with every request, so a link that leads elsewhere is not followed.
-        if following and origin(following) != origin(str(client.base_url)):
+        if following and origin_of(following) != origin_of(str(client.base_url)):
             return
 
 

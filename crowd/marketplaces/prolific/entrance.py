@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from seedvote.crowd.rating.leasing import Step
-from seedvote.crowd.web.entrance import Arrival, WayOut, identifier
+from seedvote.crowd.web.entrance import Arrival, WayOut, read_identifier
 from seedvote.dialogue.records import Source
 
 PROLIFIC_COMPLETE = "https://app.prolific.com/submissions/complete"
@@ -40,8 +40,9 @@ class ProlificEntrance:
         """By PROLIFIC_PID, STUDY_ID, SESSION_ID, and the launch whose draft sends them."""
         if not any(name in query for name in PROLIFIC_IDS):
             return None
-        worker, task, sitting = (identifier(name, query) for name in PROLIFIC_IDS)
-        launch = identifier(LAUNCH, query) if LAUNCH in query else task  # drafts of earlier versions do not name it
+        worker, task, sitting = (read_identifier(name, query) for name in PROLIFIC_IDS)
+        # drafts of earlier versions do not name the launch
+        launch = read_identifier(LAUNCH, query) if LAUNCH in query else task
         return Arrival(self.source, worker=worker, sitting=sitting, task=launch)
 
     def find_way_out(self, visit: Mapping[str, Any], step: Step) -> WayOut | None:

@@ -11,7 +11,7 @@ import pytest
 
 from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.study_folder import opened
-from seedvote.crowd.web.page import literal
+from seedvote.crowd.web.page import show_literally
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance
 from tests.house.waiting import PATIENCE, wait_for
@@ -453,7 +453,7 @@ def test_text_of_models_is_on_the_screen_to_the_letter(arrive, hostile_server):
         assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
         seen.add(shown[0])
         page.keyboard.press("3")
-    assert seen == {literal(text) for text in HOSTILE}
+    assert seen == {show_literally(text) for text in HOSTILE}
     assert "taken over" not in page.title()
 
 

@@ -7,7 +7,7 @@ from seedvote.crowd.marketplaces.mturk.entrance import MTURK_PREVIEW, MTurkEntra
 from seedvote.crowd.marketplaces.panel.entrance import PanelEntrance
 from seedvote.crowd.marketplaces.prolific.entrance import ProlificEntrance, code_for
 from seedvote.crowd.rating.leasing import Step
-from seedvote.crowd.web.entrance import OVER, identifier, origin, way_back, way_to_decline
+from seedvote.crowd.web.entrance import OVER, origin_of, read_identifier, way_back, way_to_decline
 from seedvote.dialogue.errors import InputError
 
 LIVE = "https://www.mturk.com"
@@ -110,8 +110,8 @@ def test_finished_and_screened_out_leave_with_codes_of_their_own(stage, code):
 @pytest.mark.parametrize("value", ["", "a b", "x" * 65, "<script>", "a\0", "../x", "a\n"])
 def test_what_is_not_an_id_goes_no_further(value):
     with pytest.raises(InputError, match="workerId is missing"):
-        identifier("workerId", {"workerId": value})
+        read_identifier("workerId", {"workerId": value})
 
 
 def test_an_origin_is_scheme_host_and_port():
-    assert origin("http://127.0.0.1:8080/a/b?c") == "http://127.0.0.1:8080"
+    assert origin_of("http://127.0.0.1:8080/a/b?c") == "http://127.0.0.1:8080"

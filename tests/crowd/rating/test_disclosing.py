@@ -14,7 +14,7 @@ from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import events, raters, votes
-from seedvote.crowd.web.invitations import invitation
+from seedvote.crowd.web.invitations import invitation_link
 from seedvote.crowd.web.study_request import visit_of
 from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.study import Person, make_study
@@ -229,7 +229,7 @@ def test_who_agrees_anew_for_somebody_else_sees_nothing_of_theirs(app, desk):
 
 
 def test_an_invitation_proves_who_comes_in_whatever_browser(app, desk):
-    address = invitation(desk.secret, "https://x.org", "guest")
+    address = invitation_link(desk.secret, "https://x.org", "guest")
     for first in (True, False):
         person = Person(app, "local", "guest")
         page = person.send("GET", address.removeprefix("https://x.org"))

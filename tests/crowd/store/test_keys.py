@@ -12,7 +12,7 @@ from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.tables import raters
 from seedvote.crowd.study_folder import opened
 from seedvote.crowd.web.app import create_app
-from seedvote.crowd.web.invitations import invitation
+from seedvote.crowd.web.invitations import invitation_link
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from tests.crowd.marketplaces.study import make_study
@@ -226,4 +226,4 @@ def test_coauthors_read_the_page_and_change_nothing(study, capsys):
 
 def test_links_of_a_program_before_links_could_end_still_let_in(study):
     app, _ = study
-    assert opens(app, invitation(app.extensions["desk"].secret, "", "ann"))
+    assert opens(app, invitation_link(app.extensions["desk"].secret, "", "ann"))

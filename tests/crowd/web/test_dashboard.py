@@ -40,7 +40,7 @@ from seedvote.crowd.watching.share_interval import law_of_ties, set_size
 from seedvote.crowd.watching.signals import PageEvents, Signals
 from seedvote.crowd.web import dashboard
 from seedvote.crowd.web.app import ServerConfig, create_app, study_token
-from seedvote.crowd.web.dashboard import render
+from seedvote.crowd.web.dashboard import render_page
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import read_json, write_records
 from seedvote.dialogue.records import Vote
@@ -519,7 +519,7 @@ def page_of(found, hit, folder):
     app = create_app(ServerConfig(f"sqlite:///{folder / 'crowd.sqlite'}", hit, rate=0))
     with app.test_request_context("/study"):
         g.nonce = "n"
-        written = render(found, hit, "", "votes", "down", {}, study="rooms & seeds")
+        written = render_page(found, hit, "", "votes", "down", {}, study="rooms & seeds")
     app.extensions["desk"].store.close()
     return written
 

@@ -15,7 +15,7 @@ from seedvote.crowd.store.store import open_store, sqlite_url
 from seedvote.crowd.store.tables import raters, votes
 from seedvote.crowd.study_folder import hit_of, opened, prepare_study
 from seedvote.crowd.web.app import ServerConfig, create_app
-from seedvote.crowd.web.invitations import invitation
+from seedvote.crowd.web.invitations import invitation_link
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from tests.crowd.real_server import Browser, make_study, serving
@@ -188,7 +188,7 @@ def test_walk_in_names_and_links_are_apart(tmp_path):
         begin(ann, "/?rater=ann").status_code == 303
         and "Pair 3" in app.test_client().get("/?rater=ann", follow_redirects=True).text
     )
-    begin(invited_ann, invitation(desk.secret, "", "ann"))
+    begin(invited_ann, invitation_link(desk.secret, "", "ann"))
     assert "Pair 1" in invited_ann.get("/task").text  # another person than the one who was typed
     begin(other, f"/?rater={invited_id(desk.secret, 'ann').partition('.')[0]}.{'0' * 32}")
     assert "Pair 1" in other.get("/task").text

@@ -67,7 +67,7 @@ class Marked(NullTranslations):
 
 
 def test_nothing_that_a_page_says_is_left_in_english(monkeypatch):
-    monkeypatch.setattr(page, "catalogue", lambda language: Marked())
+    monkeypatch.setattr(page, "read_catalogue", lambda language: Marked())
     page.jinja_environment.cache_clear()
     frame = page.Frame("", "seat", "", "nl")
     hit = Hit(languages=("nl",), pay_per_sitting=2.0, completion_code="0")
@@ -122,7 +122,7 @@ ON_PAGE = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_form_has_a_default_that_is_left_in_english(form, monkeypatch):
-    monkeypatch.setattr(page, "catalogue", lambda language: Marked())
+    monkeypatch.setattr(page, "read_catalogue", lambda language: Marked())
     page.hit_in.cache_clear()
     page.jinja_environment.cache_clear()
     hit = hit_from({"languages": ["de"], "form": form}, "hit.toml")

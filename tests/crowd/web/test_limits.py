@@ -8,7 +8,7 @@ import pytest
 
 from seedvote.crowd.simulation.browser import FETCH, PageForm
 from seedvote.crowd.web.app import UNTOLD_PROXY, ServerConfig, create_app
-from seedvote.crowd.web.invitations import invitation
+from seedvote.crowd.web.invitations import invitation_link
 from tests.crowd.marketplaces.study import make_study
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,7 +32,7 @@ def serve(tmp_path):
 
 def addresses(app, number):
     secret = app.extensions["desk"].secret
-    return [invitation(secret, "", f"guest-{n}") for n in range(number)]
+    return [invitation_link(secret, "", f"guest-{n}") for n in range(number)]
 
 
 def from_prolific(number):

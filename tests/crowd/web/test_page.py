@@ -11,7 +11,7 @@ from seedvote.crowd.commands.preview import _invent_rater
 from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.web import page
-from seedvote.crowd.web.page import literal
+from seedvote.crowd.web.page import show_literally
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Utterance
@@ -95,13 +95,13 @@ def test_model_text_is_shown_to_the_letter(text):
 @given(st.text(min_size=1).filter(str.strip))
 def test_any_text_comes_back_and_adds_no_tag(text):
     parsed = Texts(fragment(left=text))
-    assert parsed.said[1] == literal(text)
+    assert parsed.said[1] == show_literally(text)
     assert parsed.tags == Texts(fragment()).tags
 
 
 def test_what_a_browser_would_drop_becomes_visible():
-    assert literal("a\0b\x1bc\x7f\r\nd\ttab") == "a␀b␛c␡\nd\ttab"
-    assert literal("\ud800") == "\\ud800"
+    assert show_literally("a\0b\x1bc\x7f\r\nd\ttab") == "a␀b␛c␡\nd\ttab"
+    assert show_literally("\ud800") == "\\ud800"
 
 
 def test_an_empty_response_is_named():
@@ -177,7 +177,9 @@ def test_finished_rater_is_told_pay_and_no_checks():
 
 
 def test_a_changed_static_file_gets_a_new_address():
-    assert page.asset("hit.css").startswith("/static/hit.css?v=") and page.asset("hit.css") != page.asset("hit.js")
+    assert page.asset_path("hit.css").startswith("/static/hit.css?v=") and page.asset_path(
+        "hit.css"
+    ) != page.asset_path("hit.js")
 
 
 def test_the_preview_writes_every_page_and_all_it_loads(tmp_path, capsys):

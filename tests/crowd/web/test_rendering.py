@@ -14,8 +14,8 @@ from seedvote.crowd.hit.hit import Hit, hit_from
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.web import page
 from seedvote.crowd.web.app import ServerConfig, create_app
-from seedvote.crowd.web.page import literal
-from seedvote.crowd.web.rendering import TAGS, rendered
+from seedvote.crowd.web.page import show_literally
+from seedvote.crowd.web.rendering import TAGS, render_text
 from seedvote.dialogue.records import Utterance
 from tests.crowd.study import SHORT, database, desk_of
 
@@ -87,7 +87,7 @@ def assert_inert(html):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_text_is_inert_and_stays_in_its_box(name, rendering):
     text = HOSTILE[name]
-    assert_inert(rendered(literal(text), rendering))
+    assert_inert(render_text(show_literally(text), rendering))
     alone = PageForm(fragment(rendering, "left")).shown_texts()
     assert PageForm(fragment(rendering, text)).shown_texts()[2] == alone[2] == "right"
     assert PageForm(fragment(rendering, "left", text)).shown_texts()[1] == alone[1] == "left"
@@ -100,14 +100,14 @@ PIECES = [*"*_`[]()|<>#a7é \n\\\u202e", "](", "![", "<b>", "> ", "- ", "7. ", "
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(PIECES), min_size=1).map("".join))
 def test_no_letter_vanishes_and_every_tag_is_closed_whatever_the_marks(text):
-    made = rendered(text, "markdown")
+    made = render_text(text, "markdown")
     assert_inert(made)
     left = text_of(made) + "".join(re.findall(r'value="(\d+)"', made))
     assert not made or all(left.count(sign) >= text.count(sign) for sign in "a7é\u202e")
 
 
 def test_marks_become_what_they_mean():
-    made = rendered(
+    made = render_text(
         "**b** *e* ~~s~~ `c`\nnext\n\n3. x\n7. y\n   - z\n\n> q\n\n|h|\n|-|\n|d|\n\n```py\n a\n```\n***", "markdown"
     )
     for part in (
@@ -123,13 +123,15 @@ def test_marks_become_what_they_mean():
 
 
 def test_links_and_pictures_say_where_they_lead_and_lead_nowhere():
-    assert rendered("[t](https://x.org 'n') <https://y.org>", "markdown") == (
+    assert render_text("[t](https://x.org 'n') <https://y.org>", "markdown") == (
         "<p>t <small>(https://x.org n)</small> https://y.org</p>"
     )
-    assert rendered("![a *cat*](https://x.org/a.png)", "markdown") == (
+    assert render_text("![a *cat*](https://x.org/a.png)", "markdown") == (
         "<p>a cat <small>(https://x.org/a.png)</small></p>"
     )
-    assert "h1" not in rendered("# large", "markdown") and "<strong>large</strong>" in rendered("# large", "markdown")
+    assert "h1" not in render_text("# large", "markdown") and "<strong>large</strong>" in render_text(
+        "# large", "markdown"
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,14 +139,14 @@ def test_links_and_pictures_say_where_they_lead_and_lead_nowhere():
     ["> " * 200 + "deep", "|a|b|\n|-|-|\n|1|2|more|", "***", "#", "```\n```", "007. seven", "x" * 50_001, " "],
 )
 def test_what_would_vanish_is_shown_literally(text):
-    assert rendered(text, "markdown") == ""
+    assert render_text(text, "markdown") == ""
     if text.strip():
         assert PageForm(fragment("markdown", text)).shown_texts()[1] == text
 
 
 def test_code_keeps_every_space_and_names_what_turns_the_direction():
     text = "\n\tif a:\n\t\t<b> *x*\u202e\u2066 # end\n"
-    assert rendered(text, "code") == (
+    assert render_text(text, "code") == (
         '\n\tif a:\n\t\t&lt;b&gt; *x*<span class="sign">U+202E</span><span class="sign">U+2066</span> # end\n'
     )
     assert PageForm(fragment("code", text)).shown_texts()[1] == text.replace("\u202e", "U+202E").replace(
