@@ -123,7 +123,7 @@ def _is_numeric(cell: str) -> bool:
 def write_markdown(table: Table) -> str:
     """A pipe table; what would break it is escaped.
 
-    >>> print(markdown(Table(("name", "share"), (("a|b", "35 %"),), "Ties")))
+    >>> print(write_markdown(Table(("name", "share"), (("a|b", "35 %"),), "Ties")))
     **Ties**
     <BLANKLINE>
     | name | share |

@@ -23,7 +23,7 @@ ENOUGH_SEEDS = 30  # so many rule out that one training in ten collapses
 def to_plain(value: Any) -> Any:
     """Plain values, however deep: numpy's scalars and arrays become Python's, NaN and infinity None.
 
-    >>> plain({"low": np.float64("nan"), "ranks": np.array([1, 2])})
+    >>> to_plain({"low": np.float64("nan"), "ranks": np.array([1, 2])})
     {'low': None, 'ranks': [1, 2]}
     """
     if isinstance(value, Mapping):

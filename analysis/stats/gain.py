@@ -62,7 +62,7 @@ def bound_gain(correlation: float, raters: float) -> float:
     """The gain with pairs without end: 1 / (r + (1 - r)(1 - correlation^2)), r the part that raters make; a correlation
     counts as `MOST` at most.
 
-    >>> round(ceiling(0.34, 0.28), 2), round(ceiling(1.0, 0.28), 2)
+    >>> round(bound_gain(0.34, 0.28), 2), round(bound_gain(1.0, 0.28), 2)
     (1.09, 3.55)
     """
     variance_left = raters + (1 - raters) * (1 - min(abs(correlation), MOST) ** 2)

@@ -65,7 +65,7 @@ def _differing_spreads(lower: int, higher: int, total: int) -> str:
 def _format_ratio(ratio: float) -> str:
     """A ratio to two digits, never as a power of ten.
 
-    >>> _times(0.3141), _times(204.6)
+    >>> _format_ratio(0.3141), _format_ratio(204.6)
     ('0.31', '205')
     """
     return f"{ratio:.2g}" if ratio < 99.5 else f"{ratio:,.0f}"

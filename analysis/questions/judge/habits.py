@@ -192,7 +192,7 @@ def _find_relatives(bench: Bench) -> tuple[str, ...]:
 def _name_family(name: str) -> str:
     """The first word of a name, where it is one: `Llama-3-8B` and `meta/llama-2` are llamas.
 
-    >>> _family("meta/Llama-3-8B"), _family("gpt-4"), _family("s2s-0")
+    >>> _name_family("meta/Llama-3-8B"), _name_family("gpt-4"), _name_family("s2s-0")
     ('llama', 'gpt', '')
     """
     word = "".join(sign if sign.isalpha() else " " for sign in name.rsplit("/", 1)[-1].casefold()).split()

@@ -117,7 +117,7 @@ def _strip_rows(
 def _coarsen_time(seconds: float) -> str:
     """An answering time as the bound that it reached; empty where it is not known.
 
-    >>> _coarse(6.02), _coarse(0.4), _coarse(4000.0), _coarse(float("nan"))
+    >>> _coarsen_time(6.02), _coarsen_time(0.4), _coarsen_time(4000.0), _coarsen_time(float("nan"))
     ('5', '0', '60', '')
     """
     return "" if not seconds >= 0 else str(max(bound for bound in BOUNDS if bound <= seconds))

@@ -216,8 +216,8 @@ from pathlib import Path
 from seedvote.crowd.rating import answering
 from tests.crowd.rating.test_answer_sheet import HIT, answer
 from tests.crowd.study import desk_of, make_pairs, seated
-after = answering.recount
-answering.recount = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL) if k.get("votes") else after(*a, **k)
+after = answering.recount_pair
+answering.recount_pair = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL) if k.get("votes") else after(*a, **k)
 with desk_of({url!r}, Path({folder!r}), HIT, make_pairs(1)) as desk:
     answer(desk, seated(desk, "r"))
 """
