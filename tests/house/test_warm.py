@@ -37,6 +37,8 @@ def test_it_prints_and_ends_as_a_fresh_one_does(words, text, monkeypatch):
 def test_warm_imports_ours_from_the_working_folder(there, tmp_path):
     if there:
         (tmp_path / "seedvote" / "dialogue").mkdir(parents=True)
+        for package in ("seedvote", "seedvote/dialogue"):  # without it, an installed package of that name goes before
+            (tmp_path / package / "__init__.py").touch()
         (tmp_path / "seedvote" / "dialogue" / "errors.py").write_text("HERE = True\n", encoding="utf-8")
     script = "from seedvote.dialogue.errors import HERE\nprint(HERE)\n"
     one, other = (

@@ -141,7 +141,7 @@ def test_bag_of_the_last_turn_sees_that_turn_alone():
 
 def test_window_holds_the_newest_hundred_tokens():
     (example,) = list(iterate_examples([talk(*["old " * 30, "new " * 60] * 2, "last one", "x")]))[-1:]
-    newest = baselines.newest_words(example)
+    newest = baselines.words_in_window(example)
     assert len(newest) == 100 - 7 and newest[-2:] == ["last", "one"]  # three whole turns and the end of a fourth
     assert newest.count("new") == 60 + 1 and newest.count("old") == 30
 
