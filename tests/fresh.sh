@@ -29,7 +29,7 @@ logs=$here/runs/fresh
 mkdir -p "$logs"
 root=$(mktemp -d /var/tmp/fresh-XXXXXX)
 child=
-trap '{ [[ -z $child ]] || kill -KILL $child; wait; } 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
+trap '{ [[ -z $child ]] || kill -KILL $child || true; wait; } 2>/dev/null; rm -rf --one-file-system "$root"' EXIT
 trap 'exit 130' INT TERM
 
 # The paths of this machine that pip's settings name: their files, and the wheels and certificates that these name.
