@@ -63,35 +63,32 @@ def reverse_sum(values: Floats, units: Mapping[str, Ints], rival: str) -> list[R
 
 def reverse_leader(played: Games, model: Model, units: Mapping[str, Ints]) -> list[Reversal]:
     """The fewest without which the system with the highest strength falls behind another one; none where two lead."""
-    whole_fit = fit_model(played, model)
-    if np.diff(np.sort(whole_fit.strengths)[-2:])[0] < EVEN:
+    full_fit = fit_model(played, model)
+    if np.diff(np.sort(full_fit.strengths)[-2:])[0] < EVEN:
         return []
-    return [_find_reversal(played, whole_fit, model, unit, _number_units(codes)) for unit, codes in units.items()]
+    return [_find_reversal(played, full_fit, model, unit, _number_units(codes)) for unit, codes in units.items()]
 
 
-def _find_reversal(played: Games, whole: Fit, model: Model, unit: str, codes: Ints) -> Reversal:
+def _find_reversal(played: Games, full_fit: Fit, model: Model, unit: str, codes: Ints) -> Reversal:
     """Rivals in the order of what the first fit predicts, until none can need fewer than the best found."""
-    leader, number, design = int(np.argmax(whole.strengths)), int(codes.max()) + 1, design_of(played)
-    predicted = {
-        rival: _fewest_predicted(
-            _measure_contributions(played, design, whole, (leader, rival), codes), _measure_gap(whole, leader, rival)
-        )
-        for rival in range(len(whole.systems))
-        if rival != leader
-    }
+    leader, number, design = int(np.argmax(full_fit.strengths)), int(codes.max()) + 1, design_of(played)
+    predicted = {}
+    for rival in {*range(len(full_fit.systems))} - {leader}:
+        contributions = _measure_contributions(played, design, full_fit, (leader, rival), codes)
+        predicted[rival] = _fewest_predicted(contributions, _measure_gap(full_fit, leader, rival))
     fewest, name = number, ""
     for rival, expected in sorted(predicted.items(), key=lambda item: item[1]):
         if expected > 2 * fewest:  # a first step is seldom off by half
             break
-        needed = _leave_out(played, whole, model, (leader, rival), codes, fewest)
+        needed = _leave_out(played, full_fit, model, (leader, rival), codes, fewest)
         if needed is not None and needed < fewest:
-            fewest, name = needed, whole.systems[rival]
-    smaller = next(_smaller_sets(played, whole, model, leader, codes, fewest), None) if name else None
+            fewest, name = needed, full_fit.systems[rival]
+    smaller = next(_smaller_sets(played, full_fit, model, leader, codes, fewest), None) if name else None
     return Reversal(unit, *(smaller or (fewest if name else None, name)), number)
 
 
 def _smaller_sets(
-    played: Games, whole: Fit, model: Model, leader: int, codes: Ints, fewest: int
+    played: Games, full_fit: Fit, model: Model, leader: int, codes: Ints, fewest: int
 ) -> Iterator[tuple[int, str]]:
     """Sets of fewer units without which another system leads, the smallest first: how many, and who leads then."""
     if (int(codes.max()) + 1) * played.counts.size > LARGE:
@@ -113,14 +110,14 @@ def _smaller_sets(
             except InputError:
                 continue
             if best != leader:
-                yield size, whole.systems[best]
+                yield size, full_fit.systems[best]
 
 
 def _leave_out(
-    played: Games, whole: Fit, model: Model, systems: tuple[int, int], codes: Ints, below: int
+    played: Games, full_fit: Fit, model: Model, systems: tuple[int, int], codes: Ints, below: int
 ) -> int | None:
     """How many units were left out until `rival` was ahead; None where that takes `below` or more, or cannot be."""
-    (leader, rival), fitted, out = systems, whole, np.zeros(int(codes.max()) + 1, bool)
+    (leader, rival), fitted, out = systems, full_fit, np.zeros(int(codes.max()) + 1, bool)
     remaining_games = played
     while (gap := _measure_gap(fitted, leader, rival)) >= 0:
         contributions = np.where(
