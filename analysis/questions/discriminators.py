@@ -101,6 +101,11 @@ class DiscriminatedModel:
     same_length: SameLengthRanking | None
 
     @property
+    def simple(self) -> Estimate:
+        """The accuracy of the best simple rule."""
+        return self.length if self.best == "length" else self.bag
+
+    @property
     def name(self) -> str:
         """`seq2seq-0, greedy`; the checkpoint where it is not the last."""
         model = self.model if self.seed is None else f"{self.model}-{self.seed}"
@@ -188,6 +193,13 @@ def findings(answer: DiscriminatorsAnswer | None) -> list[str]:
     beyond = [model for model in recognised if model.beyond.low > 0]
     best = max(models, key=lambda model: model.accuracy.value)
     share, low, high = (percent(end, 0) for end in (best.accuracy.value, best.accuracy.low, best.accuracy.high))
+    if not recognised and (simple_rules := [model for model in models if model.simple.low > 0.5]):
+        best = max(simple_rules, key=lambda model: model.simple.value)
+        rule = {"length": "Reply length alone", "bag": "A bag of words"}[best.best]
+        share, low, high = (percent(end, 0) for end in (best.simple.value, best.simple.low, best.simple.high))
+        return [
+            f"{rule} tells {best.name} from people in {share} of replies ({low} to {high}); the discriminator does not."
+        ]
     if not recognised:
         text = f"No model is shown to be recognised by a classifier: at most in {share} of replies ({low} to {high})."
         return [text]

@@ -108,12 +108,19 @@ def detection_notes(detection: Detection) -> Iterator[str]:
 
 def _result_sentences(result: Detected) -> Iterator[str]:
     name = _name_generator(result)
-    if result.accuracy.low <= 0.5:
+    rival = _rival_of(result, result.best)
+    if result.accuracy.low <= 0.5 < rival.low:
+        rule = _rival_title(result.best)
+        yield (
+            f"{name}: {rule} tells the model from people in {with_interval(rival)} of replies; the discriminator does "
+            f"not ({with_interval(result.accuracy)})."
+        )
+    elif result.accuracy.low <= 0.5:
         yield f"{name}: not told from people ({with_interval(result.accuracy)} of replies are told right)."
     elif result.beyond.low <= 0:
         yield (
             f"{name}: told from people in {with_interval(result.accuracy)} of replies, but not shown to be told better "
-            f"than by {_rival_title(result.best)} ({format_share(_rival_of(result, result.best).value)})."
+            f"than by {_rival_title(result.best)} ({format_share(rival.value)})."
         )
     else:
         value, low, high = map(format_share, (result.beyond.value, result.beyond.low, result.beyond.high))

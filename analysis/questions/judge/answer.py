@@ -63,8 +63,9 @@ class HelpedEstimate:
 
     @property
     def helps(self) -> bool:
-        """Whether the votes show that the judge lowers the error: its correlation is beyond none and the least."""
-        return self.gain.shown and abs(self.correlation) >= self.least
+        """Whether the votes show that the judge is worth one of them: its correlation is beyond none and the least."""
+        is_worth_one = round(self.gain.saved(self.votes)[1]) >= 1
+        return self.gain.shown and is_worth_one and abs(self.correlation) >= self.least
 
     @property
     def win(self) -> tuple[Interval, Interval] | None:

@@ -307,20 +307,16 @@ def _ways_table(rows: Sequence[HelpedEstimate]) -> Table:
     for row in rows:
         fitted = "PPI++, weight fitted" + (" on other folds" if row.folds else "")
         ways = (
-            ("people alone", row.people, 1.0),
-            ("PPI, weight 1", row.whole.interval, row.whole.gain),
-            (fitted, row.tuned.interval, row.tuned.gain),
-            ("by strata of the verdict", row.strata.interval, row.strata.gain),
+            ("people alone", row.people),
+            ("PPI, weight 1", row.whole.interval),
+            (fitted, row.tuned.interval),
+            ("by strata of the verdict", row.strata.interval),
         )
         cells += [
-            (OUTCOMES[row.outcome], name, number(way.value), number(way.se), _format_ends(way), f"{gain:.2f}")
-            for name, way, gain in ways
+            (OUTCOMES[row.outcome], name, number(way.value), number(way.se), _format_ends(way)) for name, way in ways
         ]
-    caption = (
-        f"{rows[0].first} against {rows[0].second} in each way, by its own error; the gain goes by the correlation, "
-        "which is steadier"
-    )
-    return Table(("", "way", "estimate", "SE", "95 % interval", "variance of people alone / this"), cells, caption)
+    caption = f"{rows[0].first} against {rows[0].second} in each way"
+    return Table(("", "way", "estimate", "SE", "95 % interval"), cells, caption)
 
 
 def row_figures(answer: JudgeAnswer) -> tuple[RowFigure, ...]:
@@ -403,13 +399,9 @@ def _estimate_keys(row: HelpedEstimate) -> dict[str, Any]:
         "pairs_with_votes": row.voted,
         "pairs_without": row.others,
         "people": _interval_keys(row.people),
-        "ppi": {**_interval_keys(row.whole.interval), "gain": row.whole.gain},
-        "ppi_plus_plus": {
-            **_interval_keys(row.tuned.interval),
-            "lambda": row.tuned.weight,
-            "gain": row.tuned.gain,
-        },
-        "stratified": {**_interval_keys(row.strata.interval), "gain": row.strata.gain, "joined": row.joined},
+        "ppi": _interval_keys(row.whole.interval),
+        "ppi_plus_plus": {**_interval_keys(row.tuned.interval), "lambda": row.tuned.weight},
+        "stratified": {**_interval_keys(row.strata.interval), "joined": row.joined},
         "win_rate": win and {"people": _interval_keys(win[0]), "with_judge": _interval_keys(win[1])},
         "judge_alone": row.judge,
         "bias": _interval_keys(row.bias),

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from seedvote.analysis.questions.discriminators import answer_study, findings, section
+from seedvote.analysis.questions.discriminators import Estimate, answer_study, findings, section
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_json, write_records
 from seedvote.dialogue.records import Response
@@ -111,6 +111,22 @@ def test_responses_that_have_changed_since_are_pointed_out(study, tmp_path):
     shown_section = section(answer_study(tmp_path))
     assert "responses.jsonl has changed since these replies were judged" in shown_section.notes[0]
     assert shown_section.pictures == ()
+
+
+def test_a_rule_that_tells_more_than_the_discriminator_is_named(study):
+    answer = answer_study(study)
+    blind = dataclasses.replace(
+        answer.models[0],
+        accuracy=Estimate(0.56, 0.48, 0.63),
+        length=Estimate(0.66, 0.59, 0.73),
+        bag=Estimate(0.52, 0.45, 0.6),
+        best="length",
+    )
+    (sentence,) = findings(dataclasses.replace(answer, models=(blind,)))
+    assert sentence.startswith("Reply length alone tells ")
+    assert "in 66 % of replies (59 % to 73 %); the discriminator does not." in sentence
+    (sentence,) = findings(dataclasses.replace(answer, models=(dataclasses.replace(blind, length=blind.bag),)))
+    assert sentence.startswith("No model is shown to be recognised")
 
 
 def test_absent_discriminators_are_silent(tmp_path):

@@ -7,7 +7,12 @@ import pytest
 from scipy.stats import hypergeom
 
 from seedvote.analysis.notebook import judged, preference
+from seedvote.analysis.questions.judge.answer import answer
 from seedvote.analysis.questions.judge.labelling import chance_of_so_many
+from seedvote.analysis.questions.judge.showing import describe_worth
+from seedvote.analysis.stats.gain import Gain
+from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.verdicts import benches_beside
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
@@ -48,6 +53,19 @@ def test_a_good_judge_saves_votes_on_the_preference_and_says_how_many(found):
     assert row["effective_votes"] == pytest.approx(240 * row["gain"]["value"])
     assert row["ppi_plus_plus"]["se"] < row["people"]["se"]
     assert f"is worth {row['votes_saved']['value']:.0f} of 240 votes" in repr(found)
+
+
+def test_a_worth_that_may_be_none_is_not_said_to_be_one(folder):
+    faint = Gain(1.002, 1.00002, 1.01, 0.05, 0.004, 0.1)  # its interval of votes saved begins below half a vote
+    matches = matches_of(folder / "votes.jsonl", folder / "pairs.jsonl")[0]
+    row = replace(answer(benches_beside(folder, None), matches).judges[0].estimates[0], gain=faint, votes=1792)
+    assert faint.shown
+    assert describe_worth(row, "j").endswith("is not shown to be worth any vote: 4 of 1,792, 95 % interval 0 to 18.")
+
+
+def test_a_page_has_one_gain_a_number(found):
+    assert repr(found).count("gain (95 %)") == 1
+    assert "variance of people alone" not in repr(found)
 
 
 def test_a_coin_is_not_shown_to_be_worth_a_vote(tmp_path):

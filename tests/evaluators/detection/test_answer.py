@@ -7,6 +7,7 @@ import pytest
 
 from seedvote.evaluators.detection import network
 from seedvote.evaluators.detection.material import MARKS, Generator, make_trials
+from seedvote.evaluators.detection.rates import Measured
 from seedvote.evaluators.detection.text import DETECTION_CARD, detection_document, detection_notes, detection_table
 from seedvote.evaluators.detection.work import DetectionSettings, run_trial, trial_jobs
 from tests.evaluators.detection.made import WHO, WORDS, material, spoken, told
@@ -48,6 +49,16 @@ def test_length_alone_shows_nothing_beyond_length(tmp_path):
     assert one.best == "length"
     assert one.beyond.low <= 0 <= one.beyond.high
     assert "not shown to be told better than by length alone" in "\n".join(detection_notes(found))
+
+
+def test_the_better_rule_is_named_where_the_discriminator_does_not_tell(tmp_path):
+    found = told(tmp_path, material(spoken, seed=3, turns=1, dialogues=40), seeds=[0])
+    blind, seeing = Measured(0.56, 0.48, 0.63), Measured(0.66, 0.59, 0.73)
+    one = dataclasses.replace(found.found[0], accuracy=blind, length=seeing, best="length")
+    notes = "\n".join(detection_notes(dataclasses.replace(found, found=[one])))
+    assert "length alone tells the model from people in .66 (.59-.73) of replies" in notes
+    assert "the discriminator does not (.56 (.48-.63))" in notes
+    assert "not told from people" not in notes
 
 
 def test_folds_test_each_dialogue_once_untrained():
