@@ -1,0 +1,248 @@
+"""Studies whose votes are given out by an adaptive rule, simulated or replayed, and what an even design would have got.
+
+The rule is that of the rating server (dialogue/formulas/allocation.py). Whoever asks supplies the answers: a world with
+a known truth, or the votes of a finished study.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from seedvote.dialogue.formulas.allocation import (
+    FLOOR,
+    Aim,
+    ContrastPool,
+    Tally,
+    batch_places,
+    draw_batch,
+    share_contrasts,
+    spread_of_votes,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ask = Callable[[Ints], tuple[Floats, Ints]]  # pairs, one entry a vote -> their scores and raters
+FEWEST, MOST = 2, 7  # votes of a pair
+
+
+@dataclass(frozen=True, eq=False)
+class PairPool:
+    """The pairs that a study may give out."""
+
+    systems: int
+    first: Ints  # (contrasts,)
+    second: Ints
+    contrast: Ints  # (pairs,)
+    dialogue: Ints  # (pairs,)
+    most: Ints | None = None  # (pairs,) votes that there can be of each; None: no limit but the rule's
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How votes are given out; without an aim evenly over the contrasts, and over the pairs of each."""
+
+    aim: Aim | None
+    floor: float = FLOOR
+    fewest: int = FEWEST
+    most: int = MOST
+
+
+@dataclass(frozen=True, eq=False)
+class VoteLog:
+    """Votes in the order of their batches."""
+
+    pair: Ints
+    score: Floats  # +1 for the contrast's first system, -1, 0
+    rater: Ints
+    batch: Ints
+    propensity: Floats
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+
+NO_CODES, NO_NUMBERS = np.zeros(0, np.int64), np.zeros(0)
+NOTHING = VoteLog(NO_CODES, NO_NUMBERS, NO_CODES, NO_CODES, NO_NUMBERS)
+
+
+def give_out(
+    pool: PairPool, rule: Rule, ask: Ask, budget: int, generator: np.random.Generator, *, places: int | None = None
+) -> Iterator[VoteLog]:
+    """The votes after each batch, until the budget or the pairs are used up."""
+    places = batch_places(budget) if places is None else places
+    draw = random.Random(int(generator.integers(2**62)))
+    order = np.lexsort([generator.random(len(pool.contrast)), pool.contrast])
+    number = len(pool.first)
+    starts = np.searchsorted(pool.contrast[order], np.arange(number + 1))
+    used, log, batch = np.zeros(number, np.int64), NOTHING, 0
+    while len(log) < budget:
+        batch += 1
+        pools = [
+            ContrastPool(
+                order[starts[k] + used[k] : starts[k + 1]].tolist() if used[k] < starts[k + 1] - starts[k] else ()
+            )
+            for k in range(number)
+        ]
+        if any(not len(each.fresh) for each in pools):
+            pools = _add_complete(pool, rule, log, pools)
+        shares = _share(pool, rule, log)
+        drawn = draw_batch(shares, pools, min(places, budget - len(log)), fewest=rule.fewest, generator=draw)
+        if not drawn:
+            return
+        pairs = np.array([part.pair for part in drawn])
+        fresh = np.array([bool(len(pools[k].fresh)) for k in pool.contrast[pairs]])
+        np.add.at(used, pool.contrast[pairs[fresh]], 1)
+        times = np.array([part.places for part in drawn])
+        chances = np.array([part.propensity for part in drawn])
+        asked_pairs = np.repeat(pairs, times)
+        scores, raters = ask(asked_pairs)
+        log = VoteLog(
+            np.concatenate([log.pair, asked_pairs]),
+            np.concatenate([log.score, scores]),
+            np.concatenate([log.rater, raters]),
+            np.concatenate([log.batch, np.full(len(asked_pairs), batch)]),
+            np.concatenate([log.propensity, np.repeat(chances, times)]),
+        )
+        yield log
+
+
+def _add_complete(pool: PairPool, rule: Rule, log: VoteLog, pools: list[ContrastPool]) -> list[ContrastPool]:
+    """Pairs that may get one more vote, of the contrasts that have no fresh ones."""
+    size = len(pool.contrast)
+    votes, sums, squares = (
+        np.bincount(log.pair, weights=weights, minlength=size) for weights in (None, log.score, log.score**2)
+    )
+    differ = (votes * squares - sums**2 > 0.5) & (rule.aim is not None)
+    most = rule.most if pool.most is None else np.minimum(rule.most, pool.most)
+    may = (votes >= rule.fewest) & (votes < most)
+    if rule.aim is None:  # nobody's turn comes twice before everybody's has come
+        fewest = np.full(len(pools), np.inf)
+        np.minimum.at(fewest, pool.contrast[may], votes[may])
+        may &= votes == fewest[pool.contrast]
+    complete: list[list[tuple[int, bool]]] = [[] for _ in pools]
+    for pair in np.flatnonzero(may).tolist():
+        complete[pool.contrast[pair]].append((pair, bool(differ[pair])))
+    return [
+        each if len(each.fresh) else replace(each, complete=more) for each, more in zip(pools, complete, strict=True)
+    ]
+
+
+def _share(pool: PairPool, rule: Rule, log: VoteLog) -> list[float]:
+    number = len(pool.first)
+    if rule.aim is None or not len(log):
+        return [1 / number] * number
+    contrast = pool.contrast[log.pair]
+    votes = np.bincount(contrast, minlength=number)
+    net = np.bincount(contrast, weights=log.score, minlength=number)
+    columns = (pool.first, pool.second, votes, net)
+    tallies = [Tally(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    ways = [log.rater.tolist(), pool.dialogue[log.pair].tolist()]
+    spread = spread_of_votes(contrast.tolist(), log.score.tolist(), ways)
+    return share_contrasts(tallies, pool.systems, rule.aim, spread=spread, floor=rule.floor)
+
+
+def weigh_votes(group: Ints, propensity: Floats) -> Floats:
+    """What each vote counts: the inverse of its pair's propensity, one on average within its group.
+
+    A group is a contrast in one batch: there the pairs compete for places, and only their proportions say anything.
+
+    >>> weigh_votes(np.array([0, 0, 1]), np.array([0.5, 0.25, 0.1]))
+    array([0.66666667, 1.33333333, 1.        ])
+    """
+    codes = np.unique(group, return_inverse=True)[1]
+    inverse = 1 / propensity
+    return np.asarray((np.bincount(codes) / np.bincount(codes, weights=inverse))[codes] * inverse)
+
+
+def estimate_strengths(pool: PairPool, log: VoteLog) -> Floats:
+    """(systems,) least squares of all votes by their weights, hardly drawn towards each other."""
+    contrast = pool.contrast[log.pair]
+    weights = weigh_votes(contrast * (int(log.batch.max()) + 1) + log.batch, log.propensity)
+    size = len(pool.first)
+    number, net = (np.bincount(contrast, weights=w, minlength=size) for w in (weights, weights * log.score))
+    normal, right = np.eye(pool.systems) * 1e-3, np.zeros(pool.systems)
+    for one, other, sign in (
+        (pool.first, pool.first, 1),
+        (pool.second, pool.second, 1),
+        (pool.first, pool.second, -1),
+        (pool.second, pool.first, -1),
+    ):
+        np.add.at(normal, (one, other), sign * number)
+    np.add.at(right, pool.first, net)
+    np.add.at(right, pool.second, -net)
+    return np.asarray(np.linalg.solve(normal, right))
+
+
+@dataclass(frozen=True)
+class World:
+    """Systems of known strengths before a crowd: a vote compares a latent difference with a rater's threshold for ties.
+
+    Raters differ in taste, in their threshold, in how much they vote and in care; responses differ by dialogue. Units
+    are the SD of a vote's own noise.
+    """
+
+    strengths: tuple[float, ...]
+    dialogues: int = 100
+    raters: int = 60
+    sd_dialogue: float = 0.5
+    sd_rater: float = 0.25
+    sd_habit: float = 0.4
+    threshold: float = 0.6
+    careless: float = 0.1
+    work: float = 1.0  # SD of the log of how much raters vote
+
+    def truth(self, first: Ints, second: Ints) -> Floats:
+        """The net preference of these contrasts over all dialogues and raters."""
+        points, weights = np.polynomial.hermite_e.hermegauss(21)
+        thresholds = self.threshold * np.exp(self.sd_habit * points)
+        scale = np.sqrt(1 + 2 * self.sd_dialogue**2 + 2 * self.sd_rater**2)
+        strengths = np.array(self.strengths)
+        gap = (strengths[first] - strengths[second])[:, None]
+        net = ndtr((gap - thresholds) / scale) - ndtr((-gap - thresholds) / scale)
+        return np.asarray((1 - self.careless) * (net @ (weights / weights.sum())))
+
+    def pool(self) -> PairPool:
+        """Every dialogue with every two systems."""
+        first, second = np.triu_indices(len(self.strengths), 1)
+        number = len(first)
+        return PairPool(
+            len(self.strengths),
+            first,
+            second,
+            np.tile(np.arange(number), self.dialogues),
+            np.repeat(np.arange(self.dialogues), number),
+        )
+
+    def crowd(self, pool: PairPool, generator: np.random.Generator) -> Ask:
+        """One crowd and one set of responses, who answer whatever is asked."""
+        systems, strengths = len(self.strengths), np.array(self.strengths)
+        responses = self.sd_dialogue * generator.standard_normal((self.dialogues, systems))
+        tastes = self.sd_rater * generator.standard_normal((self.raters, systems))
+        thresholds = self.threshold * np.exp(self.sd_habit * generator.standard_normal(self.raters))
+        careless = generator.random(self.raters) < self.careless
+        work = np.exp(self.work * generator.standard_normal(self.raters))
+        work /= work.sum()
+        seen: dict[int, set[int]] = {}
+
+        def ask(pairs: Ints) -> tuple[Floats, Ints]:
+            raters = generator.choice(self.raters, len(pairs), p=work)
+            for place, pair in enumerate(pairs.tolist()):  # a rater judges a pair once
+                who = seen.setdefault(pair, set())
+                while int(raters[place]) in who:
+                    raters[place] = generator.choice(self.raters, p=work)
+                who.add(int(raters[place]))
+            first, second = pool.first[pool.contrast[pairs]], pool.second[pool.contrast[pairs]]
+            quality = strengths + responses[pool.dialogue[pairs]] + tastes[raters]
+            rows = np.arange(len(pairs))
+            latent = quality[rows, first] - quality[rows, second] + generator.standard_normal(len(pairs))
+            scores = np.where(np.abs(latent) < thresholds[raters], 0.0, np.sign(latent))
+            guesses = generator.integers(-1, 2, len(pairs)).astype(float)
+            return np.where(careless[raters], guesses, scores), raters
+
+        return ask

@@ -1,0 +1,290 @@
+"""Which contrasts and pairs get the next votes of an adaptive study, without numpy: the rating server computes it, too.
+
+Votes are given out in batches, and within a batch nothing depends on what was answered. A contrast's share of a batch
+is a floor that all have, and a part by what one more vote on it is expected to gain for the question stated beforehand.
+
+Strengths are normal on the scale of net preferences, with covariance V. A question is about differences of two systems.
+The expected opportunity cost of a wrong answer (Chick and Inoue 2001) has the slope phi(d/sqrt v) / (2 sqrt v) in the
+variance v of a difference d. A vote on contrast x takes (q'Vx)^2 / (s^2 + x'Vx) from the variance of difference q. So
+with W the sum of slope qq' over all differences asked for, the gain is x'VWVx / (s^2 + x'Vx).
+
+Pairs of a contrast are taken in a random order, each for as many votes as it must have. Where none is left, pairs that
+have these get one more vote, those on which raters differ more probably. The probability is known beforehand and never
+zero, so that votes weighed by its inverse estimate what all pairs would: pairs that stop once two raters agree, and
+are then counted plainly, show preferences that are too large.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import mul
+from typing import Any, Literal
+
+AimKind = Literal["best", "ranking", "better", "alike"]
+FLOOR = 0.2  # of a batch, shared by all contrasts alike
+PRIOR_SD = 0.3  # of strengths, on the scale of net preferences
+AGREED_SIZE = 0.2  # how probable a further vote is where raters agree, in proportion to where they differ
+BATCHES = 20  # that a study's votes are given out in, unless it says otherwise
+SMALLEST_BATCH = 20  # places
+
+Matrix = list[list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """The question that votes are given out for; of `better` and `alike`, about which two systems."""
+
+    kind: AimKind
+    systems: tuple[int, int] | None = None
+    margin: float = 0.0
+    """Of `alike`: the net preference within which the two count as equivalent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the votes on one contrast say so far."""
+
+    first: int
+    second: int
+    votes: float = 0.0
+    net: float = 0.0
+    """Votes for the first less votes for the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastPool:
+    """The pairs of one contrast that may get votes."""
+
+    fresh: Sequence[Any]
+    """Those without any, in a random order that was fixed beforehand."""
+    complete: Sequence[tuple[Any, bool]] = ()
+    """Those that have all the votes they were given out for and may have more, and whether these differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A pair of a batch, the votes that it is to get there, and the probability with which it came to be in it."""
+
+    pair: Any
+    places: int
+    propensity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Strengths:
+    """Means and covariances of the systems' strengths."""
+
+    means: list[float] = field(default_factory=list)
+    covariance: Matrix = field(default_factory=list)
+
+
+def batch_places(votes: int) -> int:
+    """Places in a batch of a study of so many votes."""
+    return max(SMALLEST_BATCH, math.ceil(votes / BATCHES))
+
+
+def share_contrasts(
+    tallies: Sequence[Tally], systems: int, aim: Aim, *, spread: float, floor: float = FLOOR
+) -> list[float]:
+    """The share of the next batch that each contrast gets; `spread` is a vote's variance times its design effect.
+
+    >>> tallies = [Tally(0, 1, 40, 4), Tally(0, 2, 40, 36), Tally(1, 2, 40, 34)]
+    >>> [round(share, 2) for share in share_contrasts(tallies, 3, Aim("best"), spread=0.7)]
+    [0.6, 0.2, 0.2]
+    """
+    number = len(tallies)
+    even = [1 / number] * number
+    if not any(tally.votes for tally in tallies):
+        return even
+    gains = expected_gains(tallies, fit_strengths(tallies, systems, spread), aim, spread)
+    total = math.fsum(gains)
+    if total <= 0:
+        return even
+    return [floor / number + (1 - floor) * gain / total for gain in gains]
+
+
+def fit_strengths(tallies: Sequence[Tally], systems: int, spread: float) -> Strengths:
+    """Strengths by least squares, drawn towards each other by their prior."""
+    precision = [[0.0] * systems for _ in range(systems)]
+    scores = [0.0] * systems
+    for k in range(systems):
+        precision[k][k] = 1 / PRIOR_SD**2
+    for tally in tallies:
+        i, j, weight = tally.first, tally.second, tally.votes / spread
+        precision[i][i] += weight
+        precision[j][j] += weight
+        precision[i][j] -= weight
+        precision[j][i] -= weight
+        scores[i] += tally.net / spread
+        scores[j] -= tally.net / spread
+    covariance = invert_matrix(precision)
+    return Strengths([math.fsum(map(mul, row, scores)) for row in covariance], covariance)
+
+
+def expected_gains(tallies: Sequence[Tally], strengths: Strengths, aim: Aim, spread: float) -> list[float]:
+    """What one more vote on each contrast is expected to gain."""
+    v = strengths.covariance
+    slopes = _weigh_differences(strengths, aim)
+    product = _multiply(_multiply(v, slopes), v)
+    return [
+        _quadratic(product, tally.first, tally.second) / (spread + _quadratic(v, tally.first, tally.second))
+        for tally in tallies
+    ]
+
+
+def _weigh_differences(strengths: Strengths, aim: Aim) -> Matrix:
+    """The sum of slope qq' over the differences that the question is about."""
+    means, v = strengths.means, strengths.covariance
+    number = len(means)
+    sums = [[0.0] * number for _ in range(number)]
+    for i, j in _list_differences(means, aim):
+        variance = _quadratic(v, i, j)
+        distance = abs(means[i] - means[j])
+        if aim.kind == "alike":
+            distance = abs(aim.margin - distance)
+        slope = math.exp(-(distance**2) / (2 * variance)) / math.sqrt(variance)
+        sums[i][i] += slope
+        sums[j][j] += slope
+        sums[i][j] -= slope
+        sums[j][i] -= slope
+    return sums
+
+
+def _list_differences(means: Sequence[float], aim: Aim) -> list[tuple[int, int]]:
+    number = len(means)
+    if aim.systems is not None:
+        return [aim.systems]
+    if aim.kind == "best":
+        leader = max(range(number), key=means.__getitem__)
+        return [(leader, rival) for rival in range(number) if rival != leader]
+    return [(i, j) for i in range(number) for j in range(i)]
+
+
+def _quadratic(matrix: Matrix, i: int, j: int) -> float:
+    return matrix[i][i] + matrix[j][j] - matrix[i][j] - matrix[j][i]
+
+
+def _multiply(left: Matrix, right: Matrix) -> Matrix:
+    columns = list(zip(*right, strict=True))
+    return [[sum(map(mul, row, column)) for column in columns] for row in left]
+
+
+def invert_matrix(matrix: Matrix) -> Matrix:
+    """The inverse of a symmetric positive definite matrix, by Gauss and Jordan.
+
+    >>> invert_matrix([[2.0, 0.0], [0.0, 4.0]])
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    number = len(matrix)
+    rows = [[*row, *(float(i == k) for k in range(number))] for i, row in enumerate(matrix)]
+    for k in range(number):
+        pivot = rows[k][k]
+        rows[k] = pivot_row = [value / pivot for value in rows[k]]
+        for i in range(number):
+            if i != k and (factor := rows[i][k]):
+                rows[i] = [value - factor * above for value, above in zip(rows[i], pivot_row, strict=True)]
+    return [row[number:] for row in rows]
+
+
+def draw_batch(
+    shares: Sequence[float],
+    pools: Sequence[ContrastPool],
+    places: int,
+    *,
+    fewest: int,
+    generator: random.Random,
+) -> list[Drawn]:
+    """The pairs of a batch of about so many places; a fresh pair gets `fewest` of them, any other pair one.
+
+    What a contrast has no pairs for goes to the others. It may be less than was asked for, when few pairs are left.
+    """
+    room = [fewest * len(pool.fresh) if pool.fresh else len(pool.complete) for pool in pools]
+    expected = share_out(shares, min(places, sum(room)), room)
+    is_fresh = [bool(pool.fresh) for pool in pools]
+    pairs = [number / fewest if fresh else 0.0 for number, fresh in zip(expected, is_fresh, strict=True)]
+    drawn = []
+    for pool, number, mean in zip(pools, round_at_random(pairs, generator), pairs, strict=True):
+        drawn += [Drawn(pair, fewest, mean / len(pool.fresh)) for pair in pool.fresh[:number]]
+    for pool, mean in zip(pools, expected, strict=True):
+        if not pool.fresh and mean > 0:
+            drawn += _draw_complete(pool.complete, mean, generator)
+    return drawn
+
+
+def _draw_complete(complete: Sequence[tuple[Any, bool]], mean: float, generator: random.Random) -> list[Drawn]:
+    """Pairs that get one more vote: `mean` of them on average, with probabilities by whether their raters differ."""
+    order = generator.sample(list(complete), len(complete))
+    sizes = [1.0 if differ else AGREED_SIZE for _, differ in order]
+    chances = share_out(sizes, mean, [1.0] * len(order))
+    numbers = round_at_random(chances, generator)
+    return [
+        Drawn(pair, 1, chance)
+        for (pair, _), chance, number in zip(order, chances, numbers, strict=True)
+        if number
+    ]  # fmt: skip
+
+
+def share_out(weights: Sequence[float], total: float, most: Sequence[float]) -> list[float]:
+    """`total` in proportion to the weights, and none above its most.
+
+    >>> share_out([1, 1, 2], 8, [1, 9, 9])
+    [1.0, 2.3333333333333335, 4.666666666666667]
+    """
+    parts = [0.0] * len(weights)
+    left = [k for k, weight in enumerate(weights) if weight > 0 and most[k] > 0]
+    while left and total > 0:
+        factor = total / math.fsum(weights[k] for k in left)
+        full = [k for k in left if weights[k] * factor >= most[k]]
+        if not full:
+            for k in left:
+                parts[k] = weights[k] * factor
+            return parts
+        for k in full:
+            parts[k] = float(most[k])
+            total -= most[k]
+        left = [k for k in left if k not in set(full)]
+    return parts
+
+
+def round_at_random(expected: Sequence[float], generator: random.Random) -> list[int]:
+    """Whole numbers next to the expected ones, whose means they are, and whose sum is next to theirs (systematic)."""
+    at = generator.random()
+    numbers = []
+    for value in expected:
+        nearest = round(value)
+        if abs(value - nearest) < 1e-9:  # a sum of rounded parts must not miss a whole number
+            numbers.append(nearest)
+            continue
+        before, at = math.floor(at), at + value
+        numbers.append(math.floor(at) - before)
+    return numbers
+
+
+def spread_of_votes(groups: Sequence[Any], scores: Sequence[float], ways: Sequence[Sequence[Any]]) -> float:
+    """A vote's variance within its contrast times the design effect of what the votes of a contrast share.
+
+    `ways` name the clusters of each vote (its rater, its dialogue). Squares of sums of residuals over clusters, divided
+    by the sum of their squares, are the design effect of a way; each is one at least. Before there are votes it is 1.
+    """
+    if not scores:
+        return 1.0
+    totals: dict[Any, list[float]] = {}
+    for group, score in zip(groups, scores, strict=True):
+        entry = totals.setdefault(group, [0.0, 0.0])
+        entry[0] += 1
+        entry[1] += score
+    residuals = [score - totals[group][1] / totals[group][0] for group, score in zip(groups, scores, strict=True)]
+    square = math.fsum(residual**2 for residual in residuals)
+    freedom = len(scores) - len(totals)
+    variance = (square + 1.0) / (freedom + 1.0)  # drawn towards 1, the largest there is, while votes are few
+    effect = 1.0
+    for way in ways:
+        sums: dict[Any, float] = {}
+        for group, cluster, residual in zip(groups, way, residuals, strict=True):
+            sums[group, cluster] = sums.get((group, cluster), 0.0) + residual
+        if square > 0:
+            effect += max(0.0, math.fsum(value**2 for value in sums.values()) / square - 1)
+    return min(variance, 1.0) * effect
