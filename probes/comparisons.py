@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow.compute as pc
 
 from seedvote.dialogue.formulas.difficulty import RECURRENT, rank_difficulty
 from seedvote.probes.plan import CONTROL_TASK, TRUE
-from seedvote.probes.states import Representation, layer_of
-from seedvote.probes.summary import TaskScore, read_whole
+from seedvote.probes.states import Representation, common_items, layer_of
+from seedvote.probes.summary import TaskScore, sum_groups
 
 # What the pictures show: scores over epochs, by difficulty, by selection metric, against a token metric.
 #
@@ -156,10 +155,8 @@ def compare_metric(
 
 def read_metric(path: Path, name: str) -> dict[tuple[str, int | None, str], float]:
     """Mean over items of one token metric, of every model, seed and checkpoint."""
-    table = read_whole(path, ["task", "model", "seed", "checkpoint", "score"], "generation score")
-    rows = table.filter(pc.equal(table["task"], name))
-    means = rows.group_by(["model", "seed", "checkpoint"]).aggregate([("score", "mean")]).to_pylist()
-    return {(row["model"], row["seed"], row["checkpoint"]): row["score_mean"] for row in means}
+    groups = sum_groups(path, ["task", "model", "seed", "checkpoint"], ["score"], "generation score", tasks=[name])
+    return {key[1:]: group.mean("score") for key, group in groups.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +282,7 @@ def model_axes(representations: Sequence[Representation], items: Sequence[Sequen
     axes = {}
     for name, (first, last) in _pair_with_untrained(representations).items():
         whose = [last] if first is None or first.width != last.width else [first, last]
-        known = set.intersection(*(set(who.ids) for who in whose))
+        known = common_items(whose)
         sides = [[item for item in side if item in known] for side in items]
         if all(len(side) > 1 for side in sides):
             axes[name] = common_axes(*([_widen_states(who.rows(side)) for who in whose] for side in sides))

@@ -65,7 +65,7 @@ def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     sides = plan_splits(corpus, report, own, annotated=bool(tasks))
     representations = states.find_states(args.study, args.states, args.checkpoints)
     if args.subset:
-        sides = sides.only(set.intersection(*(set(who.ids) for who in representations)))
+        sides = sides.only(states.common_items(representations))
     plan, folder = lay_out(corpus, tasks, sides, own), args.study / "probes"
     for who in representations:
         states.check_covers(who, plan.items)

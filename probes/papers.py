@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seedvote.dialogue.command_line import next_command
@@ -31,8 +29,8 @@ from seedvote.probes.comparisons import (
 )
 from seedvote.probes.plan import Plan, Splits
 from seedvote.probes.scoring import Spread, seed_spread
-from seedvote.probes.states import Representation
-from seedvote.probes.summary import Cell, TaskScore
+from seedvote.probes.states import Representation, common_items
+from seedvote.probes.summary import Cell, TaskScore, sum_groups
 
 # The tables of the two probe papers, in their layout, from the files of one study.
 #
@@ -98,19 +96,17 @@ def bleu_by_seed(study: Path) -> PaperTable:
     if not path.exists():
         return PaperTable(*what, missing=f"there is no {path.name}")
     keys = ["task", "model", "seed", "checkpoint", "condition"]
-    table = pq.read_table(path).flatten()
-    table = table.filter(pc.is_in(table["task"], pa.array(list(SMOOTHING))))
-    counted = [f"stats.{name}" for name in BLEU_COUNTS if f"stats.{name}" in table.column_names]
-    sums = table.group_by(keys).aggregate([("score", "mean"), *((name, "sum") for name in counted)])
+    counted = [f"stats.{name}" for name in BLEU_COUNTS] if _has_counts(path) else []
     scores: dict[tuple[str, ...], dict[int, float]] = defaultdict(dict)
-    for row in (row for row in sums.to_pylist() if row["seed"] is not None):
-        name = (row["model"], row["checkpoint"], row["task"], row["condition"])
-        scores[*name, "mean of responses"][row["seed"]] = row["score_mean"]
-        if len(counted) == len(BLEU_COUNTS):
-            counts = {count: row[f"stats.{count}_sum"] for count in BLEU_COUNTS}
-            scores[*name, "corpus"][row["seed"]] = corpus_bleu(
-                counts, (1, 2), smooth=SMOOTHING[row["task"]], effective=True
-            )
+    groups = sum_groups(path, keys, ["score", *counted], command, tasks=list(SMOOTHING))
+    for (task, model, seed, checkpoint, condition), group in groups.items():
+        if seed is None:
+            continue
+        name = (model, checkpoint, task, condition)
+        scores[*name, "mean of responses"][seed] = group.mean("score")
+        if counted:
+            counts = {count: group.sums[f"stats.{count}"] for count in BLEU_COUNTS}
+            scores[*name, "corpus"][seed] = corpus_bleu(counts, (1, 2), smooth=SMOOTHING[task], effective=True)
     seeds = sorted({seed for values in scores.values() for seed in values})
     rows = tuple(
         (*key, *(f"{values[s]:.2f}" if s in values else "-" for s in seeds), *_mean_and_sd(list(values.values())))
@@ -118,6 +114,12 @@ def bleu_by_seed(study: Path) -> PaperTable:
     )
     head = ("model", "checkpoint", "metric", "decoding", "over", *(f"seed {seed}" for seed in seeds), "mean", "SD")
     return PaperTable(*what, head, rows, "" if rows else f"{path.name} has no BLEU-2")
+
+
+def _has_counts(path: Path) -> bool:
+    columns = {field.name: field.type for field in pq.read_schema(path)}
+    kinds = columns.get("stats")
+    return kinds is not None and set(BLEU_COUNTS) <= {field.name for field in kinds}
 
 
 def _mean_and_sd(values: Sequence[float]) -> tuple[str, str]:
@@ -470,7 +472,7 @@ def plan_remaking(
     classifiers: Sequence[str],
 ) -> Remaking:
     """What the commands need to know, from the states that are there and the classifiers that ran."""
-    common = set.intersection(*(set(who.ids) for who in representations)) if representations else set()
+    common = common_items(representations)
     partial = bool(representations) and not all(example.item in common for example in sides.members)
     recorded_splits = [read_json(who.path.with_suffix(".json")).get("splits") for who in representations]
     splits = next((names for names in recorded_splits if names), SPLITS.split(","))

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def find_states(study: Path, files: Sequence[Path] | None, checkpoints: str) -> 
 
     Where `files` are given, it is these and no other.
     """
-    representations = [read_states(path) for path in files or sorted((study / "states").glob("*.npy"))]
+    representations = _share_ids(read_states(path) for path in files or sorted((study / "states").glob("*.npy")))
     if not representations:
         raise InputError(f"{study / 'states'} holds no .npy file. Make them: python -m generation encode {study}.")
     for name, count in Counter(who.name for who in representations).items():
@@ -95,6 +95,28 @@ def find_states(study: Path, files: Sequence[Path] | None, checkpoints: str) -> 
         return matches
     names = ", ".join(sorted({who.checkpoint for who in representations}))
     raise InputError(f"No states of checkpoint {checkpoints or 'other than epoch-N'}. It has: {names}.")
+
+
+def _share_ids(representations: Iterable[Representation]) -> list[Representation]:
+    """With equal lists of ids as one: those of a thousand checkpoints would take gigabytes."""
+    known: dict[int, list[Sequence[str]]] = {}
+    shared = []
+    for who in representations:
+        alike = known.setdefault(hash((len(who.ids), *who.ids[:8])), [])
+        ids = next((ids for ids in alike if ids == who.ids), None)
+        if ids is None:
+            alike.append(who.ids)
+        shared.append(who if ids is None else replace(who, ids=ids))
+    return shared
+
+
+def common_items(representations: Sequence[Representation]) -> set[str]:
+    """The examples that every one has a state of; nothing where there is none."""
+    distinct = list({id(who.ids): who.ids for who in representations}.values())
+    common = set(distinct[0]) if distinct else set()
+    for ids in distinct[1:]:
+        common.intersection_update(ids)
+    return common
 
 
 def _refuse_stale(study: Path, representations: Iterable[Representation]) -> None:

@@ -95,6 +95,7 @@ def _predict_majority(request: FitRequest) -> Prediction:
 #
 # Rows are scores as in docs/format.md, one per example, with counts that add up to the micro-F1 of any set of them.
 
+GROUP_ROWS = 1 << 18
 STATS = pa.struct([(name, pa.float64()) for name in ("tp", "fp", "fn")])
 SCORE_SCHEMA = pa.schema(
     [
@@ -188,13 +189,22 @@ def part_key(path: Path) -> str | None:
 
 def join_parts(paths: Sequence[Path], out: Path, signature: str) -> int:
     """Write all parts into one table; how many rows it has."""
-    rows = 0
-    schema = SCORE_SCHEMA.with_metadata(metadata(signature, {"probe": PROBE}))
+    return _write_in_groups(
+        out, SCORE_SCHEMA.with_metadata(metadata(signature, {"probe": PROBE})), map(pq.read_table, paths)
+    )
+
+
+def _write_in_groups(out: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> int:
+    """Write tables one by one, small ones together: every group of rows takes room at the end of the file."""
+    rows, waiting = 0, [schema.empty_table()]
     with atomic(out, "wb") as handle, pq.ParquetWriter(handle, schema, compression="zstd") as writer:
-        for path in paths:
-            part = pq.read_table(path).replace_schema_metadata(schema.metadata)
-            writer.write_table(part)
-            rows += len(part)
+        for table in tables:
+            waiting.append(table.replace_schema_metadata(schema.metadata))
+            rows += len(table)
+            if sum(map(len, waiting)) >= GROUP_ROWS:
+                writer.write_table(pa.concat_tables(waiting))
+                waiting = [schema.empty_table()]
+        writer.write_table(pa.concat_tables(waiting))
     return rows
 
 
@@ -355,9 +365,18 @@ FIT_SCHEMA = pa.schema(
 )
 
 
-def read_endings_of(parts: Iterable[ScorePart]) -> pa.Table:
-    """One row for each label of a many-label task, and for each one-label task."""
-    return pa.concat_tables([FIT_SCHEMA.empty_table(), *(table for part in parts for table in _read_endings(part))])
+def write_endings(path: Path, parts: Iterable[ScorePart]) -> list[str]:
+    """Write one row for each label of a many-label task, and for each one-label task; what fell short, in sentences."""
+    warnings: list[str] = []
+
+    def note_warnings() -> Iterator[pa.Table]:
+        for part in parts:
+            endings = pa.concat_tables([FIT_SCHEMA.empty_table(), *_read_endings(part)])
+            warnings.extend(convergence_warnings(endings))
+            yield endings
+
+    _write_in_groups(path, FIT_SCHEMA, note_warnings())
+    return warnings
 
 
 def _read_endings(part: ScorePart) -> Iterator[pa.Table]:
@@ -374,12 +393,6 @@ def _read_endings(part: ScorePart) -> Iterator[pa.Table]:
         yield pa.table(
             columns | {"problem": fit["problems"]} | {k: fit[k] for k in FIT_SCHEMA.names[6:]}, schema=FIT_SCHEMA
         )
-
-
-def write_endings(path: Path, table: pa.Table) -> None:
-    """Write the table whole."""
-    with atomic(path, "wb") as handle:
-        pq.write_table(table, handle, compression="zstd")
 
 
 def convergence_warnings(table: pa.Table, limit: int = 3) -> list[str]:

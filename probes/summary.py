@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seedvote.dialogue.errors import InputError
@@ -22,6 +23,7 @@ from seedvote.probes.scoring import Spread, seed_spread
 
 # From the score table to the numbers people read: micro-F1 per seed, its spread over seeds, and its controls.
 
+ROWS_AT_ONCE = 1 << 17
 KEY = ("evaluator", "task", "model", "seed", "checkpoint", "rater", "condition")
 
 
@@ -70,30 +72,77 @@ class Cell:
     selectivity: float = math.nan
 
 
-def read_whole(path: Path, columns: Sequence[str], command: str) -> pa.Table:
-    """Columns of a table that `python -m <command> STUDY` writes; one that is missing or broken is to be made anew."""
+@dataclass(frozen=True, slots=True)
+class GroupSum:
+    """The rows of a table with one key: how many there are, and of every summed column its sum and its numbers."""
+
+    rows: int
+    sums: Mapping[str, float]
+    counts: Mapping[str, int]
+
+    def mean(self, name: str) -> float:
+        """Over the rows that have a number there; NaN where none has."""
+        return self.sums[name] / self.counts[name] if self.counts[name] else math.nan
+
+
+def sum_groups(
+    path: Path, keys: Sequence[str], summed: Sequence[str], command: str, *, tasks: Sequence[str] = ()
+) -> dict[tuple[Any, ...], GroupSum]:
+    """Sums by key of a table that `python -m <command> STUDY` writes, batch by batch: it may exceed the memory.
+
+    `tasks`: only rows of these. A table that is missing or broken is to be made anew.
+    """
     again = f"python -m {command} {path.parent}"
     if not path.exists():
         raise InputError(f"{path} is not there. Make it: {again}.")
+    groups: dict[tuple[Any, ...], GroupSum] = {}
+    functions = [(name, function) for name in summed for function in ("sum", "count")]
     try:
-        return pq.read_table(path, columns=list(columns))
-    except (OSError, pa.ArrowException) as error:
+        with pq.ParquetFile(path) as file:
+            _refuse_lacking(file.schema_arrow, [*keys, *summed])
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=[*keys, *summed]):
+                table = pa.Table.from_batches([batch]).flatten()
+                if tasks:
+                    table = table.filter(pc.is_in(table["task"], pa.array(list(tasks))))
+                for row in table.group_by(list(keys), use_threads=False).aggregate(
+                    [*functions, ([], "count_all")]
+                ).to_pylist():  # fmt: skip
+                    _add_group(groups, tuple(row[name] for name in keys), row, summed)
+    except (OSError, KeyError, pa.ArrowException) as error:
         raise InputError(f"{path} cannot be read as a score table. Make it again: {again}.") from error
+    return groups
+
+
+def _refuse_lacking(schema: pa.Schema, names: Sequence[str]) -> None:
+    """A column that is asked for and missing is an error, where iter_batches would leave it out."""
+    known = {field.name for column in schema for field in (column, *column.flatten())}
+    if lacking := [name for name in names if name not in known]:
+        raise KeyError(lacking[0])
+
+
+def _add_group(
+    groups: dict[tuple[Any, ...], GroupSum], key: tuple[Any, ...], row: Mapping[str, Any], summed: Sequence[str]
+) -> None:
+    earlier = groups.get(key, GroupSum(0, {}, {}))
+    groups[key] = GroupSum(
+        earlier.rows + row["count_all"],
+        {name: earlier.sums.get(name, 0.0) + (row[f"{name}_sum"] or 0.0) for name in summed},
+        {name: earlier.counts.get(name, 0) + row[f"{name}_count"] for name in summed},
+    )
 
 
 def read_task_scores(path: Path) -> list[TaskScore]:
     """Sum the counts of each representation and task, and take their micro-F1."""
-    columns = read_whole(path, [*KEY, "stats"], "probes run").flatten()
-    wanted = [(f"stats.{name}", "sum") for name in ("tp", "fp", "fn")]
-    rows = columns.group_by(list(KEY)).aggregate([*wanted, ([], "count_all")]).to_pylist()
-    return sorted(
-        map(_task_score, rows), key=lambda s: (s.task, s.evaluator, s.model, str(s.seed), s.checkpoint, s.rater)
-    )
-
-
-def _task_score(row: Mapping[str, Any]) -> TaskScore:
-    f1 = 100 * float(micro_f1(*(row[f"stats.{name}_sum"] for name in ("tp", "fp", "fn"))))
-    return TaskScore(**{name: row[name] for name in KEY}, f1=f1, examples=row["count_all"])
+    counts = ("stats.tp", "stats.fp", "stats.fn")
+    scores = [
+        TaskScore(
+            **dict(zip(KEY, key, strict=True)),
+            f1=100 * float(micro_f1(*(group.sums[name] for name in counts))),
+            examples=group.rows,
+        )
+        for key, group in sum_groups(path, KEY, counts, "probes run").items()
+    ]
+    return sorted(scores, key=lambda s: (s.task, s.evaluator, s.model, str(s.seed), s.checkpoint, s.rater))
 
 
 def gather_cells(scores: Iterable[TaskScore]) -> list[Cell]:

@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.probes.papers import plan_remaking
     from seedvote.probes.plan import lay_out, plan_splits
     from seedvote.probes.plots import save_figures
+    from seedvote.probes.states import common_items
 
     path, corpus = args.scores or args.study / "scores.parquet", read_corpus(args.corpus or args.study / "corpus")
     scores = summary.read_task_scores(path) if args.scores or path.exists() else []
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
         classifiers=list(dict.fromkeys(s.classifier for s in scores if s.evaluator == "probe")),
     )
     if how.partial:
-        sides = sides.only(set.intersection(*(set(who.ids) for who in representations)))
+        sides = sides.only(common_items(representations))
     plan, chosen_scores = lay_out(corpus, "all", sides), [s for s in scores if s.classifier == args.classifier]
     tasks, items = (
         [labelled.task for labelled in plan.labelled_tasks],

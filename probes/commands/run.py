@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--protocol", choices=("standard", "paper"), default="standard", help="paper: also fit as the papers did")
     add("--c", default="1", metavar="C,...", help="weight of the data, chosen on valid if several (default: 1)")
     add("--seed", type=int, default=0, help="seed of the controls' labels (default: 0)")
-    add("--device", default="cpu", help="device of the batched classifiers: auto, cpu or cuda (default: cpu)")
+    add("--device", default="cpu", help="device of the batched classifiers: auto, cpu, cuda or cuda:N (default: cpu)")
     add("--out", type=Path, metavar="FILE", help="score table (default: STUDY/scores.parquet)")
     running.add_job_arguments(parser)
 
@@ -117,8 +117,7 @@ def _write_report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePar
     from seedvote.probes.suite import join_parts
 
     rows = join_parts([part.path for part in parts], out, recipe)
-    ended = suite.read_endings_of(parts)
-    suite.write_endings(folder / f"convergence-{corpus}.parquet", ended)
+    warnings = suite.write_endings(folder / f"convergence-{corpus}.parquet", parts)
     cells = summary.gather_cells(summary.read_task_scores(out))
     tasks = list(dict.fromkeys(part.labelled.task for part in parts))
     for name, text in (("csv", summary.csv_table(cells, recipe)), ("tex", summary.latex_table(cells, tasks, recipe))):
@@ -126,7 +125,5 @@ def _write_report(out: Path, folder: Path, corpus: str, parts: Sequence[ScorePar
             handle.write(text)
     print("Micro-F1 in points, mean over training seeds; in brackets their SD (its interval is in the CSV).\n")
     print("\n".join(summary.terminal_table(cells, tasks)))
-    print(
-        "".join(line + "\n" for line in [*summary.list_departures(cells), *suite.convergence_warnings(ended)]), end=""
-    )
+    print("".join(line + "\n" for line in [*summary.list_departures(cells), *warnings]), end="")
     print(f"{recipe}\n{rows:,} rows in {out}; tables, and how every fit ended, in {folder}.")

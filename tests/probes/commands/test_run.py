@@ -20,10 +20,10 @@ from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.counts import micro_f1
 from seedvote.dialogue.records import Score
-from seedvote.probes import codelength, suite
+from seedvote.probes import codelength, suite, summary
 from seedvote.probes.__main__ import COMMANDS
 from seedvote.probes.plan import Options
-from seedvote.probes.states import check_covers, read_states
+from seedvote.probes.states import check_covers, common_items, find_states, read_states
 from seedvote.probes.suite import convergence_warnings
 from seedvote.probes.summary import gather_cells, read_task_scores
 
@@ -99,6 +99,26 @@ def test_score_table_sums_to_micro_f1(study):
         if (s.evaluator, s.task, s.seed, s.checkpoint) == ("probe", "AllTopics", 0, "last")
     )  # fmt: skip
     assert score.f1 == pytest.approx(100 * micro_f1(**total)) and score.examples == len(rows)
+
+
+def test_the_table_is_joined_and_summed_batch_by_batch(study, tmp_path, monkeypatch):
+    parts = sorted((study / "probes").glob("probe-*/*.parquet"))
+    scores = read_task_scores(study / "scores.parquet")
+    monkeypatch.setattr(suite, "GROUP_ROWS", 2 * pq.read_metadata(parts[0]).num_rows)
+    rows = suite.join_parts(parts, tmp_path / "scores.parquet", "again")
+    groups = pq.ParquetFile(tmp_path / "scores.parquet").metadata
+    assert rows == groups.num_rows == sum(pq.read_metadata(part).num_rows for part in parts)
+    assert 1 < groups.num_row_groups < len(parts)
+    monkeypatch.setattr(summary, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(pq, "read_table", None)  # nothing may read it whole
+    again = read_task_scores(tmp_path / "scores.parquet")
+    assert again == [score for score in scores if score.evaluator != "baseline"]
+
+
+def test_equal_lists_of_ids_are_kept_once(study):
+    representations = find_states(study, None, "all")
+    assert len(representations) > 2 and len({id(who.ids) for who in representations}) == 1
+    assert common_items(representations) == set(representations[0].ids) and common_items([]) == set()
 
 
 def test_trained_states_beat_the_untrained_ones_and_the_control(study):
