@@ -363,7 +363,8 @@ def _ask_endpoint(
         tokens_out=counts[1],
         seconds=round(time.monotonic() - began, 3),
         model=str(answer.get("model") or ""),
-        finish=str(choice.get("finish_reason") or ""),
+        # Some endpoints say "stop" of a reply that calls a tool and says nothing.
+        finish="tool_calls" if not text and message.get("tool_calls") else str(choice.get("finish_reason") or ""),
         logprobs=choice.get("logprobs"),
         thought=bool(thoughts),
     )

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--layers", default="top", help="top (default), or all side by side; of --hugging-face each, or 0,6,12")
     add("--float16", action="store_true", help="store 16-bit numbers, in half the space")
     add("--out", help="folder inside STUDY (default states, question_states or decoder_states)")
-    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
+    add("--device", default="cpu", help="auto, cpu, cuda or cuda:N (default cpu)")
     add_elsewhere = parser.add_argument_group("a model from elsewhere").add_argument
     add_elsewhere(
         "--hugging-face", metavar="MODEL", help="folder, .gguf file or smollm2; a name on the hub with --fetch"
@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_elsewhere(
         "--random-init", metavar="SEEDS", help="also states of its architecture with random weights, e.g. 0-2"
     )
+    add_elsewhere("--template", metavar="NAME", help="how it reads a dialogue, as in `import`")
     add_elsewhere("--batch", type=int, default=16, help="contexts that go through it together, at most (default 16)")
     add_elsewhere("--precision", default="float32", help="float32 (default), bfloat16, float16 or float64")
     add_elsewhere("--model", help="its name in the study (default: the folder's or file's)")
@@ -174,6 +175,7 @@ def _encode_elsewhere(args: argparse.Namespace, folder: Path) -> None:
         args.checkpoints or "last",
         "float16" if args.float16 else "float32",
         splits,
+        args.template,
     )
     out = folder / (args.out or "states")
     for seed in [None, *hidden_states.random_seeds(args.random_init)]:

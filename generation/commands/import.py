@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from seedvote.generation.imports.sources import Source
 
 
+TEMPLATE_NAMES = "transcript, dialogpt, blenderbot, godel, or a file in Jinja (default: that of its family)"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The source, and how its responses are named."""
     add = parser.add_argument
@@ -44,8 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hugging-face", metavar="MODEL", help="folder, .gguf file or smollm2; a name on the hub with --fetch")
     add("--fetch", action="store_true", help="allow the model to be fetched from the hub")
     add("--decoding", default="greedy", help="decoding of the Hugging Face model, as in `sample` (default greedy)")
-    add("--device", default="auto", help="auto, cpu or cuda, for the Hugging Face model (default auto)")
+    add("--device", default="auto", help="auto, cpu, cuda or cuda:N, for the Hugging Face model (default auto)")
     add("--precision", default="float32", help="float32 (default), bfloat16, float16 or float64, for the same")
+    add("--template", metavar="NAME", help=f"how a model without a chat template reads a dialogue: {TEMPLATE_NAMES}")
+    add("--stop", action="append", default=[], metavar="TEXT", help="a reply ends before this text; may be repeated")
     add("--batch", type=int, default=16, help="contexts that it answers together (default 16)")
     add("--endpoint", metavar="URL", help="base address, ending in /v1")
     add("--remote-model", default="default", help="the model's name at the endpoint")
@@ -65,6 +70,8 @@ def run(args: argparse.Namespace) -> None:
 
     refuse_below(args, limit=1, temperature=0, concurrency=1, longest=1, batch=1)
     sources = [name for name in ("table", "hugging_face", "endpoint") if getattr(args, name)]
+    if (args.template or args.stop) and sources != ["hugging_face"]:
+        raise InputError("--template and --stop are for a Hugging Face model: --hugging-face MODEL.")
     if len(sources) != 1:
         raise InputError("Name one source: a table, --hugging-face MODEL or --endpoint URL.")
     if args.prompts:
@@ -142,4 +149,6 @@ def _choose_source(args: argparse.Namespace) -> Source:
         device=args.device,
         precision=args.precision,
         batch=args.batch,
+        template=args.template,
+        stops=args.stop,
     )

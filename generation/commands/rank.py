@@ -52,10 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--hugging-face", metavar="MODEL", help="local folder, or a name on the hub with --fetch: rank this model alone"
     )
+    add("--template", metavar="NAME", help="how it reads a dialogue, as in `import`")
     add("--fetch", action="store_true", help="allow the model to be fetched from the hub")
     add("--model", help="name of the Hugging Face model in tables (default: its folder's)")
     add("--seed", type=int, help="its training seed, where there is one")
-    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
+    add("--device", default="cpu", help="auto, cpu, cuda or cuda:N (default cpu)")
     running.add_job_arguments(parser)
 
 
@@ -123,7 +124,9 @@ def _rank_hugging_face(args: argparse.Namespace, questions: list[Question], text
     from seedvote.generation.imports.hugging_face import HuggingFace, rank_by
     from seedvote.generation.ranking import write_ranks
 
-    model = HuggingFace(args.hugging_face, fetch=args.fetch, device=pick_device(args.device))
+    device = pick_device(args.device)
+    model = HuggingFace(args.hugging_face, fetch=args.fetch, device=device, template=args.template)
+    print(model.template.describe() + "\n" if model.template.name else "", end="")
     name = args.model or Path(args.hugging_face).name
     seed = "" if args.seed is None else f"-{args.seed}"
     path = args.study / "ranks" / f"hf-{name.replace('/', '_')}{seed}.parquet"

@@ -152,24 +152,30 @@ def from_model(
 
 def check_replies(replies: Sequence[Reply], *, longest: int, keep_cut: bool) -> tuple[list[bool], list[str]]:
     """Which replies are kept, and what to say of the others."""
-    empty = [reply.empty for reply in replies]
-    calls = [not none and reply.finish in CALLS for none, reply in zip(empty, replies, strict=True)]
-    cut = [not none and reply.finish in CUT for none, reply in zip(empty, replies, strict=True)]
+    # A call of a tool comes without text, or with some before it: no number of tokens would make a response of it.
+    calls = [reply.finish in CALLS for reply in replies]
+    empty = [reply.empty and not call for call, reply in zip(calls, replies, strict=True)]
+    cut = [not reply.empty and reply.finish in CUT for reply in replies]
     remarks, many = [], len(replies)
     if any(empty):
         why = (
-            ", ".join(sorted({reply.finish for reply in replies if reply.empty and reply.finish})) or "no reason given"
+            ", ".join(sorted({r.finish for none, r in zip(empty, replies, strict=True) if none and r.finish}))
+            or "no reason given"
         )
+        ran_out = any(none and reply.finish in CUT for none, reply in zip(empty, replies, strict=True))
         remarks.append(
-            f"{sum(empty)} of {many} replies hold no text ({why}) and give no response. If the model ran out of "
-            "tokens, allow more: --longest."
+            f"{sum(empty)} of {many} replies hold no text ({why}) and give no response."
+            + " The model ran out of tokens: allow more (--longest)." * ran_out
         )
     if thought := sum(reply.spoken != reply.text and not reply.empty for reply in replies):
         remarks.append(
             f"{thought} of {many} replies begin with the model's thoughts, which are no part of the response."
         )
     if any(calls):
-        remarks.append(f"{sum(calls)} of {many} replies call a tool instead of answering and give no response.")
+        remarks.append(
+            f"{sum(calls)} of {many} replies call a tool instead of answering and give no response. Turn tools off at "
+            "the endpoint, or ask for an answer in words (--system)."
+        )
     if any(cut) and keep_cut:
         remarks.append(f"{sum(cut)} of {many} responses end where they were cut off, after {longest} tokens.")
     elif any(cut):
@@ -180,7 +186,8 @@ def check_replies(replies: Sequence[Reply], *, longest: int, keep_cut: bool) -> 
     if silent := sum(reply.tokens_in is None or reply.tokens_out is None for reply in replies):
         remarks.append(f"{silent} of {many} replies do not say how many tokens they took; they are counted as 0.")
     are_usable = [
-        not (none or call or (short and not keep_cut)) for none, call, short in zip(empty, calls, cut, strict=True)
+        not (reply.empty or call or (short and not keep_cut))
+        for reply, call, short in zip(replies, calls, cut, strict=True)
     ]
     if not any(are_usable):
         raise InputError(" ".join(["No reply is a response.", *remarks]))

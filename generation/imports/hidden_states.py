@@ -29,7 +29,14 @@ from seedvote.generation.imports.hugging_face import (
     precision_named,
     refuse_missing,
 )
-from seedvote.generation.imports.prompting import Prompter, ReadContext, describe_changes, window_of
+from seedvote.generation.imports.prompting import (
+    Prompter,
+    ReadContext,
+    describe_changes,
+    template_fact,
+    template_of,
+    window_of,
+)
 from seedvote.generation.imports.tables import messages_of
 
 # Hidden states of models in the form of Hugging Face: one vector a context and layer, whatever the batch.
@@ -76,12 +83,23 @@ def sentence_folder(path: Path) -> SentenceFolder | None:
 class StateReader:
     """A loaded model that reads contexts; with `seed` its architecture with random weights, the untrained control."""
 
-    def __init__(self, place: ModelPlace, *, device: torch.device, precision: str, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        place: ModelPlace,
+        *,
+        device: torch.device,
+        precision: str,
+        seed: int | None = None,
+        template: str | None = None,
+    ) -> None:
         self.place, self.device, self.precision, self.seed = place, device, precision, seed
         with explain_failures(place):
             self.sentence = None if "gguf_file" in place.options else sentence_folder(Path(place.where))
             where = str(self.sentence.path) if self.sentence else place.where
             self.tokenizer, self.model = self._load_parts(where)
+            self.template = template_of(
+                self.tokenizer, self.model.config, place.source, template, otherwise="transcript"
+            )
             self.model.to(self.device).eval()
             self.model.config.use_cache = False
             self.decodes = bool(self.model.config.is_encoder_decoder)
@@ -119,7 +137,6 @@ class StateReader:
 
     def facts(self) -> dict[str, str]:
         """What its states depend on, apart from the contexts, the layer and the pooling."""
-        template = str(getattr(self.tokenizer, "chat_template", None) or "none")
         if self.seed is None:
             weights = self.place.digest(self.model.config)
         else:
@@ -133,7 +150,7 @@ class StateReader:
             "weights": weights,
             "architecture": type(self.model).__name__,
             "precision": self.precision,
-            "template": template if template == "none" else hashlib.sha256(template.encode()).hexdigest()[:16],
+            "template": template_fact(self.template, self.tokenizer),
         }
 
     def pooling(self, name: str) -> str:
@@ -166,7 +183,8 @@ class StateReader:
     def prompts(self, examples: Sequence[Example]) -> list[ReadContext]:
         """Every context as this model reads it; one that writes is asked for its answer, as `import` asks."""
         words = getattr(self.model.config, "vocab_size", None)
-        prompter = Prompter(self.tokenizer, self.window, cue=self.causal or self.decodes, words=words)
+        writes = self.causal or self.decodes
+        prompter = Prompter(self.tokenizer, self.window, cue=writes, words=words, template=self.template)
         return [prompter.prompt(messages_of(example)) for example in examples]
 
     def check_padding(self, prompts: Sequence[ReadContext], pooling: str) -> None:
@@ -411,6 +429,7 @@ class StatesRequest:
     checkpoint: str
     dtype: str
     splits: Sequence[str]
+    template: str | None = None
 
 
 def random_seeds(text: str | None) -> list[int]:
@@ -427,7 +446,7 @@ def encode_elsewhere(
     """Write the layers that are not there yet, and what to say of them; with `random`, of random weights."""
     place = model_place(options.folder, fetch=options.fetch)
     device, precision = pick_device(options.device), precision_named(options.precision)
-    reader = StateReader(place, device=device, precision=precision, seed=random)
+    reader = StateReader(place, device=device, precision=precision, seed=random, template=options.template)
     layers, pooling = reader.layers(options.layers), reader.pooling(options.pooling)
     name = options.model or place.name
     seed, checkpoint = (options.seed, options.checkpoint) if random is None else (random, "untrained")
@@ -440,4 +459,5 @@ def encode_elsewhere(
         f"{folder}: {len(layers)} matrices of {len(contexts)} contexts ({name}, {checkpoint}, {which}, {pooling})"
     )
     remarks = [f"{earlier} of {len(layers)} matrices were already there."] if earlier else []
-    return [sentence, *remarks, *(describe_changes(prompts) if random is None else [])]
+    told = [*filter(None, [reader.template.describe()]), *describe_changes(prompts)]
+    return [sentence, *remarks, *(told if random is None else [])]

@@ -21,7 +21,7 @@ from seedvote.dialogue.questions import answering_speaker
 from seedvote.dialogue.records import Question
 from seedvote.dialogue.weights import PACKAGES, RUNS, weights_place
 from seedvote.generation.decoding import Decoding, Sampler
-from seedvote.generation.imports.prompting import Prompter, ReadContext, window_of
+from seedvote.generation.imports.prompting import Prompter, ReadContext, template_fact, template_of, window_of
 from seedvote.generation.imports.tables import messages_of
 from seedvote.generation.ranking import RankedOption
 
@@ -165,11 +165,42 @@ class OwnDraw:
         return torch.full_like(scores, -torch.inf).scatter(1, chosen[:, None], 0.0)
 
 
+class StopsBefore:
+    """Says which rows hold one of these texts in what was written, and need no further token."""
+
+    def __init__(self, tokenizer: Any, stops: Sequence[str], start: int) -> None:
+        self.tokenizer, self.stops, self.start = tokenizer, stops, start
+
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **more: Any) -> torch.Tensor:
+        """One truth a row, as a criterion of `generate` gives it."""
+        del scores, more
+        texts = self.tokenizer.batch_decode(input_ids[:, self.start :], skip_special_tokens=True)
+        return torch.tensor([self.find(text) is not None for text in texts], device=input_ids.device)
+
+    def find(self, text: str) -> int | None:
+        """Where the first of them stands in a text."""
+        return min((place for stop in self.stops if (place := text.find(stop)) >= 0), default=None)
+
+    def count_tokens(self, tokens: Sequence[int]) -> int:
+        """How many tokens were written when it appeared."""
+        decode = self.tokenizer.decode
+        return next(
+            n for n in range(1, len(tokens) + 1) if self.find(decode(tokens[:n], skip_special_tokens=True)) is not None
+        )
+
+
 class HuggingFace:
-    """A loaded model with its tokenizer."""
+    """A loaded model with its tokenizer, and the template by which it reads a dialogue."""
 
     def __init__(
-        self, name: str, *, fetch: bool = False, device: torch.device | None = None, precision: str = "float32"
+        self,
+        name: str,
+        *,
+        fetch: bool = False,
+        device: torch.device | None = None,
+        precision: str = "float32",
+        template: str | None = None,
+        stops: Sequence[str] = (),
     ) -> None:
         self.device, self.precision = device or torch.device("cpu"), precision
         place = model_place(name, fetch=fetch)
@@ -183,16 +214,18 @@ class HuggingFace:
                 f"{name} is an encoder: what it says of a word depends on the words behind it, so it writes no "
                 "responses. Name a causal or a sequence-to-sequence model."
             )
+        self.template = template_of(self.tokenizer, self.model.config, name, template)
+        self.stops = (*self.template.stops, *stops)
         self.weights = place.digest(self.model.config)
 
     def facts(self) -> dict[str, str]:
         """What its answers depend on, apart from the contexts and the way of writing."""
-        template = str(getattr(self.tokenizer, "chat_template", None) or "none")
         return {
             "weights": self.weights,
             "architecture": type(self.model).__name__,
             "precision": self.precision,
-            "template": template if template == "none" else hashlib.sha256(template.encode()).hexdigest()[:16],
+            "template": template_fact(self.template, self.tokenizer),
+            "stops": " ".join(map(repr, self.stops)),
         }
 
     def set_aside(self) -> dict[str, Any]:
@@ -205,7 +238,8 @@ class HuggingFace:
         window = window_of(self.model.config, self.tokenizer)
         if window is not None and not self.encodes:
             window = max(window - longest, 0)
-        prompter = Prompter(self.tokenizer, window, words=getattr(self.model.config, "vocab_size", None))
+        words = getattr(self.model.config, "vocab_size", None)
+        prompter = Prompter(self.tokenizer, window, words=words, template=self.template)
         before = [{"role": "system", "content": system}] if system else []
         return [prompter.prompt([*before, *messages_of(example)]) for example in examples]
 
@@ -223,20 +257,24 @@ class HuggingFace:
         """One reply a prompt, all in one batch; padding is masked, and each sampled reply draws numbers of its own."""
         inputs = self._stack_prompts(prompts)
         start = 1 if self.encodes else inputs["input_ids"].shape[1]
+        stopping = StopsBefore(self.tokenizer, self.stops, start)
         with torch.inference_mode():
             written = self.model.generate(
                 **inputs,
                 generation_config=self._generation_settings(writing),
                 logits_processor=self._make_sampler(items, writing, start),
+                stopping_criteria=[stopping] if self.stops else None,
             )[:, start:].tolist()
         ends = self._end_tokens()
         replies = []
         for prompt, tokens in zip(prompts, written, strict=True):
             length = next((n for n, token in enumerate(tokens) if token in ends), None)
-            text = self.tokenizer.decode(tokens[:length], skip_special_tokens=True).strip()
+            text = self.tokenizer.decode(tokens[:length], skip_special_tokens=True)
             used = len(tokens) if length is None else length + 1
             finish = "length" if length is None else "stop"
-            replies.append(Reply(text, len(prompt.tokens), used, 0.0, self.weights, finish))
+            if (place := stopping.find(text)) is not None:
+                text, used, finish = text[:place], stopping.count_tokens(tokens), "stop"
+            replies.append(Reply(text.strip(), len(prompt.tokens), used, 0.0, self.weights, finish))
         return replies
 
     def _make_sampler(self, items: Sequence[str], writing: Writing, start: int) -> Any:
@@ -276,14 +314,13 @@ class HuggingFace:
         }
 
     def _make_inputs(self, messages: list[dict[str, str]]) -> dict[str, Any]:
-        return self._stack_prompts(
-            [Prompter(self.tokenizer, window_of(self.model.config, self.tokenizer)).prompt(messages)]
-        )
+        window = window_of(self.model.config, self.tokenizer)
+        return self._stack_prompts([Prompter(self.tokenizer, window, template=self.template).prompt(messages)])
 
     @torch.inference_mode()
     def likelihoods(self, messages: list[dict[str, str]], options: Sequence[str]) -> list[tuple[float, int]]:
         """Log-probability and tokens of every option, its end among them; what comes before is read once."""
-        blank = "" if getattr(self.tokenizer, "chat_template", None) or self.model.config.is_encoder_decoder else " "
+        blank = "" if self.model.config.is_encoder_decoder else self.template.blank
         end = self.tokenizer.eos_token_id
         ends = [] if end is None else [end]
         targets = [[*self.tokenizer(blank + text, add_special_tokens=False)["input_ids"], *ends] for text in options]

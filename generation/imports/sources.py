@@ -57,6 +57,8 @@ class LoadedModel(Source):
     device: str
     precision: str
     batch: int
+    template: str | None = None
+    stops: Sequence[str] = ()
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -65,7 +67,14 @@ class LoadedModel(Source):
         from seedvote.generation.imports.hugging_face import HuggingFace, precision_named
 
         precision, device = precision_named(self.precision), pick_device(self.device)
-        self.model = HuggingFace(self.folder, fetch=self.fetch, device=device, precision=precision)
+        self.model = HuggingFace(
+            self.folder,
+            fetch=self.fetch,
+            device=device,
+            precision=precision,
+            template=self.template,
+            stops=self.stops,
+        )
 
     def facts(self) -> dict[str, str]:
         """The weights, and how they read a context."""
@@ -83,7 +92,7 @@ class LoadedModel(Source):
         if aside := self.model.set_aside():
             settings = ", ".join(f"{name} = {value}" for name, value in sorted(aside.items()))
             self.notes.append(f"The model's own settings of decoding are not used: {settings}.")
-        self.notes += describe_changes(prompts)
+        self.notes += [*filter(None, [self.model.template.describe()]), *describe_changes(prompts)]
         writing = Writing(self.how, self.seed or 0, self.longest)
         items = [example.item for example in examples]
         return answer_prompts(self.model, prompts, items, writing, journal=journal, batch=self.batch, tell=tell)

@@ -32,7 +32,7 @@ def generation(*arguments):
 
 
 KINDS = {"causal": ("causal", None), "causal with a chat template": ("causal", PLAIN),
-         "sequence to sequence": ("sequence to sequence", None)}  # fmt: skip
+         "sequence to sequence": ("sequence to sequence", PLAIN)}  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -46,10 +46,10 @@ def gpt(tmp_path_factory):
     return save(tmp_path_factory.mktemp("gpt"), "causal")
 
 
-def loaded(folder, precision="float64"):
+def loaded(folder, precision="float64", **more):
     from seedvote.generation.imports.hugging_face import HuggingFace
 
-    return HuggingFace(str(folder), precision=precision)
+    return HuggingFace(str(folder), precision=precision, **more)
 
 
 def writing(how="greedy", seed=0, longest=8):
@@ -108,13 +108,77 @@ def test_long_context_loses_its_oldest_turns(tmp_path, contexts):
     )
     for example, prompt in zip(contexts, prompts, strict=True):
         last = example.context[-1].text.split()[-1]
-        assert prompt.text.endswith("assistant:") and last in prompt.text.splitlines()[-2]
+        assert prompt.text.endswith("Assistant:") and last in prompt.text.splitlines()[-2]
     assert any("of 6 contexts: the oldest turns were left out" in told for told in describe_changes(prompts))
     answers(model, contexts, writing(longest=10))
     tiny = model.prompts(contexts, 34)
     assert all(len(prompt.tokens) <= 6 for prompt in tiny) and any(CUT in prompt.changes for prompt in tiny)
     with pytest.raises(InputError, match="The model reads 0 tokens besides its answer"):
         model.prompts(contexts, 40)
+
+
+TURNS = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hotel please"},
+         {"role": "assistant", "content": "where"}, {"role": "user", "content": "in the train"}]  # fmt: skip
+WRITTEN = {
+    "transcript": "Be kind.\nUser: hotel please\nAssistant: where\nUser: in the train\nAssistant:",
+    "dialogpt": "Be kind.\n\nhotel please</s>where</s>in the train</s>",
+    "blenderbot": "Be kind.\n\nhotel please  where  in the train",
+    "godel": "Be kind. [CONTEXT] hotel please EOS where EOS in the train",
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_named_template_writes_a_dialogue_as_its_family_reads_it(name):
+    from seedvote.generation.imports.prompting import TEMPLATES, Prompter
+
+    assert set(TEMPLATES) == set(WRITTEN)
+    assert Prompter(tokenizer_of(PLAIN), None, template=TEMPLATES[name]).prompt(TURNS).text == WRITTEN[name]
+    if name == "godel":
+        text = Prompter(tokenizer_of(), None, template=TEMPLATES[name]).prompt(TURNS[1:]).text
+        assert text.startswith(
+            "Instruction: given a dialog context, you need to response empathically. [CONTEXT] hotel"
+        )
+
+
+def test_a_family_without_a_known_template_is_refused_until_one_is_named(tmp_path, contexts):
+    folder = save(tmp_path / "t5", "sequence to sequence")
+    with pytest.raises(
+        InputError, match=r"has no chat template, and none is known for models of type t5\. .*--template"
+    ):
+        loaded(folder)
+    with pytest.raises(
+        InputError, match=r"--template is 'other'\. Choose from transcript, dialogpt, blenderbot, godel"
+    ):
+        loaded(folder, template="other")
+    assert loaded(folder, template="godel").facts()["template"] == "godel"
+    own = tmp_path / "own.jinja"
+    own.write_text("{% for m in messages %}[{{ m.content }}]{% endfor %}")
+    model = loaded(folder, template=str(own))
+    assert model.prompts(contexts[:1], 8)[0].text.startswith("[") and len(model.facts()["template"]) == 16
+    assert "written by the template own.jinja." in model.template.describe()
+
+
+def test_dialogpt_is_known_by_its_settings_and_a_chat_template_goes_first(tmp_path):
+    folder = save(tmp_path, "causal")
+    assert loaded(folder).template.name == "transcript"
+    change(folder, task_specific_params={"conversational": {"max_length": 1000}})
+    assert loaded(folder).template.name == "dialogpt" and loaded(folder).stops == ()
+    tokenizer_of(PLAIN).save_pretrained(folder)
+    assert loaded(folder).template.describe() == "" and loaded(folder, template="transcript").stops == ("\n",)
+
+
+@pytest.mark.parametrize("how", ["greedy", "temperature:1.5", "beam:2"])
+def test_a_reply_ends_before_a_stop(gpt, contexts, how):
+    how = writing(how, longest=12)
+    free = answers(loaded(gpt), contexts, how)
+    word = next(word for reply in free for word in reply.text.split()[1:] if reply.text.split()[0] != word)
+    stopped = answers(loaded(gpt, stops=[word]), contexts, how)
+    assert not any(word in reply.text for reply in stopped) and any(reply.text for reply in stopped)
+    assert any(reply.tokens_out < whole.tokens_out for reply, whole in zip(stopped, free, strict=True))
+    for reply, whole in zip(stopped, free, strict=True):
+        if not how.how.beam:  # else another beam may win
+            assert reply.text == whole.text.partition(word)[0].strip() and reply.tokens_out <= whole.tokens_out
+            assert reply.finish == ("stop" if word in whole.text else whole.finish)
 
 
 @pytest.mark.parametrize(("roles", "told"), [
@@ -187,11 +251,14 @@ def test_the_command_writes_what_the_model_answers_and_what_it_is(gpt, corpus, t
     tiny_import(tmp_path, corpus, gpt, "--keep-cut", "--precision", "float64")
     found = read_records(tmp_path / "responses.jsonl", Response)
     assert [(r.model, r.decoding) for r in found] == [("tiny", "greedy")] * 3
-    assert "own settings of decoding are not used: no_repeat_ngram_size = 2, repetition_penalty = 5.0" in (
-        capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "own settings of decoding are not used: no_repeat_ngram_size = 2, repetition_penalty = 5.0" in told
+    assert (
+        "Contexts are written by the template transcript (one line a turn, for models that continue any text), " in told
     )
+    assert r"and a reply ends before '\n'." in told
     card = json.loads((tmp_path / "imports" / "tiny.json").read_text())
-    assert card["architecture"] == "GPT2LMHeadModel" and card["template"] == "none" and len(card["weights"]) == 16
+    assert card["architecture"] == "GPT2LMHeadModel" and card["template"] == "transcript" and len(card["weights"]) == 16
     before = (tmp_path / "responses.jsonl").read_bytes()
     tiny_import(tmp_path, corpus, gpt, "--keep-cut", "--precision", "float64")
     assert (tmp_path / "responses.jsonl").read_bytes() == before
@@ -264,7 +331,7 @@ def test_an_imported_model_ranks_options_as_if_each_were_read_alone(folder):
 
 def slow_likelihood(model, messages, text, torch):
     """Every token predicted from all before it, without anything kept."""
-    blank = "" if model.tokenizer.chat_template or model.model.config.is_encoder_decoder else " "
+    blank = "" if model.tokenizer.chat_template else " "
     target = [*model.tokenizer(blank + text, add_special_tokens=False)["input_ids"], model.tokenizer.eos_token_id]
     inputs, total = model._make_inputs(messages), 0.0
     for k, token in enumerate(target):

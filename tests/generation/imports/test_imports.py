@@ -233,6 +233,18 @@ def test_a_reply_without_text_is_counted_and_no_response(server, corpus, tmp_pat
     assert len(written) == 2 and not {"None", ""} & {response.text for response in written}
 
 
+@pytest.mark.parametrize("finish", ["tool_calls", "stop"])
+def test_a_call_of_a_tool_is_no_reason_to_allow_more_tokens(server, corpus, tmp_path, capsys, finish):
+    server.script = [{"content": None, "finish": finish, "message": {"tool_calls": [{"type": "function"}]}}]
+    generation("import", tmp_path, "--corpus", corpus, "--endpoint", server.url, "--limit", "3", "--concurrency", "1")
+    told = capsys.readouterr().out
+    assert (
+        "1 of 3 replies call a tool instead of answering and give no response. Turn tools off at the endpoint" in told
+    )
+    assert "--longest" not in told and "hold no text" not in told
+    assert len(read_records(tmp_path / "responses.jsonl", Response)) == 2
+
+
 def test_what_a_model_thinks_is_no_part_of_its_response(server, corpus, tmp_path, capsys):
     server.script = [{"content": "<think>A hotel?</think>Which area?"}, {"content": "<think>A ho", "finish": "length"}]
     generation("import", tmp_path, "--corpus", corpus, "--endpoint", server.url, "--limit", "3", "--concurrency", "1")
