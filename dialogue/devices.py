@@ -8,22 +8,26 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import os
 from collections.abc import Iterator
 
 import torch
 
 from seedvote.dialogue.errors import InputError
 
+TURN = "SEEDVOTE_GPU_TURN"  # set in a process that works next to others: which of several GPUs is its own
+
 
 def pick_device(name: str) -> torch.device:
-    """The device of that name, or a sentence."""
-    cuda = torch.cuda.is_available()
+    """The device of that name, or a sentence; of several GPUs `cuda` and `auto` take the one of this process."""
+    many = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    names = ["auto", "cpu", *(["cuda"] if many else []), *(f"cuda:{n}" for n in range(many))]
+    if name not in names:
+        raise InputError(f"Device {name!r} is not available here. Choose from: {', '.join(names)}.")
     if name == "auto":
-        return torch.device("cuda" if cuda else "cpu")
-    if name not in ("cpu", "cuda") or (name == "cuda" and not cuda):
-        raise InputError(
-            f"Device {name!r} is not available here. Choose from: auto, cpu" + (", cuda." if cuda else ".")
-        )
+        name = "cuda" if many else "cpu"
+    if name == "cuda" and many > 1 and TURN in os.environ:
+        name = f"cuda:{int(os.environ[TURN]) % many}"
     return torch.device(name)
 
 
@@ -52,6 +56,38 @@ def lstms_take_bf16(device: str) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+@contextlib.contextmanager
+def use_determinism(wanted: bool) -> Iterator[None]:
+    """Compute by algorithms that give the same bits again where `wanted`; torch refuses what it has none for.
+
+    On CUDA alone this costs time. A library of it reads its variable when it is first used, so it stays set.
+    """
+    if not wanted:
+        yield
+        return
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+
+
+@contextlib.contextmanager
+def use_whole_float32(device: torch.device) -> Iterator[None]:
+    """Compute in all 24 bits of float32: on CUDA, LSTMs take 11 of them where nobody says otherwise."""
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ or next to `run_beam`; `generation/imports/hugging_face.py` takes it from there 
 
 The response to a context is the same whatever the batch, its order or size. Rows share nothing but matrix products,
 whose last bits depend on the number of rows; decoding therefore computes in double precision, where rounding (about
-1e-14) is far below what tells two choices apart. Greedy decoding on CPU tries single precision first, where a few
+1e-14) is far below what tells two choices apart. Greedy decoding tries single precision first, where a few
 contexts show that rounding moves this model's logits by a tenth of NEAR at most; a row in which two tokens ever come
 closer than NEAR is answered again in double.
 Sampled responses follow from (seed, item): each item brings its own uniform numbers, one a token, whatever else is in
@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seedvote.dialogue.devices import keep_freed_memory
+from seedvote.dialogue.devices import keep_freed_memory, use_whole_float32
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.tokens import LONGEST_RESPONSE
@@ -127,27 +127,26 @@ def write_responses(
     answers: dict[int, Decoded] = {}
     # Contexts of like length share a batch, so that little of it is padding.
     order = sorted(range(len(contexts)), key=lambda row: len(contexts[row]))
-    greedy = not how.sampled and not how.beam and device.type == "cpu"
-    single = (
-        greedy
-        and measure_rounding(model, [contexts[row] for row in order[:: len(order) // 8 + 1]]) < NEAR[torch.float32] / 10
-    )
+    greedy = not how.sampled and not how.beam
+    some = [contexts[row] for row in order[:: len(order) // 8 + 1]]
+    single = greedy and measure_rounding(model, some, device) < NEAR[torch.float32] / 10
     # Two rounds at most: every row in single precision where that is safe, then the doubtful ones in double.
     for precision in (torch.float32, torch.float64)[0 if single else 1 :]:
         ready, doubtful = _in_precision(model, device, precision), []
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             batch_beginnings = [beginnings[row] for row in rows] if beginnings else None
-            written = _write_batch(
-                ready,
-                [contexts[row] for row in rows],
-                how,
-                seed,
-                [items[row] for row in rows],
-                device,
-                part,
-                batch_beginnings,
-            )
+            with use_whole_float32(device):
+                written = _write_batch(
+                    ready,
+                    [contexts[row] for row in rows],
+                    how,
+                    seed,
+                    [items[row] for row in rows],
+                    device,
+                    part,
+                    batch_beginnings,
+                )
             for row, line, total, lead in zip(rows, *(column.tolist() for column in written), strict=True):
                 length = line.index(part.end) if part.end in line else len(line)
                 answers[row] = Decoded(tuple(line[:length]), total)
@@ -166,20 +165,24 @@ def _in_precision(model: DialogueModel, device: torch.device, precision: torch.d
 
 
 @torch.inference_mode()
-def measure_rounding(model: DialogueModel, contexts: Sequence[Sequence[int]]) -> float:
-    """How far single precision moves the logits after these contexts, as a share of their range.
+def measure_rounding(
+    model: DialogueModel, contexts: Sequence[Sequence[int]], device: torch.device | None = None
+) -> float:
+    """How far single precision moves the logits after these contexts there, as a share of their range.
 
     Each context's own last tokens stand for the response.
     """
     if not contexts:
         return 0.0
-    cpu, inputs = torch.device("cpu"), torch.full((len(contexts), PROBED + 1), BOS)
+    place, inputs = device or torch.device("cpu"), torch.full((len(contexts), PROBED + 1), BOS)
     for row, context in enumerate(contexts):
         inputs[row, 1:] = torch.tensor([context[-1 - time % len(context)] for time in range(PROBED)])
-    single, double = (_in_precision(model, cpu, precision) for precision in (torch.float32, torch.float64))
-    single_logits, double_logits = (
-        m.output(m.decode_targets(m.encode(stack_contexts(contexts, cpu)), inputs)).double() for m in (single, double)
-    )
+    single, double = (_in_precision(model, place, precision) for precision in (torch.float32, torch.float64))
+    with use_whole_float32(place):
+        read = [(m, m.encode(stack_contexts(contexts, place))) for m in (single, double)]
+        single_logits, double_logits = (
+            m.output(m.decode_targets(encoded, inputs.to(encoded.mask.device))).double() for m, encoded in read
+        )
     moved = (single_logits - double_logits).abs().amax(2) / (double_logits.amax(2) - double_logits.amin(2))
     return float(moved.max())
 

@@ -7,11 +7,12 @@ import json
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +20,7 @@ from tqdm import tqdm
 
 from seedvote.dialogue import jobs
 from seedvote.dialogue.adam import Adam
-from seedvote.dialogue.devices import keep_freed_memory, pick_device, use_threads
+from seedvote.dialogue.devices import keep_freed_memory, pick_device, use_determinism, use_threads
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, digest, read_json, write_json
 from seedvote.dialogue.seeds import child_seed
@@ -58,6 +59,7 @@ class Settings:
     clip: float = 1.0
     threads: int = 1
     precision: str = "float32"  # of the products of an update; weights and Adam's moments are always float32
+    deterministic: bool = False  # on CUDA: only algorithms that give the same bits again
 
 
 @dataclass
@@ -85,7 +87,7 @@ def train_model(
         return
     keep_freed_memory()
     # devices=[]: saving the generators of CUDA would start CUDA in every process.
-    with torch.random.fork_rng(devices=[]), use_threads(settings.threads):
+    with torch.random.fork_rng(devices=[]), use_threads(settings.threads), use_determinism(settings.deterministic):
         run = _Run(folder, settings, data, device)
         run.start()
         name = f"{settings.model}-{settings.seed}"
@@ -111,7 +113,7 @@ def recipe_of(settings: Settings, data: Data, device: str = "") -> dict[str, Any
     del values["epochs"]
     sizes = ",".join(f"{name}={size}" for name, size in settings.sizes.items())
     names = ("batch_size", "learning_rate", "clip", "threads", "precision", "speak", "data")
-    parts = {name: values[name] for name in names}
+    parts = {name: values[name] for name in names} | ({"deterministic": True} if settings.deterministic else {})
     if device:
         values["device"] = parts["device"] = device
     return {"signature": signature(model=settings.model, seed=settings.seed, sizes=sizes, **parts), **values}
@@ -127,7 +129,7 @@ def is_trained(folder: Path, settings: Settings, data: Data) -> bool:
 def _recipe_changes(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs between two recipes, the version of this code included: name -> (theirs, ours)."""
     # An older folder does not say what was no choice, or was not written down.
-    theirs = {"precision": "float32", "speak": "reply", "device": ours.get("device"), **theirs}
+    theirs = {"precision": "float32", "speak": "reply", "device": ours.get("device"), "deterministic": False, **theirs}
     pairs = {name: (theirs.get(name), ours[name]) for name in ours if name != "signature"}
     pairs["version"] = (_recipe_version(theirs), _recipe_version(ours))
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
@@ -182,10 +184,10 @@ class _Run:
         """Run one epoch to its end (or from a resume point inside it), score it and save it."""
         plan, begun, saved = self._plan_epoch(self.done.epoch), time.monotonic(), time.monotonic()
         self.model.train()
-        for number in range(self.done.batch, len(plan)):
-            loss = self._update_weights(
-                stack_batch([self.data.train[row] for row in plan[number]], self.device), number
-            )
+        rows = ([self.data.train[row] for row in batch_rows] for batch_rows in plan[self.done.batch :])
+        batches = make_ahead(lambda examples: stack_batch(examples, self.device), rows, self.device.type == "cuda")
+        for number, batch in enumerate(batches, self.done.batch):
+            loss = self._update_weights(batch, number)
             bar.update()
             bar.set_postfix(epoch=self.done.epoch, loss=f"{loss:.3f}", refresh=False)
             if time.monotonic() - saved > SAVE_SECONDS:
@@ -270,6 +272,26 @@ class _Run:
         weights = {name.removeprefix("weights."): part for name, part in tensors.items() if name.startswith("weights.")}
         self.model.load_state_dict(weights)
         self.optimizer.restore(tensors, self.done.updates)
+
+
+P = TypeVar("P")
+B = TypeVar("B")
+
+
+def make_ahead(make: Callable[[P], B], parts: Iterable[P], ahead: bool) -> Iterator[B]:
+    """Each made when it is asked for; `ahead`: by another thread, while a GPU is at work on the one before."""
+    if not ahead:
+        yield from map(make, parts)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        waiting: Future[B] | None = None
+        for part in parts:
+            following = pool.submit(make, part)
+            if waiting is not None:
+                yield waiting.result()
+            waiting = following
+        if waiting is not None:
+            yield waiting.result()
 
 
 def batch_loss(model: DialogueModel, batch: Batch) -> tuple[Tensor, int]:

@@ -21,6 +21,7 @@ from seedvote.dialogue import stopping
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.jobs import Job, Outcome, Work, perform
 
+TURN = "SEEDVOTE_GPU_TURN"  # as in dialogue/devices.py, which loads torch
 LONGEST_FOLDER = 70  # the path of a socket has 107 characters at most, and Python adds up to 35 to this folder's
 
 _work: Work
@@ -35,7 +36,7 @@ def run_locally(work: Work, jobs: Sequence[Job], limit: int) -> Iterator[Outcome
     before = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, _worker_context(work), _receive_work, (work, dict(os.environ)))
     try:
-        for finished in as_completed([pool.submit(_perform_job, job) for job in jobs]):
+        for finished in as_completed([pool.submit(_perform_job, job, turn) for turn, job in enumerate(jobs)]):
             yield finished.result()
     except BrokenProcessPool as error:
         raise InputError(
@@ -88,5 +89,6 @@ def _end_with_the_command() -> None:
         os._exit(1)
 
 
-def _perform_job(job: Job) -> Outcome:
+def _perform_job(job: Job, turn: int) -> Outcome:
+    os.environ.setdefault(TURN, str(turn))  # the first jobs go to as many workers, so each takes a GPU of its own
     return perform(_work, job)

@@ -36,7 +36,9 @@ def place_of(args: argparse.Namespace, *, device: str = "cpu") -> Place:
     if args.jobs is not None and args.jobs < 1:
         raise InputError(f"--jobs is {args.jobs}; it must be at least 1.")
     limit = 1 if args.jobs is None and engine == "local" and args.one_job_at_a_time else args.jobs
-    return Place(engine, address, limit, gpus=int(device == "cuda"))
+    if engine != "local" and device.startswith("cuda:"):
+        raise InputError(f"--device is {device!r}: a job of {engine} sees the one GPU that it is given. Say cuda.")
+    return Place(engine, address, limit, gpus=int(device.startswith("cuda")))
 
 
 def run_jobs(work: Work, jobs: Sequence[Job], place: Place) -> Iterator[Any]:

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=int, help="number of contexts, evenly spread over the split (default: all)")
     add("--decoding", default="greedy", help="one decoding, as for sample (default greedy)")
     add("--seed", type=int, default=0, help="seed of the draws, where replies are drawn (default 0)")
-    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
+    add("--device", default="cpu", help="auto, cpu, cuda or cuda:N (default cpu)")
     running.add_job_arguments(parser)
 
 

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--draws", type=int, default=2, help="responses per context for sampled decodings (default 2)")
     add("--unigram", action="store_true", help="let a baseline answer too that draws its words by their frequency")
     add("--seed", type=int, default=0, help="seed of the draws (default 0)")
-    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
+    add("--device", default="cpu", help="auto, cpu, cuda or cuda:N (default cpu)")
     running.add_job_arguments(parser)
 
 

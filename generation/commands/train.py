@@ -55,12 +55,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="epochs whose weights stay, aside from untrained, last and best: all (default), none, or every Nth (5)",
     )
     add("--encoder", type=Path, metavar="FOLDER", help="local Hugging Face encoder that picks best_encoder")
-    add("--device", default="cpu", help="auto, cpu or cuda (default cpu)")
+    add("--device", default="cpu", help="auto, cpu, cuda or cuda:N (default cpu)")
     add(
         "--precision",
         choices=["auto", "float32", "bf16"],
         default="auto",
         help="precision of matrix products (default auto: bf16 for the transformer on CUDA, else float32)",
+    )
+    add(
+        "--deterministic",
+        action="store_true",
+        help="on CUDA, only algorithms that give the same bits again (slower; a CPU always does)",
     )
     running.add_job_arguments(parser, one_at_a_time=True)
 
@@ -126,6 +131,7 @@ def _grid_settings(args: argparse.Namespace) -> list[Settings]:
             rate,
             clip,
             precision=precision_for(model, precision, device),
+            deterministic=args.deterministic,
         )
         for model in models
         for seed in seeds
@@ -156,7 +162,7 @@ def _read_precision(args: argparse.Namespace) -> tuple[str, str]:
     """The precision that is asked for, and the kind of device."""
     from seedvote.dialogue.devices import pick_device, pick_precision
 
-    if args.on == "local" or args.device != "cuda":
+    if args.on == "local" or not args.device.startswith("cuda"):
         device = pick_device(args.device)
         return pick_precision(args.precision, device), device.type
     if args.precision == "auto":

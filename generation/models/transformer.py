@@ -90,6 +90,9 @@ class Block(nn.Module):
 Past = tuple[Tensor, Tensor, Tensor]
 
 
+KEPT_POSITIONS = 128
+
+
 class Transformer(DialogueModel):
     """Encoder and decoder stacks over sinusoidal positions."""
 
@@ -99,6 +102,7 @@ class Transformer(DialogueModel):
     def __init__(self, vocabulary: int, sizes: TransformerSizes) -> None:
         super().__init__(vocabulary, sizes.width)
         self.width, self.dropout = sizes.width, nn.Dropout(sizes.dropout)
+        self.positions = torch.empty(0, sizes.width)  # no weight, and no part of what is saved
         self.source = nn.Embedding(vocabulary, sizes.width)
         self.target = nn.Embedding(vocabulary, sizes.width)
         for table in (self.source, self.target):
@@ -146,10 +150,15 @@ class Transformer(DialogueModel):
         return self.decoder_norm(x)[:, 0], (*across, *cache)
 
     def _add_positions(self, embedded: Tensor, first: int) -> Tensor:
-        scaled = embedded * math.sqrt(self.width)
-        return torch.as_tensor(
-            self.dropout(scaled + sinusoidal_positions(first, embedded.shape[1], self.width).to(scaled))
-        )
+        scaled, last = embedded * math.sqrt(self.width), first + embedded.shape[1]
+        # Kept where they are needed: made at every step, they would be copied to the device at every step.
+        if self.positions.shape[0] < last or (self.positions.device, self.positions.dtype) != (
+            scaled.device,
+            scaled.dtype,
+        ):
+            with torch.inference_mode(False):  # training may need them after decoding made them
+                self.positions = sinusoidal_positions(0, max(last, KEPT_POSITIONS), self.width).to(scaled)
+        return torch.as_tensor(self.dropout(scaled + self.positions[first:last]))
 
 
 def layers_of(modules: nn.ModuleList) -> list[Block]:

@@ -12,6 +12,10 @@ def add(shared, piece):
     return shared + piece, os.environ["OMP_NUM_THREADS"], os.getpid()
 
 
+def note_turn(shared, piece):
+    return os.environ["SEEDVOTE_GPU_TURN"], os.getpid()
+
+
 def add_at_last(shared, piece):
     """The same in the folder, but the process of the last piece is killed once: Ray makes that good."""
     return add(10, killed(shared, piece) if piece == 3 else piece)

@@ -13,7 +13,7 @@ import pytest
 from seedvote.dialogue import jobs
 from seedvote.dialogue.engines import on_ray, running
 from seedvote.dialogue.errors import InputError
-from tests.dialogue.small_jobs import add, add_at_last, divide, first_preempted, full, killed
+from tests.dialogue.small_jobs import add, add_at_last, divide, first_preempted, full, killed, note_turn
 from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +57,21 @@ def test_every_engine_does_every_job_in_another_process_with_one_thread(on, tmp_
         text = logs[f"job-{piece}.log"]
         assert text.count(" begun on ") == 1 + (act is add_at_last and piece == 3) and "done in" in text
         assert jobs.content_key(piece)[:12] in text
+
+
+def test_workers_of_one_machine_take_turns_at_its_gpus(tmp_path):
+    turns = carry_out(note_turn, None, range(4), tmp_path / "logs", "local")
+    assert {turn for turn, _ in turns} <= {"0", "1", "2", "3"} and "0" in {turn for turn, _ in turns}
+    assert len({turn for turn, _ in turns}) == len({process for _, process in turns}), "a worker changed its GPU"
+
+
+def test_a_job_elsewhere_has_the_gpu_that_it_is_given():
+    parser = argparse.ArgumentParser()
+    running.add_job_arguments(parser)
+    assert running.place_of(parser.parse_args([]), device="cuda:1").gpus == 1
+    assert running.place_of(parser.parse_args(["--on", "ray"]), device="cuda").gpus == 1
+    with pytest.raises(InputError, match=r"--device is 'cuda:1': a job of ray sees the one GPU that it is given\."):
+        running.place_of(parser.parse_args(["--on", "ray"]), device="cuda:1")
 
 
 @every

@@ -15,6 +15,7 @@ from seedvote.dialogue.tokens import LONGEST_RESPONSE
 from seedvote.generation import decoding
 from seedvote.generation.batches import stack_contexts
 from seedvote.generation.decoding import Sampler, keep_likely, parse_decoding, write_responses
+from seedvote.generation.models import transformer
 from seedvote.generation.models.architectures import ARCHITECTURES, build_model
 from seedvote.generation.vocabulary import EOS, EOU, OTHER, SELF, SPECIAL
 from tests.generation.small_sizes import small_sizes
@@ -176,6 +177,51 @@ def test_unstable_logits_are_decoded_in_double(monkeypatch):
     monkeypatch.setattr(decoding, "NEAR", {torch.float32: -1.0, torch.float64: 0.0})
     assert write_responses(wild, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS) == exact
     assert decoding.measure_rounding(calm, []) == 0.0
+
+
+def test_on_cuda_single_precision_comes_first_too_and_near_ties_go_to_double(monkeypatch):
+    """There is no GPU here: what is asked of one is carried out on the CPU, and the precisions are noted."""
+    calm, cuda, asked = (
+        build_model("transformer", WORDS, small_sizes("transformer", 16)).eval(),
+        torch.device("cuda"),
+        [],
+    )
+    exact = write_responses(calm, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS)
+    real = decoding._in_precision
+
+    def in_precision(model, device, precision):
+        asked.append((device.type, precision))
+        return real(model, CPU, precision)
+
+    monkeypatch.setattr(decoding, "_in_precision", in_precision)
+    monkeypatch.setattr(decoding, "stack_contexts", lambda rows, device: stack_contexts(rows, CPU))
+    there = write_responses(calm, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS, device=cuda)
+    measured = [("cuda", torch.float32), ("cuda", torch.float64)]
+    assert there == exact and asked[:3] == [*measured, ("cuda", torch.float32)]
+    asked.clear()
+    monkeypatch.setattr(decoding, "NEAR", {torch.float32: 2.0, torch.float64: 0.0})  # every token is in doubt
+    there = write_responses(calm, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS, device=cuda)
+    assert asked[2:] == measured and [a.tokens for a in there] == [a.tokens for a in exact]
+
+
+def test_positions_are_made_once_and_where_the_model_is(monkeypatch):
+    model, made, real = lively("transformer"), [], transformer.sinusoidal_positions
+
+    def sinusoidal_positions(*size):
+        made.append(size)
+        return real(*size)
+
+    monkeypatch.setattr(transformer, "sinusoidal_positions", sinusoidal_positions)
+    write_responses(model, CONTEXTS, how=parse_decoding("beam:2"), seed=0, items=ITEMS)
+    assert len(made) == 1, "made anew at a later step"
+    assert "positions" not in model.state_dict()
+    longest = transformer.KEPT_POSITIONS + 5
+    for device, number in (("cpu", 1), ("meta", 2)):
+        there = model.to(device)
+        there._add_positions(torch.zeros(1, 3, 16, device=device), number)
+        assert there.positions.device.type == device and there.positions.shape == (transformer.KEPT_POSITIONS, 16)
+    added = lively("transformer")._add_positions(torch.zeros(1, longest, 16), 4)
+    assert torch.equal(added[0], real(4, longest, 16))
 
 
 @every

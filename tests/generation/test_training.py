@@ -33,7 +33,7 @@ from seedvote.generation.decoding import parse_decoding, write_responses
 from seedvote.generation.metrics.embedding import local_encoder, row_cosines
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from seedvote.generation.numbering import Data, Numbered, evenly_spread, number_examples
-from seedvote.generation.training import Settings, read_log, train_model
+from seedvote.generation.training import Settings, make_ahead, read_log, train_model
 from seedvote.generation.vocabulary import EOS, EOU, OTHER, SPECIAL, Vocabulary, read_vocabulary
 
 CPU = torch.device("cpu")
@@ -250,6 +250,25 @@ def test_on_cuda_a_model_learns_resumes_and_answers(tmp_path, model, precision):
     how = parse_decoding("greedy")
     there, here = (write_responses(ready, contexts, how=how, seed=0, items=items, device=d) for d in (cuda, CPU))
     assert [a.tokens for a in there] == [a.tokens for a in here]
+
+
+def test_batches_made_ahead_are_the_same_and_never_more_than_one_ahead():
+    made = []
+    stream = make_ahead(lambda n: made.append(n) or n * n, iter(range(5)), True)
+    for n, square in enumerate(stream):
+        time.sleep(0.01)
+        assert square == n * n and len(made) <= n + 2
+    assert list(make_ahead(lambda n: n * n, range(3), False)) == [0, 1, 4] and not list(make_ahead(abs, [], True))
+    with pytest.raises(ZeroDivisionError):
+        list(make_ahead(lambda n: 1 // n, [1, 0, 1], True))
+
+
+def test_deterministic_algorithms_are_part_of_the_recipe_and_change_nothing_on_a_cpu(tmp_path, undisturbed):
+    good = trained(tmp_path / "a", deterministic=True)
+    assert good == digest(undisturbed() / "last.safetensors") and not torch.are_deterministic_algorithms_enabled()
+    assert "deterministic:yes" in read_json(tmp_path / "a" / "config.json")["signature"]
+    with pytest.raises(InputError, match="was trained with deterministic True, but False was asked for"):
+        trained(tmp_path / "a", epochs=3)
 
 
 def test_every_checkpoint_is_there(tmp_path):
