@@ -357,6 +357,13 @@ says which systems a and b are.
                 "add a mixed logit of the decisive votes, with crossed effects of raters and pairs",
                 action=FLAG,
             ),
+            Option(
+                "--covariates",
+                "also rank at equal length, markdown, lists, or measures of the study's scores",
+                "",
+                "NAME,...",
+                convert=split_names,
+            ),
             seed("seed of these samples (default 0)"),
             draws("draw the comparisons and the ranks: STEM.png, STEM-NAME.png and .pdf"),
         ),

@@ -23,6 +23,7 @@ from seedvote.dialogue.errors import InputError
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 RESIDUAL = "residual"
+ROUNDING = 1e-9  # of the largest component
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ def estimate_components(
     inverse = np.linalg.inv(expected)  # of a handful of terms, and used again for every simulated table
     sizes = [np.bincount(code) for code in codes]
     values = inverse @ _sum_squares(score, codes, sizes)
+    values[np.abs(values) < ROUNDING * np.abs(values).max()] = 0.0  # else a zero is below zero on some processors
     draws = np.empty((sets, len(values)))
     for row in draws:
         row[:] = inverse @ _sum_squares(_simulate_scores(values, codes, sizes, n, generator), codes, sizes)

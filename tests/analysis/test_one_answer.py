@@ -296,6 +296,7 @@ def test_room_notebook_and_command_have_the_same_defaults(room, function, comman
         "not_used",
         "papers",
         "alone",
+        "pairs",
     )  # not options of the function but what it made of them
     ours = {name: value for name, value in defaults(room.answer).items() if name not in handed_over}
     assert ours and {name: defaults(function)[name] for name in ours} == ours

@@ -111,7 +111,7 @@ def reversals_of(matches: Matches, ranking: Ranking, clusters: str) -> tuple[Rev
     """How few votes, and how few of each cluster, decide which of the ranked systems has the highest strength."""
     names = {system.system for system in ranking.systems}
     inside = np.array([name in names for name in matches.systems])
-    played, votes = _games_between(matches, inside)
+    played, votes = games_between(matches, inside)
     return tuple(reverse_leader(played, ranking.model, removable_units(votes, clusters)))
 
 
@@ -180,16 +180,22 @@ def _why_unlinked(matches: Matches, system: int, ranked: Bools) -> str:
 
 def _fit_strengths(matches: Matches, inside: Bools, model: Model, clusters: str) -> Fit:
     """The strengths of the chosen systems by the votes between them."""
-    played, votes = _games_between(matches, inside)
+    played, votes = games_between(matches, inside)
     return cluster_errors(played, fit_model(played, model), clusters_of(votes, clusters, part=True))
 
 
-def _games_between(matches: Matches, inside: Bools) -> tuple[Games, Votes]:
-    """The votes on two of the chosen systems, as they are and counted by cell."""
-    rows, code = inside[matches.a] & inside[matches.b], np.cumsum(inside) - 1
-    votes = matches.votes.select(rows)
+def games_between(
+    matches: Matches, inside: Bools, *, rows: Bools | None = None, covariates: NDArray[np.float64] | None = None
+) -> tuple[Games, Votes]:
+    """The votes on two of the chosen systems, as they are and counted by cell; of `rows` alone where some are named."""
+    chosen, code = inside[matches.a] & inside[matches.b], np.cumsum(inside) - 1
+    if rows is not None:
+        chosen &= rows
+    votes = matches.votes.select(chosen)
     names = [name for name, ranked in zip(matches.systems, inside, strict=True) if ranked]
-    return count_games(names, code[matches.a[rows]], code[matches.b[rows]], votes.choice, votes.left), votes
+    sides = code[matches.a[chosen]], code[matches.b[chosen]]
+    values = None if covariates is None else covariates[chosen]
+    return count_games(names, *sides, votes.choice, votes.left, values), votes
 
 
 def _rank_systems(fit_result: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Ranked, ...]:

@@ -25,6 +25,7 @@ from seedvote.analysis.questions.preference.answer import (
     answer,
     answer_groups,
 )
+from seedvote.analysis.questions.preference.covariates import adjusted_answer, adjusted_document, adjusted_parts
 from seedvote.analysis.questions.preference.models import (
     careful_document,
     careful_sentences,
@@ -45,7 +46,7 @@ from seedvote.analysis.stats.round_drift import RoundDrift
 from seedvote.analysis.stats.sign_tests import TieIndex
 from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
 from seedvote.analysis.votes.clusters import strata_of
-from seedvote.analysis.votes.inputs import JUDGED, matches_of, unverified_apart
+from seedvote.analysis.votes.inputs import JUDGED, matches_of, pairs_known, unverified_apart
 from seedvote.analysis.votes.study import Study
 from seedvote.analysis.votes.systems import DIFFERENT, SAME, contrasts
 from seedvote.dialogue.errors import InputError
@@ -718,11 +719,13 @@ def preference(
     seed: int = 0,
     raters: str | Path | None = None,
     by: str = "",
+    covariates: Sequence[str] = (),
     **reading: Any,
 ) -> Result:
     """Which system raters prefer, and whether two are equivalent (`python -m analysis preference`).
 
     `raters` is a table of people and `by` its column: the preference of each group is then given after that of all.
+    `covariates` names what is held equal: length, markdown, lists, or a measure of the study's scores.
     """
     check_ranges(locals(), sets=(2, math.inf))
     check_margin(margin)
@@ -748,6 +751,12 @@ def preference(
         groups = answer_groups(pairs_by_group, clusters)
         blocks[-1:-1] = group_parts(groups, by, notes)
         numbers["strata"] = to_plain({"by": by, "groups": [asdict(group) for group in groups], "warnings": list(notes)})
+    if covariates:
+        path, known_pairs = pairs_known(votes, pairs)
+        names = [covariates] if isinstance(covariates, str) else list(covariates)
+        adjusted = adjusted_answer(matches, preferences.ranking, names, path.parent, known_pairs, clusters)
+        blocks[-1:-1] = adjusted_parts(adjusted)
+        numbers["adjusted"] = to_plain(adjusted_document(adjusted))
     return Result(numbers, blocks, lambda: row_figures(preferences), told_of_reading(matches.votes))
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from seedvote.analysis.questions.ties.difficulty import TieTrait, tie_traits
 from seedvote.analysis.showing.words import count, percent, plural
 from seedvote.analysis.stats import laws
 from seedvote.analysis.stats.intervals import Interval, count_groups, kish, mean_interval, share_test
@@ -28,6 +29,7 @@ from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, list_caut
 from seedvote.analysis.votes.clusters import clusters_of, ways_within
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Pair
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 
@@ -125,6 +127,7 @@ class TiesAnswer:
     experiments: tuple[Curve, ...]
     pooled: Curve
     units: tuple[Curve, ...]
+    traits: tuple[TieTrait, ...]  # of pairs, with which ties may go
     effective_raters: float | None
     mixed: CrossedLogit | None  # a crossed mixed logit beside the interval, where it was asked for
     recipe: Recipe
@@ -145,11 +148,12 @@ def answer(
     clusters: str = "auto",
     mixed: bool = False,
     seed: int = 0,
+    pairs: Mapping[str, Pair] | None = None,
 ) -> TiesAnswer:
     """The ties of every HumanExp, pooled, and by every unit that the votes know.
 
     `size` is that of a set (None: `size_that_fits`), `unit` says what is drawn to form one, `clusters` what the
-    interval of the share allows for.
+    interval of the share allows for. `pairs` have the texts that ties may go with.
     """
     size = size_that_fits(votes) if size is None else size
     recipe = Recipe(sets, size, seed, unit, replace, method)
@@ -167,6 +171,7 @@ def answer(
         experiments=tuple(experiments),
         pooled=pooled,
         units=tuple(units),
+        traits=tie_traits(votes, pairs or {}, clusters),
         effective_raters=_effective_raters(votes.given()),
         mixed=model,
         recipe=recipe,

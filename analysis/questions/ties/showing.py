@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.analysis.questions.ties.answer import UNITS, Curve, TiesAnswer, answer, size_that_fits
+from seedvote.analysis.questions.ties.difficulty import trait_findings, trait_parts, trait_tables, traits_figure
 from seedvote.analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, draw_curve, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
@@ -18,7 +19,7 @@ from seedvote.analysis.showing.words import count, p_equals, p_value, percent, p
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.laws import CHANCE, Law, estimate_density
 from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
-from seedvote.analysis.votes.inputs import votes_of, with_items
+from seedvote.analysis.votes.inputs import pairs_known, votes_of, with_items
 from seedvote.analysis.votes.study import Study
 from seedvote.dialogue.files import write_json
 
@@ -34,7 +35,8 @@ ROOM = 55.0  # percent of the width that the names of two lines take up on a pho
 
 def parts(answer: TiesAnswer) -> list[Table | str]:
     """The tables, what to take home, and the recipe."""
-    return [*marked_parts(tables(answer), answer.voters), *sentences(answer), answer.signature]
+    traits = trait_parts(answer.traits)
+    return [*marked_parts(tables(answer), answer.voters), *sentences(answer), *traits, answer.signature]
 
 
 def tables(answer: TiesAnswer) -> tuple[Table, Table]:
@@ -192,8 +194,12 @@ def _mixed_model(model: CrossedLogit | None) -> list[str]:
 
 
 def row_figures(answer: TiesAnswer) -> tuple[RowFigure, ...]:
-    """The law of sets of every experiment, and the interval of the share by every unit that the votes know."""
-    return sets_figure(answer), *((units_figure(answer),) if len(answer.units) > 1 else ())
+    """The law of sets of every experiment, the share by every unit that the votes know, and by traits of pairs."""
+    return (
+        sets_figure(answer),
+        *((units_figure(answer),) if len(answer.units) > 1 else ()),
+        *((traits_figure(answer.traits),) if answer.traits else ()),
+    )
 
 
 def sets_figure(answer: TiesAnswer) -> RowFigure:
@@ -296,6 +302,7 @@ def document(answer: TiesAnswer) -> dict[str, Any]:
         "experiments": [_curve_keys(curve) for curve in answer.experiments],
         "pooled": _curve_keys(answer.pooled),
         "units": [_curve_keys(curve) for curve in answer.units],
+        "traits": [dataclasses.asdict(trait) for trait in answer.traits],
         "chance": dataclasses.asdict(answer.pooled.chance),
         "effective_raters": answer.effective_raters,
         "mixed": None if answer.mixed is None else dataclasses.asdict(answer.mixed),
@@ -370,7 +377,8 @@ def section(answer: TiesAnswer, study: Study) -> Section:
         "How many ties, and with what certainty",
         tuple(text),
         row_figures(answer),
-        tables=tuple(table for table in tables(answer) if table.rows),
+        tuple(trait_findings(answer.traits)) if answer.traits else (),
+        tables=(*(table for table in tables(answer) if table.rows), *trait_tables(answer.traits)),
         notes=answer.warnings,
     )
 
@@ -410,6 +418,7 @@ def ties(
         clusters=clusters,
         mixed=mixed,
         seed=seed,
+        pairs=pairs_known(votes, None)[1],
     )
 
     def draw() -> dict[str, Figure]:
@@ -430,4 +439,5 @@ def answer_study(study: Study, clusters: str) -> TiesAnswer | None:
     if study.votes is None or len(study.votes) < 2:
         return None
     votes = with_items(study.votes, clusters, study.folder)
-    return answer(votes, size=size_that_fits(votes, asked_size(study)), clusters=clusters)
+    pairs = {pair.pair: pair for pair in study.pairs}
+    return answer(votes, size=size_that_fits(votes, asked_size(study)), clusters=clusters, pairs=pairs)

@@ -5,6 +5,8 @@ With d = strength of a - strength of b + position (if a stood left, minus it if 
     Davidson     a : b : tie = exp(d/2) : exp(-d/2) : nu           (position as in Davidson and Beaver 1977)
     Rao-Kupper   P(a) = 1/(1 + theta exp(-d)), P(b) = 1/(1 + theta exp(d)), tie the rest
 
+Covariates of the responses (their length, say) add their effect times the value of a less that of b to d.
+
 A tie is an outcome of its own with its own parameter, never half a win. Without any tie both are Bradley and Terry's
 model. Votes are first counted in cells (a, b, side) x (a, b, tie), so a fit costs the same for 10^3 and 10^6 votes; a
 cell touches four parameters at most, so weights are kept sparse, and hundreds of systems cost little more than ten.
@@ -43,6 +45,7 @@ class Games:
     side: Ints  # (cells,) 1: a stood left, -1: b did, 0: not known
     counts: Floats  # (cells, 3) votes for a, b, tie
     code: Ints  # (votes,) cell * 3 + choice of every vote
+    covariates: Floats | None = None  # (cells, C) value of a less value of b
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Estimates on the log scale: one strength a system (sum zero), then position and tie where the votes hold them.
+    """Estimates on the log scale: one strength a system (sum zero), then position and tie where the votes hold them,
+    then the effects of covariates.
 
     `tie` is log nu (Davidson) or log theta (Rao-Kupper); `one_way` are the covariances by one way of clustering alone,
     below which no variance is taken, and `counted` the degrees of freedom of each; `freedom` are the fewest.
@@ -111,6 +115,20 @@ class Fit:
         """One parameter with its error and its interval."""
         return Parameter(float(self.parameters[place]), float(self.errors[place]), *self.interval(place))
 
+    def p_of(self, place: int) -> float:
+        """p of a parameter of zero."""
+        error = float(self.errors[place])
+        freedom = self._freedom(np.array(error), [part[place, place] for part in self.one_way])
+        return 2 * float(stdtr(freedom, -abs(float(self.parameters[place])) / max(error, 1e-150)))
+
+    def lead(self, first: int, second: int) -> tuple[Parameter, float]:
+        """The strength of one system less that of another, and the p of no difference."""
+        value, error = float(self.strengths[first] - self.strengths[second]), float(self.apart[first, second])
+        freedom = float(self.apart_freedom[first, second])
+        width = float(stdtrit(freedom, 0.975)) * error
+        p = 2 * float(stdtr(freedom, -abs(value) / max(error, 1e-150)))
+        return Parameter(value, error, value - width, value + width), p
+
     @property
     def apart_freedom(self) -> Floats:
         """[i, j]: degrees of freedom of the standard error in `apart`."""
@@ -143,18 +161,28 @@ def _of_differences(covariance: Floats) -> Floats:
     return np.asarray(own[:, None] + own[None, :] - 2 * covariance)
 
 
-def count_games(systems: Sequence[str], a: Ints, b: Ints, choice: Ints, left: Ints | None) -> Games:
-    """Count votes; `choice` is 0 (a), 1 (b) or 2 (tie); `left` is 0 where a stood left, 1 where b did, else -1."""
+def count_games(
+    systems: Sequence[str], a: Ints, b: Ints, choice: Ints, left: Ints | None, covariates: Floats | None = None
+) -> Games:
+    """Count votes; `choice` is 0 (a), 1 (b) or 2 (tie); `left` is 0 where a stood left, 1 where b did, else -1.
+
+    `covariates` (votes, C) has the values of a less those of b; votes with other values are in other cells.
+    """
     side = np.zeros(len(a), np.int64) if left is None else np.select([left == 0, left == 1], [1, -1], 0)
     swap = a > b  # one cell for both orders: a tie or a win is the same whichever system is called a
     first, second = np.where(swap, b, a).astype(np.int64), np.where(swap, a, b)
     outcome = np.where(swap & (choice < 2), 1 - choice, choice)
     key = (first * len(systems) + second) * 3 + np.where(swap, -side, side) + 1
     cells, cell = np.unique(key, return_inverse=True)
+    values = None
+    if covariates is not None:
+        turned = np.where(swap[:, None], -covariates, covariates)
+        rows, cell = np.unique(np.column_stack([key, turned]), axis=0, return_inverse=True)
+        cells, values = rows[:, 0].astype(np.int64), rows[:, 1:]
     code = cell * 3 + outcome
     counts = np.bincount(code, minlength=3 * len(cells)).reshape(-1, 3).astype(np.float64)
     meeting = cells // 3
-    return Games(tuple(systems), meeting // len(systems), meeting % len(systems), cells % 3 - 1, counts, code)
+    return Games(tuple(systems), meeting // len(systems), meeting % len(systems), cells % 3 - 1, counts, code, values)
 
 
 def fit_model(played: Games, model: Model = "davidson") -> Fit:
@@ -192,13 +220,22 @@ def design_of(played: Games) -> CellWeights:
     position = systems if rank[1] > rank[0] else None
     tie = None if played.counts[:, 2].sum() == 0 else systems + (position is not None)
     kept_columns = [*range(systems + (position is not None)), *([systems + 1] if tie is not None else [])]
-    return CellWeights(weights[:, kept_columns], position, tie)
+    columns = weights[:, kept_columns]
+    if played.covariates is not None:
+        columns = sparse.csr_array(sparse.hstack([columns, sparse.csr_array(played.covariates)]))
+    return CellWeights(columns, position, tie)
 
 
 def predict_outcomes(model: FittedModel, theta: Floats, design: CellWeights) -> tuple[Floats, Floats, Floats]:
     """Chances (cells, 3) of a, b and tie, and the slopes of their logs in d and in the tie parameter."""
     d: Floats = design.weights @ theta
     return _MODELS[model](d, None if design.tie is None else np.full_like(d, theta[design.tie]))
+
+
+def expected_net(model: Model, d: float, tie: float | None) -> float:
+    """The net preference for a that the model expects where d is the difference of the strengths."""
+    chances, _, _ = _MODELS[model](np.array([d]), None if tie is None else np.array([tie]))
+    return float(chances[0, 0] - chances[0, 1])
 
 
 def _maximise_likelihood(played: Games, model: Model, design: CellWeights) -> tuple[Floats, Floats]:

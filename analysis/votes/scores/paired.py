@@ -29,6 +29,10 @@ from seedvote.dialogue.conditions import condition_parts
 from seedvote.dialogue.records import Candidate, Pair
 
 SLOT = re.compile(r"\[[a-z]+_[a-z_]+\]")
+MARK = re.compile(r"^#{1,6} |\*\*[^*\n]+\*\*|`[^`\n]+`|^```", re.MULTILINE)  # headings, bold, code
+LIST_ITEM = re.compile(r"^ *(?:[-*+]|\d+[.)]) ", re.MULTILINE)
+LENGTH, PLACEHOLDERS = "length in words", "number of placeholders"
+MARKDOWN, LISTS = "number of Markdown marks", "number of list items"
 APART = ("teacher-forced", "constant")  # conditions under which nobody answered freely
 Side = tuple[str, int | None, str, str]  # model, seed, checkpoint, item
 NO_CARD = 99  # stands behind those that have one
@@ -42,19 +46,21 @@ class Differences:
     by_pair: Mapping[str, float]
 
 
-def side_differences(folder: Path, pairs: Mapping[str, Pair]) -> list[Differences]:
-    """Every evaluator's, in the order of their cards, then length and placeholders; some may have scored no pair."""
+def side_differences(folder: Path, pairs: Mapping[str, Pair], *, style: bool = False) -> list[Differences]:
+    """Every evaluator's, in the order of their cards, then length and placeholders; some may have scored no pair.
+
+    With `style` the marks of Markdown and the items of lists come last, however few they are.
+    """
     real = {name: pair for name, pair in pairs.items() if pair.kind == "real" and key_of(pair.a) != key_of(pair.b)}
     differences = [
         Differences(name, _difference_by_pair(values, real))
         for name, values in _read_scored_sides(folder, real.values())
     ]
-    differences.append(
-        Differences("length in words", {n: float(_count_words(p.a) - _count_words(p.b)) for n, p in real.items()})
-    )
-    slots = {name: float(len(SLOT.findall(p.a.text)) - len(SLOT.findall(p.b.text))) for name, p in real.items()}
-    if any(slots.values()):
-        differences.append(Differences("number of placeholders", slots))
+    differences.append(Differences(LENGTH, {n: float(_count_words(p.a) - _count_words(p.b)) for n, p in real.items()}))
+    for title, pattern in ((PLACEHOLDERS, SLOT), *(((MARKDOWN, MARK), (LISTS, LIST_ITEM)) if style else ())):
+        counts = {n: float(len(pattern.findall(p.a.text)) - len(pattern.findall(p.b.text))) for n, p in real.items()}
+        if any(counts.values()) or title != PLACEHOLDERS:
+            differences.append(Differences(title, counts))
     return differences
 
 

@@ -31,6 +31,7 @@ CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by
     "questions.preference.answer.TieShare: low high": "stats.intervals.Interval",
     "questions.preference.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
     "questions.preference.answer.GroupPreference: p_holm": "stats.disparity.Disparity",
+    "questions.ties.difficulty.TieTrait: p_holm": "stats.disparity.ShareRatio",
     "questions.ratings.scores.RatingDifference: p_holm": "stats.intervals.Interval",
     "questions.robustness.Drop: p_holm": "stats.mean_over_seeds.SeedMean",
     "questions.variance.cubes.ComparedModels: low high p": "stats.multibootstrap.Bootstrapped",

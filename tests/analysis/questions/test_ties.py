@@ -320,6 +320,7 @@ def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path, monkeyp
         "experiments",
         "pooled",
         "units",
+        "traits",
         "chance",
         "effective_raters",
         "mixed",

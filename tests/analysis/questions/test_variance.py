@@ -167,10 +167,10 @@ def test_mean_of_votes_allows_for_uneven_raters():
 
 def test_a_component_below_zero_is_said_to_be_chance(tmp_path, capsys):
     path = tmp_path / "long.csv"
-    rows = [(f"p{k // 2}", f"r{k % 2}", "ab"[k % 2]) for k in range(20)]  # two raters who never agree
+    rows = [(f"p{k // 2}", f"r{k % 2}", "ab"[(k + k // 2) % 2]) for k in range(20)]  # two raters who never agree
     path.write_text("pair,rater,choice\n" + "".join(f"{','.join(row)}\n" for row in rows))
     assert variance(path, "--score", "net", "--sets", 10) == 0
-    assert "Below zero by chance, since no variance is: pair. Read it as zero." in capsys.readouterr().out
+    assert "Below zero by chance, since no variance is: pair, rater. Read it as zero." in capsys.readouterr().out
 
 
 def test_one_seed_a_model_is_pointed_out(tmp_path, capsys):

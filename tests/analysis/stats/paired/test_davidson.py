@@ -202,3 +202,41 @@ def test_a_side_of_the_page_that_always_won_has_no_finite_estimate():
     left = np.array([0, 1] * 10)
     with pytest.raises(InputError, match="One side of the page"):
         fit_model(count_games(["x", "y"], a, b, left, left))
+
+
+@pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
+def test_effects_of_covariates_are_those_a_general_optimiser_finds(model):
+    _, names, a, b, choice, left = simulated(600, 3, systems=3, model=model)
+    generator = np.random.default_rng(1)
+    values = generator.integers(-2, 3, (600, 2)).astype(float)
+    choice = np.where(generator.random(600) < 0.3, (values[:, 0] < 0).astype(int), choice)  # they matter
+    fit = fit_model(count_games(names, a, b, choice, left, values), model)
+
+    def loss(theta):
+        strengths = np.append(theta[:2], -theta[:2].sum())
+        side = theta[2] * np.select([left == 0, left == 1], [1, -1], 0)
+        d = strengths[a] - strengths[b] + side + values @ theta[4:]
+        if model == "davidson":
+            weights = np.exp(np.stack([d / 2, -d / 2, np.full(600, theta[3])]))
+            chances = weights / weights.sum(0)
+        else:
+            first, second = 1 / (1 + np.exp(theta[3] - d)), 1 / (1 + np.exp(theta[3] + d))
+            chances = np.stack([first, second, 1 - first - second])
+        return -np.log(chances[choice, np.arange(600)]).sum()
+
+    start = [0, 0, 0, 0.5, 0, 0]
+    best = minimize(loss, start, method="BFGS", options={"gtol": 1e-6}).x
+    assert fit.parameters[[0, 1, 3, 4, 5, 6]] == pytest.approx(best, abs=1e-4)
+    assert len(fit.parameters) == 7 and abs(fit.parameters[5]) > 0.1
+
+
+def test_a_covariate_turns_with_the_sides():
+    _, names, a, b, choice, left = simulated(400, 5, systems=3)
+    values = np.random.default_rng(0).normal(size=(400, 1)).round(1)
+    flip = np.arange(400) % 2 == 0
+    turned = count_games(
+        names, np.where(flip, b, a), np.where(flip, a, b), np.where(flip & (choice < 2), 1 - choice, choice),
+        np.where(flip & (left >= 0), 1 - left, left), np.where(flip[:, None], -values, values),
+    )  # fmt: skip
+    plain = fit_model(count_games(names, a, b, choice, left, values))
+    assert fit_model(turned).parameters == pytest.approx(plain.parameters, abs=1e-8)
