@@ -20,7 +20,9 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.wording import as_typed
 
 if TYPE_CHECKING:
+    from seedvote.analysis.showing.page import Reported
     from seedvote.analysis.showing.result import Result
+    from seedvote.analysis.votes.study import ReportRequest
     from seedvote.analysis.votes.votes import Votes
 
 FLAG = "store_true"
@@ -82,7 +84,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """One question to the data: a command, and in a notebook the function `function` of the module `home`."""
+    """One question to the data: a command, and in a notebook the function `function` of the module `home`.
+
+    `reported` is the key of its section and of its numbers in report.json, where the module has `in_report`.
+    """
 
     name: str
     title: str
@@ -94,16 +99,32 @@ class Question:
     check: Callable[[argparse.Namespace], object] | None = None  # of options that exclude each other
     in_notebook: bool = True
     spreads: bool = False  # whether its place is many arguments of the function
+    reported: str = ""
 
     def __str__(self) -> str:
         return self.title
 
     @property
+    def module(self) -> Any:
+        """The file that answers it, imported when it is needed."""
+        return importlib.import_module(f"seedvote.analysis.questions.{self.home}")
+
+    @property
     def ask(self) -> Callable[..., Result]:
         """The function, imported when it is needed."""
-        home = importlib.import_module(f"seedvote.analysis.questions.{self.home}")
-        function: Callable[..., Result] = getattr(home, self.function or self.name)
+        function: Callable[..., Result] = getattr(self.module, self.function or self.name)
         return function
+
+    @property
+    def in_report(self) -> Callable[[ReportRequest], Reported]:
+        """What asks it for the report, as its command does."""
+        asked: Callable[[ReportRequest], Reported] = self.module.in_report
+        return asked
+
+    @property
+    def is_on_votes(self) -> bool:
+        """Whether judges may stand among its raters."""
+        return WITH_JUDGES in self.options
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Every option, and --json."""

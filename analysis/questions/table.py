@@ -1,6 +1,7 @@
 """Every question to the data, with its options and their defaults: one table for commands, notebooks and `--json`.
 
-To add a question: its file in this folder, with the function that asks it, its row here, and its page in docs/.
+To add a question: its file in this folder, with the function that asks it, its row here, and its page in docs/. Then
+`python -m tests.house.reference` names it for type checkers and writes its options into docs/reference/.
 Light, so that --help is quick; a question is imported when it is asked.
 """
 
@@ -238,6 +239,7 @@ chance that new seeds, items or raters reverse two systems. --compare A,B adds t
 metric, with seeds and items resampled together.
 """,
         home="variance.showing",
+        reported="variance",
         options=(
             Option("scores", "a STUDY folder, or Parquet, CSV or JSON Lines", metavar="SCORES", kind=Path, nargs="+"),
             Option("--score", "score column; tie or net for votes (default score)", "score", "COLUMN|tie|net"),
@@ -436,6 +438,7 @@ rate and ties with its help on the pairs that nobody voted on, with intervals th
 says how many votes the judge is worth. Verdicts stand in STUDY/verdicts.jsonl: `python -m evaluators judge` makes them.
 """,
         home="judge.showing",
+        reported="judge",
         options=(
             study("study folder with pairs.jsonl"),
             votes_of_study(),
@@ -469,6 +472,7 @@ differences with people's votes, and the part of the votes that it could save, w
 dialogues and raters; and all of them together. No language model is needed.
 """,
         home="worth",
+        reported="worth",
         options=(
             study("study folder with pairs.jsonl and votes"),
             votes_of_study(),
@@ -551,6 +555,7 @@ same questions.
 Example: python -m analysis choose runs/demo --by knowledge
 """,
         home="choice.showing",
+        reported="choice",
         options=(
             study("study folder with questions.jsonl", metavar="STUDY"),
             Option(
@@ -593,6 +598,7 @@ Prints every drop with its interval, what the highest dose costs beyond the lowe
 goal accuracy notices; draws dose against drop, one panel a kind.
 """,
         home="robustness",
+        reported="robustness",
         options=(
             study("study folder with conditions/, e.g. runs/demo", metavar="STUDY"),
             Option("--kinds", "kinds of perturbation, separated by commas (default: all)", "", convert=split_names),
@@ -615,6 +621,7 @@ intervals, and neighbours are compared paired by dialogue with Holm's correction
 Example: python -m analysis leaderboard runs/demo --weights jga=1,combined=1
 """,
         home="leaderboard",
+        reported="leaderboard",
         options=(
             study("study folders whose systems answered the same dialogues", metavar="STUDY", nargs="+"),
             Option(
@@ -647,6 +654,7 @@ whether the decoder uses the task, does not, or whether that is not known.
 Example: python -m analysis erasure runs/demo
 """,
         home="erasure",
+        reported="erasure",
         options=(
             study("study folder with erasers/ and erased/", metavar="STUDY"),
             Option("--margin", "nats a token that are too few to matter (default .01)", 0.01, kind=float),

@@ -7,8 +7,8 @@ text is escaped. report.json holds the same facts, and each room's numbers under
 The first screen holds the verdict, the figure that answers the study's question, the findings, what would make them
 more certain (`LEADING`) and what they cannot tell; every other section is folded under its question.
 
-To add a section: a question with `in_report`, its row in `ASKED`, and the section's place in `ORDER`. A question to the
-votes is asked in answers.py.
+Every question whose row in `questions/table.py` is `reported` has its section, before "What was done" unless `ORDER`
+says where. A question to the votes is asked in answers.py.
 """
 
 from __future__ import annotations
@@ -17,21 +17,19 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import jinja2
 
-from seedvote.analysis.questions import discriminators, erasure, leaderboard, robustness, worth
+from seedvote.analysis.questions import discriminators
 from seedvote.analysis.questions.agreement import showing as agreement
-from seedvote.analysis.questions.choice import showing as choice
 from seedvote.analysis.questions.comparison import probes
 from seedvote.analysis.questions.comparison import showing as comparison
 from seedvote.analysis.questions.comparison.verdicts import order_verdicts
-from seedvote.analysis.questions.judge import showing as judge
 from seedvote.analysis.questions.preference import showing as preference
 from seedvote.analysis.questions.ratings import showing as ratings
+from seedvote.analysis.questions.table import QUESTIONS
 from seedvote.analysis.questions.ties import showing as ties
-from seedvote.analysis.questions.variance import showing as variance
 from seedvote.analysis.report import exclusion, findings
 from seedvote.analysis.report.advice import write_advice
 from seedvote.analysis.report.answers import (
@@ -42,7 +40,7 @@ from seedvote.analysis.report.behind import with_pairs_behind
 from seedvote.analysis.report.checklist import asked_of_judges, fill_checklist
 from seedvote.analysis.report.design import count_facts, dictionary_section, done_section, reviewers_section
 from seedvote.analysis.report.paper.kit import KitSource, paper_section
-from seedvote.analysis.showing.page import Reported, RowFigure, Section, hash_source
+from seedvote.analysis.showing.page import RowFigure, Section, hash_source
 from seedvote.analysis.showing.tables import Table, markdown_text, write_latex, write_markdown
 from seedvote.analysis.showing.words import to_plain
 from seedvote.analysis.votes.cautions import judges_caption, marked_table, not_people
@@ -50,48 +48,24 @@ from seedvote.analysis.votes.study import ReportRequest, Study
 from seedvote.dialogue.signature import VERSION
 from seedvote.dialogue.wording import as_typed
 
-
-class Asked(Protocol):
-    """A question that the report asks as its command does."""
-
-    def in_report(self, request: ReportRequest) -> Reported: ...
-
-
-ASKED: Mapping[str, Asked] = {
-    "variance": variance,
-    "discriminators": discriminators,
-    "judge": judge,
-    "worth": worth,
-    "choice": choice,
-    "leaderboard": leaderboard,
-    "robustness": robustness,
-    "erasure": erasure,
-}
 ORDER = (
     *("advice", "limits", "preferred", "rated", "ranked", "ties", "excluded", "compare", "leaderboard", "robustness"),
     *("probes", "erasure", "discriminators", "choice", "variance", "raters", "judge", "worth", "done", "reviewers"),
     "dictionary",
 )  # of the sections
+LAST_QUESTION = "worth"  # after which a section stands that is not in this order
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 1
 FINDINGS = 6  # the verdict and five more
 ANSWERING = ("preferred", "rated", "ranked", "ties", "probes", "compare", "choice", "leaderboard")  # in this order
 LEADING = ("advice", "limits")  # sections of the first screen
 UNSHOWN = ("dictionary",)  # in Markdown and in the papers' kit alone
-ON_VOTES = ("preferred", "ties", "raters", "variance", "compare", "judge", "worth")
-IN_PAPER = (
-    "preferred",
-    "rated",
-    "ranked",
-    "compare",
-    "leaderboard",
-    "robustness",
-    "erasure",
-    "discriminators",
-    "judge",
-    "worth",
-    "choice",
-)  # whose tables go to report.tex
+REPORTED = {question.reported: question for question in QUESTIONS if question.reported}
+ON_VOTES = (
+    *("preferred", "ties", "raters", "compare"),
+    *(key for key, question in REPORTED.items() if question.is_on_votes),
+)
+UNPRINTED = ("ties", "excluded", "probes", "variance", "raters", "done", "reviewers", "dictionary")  # not in report.tex
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +140,8 @@ def build_report(
     if study.votes is None and study.ratings is None:
         sentences += order_verdicts([order for _, order in pairs], compared.trained if compared else ())
     request = ReportRequest(study, clusters, panels, compared.left_out if compared else ())
-    answers = {name: question.in_report(request) for name, question in ASKED.items()}
+    answers = {"discriminators": discriminators.in_report(request)}
+    answers |= {key: question.in_report(request) for key, question in REPORTED.items()}
     sentences += discriminators.findings(answers["discriminators"].answer)
     sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
     limits = [*findings.list_limitations(study, methods), *votes.refusals]
@@ -188,7 +163,7 @@ def build_report(
         reviewers_section(questions),
         dictionary_section(study),
     ]
-    shown_sections = sorted((part for part in parts if part is not None), key=lambda part: ORDER.index(part.key))
+    shown_sections = sorted((part for part in parts if part is not None), key=lambda part: place_of(part.key))
     document = {
         "title": title or title_of(study, votes),
         "findings": sentences,
@@ -219,6 +194,11 @@ def build_report(
     if browse:
         full_report = replace(full_report, sections=with_pairs_behind(full_report.sections, votes, browse))
     return _with_kit(full_report, paper) if paper else full_report
+
+
+def place_of(key: str) -> int:
+    """The place of a section on the page."""
+    return ORDER.index(key if key in ORDER else LAST_QUESTION)
 
 
 def answering_figure(sections: Sequence[Section]) -> RowFigure | None:
@@ -399,7 +379,7 @@ def as_latex(full_report: Report) -> str:
 
 def in_paper(sections: Sequence[Section]) -> list[Table]:
     """The tables that a paper takes over."""
-    tables = [table for section in sections if section.key in IN_PAPER for table in section.tables]
+    tables = [table for section in sections if section.key not in UNPRINTED for table in section.tables]
     return [table for table in tables if table.rows and not table.folded and not table.wide]
 
 

@@ -1,6 +1,7 @@
-"""Write docs/reference/commands.md from the parsers: python -m tests.house.reference
+"""Write what follows from the tables of commands and questions: python -m tests.house.reference
 
-A test holds the page to the parsers, so an option that is new or worded anew brings its page along.
+docs/reference/commands.md follows from the parsers, the names in analysis/notebook.py from the table of questions.
+Tests hold both to them, so an option that is new or worded anew brings its page along.
 """
 
 import argparse
@@ -12,10 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seedvote.__main__ import ABOUT, VERBS, WHERE
+from seedvote.analysis.questions.table import NAMES
 from seedvote.dialogue.command_line import find_command, parser_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "commands.md"
+NOTEBOOK = ROOT / "analysis" / "notebook.py"
 PACKAGES = {"analysis": "votes and scores, with the uncertainty of every number", **ABOUT}
 INTRODUCTION = """# Every command and option
 
@@ -81,6 +84,17 @@ def escape(text: str) -> str:
     return "".join(part if k % 2 else re.sub(r"([*_<\[\]])", r"\\\1", part) for k, part in enumerate(parts))
 
 
+def name_questions() -> str:
+    """analysis/notebook.py with a line for every function of the table: type checkers do not run `__getattr__`."""
+    before, head, rest = NOTEBOOK.read_text(encoding="utf-8").partition("if TYPE_CHECKING:\n")
+    lines = sorted(
+        f"    from seedvote.analysis.questions.{question.home} import {name} as {name}\n"
+        for name, question in NAMES.items()
+    )
+    return f"{before}{head}{''.join(lines)}{rest[rest.index(chr(10) * 2) + 1 :]}"
+
+
 if __name__ == "__main__":
+    NOTEBOOK.write_text(name_questions(), encoding="utf-8")
     PAGE.write_text("\n".join(write_page()), encoding="utf-8")
     print(f"{PAGE.relative_to(ROOT)} is written.")
