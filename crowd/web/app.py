@@ -16,6 +16,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,7 +38,7 @@ from seedvote.crowd.web import dashboard, page, views
 from seedvote.crowd.web.entrance import Entrance, origin_of
 from seedvote.crowd.web.health import Metrics, Pulse, metrics_page
 from seedvote.crowd.web.invitations import InvitationEntrance
-from seedvote.crowd.web.study_request import StudyRequest, study_request
+from seedvote.crowd.web.study_request import SIGNED, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
 
@@ -153,10 +154,15 @@ class SeatCookie(SecureCookieSessionInterface):
         """What the cookie says, whenever it was signed; a cookie of any other shape says nothing."""
         serializer, text = self.get_signing_serializer(app), request.cookies.get(self.get_cookie_name(app))
         try:
-            values = serializer.loads(text) if serializer and text else {}
+            values = _verify_cookie(serializer, text) if serializer and text else {}
         except BadData:
             values = {}
         return self.session_class(values if isinstance(values, dict) else {})
+
+
+@lru_cache(SIGNED)  # which remembers nothing that was not signed
+def _verify_cookie(serializer: URLSafeTimedSerializer, text: str) -> Any:
+    return serializer.loads(text)
 
 
 class _Site(Flask):

@@ -42,6 +42,7 @@ VERSION = "2"
 DAY = 86_400
 LIFE = 14 * DAY  # seconds after its page was made, to the end of the day
 COOKIE_LIFE = 365 * DAY  # of the one in a cookie, which nobody passes on: its owner is to come back as who they were
+SIGNED = 4096  # tokens whose signature a process remembers, because each request of a rater shows and makes the same
 _KINDS = (str, str, str, str, int, str, str, bool, str)
 _OLDER = (_KINDS[:8], _KINDS[:7], _KINDS[:6])  # what a token held before it had a version
 
@@ -71,8 +72,12 @@ class PageVisit:
 
     def token(self, secret: str, now: float) -> str:
         """Letters, digits, -, _ and full stops; the same one for a whole day."""
-        until = (int(now) // DAY + 1) * DAY + LIFE
-        return f"{VERSION}.{_make_serializer(secret).dumps([until, *astuple(self)])}"
+        return _sign_visit(secret, (int(now) // DAY + 1) * DAY + LIFE, self)
+
+
+@lru_cache(SIGNED)
+def _sign_visit(secret: str, until: int, visit: PageVisit) -> str:
+    return f"{VERSION}.{_make_serializer(secret).dumps([until, *astuple(visit)])}"
 
 
 def visit_of(secret: str, token: object, now: float, older_until: float = math.inf) -> PageVisit | None:
@@ -88,7 +93,7 @@ def visit_of(secret: str, token: object, now: float, older_until: float = math.i
     if not isinstance(token, str):
         return None
     if token.startswith(f"{VERSION}."):
-        until, *values = _signed_values(secret, token.removeprefix(f"{VERSION}.")) or [0]
+        until, *values = _signed_values(secret, token.removeprefix(f"{VERSION}."))
         fits = type(until) is int and tuple(map(type, values)) == _KINDS
     else:
         until, values = older_until, _older_values(secret, token)
@@ -102,12 +107,17 @@ def _make_serializer(secret: str) -> URLSafeSerializer:
     return URLSafeSerializer(secret, salt=f"seat {VERSION}", signer_kwargs={"digest_method": hashlib.sha256})
 
 
-def _signed_values(secret: str, body: str) -> list[Any]:
+def _signed_values(secret: str, body: str) -> Sequence[Any]:
     try:
-        values = _make_serializer(secret).loads(body)
+        return _verify_body(secret, body)
     except BadData:
-        return []
-    return values if isinstance(values, list) else []
+        return (0,)
+
+
+@lru_cache(SIGNED)  # which remembers nothing that was not signed
+def _verify_body(secret: str, body: str) -> Sequence[Any]:
+    values = _make_serializer(secret).loads(body)
+    return values if isinstance(values, list) and values else (0,)
 
 
 def _older_values(secret: str, token: str) -> list[Any]:
