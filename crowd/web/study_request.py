@@ -7,7 +7,8 @@ Whose page it is says a signed token in every address and every form of ours. It
 task and the visit, and only this study's store can sign it. Once the visit is in the store, the person stands in it as
 their keyed hash, so that an address that is passed on names nobody. It has a version and an end. Each tab carries its
 own, so two tabs are two visits, and a browser that refuses cookies loses nothing. A cookie holds the last token, for
-who opens the bare address again; no form is believed for a cookie's sake, so no other site can send one.
+who opens the bare address again; no form is believed for a cookie's sake, so no other site can send one. What a page's
+script keeps where there are no cookies is signed apart, so that nobody can show a seat out of an address for it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, NoReturn, cast, get_args
+from typing import Any, Literal, NoReturn, cast, get_args
 
 import flask
 from flask import Response, g, redirect, session
@@ -37,11 +38,13 @@ from seedvote.crowd.web.entrance import Entrance, WayOut, way_back
 from seedvote.crowd.web.page import TOKEN
 from seedvote.dialogue.records import Source
 
-KEPT = "kept"  # the name in which the page's script sends the token that it has kept, see hit.js
+KEPT = "kept"  # the name in which the page's script gets and sends the token that it keeps, see hit.js
 VERSION = "2"
 DAY = 86_400
 LIFE = 14 * DAY  # seconds after its page was made, to the end of the day
-COOKIE_LIFE = 365 * DAY  # of the one in a cookie, which nobody passes on: its owner is to come back as who they were
+# of the one in a cookie, or kept by a script, which nobody passes on: its owner is to come back as who they were
+COOKIE_LIFE = 365 * DAY
+Use = Literal["seat", "kept"]
 SIGNED = 4096  # tokens whose signature a process remembers, because each request of a rater shows and makes the same
 _KINDS = (str, str, str, str, int, str, str, bool, str)
 _OLDER = (_KINDS[:8], _KINDS[:7], _KINDS[:6])  # what a token held before it had a version
@@ -70,18 +73,21 @@ class PageVisit:
         known = {"source": self.source, "worker": self.worker, "sitting": self.sitting, "task": self.task}
         return {**known, "seat": (self.rater, self.number)} if self.number else known
 
-    def token(self, secret: str, now: float) -> str:
+    def token(self, secret: str, now: float, use: Use = "seat") -> str:
         """Letters, digits, -, _ and full stops; the same one for a whole day."""
-        return _sign_visit(secret, (int(now) // DAY + 1) * DAY + LIFE, self)
+        life = LIFE if use == "seat" else COOKIE_LIFE
+        return _sign_visit(secret, use, (int(now) // DAY + 1) * DAY + life, self)
 
 
 @lru_cache(SIGNED)
-def _sign_visit(secret: str, until: int, visit: PageVisit) -> str:
-    return f"{VERSION}.{_make_serializer(secret).dumps([until, *astuple(visit)])}"
+def _sign_visit(secret: str, use: Use, until: int, visit: PageVisit) -> str:
+    return f"{VERSION}.{_make_serializer(secret, use).dumps([until, *astuple(visit)])}"
 
 
-def visit_of(secret: str, token: object, now: float, older_until: float = math.inf) -> PageVisit | None:
-    """The visit of a token that this study has signed and that has not ended; None for anything else.
+def visit_of(
+    secret: str, token: object, now: float, older_until: float = math.inf, use: Use = "seat"
+) -> PageVisit | None:
+    """The visit of a token that this study has signed for this use and that has not ended; None for anything else.
 
     `older_until` is the end of all tokens from before they had a version.
 
@@ -93,7 +99,7 @@ def visit_of(secret: str, token: object, now: float, older_until: float = math.i
     if not isinstance(token, str):
         return None
     if token.startswith(f"{VERSION}."):
-        until, *values = _signed_values(secret, token.removeprefix(f"{VERSION}."))
+        until, *values = _signed_values(secret, use, token.removeprefix(f"{VERSION}."))
         fits = type(until) is int and tuple(map(type, values)) == _KINDS
     else:
         until, values = older_until, _older_values(secret, token)
@@ -103,20 +109,20 @@ def visit_of(secret: str, token: object, now: float, older_until: float = math.i
 
 
 @lru_cache(16)
-def _make_serializer(secret: str) -> URLSafeSerializer:
-    return URLSafeSerializer(secret, salt=f"seat {VERSION}", signer_kwargs={"digest_method": hashlib.sha256})
+def _make_serializer(secret: str, use: Use) -> URLSafeSerializer:
+    return URLSafeSerializer(secret, salt=f"{use} {VERSION}", signer_kwargs={"digest_method": hashlib.sha256})
 
 
-def _signed_values(secret: str, body: str) -> Sequence[Any]:
+def _signed_values(secret: str, use: Use, body: str) -> Sequence[Any]:
     try:
-        return _verify_body(secret, body)
+        return _verify_body(secret, use, body)
     except BadData:
         return (0,)
 
 
 @lru_cache(SIGNED)  # which remembers nothing that was not signed
-def _verify_body(secret: str, body: str) -> Sequence[Any]:
-    values = _make_serializer(secret).loads(body)
+def _verify_body(secret: str, use: Use, body: str) -> Sequence[Any]:
+    values = _make_serializer(secret, use).loads(body)
     return values if isinstance(values, list) and values else (0,)
 
 
@@ -213,6 +219,8 @@ class StudyRequest(flask.Request):
         last = session.get("last") if before and self.rater_of(before) == self.rater_of(visit) else None
         self.remembered = visit
         self._go_by(visit)
+        if self.method == "POST" and self.headers.get("Sec-Fetch-Site") == "cross-site":
+            return  # a form on another site does not say who this browser is
         session.clear()
         session.permanent = True  # a rater who closes the browser finds the sitting again
         session.update({TOKEN: visit.token(self.desk.secret, self.now), "last": last})
@@ -228,8 +236,8 @@ class StudyRequest(flask.Request):
 
     @property
     def kept_visit(self) -> PageVisit | None:
-        """The visit that the page's script has kept in this browser: the seat of a page on which somebody worked."""
-        return self._visit_of(self.form.get(KEPT), longer=COOKIE_LIFE - LIFE)
+        """The visit that the page's script has kept in this browser: one in which somebody answered."""
+        return visit_of(self.desk.secret, self.form.get(KEPT), self.now, 0.0, "kept")
 
     def named_visit(self) -> PageVisit | None:
         """The visit with its names at the marketplace, as it was before anything was stored; None where unknown."""

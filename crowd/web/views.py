@@ -30,7 +30,7 @@ from seedvote.crowd.store.tables import ASKED_LATER
 from seedvote.crowd.web import page
 from seedvote.crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
 from seedvote.crowd.web.health import Pulse
-from seedvote.crowd.web.study_request import PageReply, PageVisit, StudyRequest, study_request
+from seedvote.crowd.web.study_request import KEPT, PageReply, PageVisit, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
 
@@ -66,11 +66,12 @@ def consent(request: StudyRequest) -> PageReply:
 def recognise(request: StudyRequest) -> PageReply:
     """Let in who has agreed in this browser before, where it keeps no cookie in frames: by the seat that it kept.
 
-    It proves what a cookie would. Only the person's own raters are looked through, so another's seat shows nothing; and
-    whoever loses what was kept fares no worse than before, as nothing says from now on that this browser can prove it.
+    It proves what a cookie would. Only the person's own raters are looked through, so another's seat shows nothing, nor
+    does that of somebody who typed the same id where it needs no proof; and whoever loses what was kept fares no worse
+    than before, as nothing says from now on that this browser can prove it.
     """
     visit, kept, desk = request.sender(), request.kept_visit, request.desk
-    proven = {kept.rater} if kept and kept.rater and request.seat is None else ()
+    proven = {kept.rater} if kept and kept.source == visit.source and request.seat is None else ()
     if kept and proven and desk.has_consented(visit.worker, visit.sitting, visit.source, proven):
         seat = desk.arrive(visit.worker, visit.sitting, visit.source, proven)
         own = kept.own and seat.rater == kept.rater
@@ -365,8 +366,11 @@ def _json_of(request: StudyRequest, step: Step, note: page.Note = "") -> Respons
     undo = _lease_to_undo(request, step)
     shown = _pair_on_page(request, step, undo) if step.stage == "task" else None
     hit, frame = request.desk.rules.hit, request.frame
-    saving = {"note": note, "said": page.say_note(hit, frame, note), "saved": note in ("saved", "again", "late")}
+    is_saved = note in ("saved", "again", "late")
+    saving: dict[str, Any] = {"note": note, "said": page.say_note(hit, frame, note), "saved": is_saved}
     saving |= {"next": frame.to("/task", last=undo), "progress": {"done": step.done, "of": step.of}}
+    if is_saved and request.visit and current_app.extensions["config"].frame_ancestors:  # which loses cookies
+        saving[KEPT] = request.visit.token(request.desk.secret, request.now, "kept")
     if shown:
         return jsonify(status="task", html=page.pair_fragment(hit, frame, *shown, step.filled), **saving)
     request.way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for

@@ -96,6 +96,7 @@ async function submit(form, pressed) {
   form.elements.seconds.value = ((performance.now() - shownAt) / 1000).toFixed(2);
   const answer = await send(pressed.hasAttribute("formaction") ? pressed.formAction : form.action, new URLSearchParams(new FormData(form, pressed)));
   busy = false;
+  if (answer?.kept) keep(answer.kept);
   if (answer?.html) {
     show(answer.html);
     history.replaceState(null, "", answer.next); // so that a page that is loaded again can still take this answer back
@@ -201,14 +202,19 @@ if (again) {
   }, 10000);
 }
 
-// In a frame of another site that gets no cookies, the seat is kept here: it shows at the next HIT who has agreed before.
+// In a frame of another site that gets no cookies, what an answer brings is kept here: it shows at the next HIT who has
+// agreed before. The seat in the page's address would not: whoever is passed an address must not be taken for them.
 const kept = `seat ${new URL(document.currentScript.src).pathname.replace(/\/static\/.*/, "")}`; // one for each study
+function keep(proof) {
+  try {
+    if (window.top !== window) localStorage.setItem(kept, proof);
+  } catch { /* storage is blocked: they read the text of consent again */ }
+}
 async function recognise() {
   const seat = document.querySelector("input[name=seat]")?.value;
   const consent = document.querySelector('form[action$="/consent"]');
   if (window.top === window || !seat) return;
   try {
-    if (pair()) localStorage.setItem(kept, seat);
     if (!consent || !localStorage.getItem(kept)) return;
     const body = new URLSearchParams({ seat, kept: localStorage.getItem(kept) });
     const headers = { "X-Requested-With": "fetch" };
