@@ -34,7 +34,7 @@ LONG_KEY = 16  # characters; a shorter one ("none", for a server that wants any)
 THOUGHT_ENDS = re.compile(r".*</think(?:ing)?>", re.S | re.I)  # its beginning may stand in the model's template
 THOUGHT_BEGINS = re.compile(r"\s*<think(?:ing)?>", re.I)
 SHOWN = 300  # characters of what an endpoint says of an error
-OPTIONAL = ("temperature", "seed")  # where an endpoint refuses them, its own default serves
+OPTIONAL = ("temperature", "seed", "response_format")  # where an endpoint refuses them, its own default serves
 OTHER_NAME = "max_completion_tokens"  # newer endpoints refuse the older name of the same number
 Message = Mapping[str, str]  # {"role": ..., "content": ...}
 
@@ -354,6 +354,8 @@ def _ask_endpoint(
         if text is not None and not isinstance(text, str):
             raise TypeError("content is no text")
         counts = [_is_whole(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
+        if counts[1] == 0 and (text or message.get("reasoning_content")):
+            counts[1] = None  # a text of no tokens: what else the endpoint counts is no better
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise InputError(f"{endpoint.url} answered without choices[0].message.content: {str(answer)[:80]}.") from error
     thoughts = message.get("reasoning_content") or message.get("reasoning") or THOUGHT_BEGINS.match(text or "")
@@ -396,7 +398,8 @@ def _post_patiently(
             hidden = len(endpoint.key) >= (LONG_KEY if answer.status_code == 200 else 1)
             text = answer.text.replace(endpoint.key, "[key]") if hidden else answer.text
             if answer.status_code == 200:
-                return _parse_reply(text, endpoint, attempt)
+                is_stream = answer.headers.get("content-type", "").startswith("text/event-stream")
+                return _join_stream(text, endpoint, attempt) if is_stream else _parse_reply(text, endpoint, attempt)
             attempt.refused()
             if answer.status_code == 400 and _learn_options(text, sent, run.renames):
                 return _post_patiently(client, endpoint, body, rng, run, attempt)
@@ -432,6 +435,30 @@ def _asked_wait(answer: httpx.Response) -> float:
     with contextlib.suppress(ValueError, TypeError):
         return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
     return 0.0
+
+
+def _join_stream(text: str, endpoint: Endpoint, attempt: _Try) -> Any:
+    """The answer of an endpoint that sends its parts as events, though nobody asked for a stream."""
+    answer: dict[str, Any] = {}
+    parts: dict[str, list[str]] = {"content": [], "reasoning_content": []}
+    finish = ""
+    for line in text.splitlines():
+        data = line.removeprefix("data:").strip()
+        if not line.startswith("data:") or data == "[DONE]":
+            continue
+        event = _parse_reply(data, endpoint, attempt)
+        if not isinstance(event, Mapping):
+            continue
+        answer |= {name: event[name] for name in ("model", "usage") if event.get(name)}
+        for choice in (event.get("choices") or ())[:1]:
+            finish = choice.get("finish_reason") or finish
+            for name, column in parts.items():
+                column.append((choice.get("delta") or {}).get(name) or "")
+    if not finish:
+        attempt.lose()
+        raise InputError(f"{endpoint.url} broke off its stream of events before the end. {KEPT}")
+    message = {name: "".join(column) for name, column in parts.items()}
+    return {**answer, "choices": [{"message": message, "finish_reason": finish}]}
 
 
 def _parse_reply(text: str, endpoint: Endpoint, attempt: _Try) -> Any:

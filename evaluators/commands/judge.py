@@ -41,15 +41,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--name", default="", help="name of the judge (default: the model's)")
     add("--prompt", type=Path, metavar="FILE", help="template with {context}, {first}, {second} (default: our own)")
+    add(
+        "--answer",
+        choices=("letter", "reasons", "json"),
+        default="letter",
+        help="the reply: a letter (default), reasons and then a letter, or JSON by a schema with reasons first",
+    )
+    add("--rubric", type=Path, metavar="FILE", help="criteria (TOML) on which each response gets a score, as JSON")
     add("--orders", choices=("both", "one"), default="both", help="each pair in both orders (default), or in one")
     add("--draws", type=int, default=1, help="times that each question is asked (default 1)")
     add("--temperature", type=float, default=0.0, help="sampling temperature (default 0)")
     add(
         "--max-tokens",
         type=int,
-        default=16,
         metavar="N",
-        help="the longest reply (default 16); a model that thinks first needs 1024 or more",
+        help="the longest reply (default 16, with reasons or a rubric 1024); a model that thinks needs 1024 or more",
     )
     add("--logprobs", action="store_true", help="ask for the probabilities of A, B and Tie too")
     add("--only", choices=("all", "unvoted"), default="all", help="which pairs: all (default), or those without votes")
@@ -73,6 +79,7 @@ def run(args: argparse.Namespace) -> None:
         mask_pair,
         prompt_of,
         questions_on,
+        read_rubric,
         tells_the_judge,
     )
 
@@ -86,7 +93,12 @@ def run(args: argparse.Namespace) -> None:
     if sources[0] == "replies":
         _keep_verdicts(args, pairs, _read_stored(args, pairs))
         return
-    prompt = prompt_of(args.study, args.prompt)
+    if args.rubric is not None and args.answer != "letter":
+        raise InputError("--rubric has a form of its own (JSON with reasons and scores); leave out --answer.")
+    if args.logprobs and (args.rubric is not None or args.answer != "letter"):
+        raise InputError("--logprobs needs a reply that begins with its verdict; leave out --answer and --rubric.")
+    rubric = None if args.rubric is None else read_rubric(args.rubric)
+    prompt = prompt_of(args.study, args.prompt, "rubric" if rubric else args.answer, rubric)
     chosen = chosen_pairs(args.study, pairs, only=args.only, limit=args.limit)
     telling = [pair for pair in chosen if tells_the_judge(pair)]
     every = [*chosen, *(mask_pair(pair) for pair in telling if args.mask)]
@@ -117,12 +129,13 @@ def _ask_endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: 
     from tqdm import tqdm
 
     from seedvote.dialogue.engines.chat import Endpoint
-    from seedvote.evaluators.judging.asking import Manner, budget_of, tokens_of, verdicts_of
+    from seedvote.evaluators.judging.asking import LONG, SHORT, Manner, budget_of, tokens_of, verdicts_of
 
     if not args.model:
         raise InputError("--endpoint needs --model NAME, by which the endpoint knows the model.")
+    longest = args.max_tokens or (SHORT if prompt.form == "letter" else LONG)
     manner, budget = (
-        Manner(args.temperature, args.max_tokens, logprobs=args.logprobs, seed=args.seed),
+        Manner(args.temperature, longest, logprobs=args.logprobs, seed=args.seed, schema=prompt.schema),
         budget_of(args.price, args.budget),
     )
     before, after = tokens_of(questions, manner.longest)
@@ -156,6 +169,8 @@ def _ask_local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Pro
 
     from seedvote.evaluators.judging.local import local_verdicts
 
+    if args.answer != "letter" or args.rubric:
+        raise InputError("--answer and --rubric are for endpoints: a local judge is read from its first token.")
     if args.model or args.price or args.budget is not None or args.logprobs or args.temperature:
         raise InputError(
             "--model, --price, --budget, --temperature and --logprobs are for endpoints: a local judge costs nothing, "

@@ -7,12 +7,39 @@ from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
+def is_strict_schema(response_format):
+    """Whether a reply's form is one that strict endpoints take: every field of every object required, and no other."""
+
+    def strict(part):
+        if part.get("type") != "object":
+            return part.get("type") in ("string", "integer")
+        names = set(part["properties"])
+        closed = part.get("additionalProperties") is False and set(part["required"]) == names
+        return closed and all(map(strict, part["properties"].values()))
+
+    schema = response_format.get("json_schema", {})
+    named = response_format.get("type") == "json_schema" and schema.get("strict") is True and schema.get("name")
+    return bool(named and strict(schema["schema"]))
+
+
+def in_events(answer, whole):
+    """An answer letter by letter as server-sent events; without its end where it is not `whole`."""
+    (choice,) = answer["choices"]
+    events = [{"model": answer["model"], "choices": [{"delta": {"content": letter}}]}
+              for letter in choice["message"]["content"]]  # fmt: skip
+    if whole:
+        events.append({"choices": [{"delta": {}, "finish_reason": choice["finish_reason"]}], "usage": answer["usage"]})
+    lines = [f"data: {json.dumps(event)}\n\n" for event in events] + ["data: [DONE]\n\n"] * whole
+    return "".join(lines).encode()
+
+
 class ChatServer:
     """Answers what `script` says, one entry a request, and then the last message in capitals.
 
     An entry may have `status`, `headers`, `raw` (the body as it is), `cut` (hang up instead), or `content`, `finish`,
-    `model`, `usage`, further `message` fields of an answer. A request that is no call of the protocol, or has no key
-    where one is needed, fails; `refuse` names an option that is answered by 400 wherever it is sent.
+    `model`, `usage`, further `message` fields of an answer; with `stream` it comes in events, though nobody asked for
+    that. A request that is no call of the protocol, or has no key where one is needed, fails; `refuse` names an option
+    that is answered by 400 wherever it is sent.
     """
 
     refuse = ""
@@ -54,6 +81,11 @@ class ChatServer:
             how = {"status": 400, "raw": f"Unsupported value: '{self.refuse}' is not supported.".encode()}
         status = how.get("status", 200 if self.legal(handler, body) else 400)
         data = how["raw"] if "raw" in how else json.dumps(self.answer(body, how)).encode()
+        if "stream" in how:
+            data, how = (
+                in_events(self.answer(body, how), how["stream"]),
+                {"headers": {"Content-Type": "text/event-stream"}},
+            )
         handler.send_response(status)
         for name, value in how.get("headers", {}).items():
             handler.send_header(name, value)
@@ -64,9 +96,10 @@ class ChatServer:
     def legal(self, handler, body):
         """Whether this is a call of the protocol, by somebody who may ask."""
         known = {"model", "messages", "temperature", "seed", "max_tokens", "logprobs", "top_logprobs"}
-        known |= {"max_completion_tokens"}
+        known |= {"max_completion_tokens", "response_format"}
         whole = body["messages"] and all(set(m) == {"role", "content"} for m in body["messages"])
         allowed = self.key is None or handler.headers.get("Authorization") == f"Bearer {self.key}"
+        whole = whole and ("response_format" not in body or is_strict_schema(body["response_format"]))
         return whole and set(body) <= known and handler.path == "/v1/chat/completions" and allowed
 
     @staticmethod

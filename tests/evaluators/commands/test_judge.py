@@ -173,9 +173,110 @@ def test_kill_minus_nine_after_a_call_asks_for_no_kept_reply_twice(study, after)
     assert len(read_verdicts(study / "verdicts.jsonl")) == 8
 
 
+def test_reasons_come_before_the_verdict_and_its_line_is_read(study):
+    with ChatServer() as server:
+        server.script = says("A is short.\nB", "B is off.\n**A**", *["Both name it.\nTie"] * 6)
+        judged(study, *at(server, "--yes", "--answer", "reasons"))
+        body = server.asked[0][1]
+    assert body["max_tokens"] == 1024 and "response_format" not in body
+    assert body["messages"][0]["content"].endswith("end with one line that holds A, B or Tie, and nothing else.")
+    found = read_verdicts(study / "verdicts.jsonl")
+    assert [one.choice for one in found[:3]] == ["b", "b", "tie"]
+    assert found[0].reply == "A is short.\nB"
+
+
+def test_json_is_asked_by_a_schema_and_without_one_where_that_is_refused(study, capsys):
+    replies = says(*['{"reasons": "A says \\"B\\" {so}", "verdict": "Tie"}'] * 8)
+    with ChatServer() as server:
+        server.script = list(replies)
+        judged(study, *at(server, "--yes", "--answer", "json"))
+        assert len(server.asked) == 8
+        assert server.asked[0][1]["response_format"]["json_schema"]["schema"]["required"] == ["reasons", "verdict"]
+    assert {one.choice for one in read_verdicts(study / "verdicts.jsonl")} == {"tie"}
+    with ChatServer() as server:
+        server.script, server.refuse = [{}, *replies], "response_format"
+        judged(study, *at(server, "--yes", "--answer", "json", "--name", "other"))
+    assert "does not take response_format" in capsys.readouterr().out
+
+
+RUBRIC = """
+scale = [1, 5]
+[[criteria]]
+name = "fit"
+ask = "Does it answer what was asked?"
+weight = 2
+[[criteria]]
+name = "tone"
+ask = "Is it polite?"
+"""
+
+
+def scored(a_fit, a_tone, b_fit, b_tone):
+    return f'{{"reasons": "..", "A": {{"fit": {a_fit}, "tone": {a_tone}}}, "B": {{"fit": {b_fit}, "tone": {b_tone}}}}}'
+
+
+def test_a_rubric_scores_both_responses_and_the_weighted_sum_rules(study):
+    (study / "rubric.toml").write_text(RUBRIC)
+    with ChatServer() as server:
+        server.script = says(scored(4, 1, 3, 5), scored(5, 2, 4, 4), scored(1, 3, 2, 2), scored(9, 1, 1, 1),
+                             "fit: 4", *[scored(3, 3, 3, 3)] * 5)  # fmt: skip
+        judged(study, *at(server, "--yes", "--rubric", study / "rubric.toml"))
+        text = server.asked[0][1]["messages"][0]["content"]
+        side = server.asked[0][1]["response_format"]["json_schema"]["schema"]["properties"]["A"]
+    assert "- fit: Does it answer what was asked?\n- tone: Is it polite?" in text
+    assert side["properties"]["fit"]["enum"] == [1, 2, 3, 4, 5]
+    found = {(one.pair, one.order): one for one in read_verdicts(study / "verdicts.jsonl")}
+    assert found["p0", "ab"].choice == "b"  # 2 x 4 + 1 < 2 x 3 + 5
+    assert found["p0", "ba"].choice == "tie" and found["p1", "ab"].choice == "b"
+    assert found["p0", "ba"].extra["scores"] == {"a": {"fit": 4, "tone": 4}, "b": {"fit": 5, "tone": 2}}
+    assert found["p1", "ba"].choice == "tie"  # off the scale, and asked once more
+    assert found["p2", "ab"].choice == "tie"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("scale = [1, 5]", "names no criteria"),
+        ("criteria = 3", "names no criteria"),
+        (RUBRIC.replace("[1, 5]", "[5, 1]"), "scale is"),
+        (RUBRIC.replace("weight = 2", "weight = 0"), "criterion 1: weight is 0"),
+        (RUBRIC.replace('"tone"', '"fit"'), "two criteria have one name"),
+        (RUBRIC.replace('"fit"', '"fit or not"'), "write one word"),
+        (RUBRIC.replace("ask", "asks"), "needs name and ask"),
+        ("scala = 3", "'scala' is not known"),
+        ("[[", "is no TOML"),
+    ],
+)
+def test_a_wrong_rubric_is_met_with_a_sentence(study, text, said):
+    (study / "rubric.toml").write_text(text)
+    with pytest.raises(InputError, match=said.replace("[", r"\[")):
+        judged(study, "--endpoint", "http://x/v1", "--model", "m", "--rubric", study / "rubric.toml")
+
+
+def test_an_endpoint_that_streams_unasked_is_read_and_one_that_breaks_off_is_not(study):
+    with ChatServer() as server:
+        server.script = [{"content": "B", "stream": True}] * 8
+        judged(study, *at(server, "--yes"))
+    assert len(read_verdicts(study / "verdicts.jsonl")) == 8
+    with ChatServer() as server:
+        server.script = [{"content": "B", "stream": False}]
+        with pytest.raises(InputError, match="broke off its stream"):
+            judged(study, *at(server, "--yes", "--name", "other"))
+
+
+def test_a_reply_of_no_tokens_counts_at_its_bound(study, capsys):
+    with ChatServer() as server:
+        server.script = [{"content": "A", "usage": {"prompt_tokens": 1, "completion_tokens": 0}}] * 8
+        judged(study, *at(server, "--yes", "--price", "1,1", "--budget", ".01"))
+    spent = float(capsys.readouterr().out.partition("spent ")[2].split()[0])
+    assert spent > 8 * 200 / 1e6  # the letters of the prompts, not the one token that is claimed
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("--endpoint", "http://x/v1", "--model", "m", "--answer", "json", "--logprobs"), "begins with its verdict"),
+        (("--local", "smollm2", "--answer", "json"), "are for endpoints"),
         ((), "Name one judge"),
         (("--endpoint", "http://x/v1"), "needs --model"),
         (("--endpoint", "http://x/v1", "--model", "m", "--budget", "3"), "needs --price"),
