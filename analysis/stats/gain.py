@@ -91,8 +91,12 @@ def gain_of(sample: Sample, generator: np.random.Generator, *, endless: bool = F
         _weigh_correlations(sample, np.ones((1, len(sample.y))), np.ones((1, len(sample.other))), endless)[0]
     )
     df = max(min([kish(codes) for codes in sample.by.values()], default=len(sample.y)) - 1, 1.0)
-    z, se = float(np.arctanh(correlation)), _estimate_error(sample, generator, endless)
-    reach = float(stdtrit(df, 0.975)) * se
+    return bound_by_correlation(correlation, _estimate_error(sample, generator, endless), df)
+
+
+def bound_by_correlation(correlation: float, se: float, df: float) -> Gain:
+    """The gain of a correlation whose Fisher's z has this standard error with these degrees of freedom."""
+    z, reach = float(np.arctanh(np.clip(correlation, -MOST, MOST))), float(stdtrit(df, 0.975)) * se
     low, high = (float(np.clip(np.tanh(z + way * reach), -MOST, MOST)) for way in (-1, 1))
     ends = [
         1.0 if low <= 0 <= high else _convert_to_gain(min(abs(low), abs(high))),

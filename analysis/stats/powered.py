@@ -160,6 +160,41 @@ def _by_chance(sample: Sample, chance: Floats, weight: float, share: bool) -> Po
     return _add_parts(sample, own, other_parts, judge_mean + weight * float(every.mean()), share)
 
 
+@dataclass(frozen=True, slots=True)
+class RoganGladen:
+    """A share by a predictor alone, and corrected by its sensitivity and specificity (Rogan and Gladen 1978)."""
+
+    naive: float  # over all pairs, with votes and without
+    sensitivity: float  # its mean where a vote says yes
+    specificity: float  # one less its mean where a vote says no
+    corrected: Interval | None  # None where it is not shown to say yes more often where people do
+
+
+def correct_share(sample: Sample) -> RoganGladen | None:
+    """The share of yes among votes (y is 1 or 0) from a predictor between 0 and 1.
+
+    None where all votes say the same, or all pairs have votes.
+
+    (naive + specificity - 1) / (sensitivity + specificity - 1), with the error of all three, crossed as that of votes.
+    """
+    yes = sample.y > 0.5
+    if yes.all() or not yes.any() or len(sample.other) < 2:
+        return None
+    first = np.unique(sample.pair, return_index=True)[1]
+    every = np.concatenate([sample.f[first], sample.other])
+    naive, hit, alarm = float(every.mean()), float(sample.f[yes].mean()), float(sample.f[~yes].mean())
+    moves = np.where(yes, (sample.f - hit) / yes.mean(), -(sample.f - alarm) / (1 - yes.mean()))
+    apart = mean_interval(moves + hit - alarm, by=sample.by)  # by how much more often it says yes where people do
+    if apart.low <= 0:
+        return RoganGladen(naive, hit, 1 - alarm, None)
+    share, votes = (naive - alarm) / (hit - alarm), np.bincount(sample.pair)[sample.pair]
+    own = np.where(yes, -share * moves, (1 - share) * moves)
+    own += (sample.f - naive) * len(sample.y) / (len(every) * votes)
+    other_parts = (sample.other - naive) * len(sample.other) / len(every)
+    corrected = _add_parts(sample, own / (hit - alarm), other_parts / (hit - alarm), share, share=True).interval
+    return RoganGladen(naive, hit, 1 - alarm, corrected)
+
+
 def part_of(sample: Sample, inside: NDArray[np.bool_], outside: NDArray[np.bool_] | None = None) -> Sample:
     """Some of the votes, beside all pairs without votes or some of them."""
     rows_inside = slice(None) if outside is None else outside

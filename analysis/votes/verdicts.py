@@ -22,7 +22,7 @@ from seedvote.analysis.votes.votes import Votes, net_scores
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.judges import VERDICTS, read_verdicts
-from seedvote.dialogue.records import Pair, Verdict
+from seedvote.dialogue.records import Pair, Ruling, Verdict
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,14 +56,21 @@ class Bench:
         some = self.verdicts.get(pair)
         if not some:
             return None
-        parts = [shares for verdict in some if (shares := shares_of(verdict)) is not None]
-        if not parts:
+        if (shares := self.shares(pair)) is None:
             return 0.0
-        first, second, tie = np.mean(parts, axis=0)
+        first, second, tie = shares
         if outcome == "net":
             return float(first - second)
         hard = all(verdict.probability is None for verdict in some)
         return float(tie + (min(first, second) if hard else 0.0))  # an order flip counts half
+
+    def shares(self, pair: str) -> tuple[float, float, float] | None:
+        """How far its verdicts on a pair say a, b and tie; None without a usable one."""
+        parts = [shares for verdict in self.verdicts.get(pair, ()) if (shares := shares_of(verdict)) is not None]
+        if not parts:
+            return None
+        first, second, tie = np.mean(parts, axis=0)
+        return float(first), float(second), float(tie)
 
     def ruling(self, pair: str) -> int | None:
         """0 a, 1 b, 2 tie: its verdict on the whole; two orders that contradict each other are a tie."""
@@ -114,6 +121,27 @@ def benches_beside(study: Path, verdicts: Path | None, judges: Sequence[str] = (
     if not judged:
         raise InputError(f"{path} holds no verdict.")
     return [bench for bench in judged if not judges or bench.judge in judges]
+
+
+def seat_panel(judges: Sequence[Bench]) -> Bench | None:
+    """All judges as one, on the pairs that all ruled on; None for fewer than two judges or without such pairs.
+
+    Each judge counts the same, however often it was asked: its verdicts are one verdict with their mean shares.
+    """
+    if len({bench.judge for bench in judges}) < 2:
+        return None
+    shares = [{name: its for name in bench.verdicts if (its := bench.shares(name)) is not None} for bench in judges]
+    common = [name for name in shares[0] if all(name in its for its in shares)]
+    verdicts = {
+        name: tuple(_seat(name, bench, its[name]) for bench, its in zip(judges, shares, strict=True)) for name in common
+    }
+    return Bench(f"panel of {len(judges)} judges", "", verdicts, judges[0].pairs) if common else None
+
+
+def _seat(pair: str, bench: Bench, shares: tuple[float, float, float]) -> Verdict:
+    first, second, tie = shares
+    choice: Ruling = "a" if first > max(second, tie) else "b" if second > max(first, tie) else "tie"
+    return Verdict(pair, bench.judge, "ab", choice, bench.prompt, 0, {"a": first, "b": second, "tie": tie})
 
 
 def from_elsewhere(votes: Votes) -> bool:

@@ -17,8 +17,10 @@ from seedvote.analysis.stats import powered as ppi
 from seedvote.analysis.stats.intervals import Interval, mean_interval
 from seedvote.analysis.stats.sign_tests import holm_where
 from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, voters
+from seedvote.analysis.votes.ranking import HelpedRanking, ranking_with_scores
 from seedvote.analysis.votes.systems import Contrast, Matches, contrasts, key_of
-from seedvote.analysis.votes.verdicts import NET, TIE, Bench, Outcome, Scored, scored_votes
+from seedvote.analysis.votes.verdicts import NET, TIE, Bench, Outcome, Scored, scored_votes, seat_panel
+from seedvote.analysis.votes.votes import net_scores
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Pair
 from seedvote.dialogue.seeds import child_seed
@@ -26,6 +28,7 @@ from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+RANK_SETS = 2000  # draws behind the ranks
 OUTCOMES: Mapping[Outcome, str] = {NET: "net preference", TIE: "tie share"}
 CONSTANT = {
     "first": "chose the response shown first",
@@ -60,6 +63,7 @@ class HelpedEstimate:
     joined: bool  # whether small strata were joined
     drift: Drift | None
     left_out: int
+    corrected: ppi.RoganGladen | None = None  # the share of pairs on which the first is better, or of ties
 
     @property
     def helps(self) -> bool:
@@ -85,6 +89,17 @@ class JudgeResult:
     habits: JudgeHabits
     people: PeopleAgreement | None  # None: no votes on its pairs
     estimates: tuple[HelpedEstimate, ...]
+    ranking: HelpedRanking | None = None  # of three systems or more, by all votes and verdicts at once
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """All judges as one, and how far they err alike."""
+
+    result: JudgeResult
+    judges: int
+    correlation: float | None  # mean correlation of two judges' errors; None without votes
+    counts_as: float | None  # independent judges
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +107,7 @@ class JudgeAnswer:
     """All judges of a study, with its votes where there are any."""
 
     judges: tuple[JudgeResult, ...]
+    panel: Panel | None  # of two judges or more
     agreements: tuple[tuple[str, str, Share], ...]  # each two judges: how often they rule the same
     labels: Labelling
     clusters: str
@@ -121,10 +137,12 @@ def answer(
     labelling = read_labels(labels, imported=imported and has_unvoted)
     generator = np.random.default_rng(child_seed(seed, "judge"))
     judges = tuple(_describe_judge(bench, benches, matches, labelling, clusters, generator) for bench in benches)
+    panel = _describe_panel(benches, judges, matches, labelling, clusters, generator)
     people = None if matches is None else voters(matches.votes)
     cautions = _list_cautions(judges, labelling, tuned_on, has_unvoted)
     return JudgeAnswer(
         judges=judges,
+        panel=panel,
         agreements=tuple(compare_judges(benches)),
         labels=labelling,
         clusters=clusters,
@@ -164,7 +182,41 @@ def _describe_judge(
     estimates = _correct_drift([row for row in rows if row is not None], labelling)
     if labelling.assumed:
         refuse_drift(bench.judge, [(row.first, row.second) for row in estimates], [row.drift for row in estimates])
-    return JudgeResult(title, bench.judge, bench.prompt, habits, people, estimates)
+    ranking = None  # chances that differ by pair would move the strengths of the votes alone, too
+    if not labelling.stated:
+        ranking = ranking_with_scores(matches, bench.pairs, scores[NET], clusters, RANK_SETS, generator)
+    return JudgeResult(title, bench.judge, bench.prompt, habits, people, estimates, ranking)
+
+
+def _describe_panel(
+    benches: Sequence[Bench],
+    judges: Sequence[JudgeResult],
+    matches: Matches | None,
+    labelling: Labelling,
+    clusters: str,
+    generator: np.random.Generator,
+) -> Panel | None:
+    """The judges that are not constant, as one; their errors are what each says less the mean vote of a pair."""
+    seated = [bench for bench, judge in zip(benches, judges, strict=True) if not judge.habits.constant]
+    bench = seat_panel(seated)
+    if bench is None:
+        return None
+    result = _describe_judge(bench, (bench,), matches, labelling, clusters, generator)
+    if matches is None:
+        return Panel(result, len(seated), None, None)
+    votes = matches.votes
+    is_ruled = np.array([name in bench.verdicts for name in votes.pairs])[votes.pair]
+    codes, place = np.unique(votes.pair[is_ruled], return_inverse=True)
+    if len(codes) < 3:
+        return Panel(result, len(seated), None, None)
+    means = np.bincount(place, net_scores(votes.choice[is_ruled])) / np.bincount(place)
+    errors = np.asarray([[judge.value(votes.pairs[code], NET) or 0.0 for code in codes] for judge in seated]) - means
+    if (np.ptp(errors, axis=1) < 1e-12).any():
+        return Panel(result, len(seated), None, None)
+    among = np.atleast_2d(np.corrcoef(errors))[np.triu_indices(len(seated), 1)]
+    correlation = float(among.mean())
+    counts_as = len(seated) / max(1 + (len(seated) - 1) * correlation, 1e-9)
+    return Panel(result, len(seated), correlation, counts_as)
 
 
 def _correct_drift(rows: Sequence[HelpedEstimate], labelling: Labelling) -> tuple[HelpedEstimate, ...]:
@@ -285,7 +337,25 @@ def estimate_with_judge(
         joined=is_joined,
         drift=measure_drift(bench, scored),
         left_out=scored.left_out,
+        corrected=None if labelling.stated else _correct_share(bench, scored, is_share),
     )
+
+
+def _correct_share(bench: Bench, scored: Scored, is_tie: bool) -> ppi.RoganGladen | None:
+    """The judge's share of ties, or of pairs on which the first system is better, corrected by its errors."""
+    values, others = (
+        np.array([_say_yes(bench, pair, is_straight, is_tie) for pair, is_straight in zip(pairs, turns, strict=True)])
+        for pairs, turns in zip((scored.first, scored.others), scored.straight, strict=True)
+    )
+    sample = scored.sample
+    return ppi.correct_share(
+        replace(sample, y=(sample.y > 0).astype(float), f=values[sample.pair], other=others.astype(float))
+    )
+
+
+def _say_yes(bench: Bench, pair: Pair, is_straight: bool, is_tie: bool) -> float:
+    first, second, tie = bench.shares(pair.pair) or (0.0, 0.0, 0.0)
+    return tie if is_tie else first if is_straight else second
 
 
 def _estimate_as_independent(sample: ppi.Sample) -> ppi.Independent | None:

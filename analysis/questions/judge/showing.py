@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from seedvote.analysis.questions.judge.against_people import PeopleAgreement
-from seedvote.analysis.questions.judge.answer import OUTCOMES, HelpedEstimate, JudgeAnswer, JudgeResult, answer
+from seedvote.analysis.questions.judge.answer import OUTCOMES, HelpedEstimate, JudgeAnswer, JudgeResult, Panel, answer
 from seedvote.analysis.questions.judge.habits import JudgeHabits, Share
 from seedvote.analysis.questions.judge.labelling import DOUBTED
 from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
@@ -16,8 +16,10 @@ from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table, in_short
 from seedvote.analysis.showing.words import count, describe_order, number, p_equals, percent, to_plain
 from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.paired.powered_davidson import FEW
 from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading
 from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.ranking import HelpedRanking, Ranked
 from seedvote.analysis.votes.study import ReportRequest
 from seedvote.analysis.votes.verdicts import NET, benches_beside, from_elsewhere
 from seedvote.dialogue.errors import InputError
@@ -35,12 +37,32 @@ def parts(answer: JudgeAnswer) -> list[Table | str]:
         if judge.people is not None:
             pieces += [*_agreement_tables(judge, judge.people), *_describe_agreement(judge.people)]
         pieces += [*_estimate_tables(judge), *list_worths(judge)]
+        if judge.ranking is not None:
+            pieces += [ranking_table(judge, judge.ranking), *describe_ranking(judge, judge.ranking)]
+    if answer.panel is not None:
+        pieces += _describe_panel(answer.panel)
     pieces += [
         f"{first} and {second} rule the same on {percent_of(share)} of the pairs that both ruled on."
         for first, second, share in answer.agreements
         if share.whole
     ]
     return [*marked_parts(pieces, answer.voters), *not_people(answer.voters), *answer.warnings, answer.signature]
+
+
+def _describe_panel(panel: Panel) -> Iterator[Table | str]:
+    """All judges as one: how far they err alike, and what they are worth together."""
+    result = panel.result
+    yield f"The {result.title} is the mean of all judges on the {count(result.habits.pairs, 'pair')} that all ruled on."
+    if panel.correlation is not None and panel.counts_as is not None:
+        yield (
+            f"Errors of two judges correlate by {number(panel.correlation, 2)} on average, so {panel.judges} judges "
+            f"count as {panel.counts_as:.1f} independent ones."
+        )
+    yield from _estimate_tables(result)
+    yield from list_worths(result)
+    if result.ranking is not None:
+        yield ranking_table(result, result.ranking)
+        yield from describe_ranking(result, result.ranking)
 
 
 def introduce_judge(judge: JudgeResult) -> str:
@@ -242,6 +264,8 @@ def _estimate_tables(judge: JudgeResult) -> Iterator[Table]:
         rows = [row for row in judge.estimates if (row.first, row.second) == contrast]
         yield _contrast_table(judge, rows)
         yield _ways_table(rows)
+        if any(row.corrected is not None for row in rows):
+            yield _corrected_table(judge, rows)
 
 
 def _overview_table(judge: JudgeResult) -> Table:
@@ -301,6 +325,65 @@ def _contrast_table(judge: JudgeResult, rows: Sequence[HelpedEstimate]) -> Table
     return Table(head, cells, caption)
 
 
+def ranking_table(judge: JudgeResult, ranking: HelpedRanking) -> Table:
+    """All systems by votes and verdicts at once, with their ranks by the votes alone."""
+    alone = {ranked.system: ranked for ranked in ranking.people.systems}
+    rows = [
+        (
+            f"{ranked.rank}",
+            ranked.system,
+            f"{ranked.votes:,}",
+            _spell_strength(alone[ranked.system]),
+            _spell_ranks(alone[ranked.system]),
+            _spell_strength(ranked),
+            _spell_ranks(ranked),
+        )
+        for ranked in ranking.helped.systems
+    ]
+    head = ("rank", "system", "votes", "strength, people", "ranks", "with the judge", "ranks with it")
+    caption = f"Ranking by Davidson's model from the votes and the verdicts of {judge.title}, with 95 % intervals"
+    return Table(head, rows, caption)
+
+
+def _spell_strength(ranked: Ranked) -> str:
+    strength = ranked.strength
+    return f"{number(strength.value, 2)} ({number(strength.low, 2)} to {number(strength.high, 2)})"
+
+
+def _spell_ranks(ranked: Ranked) -> str:
+    return f"{ranked.all_low}" if ranked.all_low == ranked.all_high else f"{ranked.all_low}-{ranked.all_high}"
+
+
+def describe_ranking(judge: JudgeResult, ranking: HelpedRanking) -> Iterator[str]:
+    """What the judge is worth where all systems are ranked at once."""
+    systems, votes = count(len(ranking.helped.systems), "system"), f"{ranking.votes:,}"
+    if not ranking.others:
+        yield f"Every pair has votes, so {judge.title} adds nothing to the ranking."
+        return
+    if not ranking.weight:
+        yield f"{judge.title} does not help the ranking: under {FEW} pairs with votes, or verdicts that are all alike."
+        return
+    saved = [max(round(part), 0) for part in ranking.gain.saved(ranking.votes)]
+    if ranking.gain.shown and saved[1] >= 1:
+        yield (
+            f"On the ranking of {systems} {judge.title} is worth {saved[0]:,} of {votes} votes (95 % interval "
+            f"{saved[1]:,} to {saved[2]:,})."
+        )
+    else:
+        yield (
+            f"On the ranking of {systems} {judge.title} is not shown to be worth any vote: {saved[0]:,} of {votes}, "
+            f"95 % interval {saved[1]:,} to {saved[2]:,}."
+        )
+    alone, helped = (
+        1 + sum(ranked.all_high - ranked.all_low for ranked in ranks.systems) / len(ranks.systems)
+        for ranks in (ranking.people, ranking.helped)
+    )
+    yield (
+        f"{helped:.1f} ranks are open to a system on average, and {alone:.1f} by the votes alone; they hold for all "
+        "systems at once."
+    )
+
+
 def _ways_table(rows: Sequence[HelpedEstimate]) -> Table:
     """The same numbers by each way of using the judge."""
     cells = []
@@ -317,6 +400,31 @@ def _ways_table(rows: Sequence[HelpedEstimate]) -> Table:
         ]
     caption = f"{rows[0].first} against {rows[0].second} in each way"
     return Table(("", "way", "estimate", "SE", "95 % interval"), cells, caption)
+
+
+def _corrected_table(judge: JudgeResult, rows: Sequence[HelpedEstimate]) -> Table:
+    """The judge's own shares, and what they become by its sensitivity and specificity."""
+    cells = []
+    for row in rows:
+        if (shares := row.corrected) is None:
+            continue
+        people = row.people.value if row.outcome != NET else None
+        cells.append(
+            (
+                f"{row.first} is better" if row.outcome == NET else "tie",
+                "-" if people is None else number(people),
+                number(shares.naive),
+                number(shares.sensitivity),
+                number(shares.specificity),
+                "not known" if shares.corrected is None else _with_ends(shares.corrected),
+            )
+        )
+    head = ("share of pairs", "people alone", "judge alone", "sensitivity", "specificity", "corrected (95 %)")
+    caption = (
+        f"Shares by {judge.title}, corrected by its sensitivity and specificity (Rogan and Gladen): what one more "
+        "person would say"
+    )
+    return Table(head, cells, caption)
 
 
 def row_figures(answer: JudgeAnswer) -> tuple[RowFigure, ...]:
@@ -358,6 +466,7 @@ def document(answer: JudgeAnswer) -> dict[str, Any]:
     """Every number, under the keys of `--json`."""
     keys = {
         "judges": [_judge_keys(judge) for judge in answer.judges],
+        "panel": None if answer.panel is None else _panel_keys(answer.panel),
         "alike": [
             {"first": first, "second": second, **_share_keys(share)} for first, second, share in answer.agreements
         ],
@@ -367,6 +476,16 @@ def document(answer: JudgeAnswer) -> dict[str, Any]:
         "signature": answer.signature,
     }
     return dict(to_plain(keys))
+
+
+def _panel_keys(panel: Panel) -> dict[str, Any]:
+    return {
+        "judges": panel.judges,
+        "correlation_of_errors": panel.correlation,
+        "counts_as": panel.counts_as,
+        "estimates": [_estimate_keys(row) for row in panel.result.estimates],
+        "ranking": None if panel.result.ranking is None else _ranking_keys(panel.result.ranking),
+    }
 
 
 def _judge_keys(judge: JudgeResult) -> dict[str, Any]:
@@ -381,7 +500,13 @@ def _judge_keys(judge: JudgeResult) -> dict[str, Any]:
         "habits": habits,
         "people": None if judge.people is None else asdict(judge.people),
         "estimates": [_estimate_keys(row) for row in judge.estimates],
+        "ranking": None if judge.ranking is None else _ranking_keys(judge.ranking),
     }
+
+
+def _ranking_keys(ranking: HelpedRanking) -> dict[str, Any]:
+    saved = dict(zip(("value", "low", "high"), ranking.gain.saved(ranking.votes), strict=True))
+    return {**asdict(ranking), "votes_saved": saved}
 
 
 def _share_keys(share: Share) -> dict[str, Any]:
@@ -415,6 +540,7 @@ def _estimate_keys(row: HelpedEstimate) -> dict[str, Any]:
         "as_if_independent": None if row.independent is None else asdict(row.independent),
         "drift": None if row.drift is None else asdict(row.drift),
         "votes_left_out": row.left_out,
+        "rogan_gladen": None if row.corrected is None else asdict(row.corrected),
     }
 
 
@@ -432,6 +558,8 @@ def section(answer: JudgeAnswer | None, refusal: str = "") -> Section | None:
             items.append(_summarize_worths(judge))
         else:
             items += [describe_worth(row, judge.title) for row in judge.estimates]
+        if judge.ranking is not None:
+            items += describe_ranking(judge, judge.ranking)
     return Section(
         "judge",
         "The judge",

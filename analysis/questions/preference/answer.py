@@ -21,14 +21,6 @@ from seedvote.analysis.questions.preference.models import (
     disagreeing,
     mixed_answer,
 )
-from seedvote.analysis.questions.preference.ranking import (
-    Ranked,
-    Ranking,
-    ranking_of,
-    ranks_of_two,
-    removable_units,
-    reversals_of,
-)
 from seedvote.analysis.stats.disparity import Disparity, compare_groups
 from seedvote.analysis.stats.equivalence import Equivalence, smallest_claim, tost
 from seedvote.analysis.stats.intervals import FEW, Interval, count_groups, kish, mean_interval, share_test
@@ -47,6 +39,14 @@ from seedvote.analysis.stats.sign_tests import (
 )
 from seedvote.analysis.votes.cautions import Voters, about_dialogues, about_names, judges_in_recipe, voters
 from seedvote.analysis.votes.clusters import Strata, clusters_of, without_interval
+from seedvote.analysis.votes.ranking import (
+    Ranked,
+    Ranking,
+    ranking_of,
+    ranks_of_two,
+    removable_units,
+    reversals_of,
+)
 from seedvote.analysis.votes.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
 from seedvote.analysis.votes.votes import Votes, net_scores
 from seedvote.dialogue.errors import InputError

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.questions.preference.ranking import Ranking, games_between
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_equals, p_value, signed
 from seedvote.analysis.stats.paired.davidson import Fit, Floats, Parameter, expected_net, fit_model
 from seedvote.analysis.stats.paired.davidson_errors import cluster_errors
 from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.ranking import Ranking, games_between
 from seedvote.analysis.votes.scores.paired import LENGTH, LISTS, MARKDOWN, PLACEHOLDERS, side_differences
 from seedvote.analysis.votes.systems import Matches
 from seedvote.dialogue.errors import InputError

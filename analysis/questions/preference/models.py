@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from seedvote.analysis.questions.preference.ranking import Ranking
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import chance, count, number, percent, plural, signed
 from seedvote.analysis.stats.intervals import count_groups, kish, mean_interval
 from seedvote.analysis.stats.paired.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
 from seedvote.analysis.stats.sign_tests import TIE
 from seedvote.analysis.votes.clusters import clusters_of, ways_within
+from seedvote.analysis.votes.ranking import Ranking
 from seedvote.analysis.votes.systems import Contrast, Matches
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError

@@ -34,7 +34,6 @@ from seedvote.analysis.questions.preference.models import (
     mixed_parts,
     spell_span,
 )
-from seedvote.analysis.questions.preference.ranking import Ranked, Ranking
 from seedvote.analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
@@ -47,6 +46,7 @@ from seedvote.analysis.stats.sign_tests import TieIndex
 from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
 from seedvote.analysis.votes.clusters import strata_of
 from seedvote.analysis.votes.inputs import JUDGED, matches_of, pairs_known, unverified_apart
+from seedvote.analysis.votes.ranking import Ranked, Ranking
 from seedvote.analysis.votes.study import Study
 from seedvote.analysis.votes.systems import DIFFERENT, SAME, contrasts
 from seedvote.dialogue.errors import InputError

@@ -90,23 +90,63 @@ def _raise_to_power(matrices: Floats, exponent: float) -> Floats:
 def _estimate_covariance(played: Games, at_cells: _AtCells, cluster: Ints) -> Floats:
     """The covariance (P, P) for one way of clustering."""
     middle, number = np.zeros_like(at_cells.scale), 0
-    for factor, residual in _by_cluster(played, at_cells, cluster):
+    for _, factor, residual in _by_cluster(played, at_cells, cluster):
         steps = _compute_steps(factor, residual)
         middle += steps.T @ steps
         number += len(steps)
     return np.asarray(at_cells.scale @ middle @ at_cells.scale * (1 - 1 / number))
 
 
-def _by_cluster(played: Games, at_cells: _AtCells, cluster: Ints) -> Iterator[tuple[Floats, Floats]]:
-    """Clusters of as many cells each, some at once: factors of their information (n, rows, P), residuals (n, rows).
+@dataclass(frozen=True, slots=True)
+class ClusterSteps:
+    """The step of a fit without each cluster, and the root of the covariance that brings steps to the parameters."""
+
+    codes: Ints  # (clusters,)
+    steps: Floats  # (clusters, P)
+    scale: Floats  # (P, P)
+
+    @property
+    def covariance(self) -> Floats:
+        """The covariance (P, P) for this way of clustering."""
+        shrinking = 1 - 1 / len(self.steps)
+        return np.asarray(self.scale @ (self.steps.T @ self.steps) @ self.scale * shrinking)
+
+
+def find_steps(played: Games, fit: Fit, cluster: Ints, moves: Floats) -> ClusterSteps:
+    """The steps where each vote's score in d has been moved by `moves` (votes,); `fit` has the independent covariance.
+
+    Moves have no part in the information: what they rest on was not fitted to these votes.
+    """
+    at_cells = _at_cells(played, fit)
+    batches = [
+        (codes, _compute_steps(factor, residual))
+        for codes, factor, residual in _by_cluster(played, at_cells, cluster, moves)
+    ]
+    codes, steps = (np.concatenate(column) for column in zip(*batches, strict=True))
+    return ClusterSteps(codes, steps, at_cells.scale)
+
+
+def score_votes(played: Games, fit: Fit) -> Floats:
+    """(votes, 2): the slopes of each vote's log chance in d and in the tie parameter."""
+    scores = _at_cells(played, fit).scores
+    return np.asarray(scores[played.code // 3, played.code % 3])
+
+
+def _by_cluster(
+    played: Games, at_cells: _AtCells, cluster: Ints, moves: Floats | None = None
+) -> Iterator[tuple[Ints, Floats, Floats]]:
+    """Clusters of as many cells each, some at once: their codes, factors of their information (n, rows, P), and
+    residuals (n, rows).
 
     A factor K has K'K = A^1/2 I_g A^1/2, and its residuals u make K'u the cluster's score on the scale of the
-    estimates.
+    estimates. `moves` (votes,) are added to the scores in d.
     """
     meetings, place = np.unique(cluster * len(played.a) + played.code // 3, return_inverse=True)
     counts = np.bincount(place * 3 + played.code % 3, minlength=3 * len(meetings)).reshape(-1, 3).astype(np.float64)
     cell, times = meetings % len(played.a), np.sqrt(counts.sum(1))
     scores = np.einsum("ek,eki->ei", counts, at_cells.scores[cell])
+    if moves is not None:
+        scores[:, 0] += np.bincount(place, weights=moves, minlength=len(meetings))
     residual = np.einsum("eij,ej->ei", at_cells.root_inverse[cell], scores) / times[:, None]
     _, first, cells = np.unique(meetings // len(played.a), return_index=True, return_counts=True)
     for size in np.unique(cells):
@@ -114,7 +154,8 @@ def _by_cluster(played: Games, at_cells: _AtCells, cluster: Ints) -> Iterator[tu
         step = max(AT_ONCE // (2 * int(size) * len(at_cells.scale)), 1)
         for some in (entries[k : k + step] for k in range(0, len(entries), step)):
             factor = _factor_information(at_cells, cell[some.ravel()], times[some.ravel()])
-            yield factor.reshape(len(some), 2 * size, -1), residual[some].reshape(len(some), -1)
+            codes = (meetings // len(played.a))[some[:, 0]]
+            yield codes, factor.reshape(len(some), 2 * size, -1), residual[some].reshape(len(some), -1)
 
 
 def _factor_information(at_cells: _AtCells, cell: Ints, times: Floats) -> Floats:

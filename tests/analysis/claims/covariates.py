@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from seedvote.analysis.questions.preference.covariates import adjusted_answer
-from seedvote.analysis.questions.preference.ranking import ranking_of
 from seedvote.analysis.stats.paired.davidson import count_games, expected_net, fit_model
+from seedvote.analysis.votes.ranking import ranking_of
 from seedvote.analysis.votes.systems import Matches
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.records import Candidate, Pair

@@ -29,7 +29,7 @@ CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by
     "questions.compare_runs._Error: low high": "questions.compare_runs.RunContrast",
     "questions.erasure.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
     "questions.preference.answer.TieShare: low high": "stats.intervals.Interval",
-    "questions.preference.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
+    "votes.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
     "questions.preference.answer.GroupPreference: p_holm": "stats.disparity.Disparity",
     "questions.ties.difficulty.TieTrait: p_holm": "stats.disparity.ShareRatio",
     "questions.ratings.scores.RatingDifference: p_holm": "stats.intervals.Interval",

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from seedvote.analysis.questions.preference.ranking import Ranking, ranking_of, ranks_of_two
 from seedvote.analysis.stats.net_preference import net_estimate
 from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.ranking import Ranking, ranking_of, ranks_of_two
 from seedvote.analysis.votes.systems import Matches
 from seedvote.analysis.votes.votes import Votes, net_scores
 from tests.analysis.claims.registry import Claim, each

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
@@ -327,3 +328,68 @@ def test_a_judge_that_copies_people_puts_the_systems_in_their_order(folder, tmp_
 def test_two_systems_have_no_order_to_compare(found):
     met = found.document["judges"][0]["people"]
     assert met["order"] is None and met["contrasts"] == []
+
+
+def test_many_systems_are_ranked_with_the_judges_help(tmp_path):
+    found = judged(many_systems_folder(tmp_path / "s", systems=6, items=60, pairs_an_item=4, voted=0.4))
+    ranking = found.document["judges"][0]["ranking"]
+    assert len(ranking["helped"]["systems"]) == 6 and ranking["others"] > ranking["voted"] > 60
+    assert ranking["gain"]["value"] > 1.1 and ranking["votes"] == 3 * ranking["voted"]
+    alone, helped = (
+        np.mean([system["strength"]["high"] - system["strength"]["low"] for system in ranking[way]["systems"]])
+        for way in ("people", "helped")
+    )
+    assert helped < alone
+    text = repr(found)
+    assert "Ranking by Davidson's model from the votes and the verdicts of gpt-x" in text
+    assert f"On the ranking of 6 systems gpt-x is worth {round(ranking['votes_saved']['value'])} of" in text
+
+
+def test_two_systems_and_stated_chances_have_no_ranking(folder, tmp_path):
+    assert judged(folder).document["judges"][0]["ranking"] is None
+    many = many_systems_folder(tmp_path / "s", systems=4, items=40, pairs_an_item=4, voted=0.4)
+    chances = rewritten(many, tmp_path / "t", Pair, lambda some: [replace(one, extra={"chance": 0.4}) for one in some])
+    assert judged(chances, labels=["weights", "chance"]).document["judges"][0]["ranking"] is None
+
+
+def several_judges(folder, path, change):
+    """The study again with two more judges of the same verdicts, changed."""
+
+    def seat(verdicts):
+        return [*verdicts, *(replace(one, judge=f"judge-{k}", choice=change(k, n, one.choice))
+                             for k in (1, 2) for n, one in enumerate(verdicts))]  # fmt: skip
+
+    return rewritten(folder, path, Verdict, seat)
+
+
+def test_three_judges_that_say_the_same_count_as_one(folder, found, tmp_path):
+    panel = judged(several_judges(folder, tmp_path / "s", lambda k, n, choice: choice)).document["panel"]
+    assert panel["judges"] == 3
+    assert (panel["correlation_of_errors"], panel["counts_as"]) == pytest.approx((1, 1))
+    alone = found.document["judges"][0]["estimates"][0]
+    assert panel["estimates"][0]["gain"]["value"] == pytest.approx(alone["gain"]["value"], rel=0.02)
+    assert found.document["panel"] is None
+
+
+def test_judges_that_err_apart_are_worth_more_together(folder, tmp_path):
+    generator = np.random.default_rng(0)
+    noisy = several_judges(
+        folder, tmp_path / "s",
+        lambda k, n, choice: str(generator.choice(["a", "b", "tie"])) if generator.random() < 0.4 else choice,
+    )  # fmt: skip
+    result = judged(noisy)
+    document, text = result.document, repr(result)
+    gains = [judge["estimates"][0]["gain"]["value"] for judge in document["judges"]]
+    assert document["panel"]["estimates"][0]["gain"]["value"] > min(gains)
+    assert 1 < document["panel"]["counts_as"] < 3
+    assert "The panel of 3 judges is the mean of all judges" in text
+    assert f"3 judges count as {document['panel']['counts_as']:.1f} independent ones" in text
+
+
+def test_shares_by_the_judge_stand_next_to_what_its_errors_make_of_them(found):
+    rows = found.document["judges"][0]["estimates"]
+    for row in rows:
+        shares = row["rogan_gladen"]
+        assert 0 < shares["naive"] < 1 and shares["sensitivity"] + shares["specificity"] > 1
+    assert rows[0]["rogan_gladen"]["corrected"]["low"] > 0
+    assert "corrected by its sensitivity and specificity (Rogan and Gladen)" in repr(found)

@@ -10,7 +10,6 @@ import pytest
 
 from seedvote.analysis.questions.planning.answer import answer as plan
 from seedvote.analysis.questions.planning.showing import stopping_figure
-from seedvote.analysis.questions.preference.ranking import Parameter, Ranked, Ranking
 from seedvote.analysis.questions.preference.showing import ranks_figure
 from seedvote.analysis.questions.ties.answer import answer
 from seedvote.analysis.questions.ties.picture import laws_figure
@@ -19,6 +18,7 @@ from seedvote.analysis.showing.page import Mark, Row, RowFigure
 from seedvote.analysis.showing.plots import PlottedLine
 from seedvote.analysis.stats import laws
 from seedvote.analysis.stats.power import Assumptions
+from seedvote.analysis.votes.ranking import Parameter, Ranked, Ranking
 from seedvote.analysis.votes.votes import votes_from_columns
 from tests.house.pictures import FAMILIES, WIDE, cut_texts
 

@@ -10,6 +10,7 @@ from seedvote.analysis.stats.net_preference import net_interval
 from seedvote.analysis.stats.powered import (
     Sample,
     as_if_independent,
+    correct_share,
     estimate_by_strata,
     estimate_from_people,
     estimate_weighted,
@@ -181,3 +182,34 @@ def test_the_interval_holds_the_truth(pairs, raters, agreement, tie):
         found = plus_plus(sample, generator, tie).interval
         inside += found.low <= want <= found.high
     assert 0.93 <= inside / 1000 <= 0.97
+
+
+def yes_or_no(generator, *, pairs=4000, others=8000, share=0.3, hit=0.8, alarm=0.1):
+    """Votes of one a pair that say yes in `share`, and a judge with this sensitivity and one less this specificity."""
+    truth = generator.random(pairs + others) < share
+    says = np.where(truth, generator.random(pairs + others) < hit, generator.random(pairs + others) < alarm)
+    pair, f = np.arange(pairs), says.astype(float)
+    return Sample(truth[:pairs].astype(float), f[:pairs], {}, pair, pair, f[pairs:], np.arange(pairs, pairs + others))
+
+
+def test_a_share_is_corrected_by_sensitivity_and_specificity_as_published():
+    sample = yes_or_no(np.random.default_rng(0))
+    found = correct_share(sample)
+    naive, hit, alarm = (float(part) for part in (np.concatenate([sample.f, sample.other]).mean(),
+                         sample.f[sample.y == 1].mean(), sample.f[sample.y == 0].mean()))  # fmt: skip
+    assert (found.naive, found.sensitivity, found.specificity) == pytest.approx((naive, hit, 1 - alarm))
+    assert found.corrected.value == pytest.approx((naive - alarm) / (hit - alarm))
+    assert naive > 0.3 and found.corrected.low < 0.3 < found.corrected.high
+
+
+def test_its_error_is_that_of_many_studies():
+    found = [correct_share(yes_or_no(np.random.default_rng(seed), pairs=400, others=800)) for seed in range(120)]
+    values = [one.corrected.value for one in found]
+    assert np.mean([one.corrected.se for one in found]) == pytest.approx(np.std(values, ddof=1), rel=0.2)
+    assert np.mean([one.corrected.low <= 0.3 <= one.corrected.high for one in found]) >= 0.9
+
+
+def test_a_judge_that_says_yes_at_random_corrects_nothing():
+    coin = correct_share(yes_or_no(np.random.default_rng(1), pairs=200, hit=0.4, alarm=0.4))
+    assert coin.corrected is None and coin.naive == pytest.approx(0.4, abs=0.05)
+    assert correct_share(yes_or_no(np.random.default_rng(1), pairs=50, share=0.0)) is None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from seedvote.analysis.stats.gain import Gain
 from seedvote.analysis.stats.paired.davidson import (
     Fit,
     Games,
@@ -19,14 +20,18 @@ from seedvote.analysis.stats.paired.davidson import (
     fit_model,
 )
 from seedvote.analysis.stats.paired.davidson_errors import cluster_errors
+from seedvote.analysis.stats.paired.powered_davidson import PredictedPairs, fit_with_predictor
 from seedvote.analysis.stats.paired.rank_sets import RankSets, rank_sets
 from seedvote.analysis.stats.paired.reversal import Reversal, reverse_leader
 from seedvote.analysis.votes.clusters import Ways, clusters_of
-from seedvote.analysis.votes.systems import Matches
+from seedvote.analysis.votes.systems import Matches, key_of, system_names
+from seedvote.analysis.votes.verdicts import cluster_name, clusters_by_name
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Pair
 
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 ON = {"rater": "by"}  # where votes stand in a cluster, if it is not "on" it
 
 
@@ -88,6 +93,90 @@ def ranking_of(
         fit_result = _fit_strengths(matches, chosen.inside, model, clusters)
     except InputError as error:
         return None, str(error)
+    return _rank_fit(fit_result, model, matches, chosen, sets, generator), ""
+
+
+@dataclass(frozen=True, slots=True)
+class HelpedRanking:
+    """The ranking by the votes alone, and that with a score of every pair, voted on or not."""
+
+    people: Ranking
+    helped: Ranking
+    weight: float  # of a score beside a vote; 0 where it does not help
+    gain: Gain
+    votes: int
+    voted: int  # pairs
+    others: int  # pairs with a score and no votes
+
+
+def ranking_with_scores(
+    matches: Matches,
+    pairs: Mapping[str, Pair],
+    scores: Mapping[str, float],
+    clusters: str,
+    sets: int,
+    generator: np.random.Generator,
+) -> HelpedRanking | None:
+    """The ranking with scores of pairs (how far a is ahead of b) where three systems or more can be ranked.
+
+    The pairs with votes must be a random part of all. None where the votes alone give no ranking.
+    """
+    seed = int(generator.integers(2**63))
+    try:
+        chosen = _choose_systems(matches, clusters_of(matches.votes, clusters))
+        if chosen.inside.sum() < 3:
+            return None
+        alone = _fit_strengths(matches, chosen.inside, "davidson", clusters)
+        played, votes = games_between(matches, chosen.inside)
+        ways = clusters_of(votes, clusters, part=True)
+        if not ways:
+            return None
+        ways, wide, predicted = _predict_pairs(played.systems, votes, ways, pairs, scores)
+        powered = fit_with_predictor(played, fit_model(played), ways, wide, predicted)
+    except InputError:
+        return None
+    people, helped = (
+        _rank_fit(fit_result, "davidson", matches, chosen, sets, np.random.default_rng(seed))
+        for fit_result in (alone, powered.fit if powered.weight else alone)
+    )
+    others = len(predicted.value) - predicted.voted
+    return HelpedRanking(people, helped, powered.weight, powered.gain, len(votes), predicted.voted, others)
+
+
+def _predict_pairs(
+    systems: Sequence[str], votes: Votes, ways: Ways, pairs: Mapping[str, Pair], scores: Mapping[str, float]
+) -> tuple[dict[str, Ints], Ints, PredictedPairs]:
+    """The scored pairs of these systems, and the votes' clusters in one numbering with those of all pairs."""
+    codes, names = {name: code for code, name in enumerate(systems)}, system_names(pairs.values())
+    voted_codes, place = np.unique(votes.pair, return_inverse=True)
+    voted = [pairs[votes.pairs[code]] for code in voted_codes]
+    voted_names = {pair.pair for pair in voted}
+    others = [
+        pair
+        for name, pair in pairs.items()
+        if name not in voted_names and pair.kind == "real" and key_of(pair.a) != key_of(pair.b)
+    ]
+    every = [pair for pair in (*voted, *others) if {names[key_of(side)] for side in (pair.a, pair.b)} <= codes.keys()]
+    way = next((name for name in ways if name != "rater"), "pair")
+    clusters = [*clusters_by_name(votes, voted, place, way), *(cluster_name(pair, way) for pair in every[len(voted) :])]
+    numbers = np.unique(clusters, return_inverse=True)[1]
+    wide = numbers[: len(voted)][place]
+    is_scored = np.array([pair.pair in scores for pair in every])
+    scored = [pair for pair in every if pair.pair in scores]
+    sides = [[codes[names[key_of(side)]] for side in (pair.a, pair.b)] for pair in scored]
+    a, b = np.array(sides, dtype=np.int64).reshape(-1, 2).T
+    turned = a > b
+    rows = np.where(is_scored, np.cumsum(is_scored) - 1, -1)
+    value = np.array([scores[pair.pair] for pair in scored])
+    predicted = PredictedPairs(
+        np.minimum(a, b), np.maximum(a, b), np.where(turned, -value, value), numbers[is_scored], rows[place]
+    )
+    return {name: wide if name == way else by for name, by in ways.items()}, wide, predicted
+
+
+def _rank_fit(
+    fit_result: Fit, model: Model, matches: Matches, chosen: _Chosen, sets: int, generator: np.random.Generator
+) -> Ranking:
     strengths = slice(len(fit_result.systems))
     ranks = rank_sets(
         fit_result.strengths,
@@ -104,7 +193,7 @@ def ranking_of(
     ]
     tie, position = (None if at is None else fit_result.parameter(at) for at in (fit_result.tie, fit_result.position))
     ranked = _rank_systems(fit_result, ranks, votes)
-    return Ranking(model, ranked, tuple(left_out), tie, position, fit_result.freedom, sets), ""
+    return Ranking(model, ranked, tuple(left_out), tie, position, fit_result.freedom, sets)
 
 
 def reversals_of(matches: Matches, ranking: Ranking, clusters: str) -> tuple[Reversal, ...]:
@@ -115,7 +204,7 @@ def reversals_of(matches: Matches, ranking: Ranking, clusters: str) -> tuple[Rev
     return tuple(reverse_leader(played, ranking.model, removable_units(votes, clusters)))
 
 
-def removable_units(votes: Votes, clusters: str) -> dict[str, NDArray[np.int64]]:
+def removable_units(votes: Votes, clusters: str) -> dict[str, Ints]:
     """The votes and their clusters by code; a tie that nobody gave is no vote and no rater's (-1)."""
     units = {"vote": np.arange(len(votes)), **clusters_of(votes, clusters, part=True)}
     if votes.auto is not None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from seedvote.analysis.questions.preference.ranking import ranking_of
 from seedvote.analysis.questions.preference.showing import RANKING_HEAD, explain_ranking, ranking_table
+from seedvote.analysis.votes.ranking import ranking_of
 from seedvote.analysis.votes.systems import Matches
 from seedvote.analysis.votes.votes import votes_from_columns
 
