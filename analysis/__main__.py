@@ -9,6 +9,7 @@ COMMANDS: dict[str, str | CommandModule] = {
     "read": "what the program makes of a file of judgements, and why",
     **QUESTIONS,
     "import-scores": "bring the scores of your own metric into a study, beside people",
+    "ask-next": "draw the pairs that people should vote on next, by the doubt of judges",
     "report": "one self-contained HTML page of a whole study",
     "watch": "keep the tie figures of a running study up to date",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_r
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.ranking import HelpedRanking, Ranked
 from seedvote.analysis.votes.study import ReportRequest
-from seedvote.analysis.votes.verdicts import NET, benches_beside, from_elsewhere
+from seedvote.analysis.votes.systems import pairs_of
+from seedvote.analysis.votes.verdicts import NET, Bench, benches_beside, from_elsewhere
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.judges import VERDICTS
 
@@ -591,6 +592,7 @@ def judged(
     folder = Path(study)
     benches = benches_beside(folder, None if verdicts is None else Path(verdicts), judges)
     path = folder / "votes.jsonl" if votes is None else Path(votes)
+    benches = _with_fields_of(benches, path.parent / "pairs.jsonl", folder)
     matches = None
     if votes is not None or path.exists():
         matches = matches_of(path, folder / "pairs.jsonl", **reading)[0]
@@ -605,6 +607,17 @@ def judged(
     )
     notes = [] if matches is None else told_of_reading(matches.votes)
     return Result(document(results), parts(results), lambda: row_figures(results), notes)
+
+
+def _with_fields_of(benches: list[Bench], path: Path, folder: Path) -> list[Bench]:
+    """The judges with what the votes' own folder says of its pairs, such as the chance by which it drew them."""
+    if path.parent.resolve() == folder.resolve() or not path.exists():
+        return benches
+    pairs = dict(benches[0].pairs)
+    for name, pair in pairs_of(path).items():
+        if name in pairs:
+            pairs[name] = replace(pairs[name], extra={**pairs[name].extra, **pair.extra})
+    return [replace(bench, pairs=pairs) for bench in benches]
 
 
 def _read_names(path: Path) -> tuple[str, ...]:
