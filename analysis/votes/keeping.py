@@ -105,15 +105,13 @@ def _tell_unverified(
         f"{VERIFIED}{_say_shares(columns['choice'], trusted)}. Not verified ({UNVERIFIED}): "
         f"{_say_shares(columns['choice'], usable)}{used}"
     )
+    lost = mask & ~verified
     if keep.unverified in ("only", "with"):
-        taken = usable if keep.unverified == "only" else usable | (mask & verified & (counted | keep.uncounted))
         _count_too(columns, usable if keep.unverified == "only" else usable | trusted)
-    else:
-        taken = mask & verified
-    lost = mask & ~verified & ~taken
+        lost &= ~usable
     if lost.any():
         excluded[UNVERIFIED] = int(lost.sum())
-    mask &= taken if keep.unverified == "only" else ~lost
+    mask &= usable if keep.unverified == "only" else ~lost
 
 
 def _say_shares(choice: Any, mask: Bools) -> str:

@@ -172,3 +172,10 @@ def test_a_layer_is_a_number_from_0(tmp_path, layer):
         read_states(tmp_path / "a.npy")
     (tmp_path / "a.json").write_text(json.dumps({"ids": ["d:1", "d:3"], "model": "mine", "layer": 3}))
     assert read_states(tmp_path / "a.npy").model == "mine.layer-03"
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1, 2), (2, 2), (3, 3)])
+def test_states_of_one_number_get_a_second_axis_and_others_stay(width, columns):
+    states = np.arange(4.0 * width).reshape(4, width)
+    widened = comparisons._widen_states(states)
+    assert widened.shape == (4, columns) and (widened[:, :width] == states).all() and not widened[:, width:].any()

@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 
 from seedvote.analysis.questions.preference.answer import change_over_rounds
 from seedvote.analysis.questions.table import COMMANDS
+from seedvote.analysis.questions.ties import showing
 from seedvote.analysis.questions.ties.answer import UNITS, Recipe, answer, law_of_sets
 from seedvote.analysis.questions.ties.showing import document, parts, section, sentences, sets_figure, tables
 from seedvote.analysis.stats.intervals import mean_interval, share_test
@@ -512,3 +513,18 @@ def test_the_level_of_p_against_a_third(crowd):
     print(f"\n| {c.raters}, {c.work} | {c.dialogues} x {c.pairs_each} | {c.sd_dialogue:g} | {by_logit:.3f} | "
           f"{by_share:.3f} | {by_vote:.3f} |")  # fmt: skip
     assert by_logit <= (0.08 if crowd.raters <= 10 else 0.07) + 2 * np.sqrt(0.05 * 0.95 / 1500)
+
+
+def test_rounds_of_equal_size_with_a_vote_a_pair_need_no_caution():
+    for rounds in (np.tile([1, 2, 3], 40), np.ones(120, int)):
+        warnings = " ".join(answer(study(round=rounds), size=24).warnings)
+        assert "different numbers of votes" not in warnings
+
+
+def test_the_line_of_a_half_is_named_where_there_is_room(monkeypatch):
+    found = answer(study(), size=24)
+    axis = showing._law_axis(found.experiments or (found.pooled,))
+    between = axis.at(0.5) - axis.at(1 / 3)
+    for room, named in ((between - 0.01, ["chance 33 %", "half"]), (between + 0.01, ["chance 33 %"])):
+        monkeypatch.setattr(showing, "ROOM", room)
+        assert [name for _, name in sets_figure(found).across] == named

@@ -1,12 +1,17 @@
 """Wrong checks are seen and mended, raters blocked and let in again, by commands on a study that is being served."""
 
 import dataclasses
+import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 
 from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import read_hit
+from seedvote.crowd.rating.pool import _explain_change, key_in
 from seedvote.crowd.store import event_log
 from seedvote.crowd.store.tables import pairs, payments, raters, votes
 from seedvote.crowd.study_folder import prepare_study
@@ -174,3 +179,21 @@ def test_a_good_check_that_clickers_fail_does_not_look_wrong(url, tmp_path):
 def study_hit(folder):
     (folder / "hit.toml").write_text(RULES, encoding="utf-8")
     return dataclasses.replace(read_hit(folder / "hit.toml"), examples=())
+
+
+def test_only_another_answer_of_a_check_has_a_way_out():
+    def body(answer, context="hello"):
+        sides = {"a": {"text": "x", "model": "m"}, "b": {"text": "y", "model": "n"}}
+        said = [{"speaker": "user", "text": context}]
+        return json.dumps({"pair": "c1", "item": "i", "context": said, "kind": "check", **sides, "answer": answer})
+
+    form = FORMS["pairs"]
+
+    def told(kind, before, now):
+        before, now = (None if text is None else form.with_key(text, key_in(text)) for text in (before, now))
+        return _explain_change(Path("pairs.jsonl"), form, SimpleNamespace(pair="c1", kind=kind, body=before), now)
+
+    assert "has another answer than when raters answered it" in told("check", body("a"), body("b"))
+    assert "crowd check fix STUDY c1 --answer b. Otherwise" in told("check", body("a"), body("b"))
+    for kind, now in (("real", body("b")), ("check", body("b", "bye")), ("check", None), ("real", None)):
+        assert "pair c1 was shown to raters and is now different or missing" in told(kind, body("a"), now)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from seedvote.evaluators.detection import network
-from seedvote.evaluators.detection.material import MARKS, Generator, make_trials
+from seedvote.evaluators.detection.material import MARKS, Generator, Occasion, Showing, make_trials
 from seedvote.evaluators.detection.rates import Measured
 from seedvote.evaluators.detection.text import DETECTION_CARD, detection_document, detection_notes, detection_table
-from seedvote.evaluators.detection.work import DetectionSettings, run_trial, trial_jobs
+from seedvote.evaluators.detection.work import SPREADS, DetectionSettings, fit_length, run_trial, trial_jobs
 from tests.evaluators.detection.made import WHO, WORDS, material, spoken, told
 
 MARKER = len(WORDS) - 1
@@ -154,3 +154,26 @@ def test_in_forty_studies_without_a_difference_the_interval_holds_a_half(tmp_pat
             inside[name] += found.low <= (0.0 if name == "beyond_length" else 0.5) <= found.high
     print(folds, seeds, dialogues, inside)
     assert all(count >= 36 for count in inside.values()), inside
+
+
+def test_length_is_judged_by_smoothed_counts_as_a_slow_loop_has_them():
+    def showing(length, human, weight=1.0):
+        return Showing(Occasion("i", "d", 0, (1,), (1,)), (7,) * length, human, weight=weight)
+
+    fit = [showing(3, True), showing(3, True), showing(5, True, 2.0), showing(4, False), showing(9, False, 3.0)]
+    choose = [showing(3, True), showing(9, False), showing(5, True)]
+
+    def chance(length, spread):
+        kernel = {label: sum(s.weight * np.exp(-0.5 * ((length - len(s.reply)) / spread) ** 2) for s in fit
+                             if s.human == label) for label in (True, False)}  # fmt: skip
+        prior = 4 / (4 + 4)
+        return (kernel[True] + 2 * prior) / (kernel[True] + kernel[False] + 2)
+
+    def loss(spread):
+        return -np.mean([np.log(p if s.human else 1 - p) for s in choose for p in [chance(len(s.reply), spread)]])
+
+    best = min(SPREADS, key=loss)
+    assert len({loss(spread) for spread in SPREADS}) == len(SPREADS)
+    replies = [(7,) * length for length in (0, 3, 4, 9, 20)]
+    wanted = [chance(len(reply), best) for reply in replies]
+    assert fit_length(fit, choose)(replies) == pytest.approx(wanted, rel=1e-12)

@@ -15,7 +15,7 @@ from seedvote.analysis.questions.comparison.answer import answer
 from seedvote.analysis.questions.comparison.showing import row_figures
 from seedvote.analysis.votes.scores import files
 from seedvote.analysis.votes.scores.files import read_scores, read_study_scores
-from seedvote.analysis.votes.scores.values import bleu, of_counts
+from seedvote.analysis.votes.scores.values import Sums, bleu, of_counts
 from seedvote.analysis.votes.study import read_study
 from seedvote.dialogue.cards import BUILT_IN, Card, TaskCard
 from seedvote.dialogue.command_line import dispatch
@@ -350,3 +350,14 @@ def test_a_table_that_is_none_is_refused_by_name(tmp_path):
     pq.write_table(pa.table({"task": ["x"]}), tmp_path / "scores.parquet")
     with pytest.raises(InputError, match="column evaluator, model, seed"):
         read_scores([tmp_path / "scores.parquet"])
+
+
+def test_sums_of_nothing_have_no_rows_and_all_fields():
+    sums = Sums(("rows", "top", "bottom"))
+    groups, clusters, numbers = sums.settled()
+    assert (groups.shape, clusters.shape, numbers.shape) == ((0,), (0,), (0, 3))
+    for _ in range(2):
+        sums.add(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([[1.0, 2, 3], [1, 0, 5], [1, 1, 1]]))
+    groups, clusters, numbers = sums.settled()
+    assert groups.tolist() == [0, 1] and clusters.tolist() == [0, 0]
+    assert numbers.tolist() == [[2, 0, 10], [4, 6, 8]] and len(sums.waiting) == 1
