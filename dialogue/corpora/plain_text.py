@@ -1,4 +1,4 @@
-"""Dialogues as text alone, in the common forms: JSON Lines or one JSON list of dialogues, without labels.
+"""Dialogues as text alone, in the common forms, without labels: JSON Lines, one JSON list, or a folder of `datasets`.
 
 A dialogue is a list of turns, or an object that holds one under `turns`, `messages`, `conversations` (ShareGPT),
 `conversation`, `dialogue`, `dialog` or `utterances`, with `split` and `id` as it likes. A turn is a text, or an object

@@ -23,7 +23,10 @@ from seedvote.dialogue.corpora.splits import SPLITS, names_a_split
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
 
-KNOWN_FORMS = "MultiWOZ 2.0 to 2.4, dialogues as text (turns, messages, ShareGPT), PersonaChat as ParlAI text or JSON"
+KNOWN_FORMS = (
+    "MultiWOZ 2.0 to 2.4, dialogues as text (turns, messages, ShareGPT; JSON or a folder of `datasets`), PersonaChat "
+    "as ParlAI text or JSON"
+)
 DATABASE = "_db.json"
 
 
@@ -111,6 +114,9 @@ def _recognise_shape(file: File) -> tuple[str, Any]:
         if personachat.is_personachat(first):
             return "personachat lines", lines
         return ("text lines" if plain_text.is_plain_text(first) else "", lines)
+    if file.base.endswith((".arrow", ".parquet")):
+        lines = list(file.rows())
+        return ("text lines" if lines and plain_text.is_plain_text(lines[0][1]) else "", lines)
     if file.base.endswith(".txt") and "ListFile" not in file.base and personachat.is_text(file):
         return "personachat text", None
     if not file.base.endswith(".json") or "ListFile" in file.base or file.base.endswith(DATABASE):

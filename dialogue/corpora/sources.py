@@ -63,6 +63,17 @@ class File:
             if line.strip():
                 yield f"{self.where}:{number}", self._read_value(line, number, lists)
 
+    def rows(self) -> Iterator[tuple[str, Any]]:
+        """The place and the object of each row of an Arrow or Parquet file; what a row has not is left out."""
+        from seedvote.dialogue.tables.frames import read_frame_rows
+
+        try:
+            for number, row in enumerate(read_frame_rows(self.read(), parquet=self.base.endswith(".parquet")), 1):
+                yield f"{self.where}, row {number}", row
+        except (*BROKEN, ValueError) as error:
+            _tell_if_closed(error)
+            raise InputError(f"{self.where} cannot be read as a table ({error}). {AGAIN}") from error
+
     def _read_value(self, line: str, number: int, lists: bool) -> Any:
         try:
             value = json.loads(line)

@@ -29,6 +29,24 @@ def read_parquet(path: Path, raw: bytes) -> RawTable:
     return RawTable(path, {name: table.column(name).to_pylist() for name in table.column_names})
 
 
+def read_frame_rows(raw: bytes, *, parquet: bool) -> Iterator[Any]:
+    """The rows of a Parquet file, or of a stream of Arrow as `datasets` saves it; what a row has not is left out."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = pa.BufferReader(raw)
+    table = pq.read_table(buffer) if parquet else pa.ipc.open_stream(buffer).read_all()
+    for batch in table.to_batches():
+        yield from map(_leave_out_nulls, batch.to_pylist())
+
+
+def _leave_out_nulls(value: Any) -> Any:
+    """Where rows differ in what they have, a table says null."""
+    if isinstance(value, dict):
+        return {name: _leave_out_nulls(part) for name, part in value.items() if part is not None}
+    return [_leave_out_nulls(part) for part in value] if isinstance(value, list) else value
+
+
 def parquet_batches(path: Path, rows: int, wanted: Sequence[str] | None) -> Iterator[RawTable]:
     """The rows of a Parquet file in parts, at least one; only the `wanted` columns, if they are named."""
     import pyarrow as pa

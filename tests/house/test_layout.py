@@ -82,7 +82,7 @@ ROOMS = {
     "probes": {"tasks": set(), "classifiers": {"scoring", "tasks"}},
     "evaluators": {"task": set(), "perturbing": set(), "detection": set(), "judging": set(), "choosing": {"detection"}},
     "dialogue": {
-        "corpora": {"errors", "files", "records", "seeds", "signature"},
+        "corpora": {"errors", "files", "records", "seeds", "signature", "tables"},
         "engines": {"errors", "files", "jobs", "signature", "stopping"},
         "conversations": {"corpora", "errors", "records", "seeds", "validity"},
         "domains": {"records"},
