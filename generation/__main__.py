@@ -12,6 +12,7 @@ COMMANDS = {
     "erased": "decode again while something is erased from what the decoder sees: erased/",
     "rank": "answer questions of next-utterance choice by likelihood: ranks.parquet",
     "score": "score responses with token metrics: metrics.parquet",
+    "seeds": "write what each score followed from, seed by seed, for the analysis of variance: seeds.csv",
     "pair": "make pairs, controls and sanity checks for raters: pairs.jsonl",
     "together": "make sets of one response or several for raters: response_sets.jsonl",
 }

@@ -39,6 +39,18 @@ class TrainedModel:
         """What it was trained to say, as config.json has it."""
         return str(read_json(self.folder / "config.json").get("speak", "reply"))
 
+    @property
+    def architecture(self) -> str:
+        """Its name without what varies with its seed."""
+        return str(read_json(self.folder / "config.json").get("model", self.model))
+
+    @property
+    def named_seeds(self) -> tuple[int, int, int]:
+        """The seeds of its first weights, of the order of its data and of its dropout."""
+        vary = read_json(self.folder / "config.json").get("vary", "all")
+        init, order, dropout = (self.seed if vary in ("all", what) else 0 for what in ("init", "order", "dropout"))
+        return init, order, dropout
+
     def weights(self, checkpoint: str) -> Path:
         """The weights file of a checkpoint that is there."""
         path = self.folder / f"{checkpoint}.safetensors"
@@ -163,9 +175,19 @@ def load_model(trained: TrainedModel, checkpoint: str, vocabulary: Vocabulary) -
     path, config = trained.weights(checkpoint), read_json(trained.folder / "config.json")
     check_vocabulary(config, vocabulary, trained.folder)
     with torch.random.fork_rng(devices=[]):
-        model = build_model(trained.model, len(vocabulary), config["sizes"])
+        model = build_any(config["model"], len(vocabulary), config["sizes"])
     model.load_state_dict(read_weights(path))
     return model.eval()
+
+
+def build_any(model: str, words: int, sizes: dict[str, Any]) -> DialogueModel:
+    """One of the five with fresh weights, or a pretrained model, from torch's global generator: seed it first."""
+    if "base" not in sizes:
+        return build_model(model, words, sizes)
+    # Here: the library behind it takes seconds to load, and only such models need it.
+    from seedvote.generation.pretrained import PretrainedModel
+
+    return PretrainedModel(words, sizes)
 
 
 def check_vocabulary(config: Mapping[str, Any], vocabulary: Vocabulary, folder: Path) -> None:

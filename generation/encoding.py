@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ from seedvote.generation.checkpoints import TrainedModel, load_model, name_again
 from seedvote.generation.erasing import FOLDERS, seen_by_decoder, view_widths
 from seedvote.generation.models.interface import DialogueModel
 from seedvote.generation.numbering import Numbered, evenly_spread, examples_hash
-from seedvote.generation.vocabulary import PAD, Vocabulary
+from seedvote.generation.vocabulary import EOU, PAD, Vocabulary
 
 # Encoder states of contexts: one row per item in a `.npy` file that probes can map, with a JSON sidecar.
 #
@@ -70,9 +71,14 @@ def write_states(
     """Write `path` (.npy) and its sidecar; the sidecar comes last, so that where it is, the matrix is whole."""
     with atomic(path, "wb") as handle:
         width = _stream_blocks(handle, path.name, model, examples, form, device)
-    pooling, views = pooling_name(model, form), {}
+    pooling = pooling_name(model, form)
+    views: dict[str, Any] = {}
     if form.pooling == "decoder":
         views = {"views": view_widths(model, examples[0].context, device)}
+    if form.layers == "all":
+        with torch.inference_mode():
+            first = model.encode(stack_contexts([examples[0].context], device))
+        views |= {"layers": first.vectors.shape[1]}
     sidecar = States(
         name,
         seed,
@@ -115,7 +121,7 @@ def pooling_name(model: DialogueModel, form: Form) -> str:
     """What the sidecar says: `last`, `mean`, `padded last`, `last of all layers`, ..."""
     if form.pooling in ("mean", "decoder") and form.layers == "all":
         raise InputError(
-            f"--pooling {form.pooling} knows no single layers; with --layers all, use --pooling own or padded."
+            f"--pooling {form.pooling} knows the top layer alone; for others, use --pooling own or padded."
         )
     names = {"own": model.pooling, "mean": "mean", "padded": f"padded {model.pooling}", "decoder": "decoder"}
     pooling = names[form.pooling]
@@ -235,6 +241,7 @@ class Matrix:
     weights: str
     path: Path
     key: str
+    layer: int | None = None  # None: the top one, or all side by side
 
     @property
     def done(self) -> bool:
@@ -252,27 +259,58 @@ class Encoding:
     form: Form
     vocabulary: Vocabulary
     device: str
+    layers: str = ""  # `each`, or numbers with commas: those are representations of their own
 
 
 def list_matrices(folder: Path, models: list[TrainedModel], checkpoints: list[str], encoding: Encoding) -> list[Matrix]:
-    """One for every model and checkpoint."""
+    """One for every model and checkpoint, and for every layer where single ones are asked for."""
     same = examples_hash(encoding.contexts), encoding.splits, encoding.form, encoding.vocabulary.hash, jobs.JOB_THREADS
     matrices = []
+    numbers: dict[str, Sequence[int | None]] = {}
     for trained, checkpoint in ((trained, checkpoint) for trained in models for checkpoint in checkpoints):
         weights = weights_hash(trained, checkpoint)
-        path, key = folder / f"{trained.folder.name}-{checkpoint}.npy", jobs.content_key(weights, *same)
-        matrices.append(Matrix(trained, checkpoint, weights, path, key))
+        if trained.model not in numbers:
+            asked = encoding.layers and layers_of_model(trained, checkpoint, encoding.vocabulary, encoding.layers)
+            numbers[trained.model] = asked or [None]
+        for layer in numbers[trained.model]:
+            name = trained.folder.name if layer is None else f"{trained.model}.layer-{layer:02d}-{trained.seed}"
+            key = jobs.content_key(weights, *same, *([] if layer is None else [layer]))
+            matrices.append(Matrix(trained, checkpoint, weights, folder / f"{name}-{checkpoint}.npy", key, layer))
     return matrices
 
 
-def encode_matrix(encoding: Encoding, matrix: Matrix) -> None:
-    """Write the states of one checkpoint; a job for any process."""
+def layers_of_model(trained: TrainedModel, checkpoint: str, vocabulary: Vocabulary, names: str) -> list[int]:
+    """The numbers of the layers asked for: `each`, or some with commas; the last one is the top."""
+    model = load_model(trained, checkpoint, vocabulary)
+    with torch.inference_mode():
+        many = model.encode(stack_contexts([[EOU]], torch.device("cpu"))).vectors.shape[1]
+    numbers = list(range(many)) if names == "each" else [int(part) for part in names.split(",")]
+    if max(numbers) >= many:
+        raise InputError(f"--layers is {names!r}; {trained.folder.name} has the layers 0 to {many - 1}.")
+    return numbers
+
+
+def by_checkpoint(matrices: Sequence[Matrix]) -> list[list[Matrix]]:
+    """The layers of one checkpoint together, since one pass gives them all."""
+    groups: dict[tuple[Path, str], list[Matrix]] = {}
+    for matrix in matrices:
+        groups.setdefault((matrix.trained.folder, matrix.checkpoint), []).append(matrix)
+    return list(groups.values())
+
+
+def encode_matrices(encoding: Encoding, matrices: Sequence[Matrix]) -> int:
+    """Write the states of one checkpoint, whose layers are read at once; how many matrices. A job for any process."""
+    matrix = matrices[0]
     trained, device = matrix.trained, pick_device(encoding.device)
     model = load_model(trained, matrix.checkpoint, encoding.vocabulary).to(device)
-    clear_halves(matrix.path)
+    for part in matrices:
+        clear_halves(part.path)
+    single = matrix.layer is None
+    # All layers side by side go to a file of their own first: they may exceed the memory.
+    path = matrix.path if single else matrix.path.with_name(f".{trained.folder.name}-{matrix.checkpoint}.layers")
     with use_threads(jobs.JOB_THREADS):
         write_states(
-            matrix.path,
+            path,
             model,
             encoding.contexts,
             encoding.form,
@@ -284,6 +322,25 @@ def encode_matrix(encoding: Encoding, matrix: Matrix) -> None:
             splits=encoding.splits,
             device=device,
         )
+    if not single:
+        for part in matrices:
+            _split_layer(path, part, pooling_name(model, replace(encoding.form, layers="top")))
+        path.unlink()
+        path.with_suffix(".json").unlink()
+    return len(matrices)
+
+
+def _split_layer(source: Path, matrix: Matrix, pooling: str) -> None:
+    """Write one layer of all that stand side by side, with its number in the sidecar."""
+    together = from_json(States, read_json(source.with_suffix(".json")), str(source))
+    states, many = np.load(source, mmap_mode="r"), int(together.extra["layers"])
+    width, layer = states.shape[1] // many, matrix.layer or 0
+    matrix.path.with_suffix(".json").unlink(missing_ok=True)  # where a sidecar is, the matrix is its own
+    with atomic(matrix.path, "wb") as handle:
+        np.save(handle, states[:, layer * width : (layer + 1) * width])
+    extra = {"splits": together.extra["splits"], "key": matrix.key, "layer": layer}
+    sidecar = replace(together, pooling=pooling, width=width, extra=extra)
+    write_json(matrix.path.with_suffix(".json"), as_json(replace(sidecar, signature=_sidecar_recipe(sidecar))))
 
 
 def to_encode(every: Sequence[Matrix]) -> tuple[list[Matrix], list[tuple[Matrix, Matrix]]]:
@@ -316,8 +373,10 @@ def remove_stale(study: Path, trained: TrainedModel) -> list[Path]:
     """
     removed = []
     for folder in (place / name for place in (study, *condition_folders(study)) for name in STATES_FOLDERS):
-        for path in sorted(folder.glob(f"{trained.folder.name}-*.json")):
-            sidecar, checkpoint = read_json(path), path.stem.removeprefix(f"{trained.folder.name}-")
+        layered = folder.glob(f"{trained.model}.layer-*-{trained.seed}-*.json")
+        for path in sorted({*folder.glob(f"{trained.folder.name}-*.json"), *layered}):
+            stem = re.sub(r"\.layer-\d+(?=-)", "", path.stem)
+            sidecar, checkpoint = read_json(path), stem.removeprefix(f"{trained.folder.name}-")
             weights = trained.folder / f"{checkpoint}.safetensors"
             ours = "weights" in sidecar and sidecar.get("checkpoint") == checkpoint  # not a user's own array
             now = digest(weights) if weights.exists() else pruned_hashes(trained.folder).get(checkpoint)

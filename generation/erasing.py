@@ -27,6 +27,10 @@ PLACES = {"last": (1, 1), "third": (1, 3), "two_thirds": (2, 3)}  # of a context
 
 def seen_by_decoder(model: DialogueModel, encoded: Encoded) -> dict[str, Tensor]:
     """All that the decoder sees, as vectors of a context: `state`; the memory's `mean`, and single positions of it."""
+    if not model.is_erasable:
+        raise InputError(
+            "What a pretrained model's decoder sees is no vector: --pooling decoder and `erased` are for the five."
+        )
     views = {}
     if encoded.state:
         views["state"] = torch.cat([part.flatten(1) for part in encoded.state], 1)

@@ -18,7 +18,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
 from seedvote.dialogue.seeds import child_random
 from seedvote.generation.speaking.speech import REPLY, Speech, check_speaks
-from seedvote.generation.vocabulary import Vocabulary, read_vocabulary, vocabulary_of, write_vocabulary
+from seedvote.generation.vocabulary import PieceVocabulary, Vocabulary, read_vocabulary, vocabulary_of, write_vocabulary
 
 T = TypeVar("T")
 
@@ -125,6 +125,18 @@ def study_vocabulary(
     vocabulary = vocabulary_of(words, largest=largest, at_least=at_least, own=speech.own_words())
     write_vocabulary(path, vocabulary)
     return vocabulary
+
+
+def keep_pieces(study: Path, pieces: PieceVocabulary) -> Vocabulary:
+    """The pieces of a base as the study's vocabulary; a study that speaks otherwise is refused."""
+    path = study / "vocabulary.json"
+    if path.exists() and read_vocabulary(path).hash != pieces.hash:
+        raise InputError(
+            f"{path} holds the words of other models, or another template. Fine-tune in another study folder."
+        )
+    if not path.exists():
+        write_vocabulary(path, pieces)
+    return pieces
 
 
 def _split_validation(corpus: Corpus, split: str) -> tuple[list[Dialogue], list[Dialogue]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
+import itertools
 import json
 import math
 import threading
@@ -10,9 +12,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import mean
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -27,11 +30,10 @@ from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 from seedvote.generation import checkpoints
 from seedvote.generation.batches import Batch, plan_batches, stack_batch
-from seedvote.generation.checkpoints import TrainedModel, prune_epochs
+from seedvote.generation.checkpoints import TrainedModel, build_any, prune_epochs
 from seedvote.generation.encoding import remove_stale
 from seedvote.generation.metrics.embedding import Yardstick, learned_words, local_encoder, row_cosines
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor_score, rouge_l_counts
-from seedvote.generation.models.architectures import build_model
 from seedvote.generation.models.interface import DialogueModel, summed_cross_entropy
 from seedvote.generation.numbering import Data, Numbered
 from seedvote.generation.speaking.agent import Spoken, joint_accuracy, speaker_of
@@ -48,7 +50,10 @@ from seedvote.generation.vocabulary import PAD
 
 @dataclass(frozen=True)
 class Settings:
-    """What determines the weights, with the data and the seed; `epochs` alone may grow later."""
+    """What determines the weights, with the data and the seed; `epochs` may grow later, where no schedule ends with it.
+
+    When training stops (`epochs`, `patience`, `watched`) is no part of what determines the weights.
+    """
 
     model: str
     seed: int
@@ -60,6 +65,28 @@ class Settings:
     threads: int = 1
     precision: str = "float32"  # of the products of an update; weights and Adam's moments are always float32
     deterministic: bool = False  # on CUDA: only algorithms that give the same bits again
+    vary: str = "all"  # what follows from the seed; the rest follows from seed 0
+    schedule: str = "constant"  # of the learning rate: after the warm-up it stays, or falls to 0 at the last update
+    warmup: float = 0.0  # share of all updates in which the learning rate grows from 0
+    accumulate: int = 1  # batches whose gradients make one update
+    patience: int = 0  # epochs without a better `watched` after which training stops (0: never)
+    watched: str = "valid_loss"
+
+    @property
+    def name(self) -> str:
+        """What it is called in the study: its architecture or base, and what varies where that is not everything."""
+        return self.model if self.vary == "all" else f"{self.model}.{self.vary}"
+
+    def seed_of(self, what: str) -> int:
+        """The seed of the first weights (`init`), of the order of the data or of dropout."""
+        return self.seed if self.vary in ("all", what) else 0
+
+
+# Of settings that a recipe names only where they differ.
+DEFAULTS = {"deterministic": False, "vary": "all", "schedule": "constant", "warmup": 0.0, "accumulate": 1}
+SCHEDULES = ("constant", "linear", "cosine")
+LOWER_IS_BETTER = ("loss", "valid_loss")
+VARIED = ("all", "init", "order", "dropout")
 
 
 @dataclass
@@ -78,24 +105,51 @@ SELECTORS = {"best_bleu": "bleu2", "best_rouge": "rouge_l", "best_meteor": "mete
 SAVE_SECONDS = 300.0  # between two resume points inside a long epoch
 
 
+# Called after each epoch with the model's folder and the line of its log.
+Follower = Callable[[Path, dict[str, Any]], object]
+
+
 def train_model(
-    folder: Path, settings: Settings, data: Data, device: torch.device, *, bar_row: int = 0, keep: int | None = None
+    folder: Path,
+    settings: Settings,
+    data: Data,
+    device: torch.device,
+    *,
+    bar_row: int = 0,
+    keep: int | None = None,
+    follow: Follower | None = None,
 ) -> None:
     """Train up to `settings.epochs`, going on from what the folder holds; `keep` as in `prune_epochs`."""
     _check_settings(folder, settings, data, device)
-    if epochs_done(folder) >= settings.epochs:
+    if is_finished(folder, settings):
         return
     keep_freed_memory()
     # devices=[]: saving the generators of CUDA would start CUDA in every process.
     with torch.random.fork_rng(devices=[]), use_threads(settings.threads), use_determinism(settings.deterministic):
         run = _Run(folder, settings, data, device)
         run.start()
-        name = f"{settings.model}-{settings.seed}"
+        name = f"{settings.name}-{settings.seed}"
         total = (settings.epochs - run.done.epoch + 1) * run.batches_an_epoch - run.done.batch
         with tqdm(total=total, desc=name, position=bar_row, leave=False, disable=None, unit="batch") as bar:
-            while run.done.epoch <= settings.epochs:
+            while run.done.epoch <= settings.epochs and not is_finished(folder, settings):
                 run.epoch(bar)
                 checkpoints.prune_epochs(folder, keep)
+                if follow:
+                    follow(folder, read_log(folder)[-1])
+
+
+def is_finished(folder: Path, settings: Settings) -> bool:
+    """Whether all epochs are done, or so many without a better score that training stops."""
+    done = epochs_done(folder)
+    if done >= settings.epochs or not settings.patience or not done:
+        return done >= settings.epochs
+    log = [line for line in read_log(folder) if line["epoch"] <= done]
+    if settings.watched not in log[-1]:
+        known = ", ".join(name for name in log[-1] if name not in ("epoch", "seconds"))
+        raise InputError(f"--stop-by is {settings.watched!r}, which training does not measure. Choose from {known}.")
+    sign = -1 if settings.watched in LOWER_IS_BETTER else 1
+    best = max(log, key=lambda line: (sign * line[settings.watched], -line["epoch"]))["epoch"]
+    return bool(done - best >= settings.patience)
 
 
 def epochs_done(folder: Path) -> int:
@@ -110,10 +164,14 @@ def recipe_of(settings: Settings, data: Data, device: str = "") -> dict[str, Any
     """
     values = {**asdict(settings), "speak": data.speech.kind, "data": data.recipe, "vocabulary": data.vocabulary.hash}
     # More epochs continue from the same weights, so their number is no part of what determines them.
-    del values["epochs"]
-    sizes = ",".join(f"{name}={size}" for name, size in settings.sizes.items())
+    for name in ("epochs", "patience", "watched"):
+        del values[name]
+    if settings.schedule != "constant" or settings.warmup:
+        values["schedule"] = f"{settings.schedule} over {settings.epochs} epochs"
+    sizes = ",".join(f"{name}={size}" for name, size in settings.sizes.items() if not isinstance(size, list))
     names = ("batch_size", "learning_rate", "clip", "threads", "precision", "speak", "data")
-    parts = {name: values[name] for name in names} | ({"deterministic": True} if settings.deterministic else {})
+    parts = {name: values[name] for name in names}
+    parts |= {name: values[name] for name, usual in DEFAULTS.items() if values[name] != usual}
     if device:
         values["device"] = parts["device"] = device
     return {"signature": signature(model=settings.model, seed=settings.seed, sizes=sizes, **parts), **values}
@@ -123,13 +181,13 @@ def is_trained(folder: Path, settings: Settings, data: Data) -> bool:
     """Whether the folder holds this very model, trained to the end."""
     path = folder / "config.json"
     same = path.exists() and not _recipe_changes(read_json(path), recipe_of(settings, data))
-    return same and epochs_done(folder) >= settings.epochs
+    return same and is_finished(folder, settings)
 
 
 def _recipe_changes(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What differs between two recipes, the version of this code included: name -> (theirs, ours)."""
     # An older folder does not say what was no choice, or was not written down.
-    theirs = {"precision": "float32", "speak": "reply", "device": ours.get("device"), "deterministic": False, **theirs}
+    theirs = {"precision": "float32", "speak": "reply", "device": ours.get("device"), **DEFAULTS, **theirs}
     pairs = {name: (theirs.get(name), ours[name]) for name in ours if name != "signature"}
     pairs["version"] = (_recipe_version(theirs), _recipe_version(ours))
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
@@ -163,14 +221,15 @@ class _Run:
 
     def __init__(self, folder: Path, settings: Settings, data: Data, device: torch.device) -> None:
         self.folder, self.settings, self.data, self.device = folder, settings, data, device
-        torch.manual_seed(child_seed(settings.seed, "weights"))
-        self.model = build_model(settings.model, len(data.vocabulary), settings.sizes).to(device)
-        self.optimizer = Adam(self.model.parameters(), settings.learning_rate, fused=True)
+        torch.manual_seed(child_seed(settings.seed_of("init"), "weights"))
+        self.model = build_any(settings.model, len(data.vocabulary), settings.sizes).to(device)
+        trained = [part for part in self.model.parameters() if part.requires_grad]
+        self.optimizer = Adam(trained, settings.learning_rate, fused=True)
         self.done = _Progress()
         self.batches_an_epoch = len(self._plan_epoch(1))
 
     def _plan_epoch(self, epoch: int) -> list[list[int]]:
-        return plan_batches(self.data.train, self.settings.batch_size, seed=self.settings.seed, epoch=epoch)
+        return plan_batches(self.data.train, self.settings.batch_size, seed=self.settings.seed_of("order"), epoch=epoch)
 
     def start(self) -> None:
         """Write the untrained weights, or go on from the last resume point."""
@@ -186,35 +245,50 @@ class _Run:
         self.model.train()
         rows = ([self.data.train[row] for row in batch_rows] for batch_rows in plan[self.done.batch :])
         batches = make_ahead(lambda examples: stack_batch(examples, self.device), rows, self.device.type == "cuda")
-        for number, batch in enumerate(batches, self.done.batch):
-            loss = self._update_weights(batch, number)
-            bar.update()
+        while group := list(itertools.islice(batches, self.settings.accumulate)):
+            loss = self._update_weights(group)
+            bar.update(len(group))
             bar.set_postfix(epoch=self.done.epoch, loss=f"{loss:.3f}", refresh=False)
             if time.monotonic() - saved > SAVE_SECONDS:
                 self._save_resume()
                 saved = time.monotonic()
         self._close_epoch(time.monotonic() - begun)
 
-    def _update_weights(self, batch: Batch, number: int) -> float:
-        # At every update, not once: after a restart dropout draws what it would have drawn.
-        torch.manual_seed(child_seed(self.settings.seed, "update", self.done.epoch, number))
+    def _update_weights(self, group: Sequence[Batch]) -> float:
+        """One update by the mean loss over all tokens of these batches; that loss."""
         self.optimizer.forget_gradients()
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
-            summed, tokens = batch_loss(self.model, batch)
-        torch.autograd.backward(summed / tokens)
+        tokens, loss = sum(int((batch.targets != PAD).sum()) for batch in group), 0.0
+        for number, batch in enumerate(group, self.done.batch):
+            # At every batch, not once: after a restart dropout draws what it would have drawn.
+            torch.manual_seed(child_seed(self.settings.seed_of("dropout"), "update", self.done.epoch, number))
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
+                summed, _ = batch_loss(self.model, batch)
+            torch.autograd.backward(summed / tokens)
+            loss += float(summed.detach())
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
-        loss = float(summed.detach())
+        number = self.done.batch + len(group)
         # Before the step: weights that are no numbers must never reach a checkpoint.
         if not math.isfinite(loss) or not math.isfinite(float(norm)):
             raise InputError(
-                f"{self.folder}: the loss is no longer a number (epoch {self.done.epoch}, batch {number + 1}). "
+                f"{self.folder}: the loss is no longer a number (epoch {self.done.epoch}, batch {number}). "
                 "The last good checkpoint is kept. Train in a new study with a smaller --learning-rate or --clip."
             )
+        self.optimizer.rate = self.settings.learning_rate * self._rate_share(self.done.updates)
         self.optimizer.step()
         self.done = _Progress(
-            self.done.epoch, number + 1, self.done.loss + loss, self.done.tokens + tokens, self.done.updates + 1
+            self.done.epoch, number, self.done.loss + loss, self.done.tokens + tokens, self.done.updates + 1
         )
         return loss / tokens
+
+    def _rate_share(self, update: int) -> float:
+        if self.settings.schedule == "constant" and not self.settings.warmup:
+            return 1.0
+        return rate_share(update, self._all_updates, self.settings.schedule, self.settings.warmup)
+
+    @cached_property
+    def _all_updates(self) -> int:
+        batches = (len(self._plan_epoch(epoch)) for epoch in range(1, self.settings.epochs + 1))
+        return sum(-(-number // self.settings.accumulate) for number in batches)
 
     def _close_epoch(self, seconds: float) -> None:
         """Weights, log and best selections first, the resume point after them, `last` at the very end."""
@@ -294,6 +368,19 @@ def make_ahead(make: Callable[[P], B], parts: Iterable[P], ahead: bool) -> Itera
             yield waiting.result()
 
 
+def rate_share(update: int, updates: int, schedule: str, warmup: float) -> float:
+    """The share of the learning rate at an update, counted from 0: a warm-up from 0, then constant, linear or cosine.
+
+    >>> [rate_share(update, 10, "linear", 0.2) for update in (0, 1, 2, 6, 9)]
+    [0.5, 1.0, 1.0, 0.5, 0.125]
+    """
+    warm = round(warmup * updates)
+    if update < warm:
+        return (update + 1) / warm
+    left = (updates - update) / max(updates - warm, 1)
+    return {"constant": 1.0, "linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2}[schedule]
+
+
 def batch_loss(model: DialogueModel, batch: Batch) -> tuple[Tensor, int]:
     """Summed cross-entropy of a batch under teacher forcing, and over how many real tokens."""
     real = batch.targets != PAD
@@ -318,9 +405,9 @@ def validation_texts(
     model: DialogueModel, data: Data, device: torch.device
 ) -> tuple[list[Spoken], list[tuple[list[str], list[str]]]]:
     """What a model answers to every validation context, greedily, and the words of each answer and its reference."""
-    answers, words = speaker_of(model, data, device).answer_validation(data.valid), data.vocabulary.words
+    answers, spell = speaker_of(model, data, device).answer_validation(data.valid), data.vocabulary.spell
     texts = [
-        ([words[n] for n in answer.tokens], [words[n] for n in row.target[row.unscored[1] : -1]])
+        (spell(answer.tokens), spell(row.target[row.unscored[1] : -1]))
         for answer, row in zip(answers, data.valid, strict=True)
     ]
     return answers, texts
@@ -393,7 +480,7 @@ def _score_epoch(
     folder: Path, checkpoint: str, settings: Settings, data: Data, device: torch.device, embed: Yardstick
 ) -> float:
     """Mean cosine of reply and reference over the validation contexts, 0-100."""
-    trained = checkpoints.TrainedModel(folder, settings.model, settings.seed)
+    trained = checkpoints.TrainedModel(folder, settings.name, settings.seed)
     model = checkpoints.load_model(trained, checkpoint, data.vocabulary).to(device)
     _, texts = validation_texts(model, data, device)
     ours, theirs = (embed([" ".join(pair[side]) for pair in texts]) for side in (0, 1))
@@ -421,19 +508,22 @@ class Grid:
     device: str
     encoder: Encoder | None
     keep: int | None = None
+    callback: str = ""
 
     def __post_init__(self) -> None:
+        follower_named(self.callback)
         if self.encoder and not self.data.valid:
             raise InputError("--encoder scores validation contexts, and there are none: give --valid a number above 0.")
 
     def folder(self, settings: Settings) -> Path:
         """Where a model lies."""
-        return self.study / "models" / f"{settings.model}-{settings.seed}"
+        return self.study / "models" / f"{settings.name}-{settings.seed}"
 
     def done(self, settings: Settings) -> bool:
         """Whether this very model is trained to the end, and its epoch picked if that is asked for."""
         folder = self.folder(settings)
-        picked = self.encoder is None or is_selected(folder, self.encoder, settings.epochs)
+        epochs = epochs_done(folder) if settings.patience else settings.epochs
+        picked = self.encoder is None or is_selected(folder, self.encoder, epochs)
         return picked and is_trained(folder, settings, self.data)
 
     def prune(self, settings: Settings) -> int:
@@ -444,7 +534,34 @@ class Grid:
         """One model, and the row of its progress bar."""
         picked = [self.encoder.key] if self.encoder else []
         key = jobs.content_key(settings.epochs, *recipe_of(settings, self.data).items(), *picked)
-        return jobs.Job(f"{settings.model}-{settings.seed}", key, (settings, row))
+        return jobs.Job(f"{settings.name}-{settings.seed}", key, (settings, row))
+
+
+def follower_named(name: str) -> Follower | None:
+    """What is called after each epoch: `tensorboard`, or `module:function`; nothing where nothing is named."""
+    if not name:
+        return None
+    if name == "tensorboard":
+        return write_tensorboard
+    module, _, function = name.partition(":")
+    try:
+        follower = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"--callback is {name!r}: {error}. Say tensorboard, or MODULE:FUNCTION.") from error
+    return cast(Follower, follower)
+
+
+def write_tensorboard(folder: Path, line: dict[str, Any]) -> None:
+    """All numbers of an epoch, as TensorBoard shows them: tensorboard --logdir STUDY/models."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise InputError("--callback tensorboard needs that library. Type: pip install tensorboard") from error
+    writer: Any = SummaryWriter(str(folder / "tensorboard"))  # untyped there
+    for name, value in line.items():
+        if name != "epoch":
+            writer.add_scalar(name, value, line["epoch"])
+    writer.close()
 
 
 def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
@@ -454,10 +571,11 @@ def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
     folder, device = grid.folder(settings), pick_device(grid.device)
     for half in folder.glob(".*.tmp"):  # of an attempt that was killed while it wrote
         half.unlink(missing_ok=True)
-    if epochs_done(folder) < settings.epochs:
+    if not is_finished(folder, settings):
         forget_selection(folder)
     # An encoder reads every epoch, so none goes before it has picked one.
-    train_model(folder, settings, grid.data, device, bar_row=row, keep=None if grid.encoder else grid.keep)
+    keep, follow = None if grid.encoder else grid.keep, follower_named(grid.callback)
+    train_model(folder, settings, grid.data, device, bar_row=row, keep=keep, follow=follow)
     last = read_log(folder)[-1]
     results = [f"{name} {last[name]:.3f}" for name in ("loss", "valid_loss", "joint", "bleu2") if name in last]
     if grid.encoder:
@@ -466,7 +584,7 @@ def train_one(grid: Grid, piece: tuple[Settings, int]) -> str:
         results.append(f"{grid.encoder.name} picks epoch {best}")
         grid.prune(settings)
     line = f"{folder.name}: {last['epoch']} epochs, {', '.join(results)}"
-    if removed := remove_stale(grid.study, TrainedModel(folder, settings.model, settings.seed)):
+    if removed := remove_stale(grid.study, TrainedModel(folder, settings.name, settings.seed)):
         names = ", ".join(str(path.relative_to(grid.study)) for path in removed)
         line += f"\n{folder.name}: states of earlier weights removed (make them anew by generation encode): {names}"
     return line

@@ -123,7 +123,7 @@ def _refuse_stale(study: Path, representations: Iterable[Representation]) -> Non
     """Refuse states of weights that the model no longer has: a training that is killed may leave some behind."""
     for who in representations:
         recorded = read_json(who.path.with_suffix(".json")).get("weights")
-        model = who.path.stem.removesuffix(f"-{who.checkpoint}")
+        model = re.sub(r"\.layer-\d+(?=-)", "", who.path.stem).removesuffix(f"-{who.checkpoint}")
         weights = study / "models" / model / f"{who.checkpoint}.safetensors"
         if recorded and weights.exists() and digest(weights) != recorded:
             raise InputError(

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="own",
         help="states to one vector (default: as the model does it itself); decoder: for probes erase",
     )
-    add("--layers", default="top", help="top (default), or all side by side; of --hugging-face each, or 0,6,12")
+    add("--layers", default="top", help="top (default), all side by side, each by itself, or 0,6,12")
     add("--float16", action="store_true", help="store 16-bit numbers, in half the space")
     add("--out", help="folder inside STUDY (default states, question_states or decoder_states)")
     add("--device", default="cpu", help="auto, cpu, cuda or cuda:N (default cpu)")
@@ -82,10 +82,11 @@ def run(args: argparse.Namespace) -> None:
             _encode_elsewhere(args, folder)
         tell_next("python -m probes run", args.study, *repeat_options(args, "corpus"))
         return
-    if args.layers not in ("top", "all") or args.pooling in ("last", "first"):
+    named = args.layers in ("top", "all", "each") or all(part.isdecimal() for part in args.layers.split(","))
+    if not named or args.pooling in ("last", "first"):
         raise InputError(
-            "The study's own models have --layers top or all, and --pooling own, mean, padded or decoder; other words "
-            "are for a model from elsewhere: --hugging-face."
+            "The study's own models have --layers top, all, each or numbers, and --pooling own, mean, padded or "
+            "decoder; other words are for a model from elsewhere: --hugging-face."
         )
     models = (find_repliers if args.questions else find_trained)(args.study)
     for folder in folders:
@@ -103,8 +104,9 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     from seedvote.generation.encoding import (
         Encoding,
         Form,
+        by_checkpoint,
         encode_again,
-        encode_matrix,
+        encode_matrices,
         list_matrices,
         rows_of_study,
         to_encode,
@@ -123,20 +125,24 @@ def _encode_corpus(args: argparse.Namespace, models: list[TrainedModel], folder:
     else:
         chosen = spread_over(corpus, splits, args.limit)
         rows = number_examples(chosen, vocabulary, speech_of(kind_of(models), corpus))
-    form = Form(args.pooling, args.layers, "float16" if args.float16 else "float32")
-    encoding = Encoding(rows, splits, form, vocabulary, args.device)
+    single = args.layers not in ("top", "all")
+    form = Form(args.pooling, "all" if single else args.layers, "float16" if args.float16 else "float32")
+    encoding = Encoding(rows, splits, form, vocabulary, args.device, args.layers if single else "")
     every = list_matrices(
         folder / name, models, named_checkpoints(models, args.checkpoints or "untrained,last"), encoding
     )
     todo, again = to_encode(every)
     done, pieces = (
         len(every) - len(todo) - len(again),
-        [jobs.Job(matrix.path.stem, matrix.key, matrix) for matrix in todo],
+        [
+            jobs.Job(group[0].path.stem, jobs.content_key(*(matrix.key for matrix in group)), group)
+            for group in by_checkpoint(todo)
+        ],
     )
-    work = jobs.Work(encode_matrix, encoding, args.study / "logs" / "encode")
+    work = jobs.Work(encode_matrices, encoding, args.study / "logs" / "encode")
     with tqdm(total=len(every), initial=done, disable=None, unit="checkpoint") as bar:
-        for _ in running.run_jobs(work, pieces, place):
-            bar.update()
+        for written in running.run_jobs(work, pieces, place):
+            bar.update(written)
         for pair in again:
             encode_again(*pair)
             bar.update()

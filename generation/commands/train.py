@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seedvote.dialogue import jobs
 from seedvote.dialogue.command_line import refuse_below, repeat_options, tell_next
@@ -17,9 +17,12 @@ from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
     from seedvote.generation.training import Settings
+    from seedvote.generation.vocabulary import PieceVocabulary
 
 # Batch size, learning rate and clip of each preset. A small corpus wants more and larger updates.
 PRESETS = {"tiny": (32, 1e-2, 1.0), "small": (32, 4e-3, 1.0), "paper": (64, 1e-3, 1.0), "code": (64, 1e-3, 10.0)}
+
+FINE_TUNING = {False: (16, 5e-5, 1.0), True: (16, 2e-4, 1.0)}  # all weights, or an adapter
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +30,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("study", type=Path, help="study folder")
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
+    add("--base", metavar="MODEL", help="fine-tune this one instead: folder, .gguf file, smollm2; with --fetch a name")
+    add("--lora", type=int, default=0, metavar="RANK", help="train an adapter of this rank (default: all weights)")
+    add("--name", help="name of the fine-tuned model (default: the folder's)")
+    add("--template", metavar="NAME", help="how it reads a dialogue, as in `import` (default: as it knows)")
+    add("--fetch", action="store_true", help="allow the base to be fetched from the hub")
+    add(
+        "--vary",
+        default="all",
+        metavar="WHAT",
+        help="what follows from the seeds: all (default), init, order or dropout; the rest follows from seed 0",
+    )
     add("--models", default="all", help="names separated by commas, or all (default: all)")
     add(
         "--speak",
@@ -38,9 +52,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--train-on", choices=("train", "valid"), default="train", help="split to learn from (default train)")
     add("--seeds", default="0-2", help="training seeds, e.g. 0-2 or 0,5,7 (default 0-2)")
     add("--preset", choices=list(PRESETS), default="paper", help="sizes (default: paper; code: as the papers' code)")
-    add("--epochs", type=int, default=25, help="passes over the training data (default 25, as in the papers)")
-    add("--batch-size", type=int, help="examples per update (default: 64; 32 for small and tiny)")
-    add("--learning-rate", type=float, help="learning rate of Adam (default: 0.001; 0.004 for small, 0.01 for tiny)")
+    add("--epochs", type=int, help="passes over the training data (default 25, as in the papers; with --base 3)")
+    add("--batch-size", type=int, help="examples per update (default: 64; 32 for small and tiny; with --base 16)")
+    add(
+        "--learning-rate",
+        type=float,
+        help="learning rate of Adam (default: 0.001; 0.004 for small, 0.01 for tiny; with --base 0.00005, LoRA 0.0002)",
+    )
+    add("--schedule", default="constant", help="of the learning rate: constant (default), linear or cosine, to 0")
+    add("--warmup", type=float, default=0.0, metavar="SHARE", help="share of the updates in which it grows (default 0)")
+    add("--accumulate", type=int, default=1, metavar="N", help="batches that make one update (default 1)")
+    add(
+        "--stop-after",
+        type=int,
+        default=0,
+        metavar="N",
+        help="stop after N epochs without a better score (default never)",
+    )
+    add("--stop-by", default="valid_loss", metavar="SCORE", help="that score: valid_loss (default), loss, bleu2, ...")
+    add("--callback", default="", metavar="NAME", help="called after each epoch: tensorboard, or MODULE:FUNCTION")
     add("--clip", type=float, help="clip the gradient to this norm (default 1; 10 for code)")
     add("--dialogues", type=int, help="number of training dialogues (default: all)")
     add("--valid", type=int, default=200, help="validation contexts scored after each epoch (default 200)")
@@ -73,22 +103,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare the data once, then train what is not done."""
     from seedvote.dialogue.corpora.reading import read_corpus
-    from seedvote.generation.numbering import study_vocabulary, training_data
+    from seedvote.generation.numbering import keep_pieces, study_vocabulary, training_data
     from seedvote.generation.speaking.speech import speech_of, with_databases
     from seedvote.generation.training import Grid, encoder_of, train_one
 
-    chosen, place = _grid_settings(args), running.place_of(args, device=args.device)
+    refuse_below(
+        args, epochs=1, batch_size=1, dialogues=1, valid=0, vocabulary_size=10, at_least=1, lora=0, accumulate=1
+    )
+    base = _open_base(args) if args.base else None
+    chosen, place = _grid_settings(args, base[1] if base else None), running.place_of(args, device=args.device)
     encoder = encoder_of(args.encoder) if args.encoder else None
     corpus = with_databases(read_corpus(args.corpus or args.study / "corpus"), args.db)
     spoken = {"speech": speech_of(args.speak, corpus), "split": args.train_on}
-    vocabulary = study_vocabulary(args.study, corpus, largest=args.vocabulary_size, at_least=args.at_least, **spoken)
+    if base:
+        vocabulary = keep_pieces(args.study, base[0])
+    else:
+        largest, at_least = args.vocabulary_size, args.at_least
+        vocabulary = study_vocabulary(args.study, corpus, largest=largest, at_least=at_least, **spoken)
     data = training_data(corpus, vocabulary, dialogues=args.dialogues, valid=args.valid, **spoken)
-    print(f"{len(chosen)} models, {len(vocabulary)} words, speaking {args.speak}, trained on {data.recipe}")
+    words = "pieces" if base else "words"
+    print(f"{len(chosen)} models, {len(vocabulary)} {words}, speaking {args.speak}, trained on {data.recipe}")
     if args.precision == "bf16" and (
         exact := sorted({settings.model for settings in chosen if settings.precision != "bf16"})
     ):
         print(f"Trained in float32: {', '.join(exact)}. Their LSTMs cannot learn in bf16 on this device.")
-    grid = Grid(args.study, data, args.device, encoder, _kept_epochs(args.keep_epochs))
+    grid = Grid(args.study, data, args.device, encoder, _kept_epochs(args.keep_epochs), args.callback)
     todo = [settings for settings in chosen if not grid.done(settings)]
     work, rows = jobs.Work(train_one, grid, args.study / "logs" / "train"), place.limit or len(todo)
     pieces = [grid.job(settings, n % rows) for n, settings in enumerate(todo)]
@@ -104,12 +143,43 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m generation sample", args.study, *repeat_options(args, "corpus", "db"))
 
 
-def _grid_settings(args: argparse.Namespace) -> list[Settings]:
+def _open_base(args: argparse.Namespace) -> tuple[PieceVocabulary, dict[str, Any]]:
+    """The vocabulary of a pretrained model, and what is built from it."""
+    from seedvote.generation.pretrained import base_of
+
+    if args.models != "all" or args.speak != "reply":
+        raise InputError(
+            "--base fine-tunes one pretrained model, which speaks replies: leave --models and --speak out."
+        )
+    vocabulary, sizes, template = base_of(args.base, lora=args.lora, template=args.template, fetch=args.fetch)
+    print(template.describe() + "\n" if template.name else "", end="")
+    return vocabulary, sizes
+
+
+def _name_base(args: argparse.Namespace) -> str:
+    from seedvote.generation.imports.hugging_face import model_place
+    from seedvote.generation.models.architectures import ARCHITECTURES
+
+    name = str(args.name or model_place(args.base).name)
+    if "/" in name or name in ARCHITECTURES:
+        raise InputError(f"{name!r} cannot be the name of a fine-tuned model. Give it another one: --name.")
+    return name
+
+
+def _grid_settings(args: argparse.Namespace, base: dict[str, Any] | None) -> list[Settings]:
     from seedvote.dialogue.seeds import parse_seeds
     from seedvote.generation.models.architectures import ARCHITECTURES, sizes_of
-    from seedvote.generation.training import Settings
+    from seedvote.generation.training import SCHEDULES, VARIED, Settings
 
-    refuse_below(args, epochs=1, batch_size=1, dialogues=1, valid=0, vocabulary_size=10, at_least=1)
+    refuse_below(args, stop_after=0)
+    if args.schedule not in SCHEDULES:
+        raise InputError(f"--schedule is {args.schedule!r}. Choose from {', '.join(SCHEDULES)}.")
+    if not 0 <= args.warmup < 1:
+        raise InputError(f"--warmup is {args.warmup}; a share of all updates is expected, from 0 to below 1.")
+    if args.vary not in VARIED:
+        raise InputError(f"--vary is {args.vary!r}. Choose from {', '.join(VARIED)}.")
+    if not base and (args.lora or args.name or args.template):
+        raise InputError("--lora, --name and --template are for a pretrained model: --base MODEL.")
     for name in ("learning_rate", "clip"):
         if (value := getattr(args, name)) is not None and not 0 < value < math.inf:
             raise InputError(f"--{name.replace('_', '-')} is {value}; a number above 0 is expected.")
@@ -119,19 +189,27 @@ def _grid_settings(args: argparse.Namespace) -> list[Settings]:
         raise InputError(f"--seeds is {args.seeds!r} ({error}). Write them like 0-2 or 0,5,7.") from error
     models = list(ARCHITECTURES) if args.models == "all" else args.models.split(",")
     batch_size, rate, clip = PRESETS[args.preset]
+    if base:
+        models, (batch_size, rate, clip) = [_name_base(args)], FINE_TUNING[bool(args.lora)]
     batch_size, rate, clip = args.batch_size or batch_size, args.learning_rate or rate, args.clip or clip
     precision, device = _read_precision(args)
     return [
         Settings(
             model,
             seed,
-            sizes_of(model, args.preset),
-            args.epochs,
+            base or sizes_of(model, args.preset),
+            args.epochs or (3 if base else 25),
             batch_size,
             rate,
             clip,
-            precision=precision_for(model, precision, device),
+            precision=precision if base else precision_for(model, precision, device),
             deterministic=args.deterministic,
+            vary=args.vary,
+            schedule=args.schedule,
+            warmup=args.warmup,
+            accumulate=args.accumulate,
+            patience=args.stop_after,
+            watched=args.stop_by,
         )
         for model in models
         for seed in seeds

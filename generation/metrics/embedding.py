@@ -30,7 +30,7 @@ def row_cosines(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDAr
 
 def learned_words(model: DialogueModel, vocabulary: Vocabulary) -> Yardstick:
     """Mean of the word vectors at a trained model's input."""
-    table = np.asarray(model.state_dict()["source.weight"].double().cpu())
+    table = np.asarray(model.word_vectors().detach().double().cpu())
 
     def embed(texts: Sequence[str]) -> NDArray[np.float64]:
         return np.stack([table[vocabulary.encode(text) or [PAD]].mean(0) for text in texts])

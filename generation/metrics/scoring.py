@@ -108,8 +108,8 @@ def forced_rows(
         lengths = [len(example.target) for example in part]
         for example, nats, line in zip(part, torch.split(losses, lengths), torch.split(best, lengths), strict=True):
             cluster, nll = example.item.rpartition(":")[0], float(nats.sum())
-            response = [vocabulary.words[number] for number in line.tolist() if number != EOS]
-            counts = bleu_counts(response, [vocabulary.words[number] for number in example.target[:-1]])
+            response = vocabulary.spell(number for number in line.tolist() if number != EOS)
+            counts = bleu_counts(response, vocabulary.spell(example.target[:-1]))
             for task, score, stats in (
                 # exp overflows above 709 nats; a token that costs 700 is as bad as any.
                 ("perplexity", math.exp(min(nll / len(line), 700.0)), {"nll": nll, "tokens": float(len(line))}),

@@ -46,11 +46,16 @@ class DialogueModel(nn.Module):
 
     pooling: str
     has_lstms = True
+    is_erasable = True  # whether what its decoder sees are vectors of a context
     attends = True  # whether the decoder looks at `memory` as well as the state that it starts from
 
     def __init__(self, vocabulary: int, hidden: int) -> None:
         super().__init__()
         self.output = nn.Linear(hidden, vocabulary)
+
+    def word_vectors(self) -> Tensor:
+        """The vector of every word at the input."""
+        return cast(Tensor, self.state_dict()["source.weight"])
 
     def encode(self, contexts: Contexts) -> Encoded:
         """Read a batch of contexts."""

@@ -126,6 +126,26 @@ def test_halves_that_a_killed_run_left_go_when_it_is_run_again(study, tmp_path):
     assert sorted((tmp_path / "states").iterdir()) == sorted([*matrices, *(p.with_suffix(".json") for p in matrices)])
 
 
+def test_layers_by_themselves_are_those_of_all_side_by_side(study, tmp_path):
+    for part in ("corpus", "models", "vocabulary.json"):
+        (tmp_path / part).symlink_to(study / part)
+    words = ("--limit", "3", "--checkpoints", "last", *HERE)
+    generation("encode", tmp_path, *words, "--layers", "all", "--out", "all")
+    generation("encode", tmp_path, *words, "--layers", "each")
+    paths = sorted((tmp_path / "states").glob("*.npy"))
+    assert paths and not list((tmp_path / "states").glob(".*"))
+    for path in paths:
+        sidecar = read_json(path.with_suffix(".json"))
+        together = np.load(tmp_path / "all" / f"{sidecar['model']}-{sidecar['seed']}-last.npy")
+        at = sidecar["layer"] * sidecar["width"]
+        assert (np.load(path) == together[:, at : at + sidecar["width"]]).all() and sidecar["ids"]
+        assert path.name == f"{sidecar['model']}.layer-{sidecar['layer']:02d}-{sidecar['seed']}-last.npy"
+    with pytest.raises(InputError, match="has the layers 0 to"):
+        generation("encode", tmp_path, *words, "--layers", "0,9")
+    with pytest.raises(InputError, match="have --layers top, all, each or numbers"):
+        generation("encode", tmp_path, *words, "--layers", "some")
+
+
 def test_encode_reads_equal_weights_once(study, tmp_path, monkeypatch):
     for name in ("together", "alone"):
         (tmp_path / name).mkdir()

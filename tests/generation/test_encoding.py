@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from seedvote.dialogue.conditions import FILE, FOLDER
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import from_json, read_json
+from seedvote.dialogue.files import digest, from_json, read_json, write_json
 from seedvote.dialogue.records import States
 from seedvote.generation import encoding
-from seedvote.generation.encoding import Form, encode_block, pooling_name, write_states
+from seedvote.generation.checkpoints import PRUNED, TrainedModel
+from seedvote.generation.encoding import STATES_FOLDERS, Form, encode_block, pooling_name, remove_stale, write_states
 from seedvote.generation.models.architectures import ARCHITECTURES, build_model
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import EOU, OTHER, PAD
@@ -132,3 +134,42 @@ def test_names_and_refusals():
     assert pooling_name(model, Form("padded", "all")) == "padded last of all layers"
     with pytest.raises(InputError, match="use --pooling own or padded"):
         pooling_name(model, Form("mean", "all"))
+
+
+def test_only_states_of_other_weights_are_removed(tmp_path):
+    """Valid ones stay: those of weights that are there, and of weights that were pruned; so does a user's own array."""
+    trained = TrainedModel(tmp_path / "models" / "hred-0", "hred", 0)
+    trained.folder.mkdir(parents=True)
+    folders = [*(tmp_path / name for name in STATES_FOLDERS), tmp_path / FOLDER / "typos@0.2-0" / "states"]
+    hashes = {}
+    for name in ("last", "epoch-1", "epoch-2", "epoch-3"):
+        weights = trained.folder / f"{name}.safetensors"
+        weights.write_bytes(name.encode())
+        hashes[name] = digest(weights)
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder.parent / FILE).touch()
+        for name in hashes:
+            (folder / f"hred-0-{name}.npy").touch()
+            write_json(folder / f"hred-0-{name}.json", {"weights": hashes[name], "checkpoint": name})
+        for name in ("last", "epoch-3"):
+            (folder / f"hred.layer-01-0-{name}.npy").touch()
+            write_json(
+                folder / f"hred.layer-01-0-{name}.json", {"weights": hashes[name], "checkpoint": name, "layer": 1}
+            )
+        for own, sidecar in (("hred-0-mine", {"ids": []}), ("hred-0-other", {"weights": "x", "checkpoint": "last"}),
+                             ("hred-01-last", {"weights": "x", "checkpoint": "last"})):  # fmt: skip
+            (folder / f"{own}.npy").touch()
+            write_json(folder / f"{own}.json", sidecar)
+    assert remove_stale(tmp_path, trained) == []
+    (trained.folder / "epoch-1.safetensors").write_bytes(b"trained anew")
+    for name in ("epoch-2", "epoch-3"):
+        (trained.folder / f"{name}.safetensors").unlink()
+    write_json(trained.folder / PRUNED, {"epoch-2": hashes["epoch-2"]})
+    gone = ("hred-0-epoch-1", "hred-0-epoch-3", "hred.layer-01-0-epoch-3")
+    removed = {folder / f"{name}.npy" for folder in folders for name in gone}
+    assert set(remove_stale(tmp_path, trained)) == removed
+    stay = ["hred-0-epoch-2", "hred-0-last", "hred-0-mine", "hred-0-other", "hred-01-last", "hred.layer-01-0-last"]
+    for folder in folders:
+        assert sorted(path.stem for path in folder.glob("*.npy")) == stay
+        assert sorted(path.stem for path in folder.glob("*.json")) == stay

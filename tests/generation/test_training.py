@@ -9,10 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
+from seedvote.dialogue.adam import Adam
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
@@ -20,6 +23,7 @@ from seedvote.dialogue.files import digest, read_json, write_json
 from seedvote.dialogue.signature import VERSION
 from seedvote.generation import training
 from seedvote.generation.__main__ import COMMANDS
+from seedvote.generation.batches import plan_batches
 from seedvote.generation.checkpoints import (
     TrainedModel,
     epoch_of,
@@ -33,7 +37,15 @@ from seedvote.generation.decoding import parse_decoding, write_responses
 from seedvote.generation.metrics.embedding import local_encoder, row_cosines
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from seedvote.generation.numbering import Data, Numbered, evenly_spread, number_examples
-from seedvote.generation.training import Settings, make_ahead, read_log, train_model
+from seedvote.generation.training import (
+    Settings,
+    follower_named,
+    is_finished,
+    is_trained,
+    make_ahead,
+    read_log,
+    train_model,
+)
 from seedvote.generation.vocabulary import EOS, EOU, OTHER, SPECIAL, Vocabulary, read_vocabulary
 
 CPU = torch.device("cpu")
@@ -269,6 +281,98 @@ def test_deterministic_algorithms_are_part_of_the_recipe_and_change_nothing_on_a
     assert "deterministic:yes" in read_json(tmp_path / "a" / "config.json")["signature"]
     with pytest.raises(InputError, match="was trained with deterministic True, but False was asked for"):
         trained(tmp_path / "a", epochs=3)
+
+
+def test_batches_that_make_one_update_give_the_gradient_of_one_large_batch(tmp_path, monkeypatch):
+    """Without dropout: two halves of a batch, joined by their tokens, move the weights as the whole one does."""
+    monkeypatch.setattr(training, "plan_batches", lambda *_, **__: [list(range(8)), list(range(8, 16))])
+    train_model(tmp_path / "halves", settings(epochs=1, accumulate=2), DATA, CPU)
+    monkeypatch.setattr(training, "plan_batches", lambda *_, **__: [list(range(16))])
+    train_model(tmp_path / "whole", settings(epochs=1), DATA, CPU)
+    halves, whole = (load_file(tmp_path / name / "last.safetensors") for name in ("halves", "whole"))
+    assert all(torch.allclose(halves[name], part, atol=2e-6) for name, part in whole.items())
+    assert read_log(tmp_path / "halves")[0]["loss"] == pytest.approx(read_log(tmp_path / "whole")[0]["loss"], rel=1e-6)
+
+
+SCHEDULED = {"schedule": "cosine", "warmup": 0.3, "accumulate": 3}
+
+
+def test_a_schedule_ends_at_its_last_update_and_survives_a_restart(tmp_path, monkeypatch):
+    rates, real = [], Adam.step
+
+    def step(self):
+        rates.append(self.rate)
+        real(self)
+
+    monkeypatch.setattr(training.Adam, "step", step)
+    train_model(tmp_path / "whole", settings(epochs=3, **SCHEDULED), DATA, CPU)
+    assert len(rates) == sum(-(-len(plan_batches(DATA.train, 8, seed=0, epoch=n)) // 3) for n in (1, 2, 3))
+    warm = round(0.3 * len(rates))
+    assert max(rates) == rates[warm - 1] == 0.01 and rates[:warm] == sorted(rates[:warm])
+    assert rates[warm:] == sorted(rates[warm:], reverse=True) and rates[-1] < 0.002
+    whole = digest(tmp_path / "whole" / "last.safetensors")
+
+    def stop_in_epoch_2(self):
+        step(self)
+        if len(rates) == 4:
+            raise KeyboardInterrupt
+
+    rates.clear()
+    monkeypatch.setattr(training, "SAVE_SECONDS", -1.0)
+    monkeypatch.setattr(training.Adam, "step", stop_in_epoch_2)
+    with pytest.raises(KeyboardInterrupt):
+        train_model(tmp_path / "parts", settings(epochs=3, **SCHEDULED), DATA, CPU)
+    monkeypatch.setattr(training.Adam, "step", real)
+    train_model(tmp_path / "parts", settings(epochs=3, **SCHEDULED), DATA, CPU)
+    assert digest(tmp_path / "parts" / "last.safetensors") == whole
+    with pytest.raises(InputError, match=r"schedule 'cosine over 3 epochs', but 'cosine over 4 epochs' was asked for"):
+        train_model(tmp_path / "parts", settings(epochs=4, **SCHEDULED), DATA, CPU)
+
+
+def test_training_stops_where_a_score_no_longer_improves(tmp_path, monkeypatch):
+    scores = iter([3.0, 2.0, 2.5, 2.0, 2.2, 1.0])
+    real = training._Run._score_validation
+    monkeypatch.setattr(training._Run, "_score_validation", lambda self: real(self) | {"valid_loss": next(scores)})
+    asked = settings(epochs=6, patience=2)
+    train_model(tmp_path, asked, DATA, CPU)
+    assert [line["valid_loss"] for line in read_log(tmp_path)] == [3.0, 2.0, 2.5, 2.0], "an equal one is no better one"
+    assert is_trained(tmp_path, asked, DATA) and not is_trained(tmp_path, settings(epochs=6), DATA)
+    train_model(tmp_path, asked, DATA, CPU)
+    assert len(read_log(tmp_path)) == 4
+    train_model(tmp_path, settings(epochs=6, patience=3), DATA, CPU)
+    assert len(read_log(tmp_path)) == 5
+    assert is_finished(tmp_path, settings(epochs=6, patience=4, watched="loss")) is False
+    with pytest.raises(
+        InputError, match=r"--stop-by is 'fame', which training does not measure\. Choose from loss, val"
+    ):
+        is_finished(tmp_path, settings(epochs=6, patience=1, watched="fame"))
+
+
+def test_what_is_named_is_called_after_each_epoch(tmp_path, monkeypatch):
+    written, calls = {}, []
+
+    class Writer:
+        def __init__(self, folder):
+            self.folder = folder
+
+        def add_scalar(self, name, value, epoch):
+            written.setdefault(self.folder, []).append((name, epoch, value))
+
+        def close(self):
+            calls.append("closed")
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", SimpleNamespace(SummaryWriter=Writer))
+    train_model(tmp_path / "a", settings(epochs=2), DATA, CPU, follow=follower_named("tensorboard"))
+    (rows,) = written.values()
+    assert list(written) == [str(tmp_path / "a" / "tensorboard")] and calls == ["closed"] * 2
+    assert {(name, epoch) for name, epoch, _ in rows} >= {("loss", 1), ("valid_loss", 2), ("bleu2", 2)}
+    assert follower_named("") is None and follower_named("os.path:join") is os.path.join
+    for name in ("os.path:nothing", "no_such_module:f", ":"):
+        with pytest.raises(InputError, match=r"Say tensorboard, or MODULE:FUNCTION\."):
+            follower_named(name)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(InputError, match="pip install tensorboard"):
+        follower_named("tensorboard")(tmp_path, {})
 
 
 def test_every_checkpoint_is_there(tmp_path):
