@@ -23,10 +23,12 @@ VERBS = {
     "analyze": ("VOTES", "find out what a file of votes is, answer what it can, write the report"),
     "study": ("[STUDY]", "the whole line: corpus, seeds, responses, raters, probes, report"),
 }
+MORE = {"papers": "every table and figure of the five papers, with its command and what ran here"}
 WHERE = {
     "rate": "seedvote.crowd.commands.rate",
     "analyze": "seedvote.commands.analyze",
     "study": "seedvote.commands.study",
+    "papers": "seedvote.commands.papers",
 }
 ABOUT = {
     "generation": "train one architecture under many seeds, sample responses, make pairs",
@@ -56,7 +58,7 @@ def _run(argv: Sequence[str]) -> int:
     if name in ("-V", "--version"):
         print(f"{COMMAND} {VERSION}")
         return 0
-    if name in VERBS:
+    if name in WHERE:
         return run_command(
             cast(CommandModule, importlib.import_module(WHERE[name])), f"python -m {COMMAND} {name}", arguments
         )
@@ -66,7 +68,7 @@ def _run(argv: Sequence[str]) -> int:
         return _package("dialogue", argv)
     if name in (*ABOUT, "analysis"):
         return _package(name, arguments)
-    words = ", ".join([*VERBS, *questions, *ABOUT])
+    words = ", ".join([*VERBS, *questions, *MORE, *ABOUT])
     raise InputError(f"{name} is no command of {COMMAND}. There are: {words}. Help: python -m {COMMAND} --help.")
 
 
@@ -82,7 +84,7 @@ def _commands(package: str) -> Mapping[str, str | CommandModule]:
 
 
 def _offer(questions: Mapping[str, str | CommandModule]) -> int:
-    words = {**{name: text for name, (_, text) in VERBS.items()}, **questions, **ABOUT}
+    words = {**{name: text for name, (_, text) in VERBS.items()}, **questions, **MORE, **ABOUT}
     print("\n".join(f"{name}\t{text}" for name, text in words.items() if name.startswith(os.environ[TYPED])))
     return 0
 
@@ -115,6 +117,9 @@ def _everything(questions: Mapping[str, str | CommandModule]) -> str:
                 "",
                 "What votes and scores show:",
                 *_rows(questions),
+                "",
+                "What the papers show:",
+                *_rows(MORE),
                 "",
                 f"Making a study (each has commands of its own: python -m {COMMAND} crowd --help):",
                 *_rows(ABOUT),

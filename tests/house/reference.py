@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from seedvote.__main__ import ABOUT, VERBS, WHERE
+from seedvote.__main__ import ABOUT, MORE, VERBS, WHERE
 from seedvote.analysis.questions.table import NAMES
 from seedvote.dialogue.command_line import find_command, parser_of
 
@@ -31,6 +31,9 @@ def write_page() -> Iterator[str]:
     yield INTRODUCTION
     yield "## The three verbs\n"
     for name in VERBS:
+        yield from write_command(importlib.import_module(WHERE[name]), f"python -m seedvote {name}")
+    yield "## The papers\n"
+    for name in MORE:
         yield from write_command(importlib.import_module(WHERE[name]), f"python -m seedvote {name}")
     for package, about in PACKAGES.items():
         yield f"## {package}\n\nThe package `{package}`: {about}.\n"

@@ -1,6 +1,7 @@
 """The verbs in front: what a file is, is found out, and each does what the commands behind it do."""
 
 import contextlib
+import importlib
 import io
 import json
 import re
@@ -8,7 +9,9 @@ import re
 import pytest
 
 from seedvote.__main__ import ABOUT, VERBS, _run
+from seedvote.commands.papers import PAPERS
 from seedvote.commands.study import SIZES, stages, take_corpus
+from seedvote.dialogue.command_line import find_command, parser_of
 from seedvote.dialogue.errors import InputError
 from tests.analysis.report_study import add_votes
 from tests.house.doc_blocks import ROOT
@@ -42,6 +45,26 @@ def test_the_help_shows_the_verbs_and_all_shows_every_command():
     assert all(re.search(rf"^  {name} ", everything, re.M) for name in (*VERBS, *ABOUT, "report", "agreement"))
     with pytest.raises(InputError, match="reprot is no command"):
         _run(["reprot"])
+
+
+@pytest.mark.parametrize("item", [item for paper in PAPERS for item in paper.items], ids=lambda item: item.name)
+def test_every_command_of_the_papers_can_be_typed_and_every_page_is_there(item):
+    words = item.command.split()
+    if words[1] == "-m":
+        package, name = words[2:4]
+        commands = importlib.import_module(f"seedvote.{package}.__main__").COMMANDS
+        parser_of(find_command(package, name, commands), item.command).parse_args(words[4:])
+    else:
+        assert (ROOT / words[1]).exists()
+    for page in re.findall(r"docs/[\w/]+\.md|examples/\w+\.sh", item.ran):
+        assert (ROOT / page).exists(), page
+
+
+def test_the_papers_are_listed_one_by_one_or_all():
+    everything, one = say("papers"), say("papers", "--paper", "003")
+    assert [line[:3] for line in everything.splitlines() if line[:1].isdigit()] == ["000", "001", "002", "003", "004"]
+    assert one in everything and "evaluators discriminate STUDY --same-length" in one
+    assert everything.count("ran here:") == sum(len(paper.items) for paper in PAPERS)
 
 
 @pytest.mark.usefixtures("sketched")
