@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import from_json
+from seedvote.dialogue.validity import from_json
 
 SCORES = "scores"  # the format that a score file names in its metadata
 ANY = "*"  # in a card, the task that stands for all which it does not name

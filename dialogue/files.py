@@ -15,42 +15,16 @@ import os
 import platform
 import re
 import stat
-import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import IO, Any, Literal, TypeVar
+from typing import IO, Any, TypeVar
 
 from seedvote.dialogue.errors import InputError, value_in_short
-from seedvote.dialogue.records import (
-    Choice,
-    Comment,
-    OptionChoice,
-    Pair,
-    Question,
-    Rater,
-    Response,
-    ResponseRating,
-    ResponseSet,
-    Verdict,
-    Vote,
-)
-from seedvote.dialogue.validity import complaint
+from seedvote.dialogue.validity import FORMATS, complaint, field_names, from_json, make_check, singular, typed_fields
 
 R = TypeVar("R")
-FORMATS: dict[type, str] = {
-    Response: "responses",
-    Pair: "pairs",
-    Vote: "votes",
-    Rater: "raters",
-    Verdict: "verdicts",
-    Question: "questions",
-    OptionChoice: "choices",
-    Comment: "comments",
-    ResponseSet: "response_sets",
-    ResponseRating: "ratings",
-}
 FORMAT_VERSION = 1
 
 
@@ -178,15 +152,10 @@ def _record_values(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if dataclasses.is_dataclass(kind):
-        return {name: _record_values(getattr(value, name)) for name in _field_names(kind)}
+        return {name: _record_values(getattr(value, name)) for name in field_names(kind)}
     if isinstance(value, (list, tuple)):
         return [_record_values(part) for part in value]
     return {name: _record_values(part) for name, part in value.items()} if isinstance(value, Mapping) else value
-
-
-@cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in dataclasses.fields(kind))
 
 
 def _leave_out_empty(kind: Any, values: dict[str, Any]) -> None:
@@ -198,7 +167,7 @@ def _leave_out_empty(kind: Any, values: dict[str, Any]) -> None:
 @cache
 def _find_parts(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Fields that are records, or sequences of them, with sparse fields of their own."""
-    hints = ((name, [hint, *typing.get_args(hint)]) for name, (hint, _) in _typed_fields(kind).items())
+    hints = ((name, [hint, *typing.get_args(hint)]) for name, (hint, _) in typed_fields(kind).items())
     inner: Iterator[tuple[str, Any]] = (
         (name, part) for name, options in hints for part in options if dataclasses.is_dataclass(part)
     )
@@ -210,15 +179,6 @@ def _sparse_fields(kind: Any) -> tuple[tuple[str, Any], ...]:
     """Fields that came later and their value where nothing is said: files without them stay as they were."""
     fields = [f for f in dataclasses.fields(kind) if f.metadata.get("sparse")]
     return tuple((f.name, {} if f.default is dataclasses.MISSING else f.default) for f in fields)
-
-
-def singular(kind: type) -> str:
-    """What one record is called, in sentences and in docs/format.md.
-
-    >>> singular(OptionChoice), singular(Pair)
-    ('choice', 'pair')
-    """
-    return FORMATS[kind].removesuffix("s") if kind in FORMATS else kind.__name__.lower()
 
 
 def read_header(path: str | Path) -> dict[str, Any]:
@@ -250,7 +210,7 @@ def read_field(path: str | Path, kind: type, name: str) -> Iterator[Any]:
 
 def read_fields(path: str | Path, kind: type, names: Sequence[str], *, required: bool = True) -> Iterator[list[Any]]:
     """Some fields of every record, which are all that is checked; records that lack one are refused or left out."""
-    checks = [(name, _make_check(_typed_fields(kind)[name][0])) for name in names]
+    checks = [(name, make_check(typed_fields(kind)[name][0])) for name in names]
     for number, value in _numbered_lines(Path(path)):
         where = f"{path}:{number}"
         if number == 1 and "format" in value and "version" in value:
@@ -318,86 +278,3 @@ def _check_header(header: Mapping[str, Any], kind: type, where: str) -> None:
         raise InputError(
             f"{where}: format version {header['version']} is not supported; this version reads {FORMAT_VERSION}."
         )
-
-
-@cache
-def _typed_fields(kind: type) -> dict[str, tuple[Any, bool]]:
-    # Cached, because resolving the annotations takes longer than checking a record.
-    hints = typing.get_type_hints(kind)
-    missing = dataclasses.MISSING
-    return {
-        f.name: (hints[f.name], f.default is missing and f.default_factory is missing)
-        for f in dataclasses.fields(kind)
-        if f.name != "extra"
-    }
-
-
-def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
-    """Build one record from parsed JSON; every complaint names the place, the field and what is legal."""
-    fields = _typed_fields(kind)  # type: ignore[arg-type]
-    if absent := [name for name, (_, required) in fields.items() if required and name not in value]:
-        raise InputError(
-            f"{where}: {', '.join(absent)} missing; a {singular(kind)} needs it. "
-            f"Found: {', '.join(map(str, value)) or 'nothing'}. See docs/format.md."
-        )
-    known = {n: _make_check(t)(value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
-    if "extra" in _field_names(kind):  # type: ignore[arg-type]
-        known["extra"] = {name: part for name, part in value.items() if name not in fields}
-    record = kind(**known)
-    if wrong := complaint(record):
-        raise InputError(f"{where}: {wrong}")
-    return record
-
-
-@cache
-def _make_check(expected: Any) -> Callable[[Any, str], Any]:
-    """How a value of this type is checked, and what becomes of it; found once for each type, as it takes longer."""
-    origin, options = typing.get_origin(expected), typing.get_args(expected)
-    plain = partial(_check_plain, expected)
-    if expected is Any:
-        return lambda value, _: value
-    if origin is Literal:
-        return partial(_check_legal, options)
-    if origin in (typing.Union, types.UnionType):
-        absent, inner = type(None) in options, _make_check(options[0])
-        return lambda value, where: None if absent and value is None else inner(value, where)
-    if origin is tuple:
-        return lambda value, where: tuple(value) if isinstance(value, (list, tuple)) else plain(value, where)
-    if origin is not None and issubclass(origin, Mapping):
-        part_of = _make_check(options[1])
-        return lambda value, where: (
-            {name: part_of(part, f"{where}.{name}") for name, part in value.items()}
-            if isinstance(value, dict)
-            else plain(value, where)
-        )
-    if origin is not None and issubclass(origin, Sequence):
-        check_part = _make_check(options[0])
-        return lambda value, where: (
-            tuple(check_part(part, f"{where}[{i}]") for i, part in enumerate(value))
-            if isinstance(value, list)
-            else plain(value, where)
-        )
-    return plain
-
-
-def _check_legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
-    if value not in options:
-        ours = where.endswith(": choice") and set(options) == set(typing.get_args(Choice))
-        hint = " If the file is from another tool, map it: --values " if ours else ""
-        raise InputError(
-            f"{where} is {value_in_short(value)}, which is not one of {', '.join(options)}."
-            + (f"{hint}a={value},..." if hint else "")
-        )
-    return value
-
-
-def _check_plain(expected: Any, value: Any, where: str) -> Any:
-    if type(value) is expected:
-        return value
-    if dataclasses.is_dataclass(expected) and isinstance(value, dict):
-        return from_json(expected, value, where)  # type: ignore[arg-type]
-    if expected is float and type(value) in (int, float):
-        return float(value)
-    # The type was compared, as True is an int in Python and would pass for a whole number.
-    wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(expected, "an object")
-    raise InputError(f"{where} is {value_in_short(value)}, which is not {wanted}.")

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import FORMATS, placed_records, read_field
+from seedvote.dialogue.files import placed_records, read_field
 from seedvote.dialogue.records import Source, Verdict
+from seedvote.dialogue.validity import FORMATS
 
 JUDGE = "judge"  # the source of a vote that a judge cast
 VERDICTS = "verdicts.jsonl"

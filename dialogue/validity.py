@@ -1,13 +1,20 @@
-"""What a record may not say although each of its fields is of the right type: one sentence, or nothing."""
+"""A record out of parsed JSON: every field of the right type, and nothing that a record may not say all the same."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import types
+import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import cache, partial
+from typing import Any, Literal, TypeVar
 
+from seedvote.dialogue.errors import InputError, value_in_short
 from seedvote.dialogue.records import (
     Candidate,
+    Choice,
+    Comment,
     OptionChoice,
     Pair,
     Question,
@@ -17,12 +24,130 @@ from seedvote.dialogue.records import (
     ResponseSet,
     Utterance,
     Verdict,
+    Vote,
 )
 from seedvote.dialogue.tokens import normalize
 
+R = TypeVar("R")
+FORMATS: dict[type, str] = {
+    Response: "responses",
+    Pair: "pairs",
+    Vote: "votes",
+    Rater: "raters",
+    Verdict: "verdicts",
+    Question: "questions",
+    OptionChoice: "choices",
+    Comment: "comments",
+    ResponseSet: "response_sets",
+    ResponseRating: "ratings",
+}
 LONGEST_REPLY = 2000  # characters of a judge's reply
 LONGEST_ANSWER = 80  # characters of an answer about the rater: more is free text, which may name somebody
 ROUNDING = 2e-3  # three probabilities may each be rounded to three digits
+
+
+def singular(kind: type) -> str:
+    """What one record is called, in sentences and in docs/format.md.
+
+    >>> singular(OptionChoice), singular(Pair)
+    ('choice', 'pair')
+    """
+    return FORMATS[kind].removesuffix("s") if kind in FORMATS else kind.__name__.lower()
+
+
+@cache
+def field_names(kind: Any) -> tuple[str, ...]:
+    """The fields of a record, in order."""
+    return tuple(f.name for f in dataclasses.fields(kind))
+
+
+@cache
+def typed_fields(kind: type) -> dict[str, tuple[Any, bool]]:
+    """Each field but `extra`, with its type and whether it must be there.
+
+    Cached, because resolving the annotations takes longer than checking a record.
+    """
+    hints = typing.get_type_hints(kind)
+    missing = dataclasses.MISSING
+    return {
+        f.name: (hints[f.name], f.default is missing and f.default_factory is missing)
+        for f in dataclasses.fields(kind)
+        if f.name != "extra"
+    }
+
+
+def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
+    """Build one record from parsed JSON; every complaint names the place, the field and what is legal."""
+    fields = typed_fields(kind)  # type: ignore[arg-type]
+    if absent := [name for name, (_, required) in fields.items() if required and name not in value]:
+        raise InputError(
+            f"{where}: {', '.join(absent)} missing; a {singular(kind)} needs it. "
+            f"Found: {', '.join(map(str, value)) or 'nothing'}. See docs/format.md."
+        )
+    known = {n: make_check(t)(value[n], f"{where}: {n}") for n, (t, _) in fields.items() if n in value}
+    if "extra" in field_names(kind):  # type: ignore[arg-type]
+        known["extra"] = {name: part for name, part in value.items() if name not in fields}
+    record = kind(**known)
+    if wrong := complaint(record):
+        raise InputError(f"{where}: {wrong}")
+    return record
+
+
+@cache
+def make_check(expected: Any) -> Callable[[Any, str], Any]:
+    """How a value of this type is checked, and what becomes of it; found once for each type, as it takes longer."""
+    origin, options = typing.get_origin(expected), typing.get_args(expected)
+    plain = partial(_check_plain, expected)
+    if expected is Any:
+        return lambda value, _: value
+    if origin is Literal:
+        return partial(_check_legal, options)
+    if origin in (typing.Union, types.UnionType):
+        absent, inner = type(None) in options, make_check(options[0])
+        return lambda value, where: None if absent and value is None else inner(value, where)
+    if origin is tuple:
+        return lambda value, where: tuple(value) if isinstance(value, (list, tuple)) else plain(value, where)
+    if origin is not None and issubclass(origin, Mapping):
+        part_of = make_check(options[1])
+        return lambda value, where: (
+            {name: part_of(part, f"{where}.{name}") for name, part in value.items()}
+            if isinstance(value, dict)
+            else plain(value, where)
+        )
+    if origin is not None and issubclass(origin, Sequence):
+        check_part = make_check(options[0])
+        return lambda value, where: (
+            tuple(check_part(part, f"{where}[{i}]") for i, part in enumerate(value))
+            if isinstance(value, list)
+            else plain(value, where)
+        )
+    return plain
+
+
+def _check_legal(options: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value not in options:
+        ours = where.endswith(": choice") and set(options) == set(typing.get_args(Choice))
+        hint = " If the file is from another tool, map it: --values " if ours else ""
+        raise InputError(
+            f"{where} is {value_in_short(value)}, which is not one of {', '.join(options)}."
+            + (f"{hint}a={value},..." if hint else "")
+        )
+    return value
+
+
+def _check_plain(expected: Any, value: Any, where: str) -> Any:
+    if type(value) is expected:
+        return value
+    if dataclasses.is_dataclass(expected) and isinstance(value, dict):
+        return from_json(expected, value, where)  # type: ignore[arg-type]
+    if expected is float and type(value) in (int, float):
+        return float(value)
+    # The type was compared, as True is an int in Python and would pass for a whole number.
+    wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(expected, "an object")
+    raise InputError(f"{where} is {value_in_short(value)}, which is not {wanted}.")
+
+
+# What a record may not say
 
 
 def complaint(record: Any) -> str:

@@ -19,11 +19,12 @@ from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.devices import pick_device, use_threads
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import as_json, atomic, clear_halves, digest, from_json, read_json, write_json
+from seedvote.dialogue.files import as_json, atomic, clear_halves, digest, read_json, write_json
 from seedvote.dialogue.questions import QUESTION_STATES, answering_speaker, read_questions, texts_hash
 from seedvote.dialogue.records import Question, States, Turn
 from seedvote.dialogue.signature import signature
 from seedvote.dialogue.tokens import LONGEST_CONTEXT
+from seedvote.dialogue.validity import from_json
 from seedvote.generation.batches import Contexts, stack_contexts
 from seedvote.generation.checkpoints import TrainedModel, load_model, name_again, pruned_hashes, weights_hash
 from seedvote.generation.erasing import FOLDERS, seen_by_decoder, view_widths

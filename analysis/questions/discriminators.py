@@ -13,7 +13,8 @@ from seedvote.analysis.showing.tables import Table, in_short
 from seedvote.analysis.showing.words import MINUS, percent
 from seedvote.analysis.votes.study import ReportRequest
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import digest, from_json, read_json
+from seedvote.dialogue.files import digest, read_json
+from seedvote.dialogue.validity import from_json
 
 WHAT = (
     "{reader} says whether a person or the model wrote it. The number to look at is its accuracy beyond {simple}. "

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from seedvote.analysis.stats.intervals import Interval, mean_interval
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import from_json, read_records
+from seedvote.dialogue.files import read_records
 from seedvote.dialogue.importing.reading import Names, meanings
 from seedvote.dialogue.judges import find_judges, refusal, whose
 from seedvote.dialogue.questions import check_indices, read_choices
 from seedvote.dialogue.records import OptionChoice, Question, Rater
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import cell_text
+from seedvote.dialogue.validity import from_json
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.crowd.exchange import exporting
     from seedvote.crowd.rating.moment import make_rules
     from seedvote.crowd.rating.replaying import replay
-    from seedvote.crowd.store import event_log
+    from seedvote.crowd.store.store import read_events
     from seedvote.crowd.study_folder import hit_in_force, opened
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.records import Rater
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
         own = make_rules(connection, hit).gate
         rule = replace(own, max_failures=args.max_failures or own.max_failures, count=args.count or own.count)
         before = exporting.export(connection, votes_per_pair=hit.votes_per_pair)
-        log = event_log.read_events(connection)
+        log = read_events(connection)
         replayed = replay(log, rule, votes_per_pair=hit.votes_per_pair, late_votes=hit.late_votes)
         after = exporting.export(connection, votes_per_pair=hit.votes_per_pair, replayed=replayed)
     print(f"Blocked at {rule.max_failures} failures ({rule.count}), replayed from the event log:")

@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> None:
     """Replace it."""
 
     from seedvote.crowd.rating.moment import turn_revision
-    from seedvote.crowd.store import event_log
     from seedvote.crowd.store.keys import note_place, rotate
+    from seedvote.crowd.store.store import append_event
     from seedvote.crowd.study_folder import opened
 
     chosen = list(ROTATED) if args.what == "all" else [what for what in ROTATED if what == args.what]
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     with opened(args.study, args.database) as store, store.write() as connection:
         for what in chosen:
             rotate(connection, what)
-            event_log.append(connection, "study", store.now(), rotated=what)
+            append_event(connection, "study", store.now(), rotated=what)
         if args.what in ("all", "moved"):
             note_place(connection)
         turn_revision(connection)

@@ -20,9 +20,8 @@ from seedvote.crowd.rating.assignment import LatePolicy, first_votes, is_eligibl
 from seedvote.crowd.rating.moment import kept_hit, rules_in_force
 from seedvote.crowd.rating.pool import TEXTS
 from seedvote.crowd.rating.replaying import Replayed, replay
-from seedvote.crowd.store import event_log, tables
-from seedvote.crowd.store.event_log import iso
-from seedvote.crowd.store.store import settings
+from seedvote.crowd.store import tables
+from seedvote.crowd.store.store import iso, read_events, settings
 from seedvote.crowd.watching.signals import FOLLOWED, PageEvents, page_events, rater_signals, trapped_raters
 from seedvote.dialogue.files import as_json, atomic, write_records
 from seedvote.dialogue.records import Comment, OptionChoice, Pair, Question, Rater, ResponseRating, Source, Vote
@@ -172,7 +171,7 @@ def _as_without_rules(
     """The votes, each with what it would be if hit.toml had no [exclude], so that a report can show both."""
     rules = rules_in_force(connection)
     k, late = rules.assignment.votes_per_pair, rules.assignment.late_votes
-    log = event_log.read_events(connection)
+    log = read_events(connection)
     counted = replay(log, rules.gate, votes_per_pair=k, late_votes=late, excluding=False).counted
     given_rows = iter([row for row in rows if row.failed is None])  # the automatic ties come after them
     rounds: dict[str, int] = defaultdict(int)
@@ -295,7 +294,7 @@ def _make_rater(row: sa.Row[Any], rows_of_rater: Sequence[sa.Row[Any]], status: 
 
 def exported_events(connection: sa.Connection) -> Iterable[dict[str, Any]]:
     """The event log as plain values."""
-    for event in event_log.read_events(connection):
+    for event in read_events(connection):
         yield {
             "event": event.event,
             "at": iso(event.at),

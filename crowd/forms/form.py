@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from seedvote.dialogue.errors import InputError, value_in_short
-from seedvote.dialogue.files import as_json, from_json
+from seedvote.dialogue.files import as_json
 from seedvote.dialogue.records import PairKind, Utterance, Vote
+from seedvote.dialogue.validity import from_json
 
 Told = Mapping[str, int]
 """Layout -> how often."""

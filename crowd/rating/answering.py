@@ -18,10 +18,9 @@ from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is
 from seedvote.crowd.rating.assignment import is_eligible
 from seedvote.crowd.rating.leasing import Step, next_step, recount_pair
 from seedvote.crowd.rating.moment import Moment, Refused, Seat, SeatedRater, WrongKind, is_same_kind
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
-from seedvote.crowd.store.store import fetch, later
+from seedvote.crowd.store.store import append_event, fetch, later, make_event
 from seedvote.crowd.store.tables import ASKED_LATER, leases, raters, sittings, votes
 
 Saved = Literal["saved", "again", "late"]
@@ -68,7 +67,7 @@ def save_answer(
     row = claims[0]
     if row.state == "answered":
         differs = _is_another_answer(moment, row, choice)
-        event_log.append(moment.connection, "repeated", moment.now, row.rater, row.pair, differs=differs)
+        append_event(moment.connection, "repeated", moment.now, row.rater, row.pair, differs=differs)
         return "again", seen_checks
     if row.first is None:
         moment.needs_study()  # the first vote says of whom the study is
@@ -106,13 +105,13 @@ def keep_noticed(moment: Moment, seat: Seat, token: str, noticed: Noticed) -> No
         return
     pair = moment.connection.scalar(sa.select(leases.c.pair).where(leases.c.token == token))
     counts = {"left": noticed.left, "copied": noticed.copied, "pasted": noticed.pasted}
-    event_log.append(moment.connection, "noticed", moment.now, seat.rater, pair, **counts)
+    append_event(moment.connection, "noticed", moment.now, seat.rater, pair, **counts)
 
 
 def keep_trapped(moment: Moment, seat: Seat, token: str) -> None:
     """Write that the line for programs was followed on this page."""
     pair = moment.connection.scalar(sa.select(leases.c.pair).where(leases.c.token == token))
-    event_log.append(moment.connection, "trapped", moment.now, seat.rater, pair)
+    append_event(moment.connection, "trapped", moment.now, seat.rater, pair)
 
 
 def _store_vote(
@@ -144,7 +143,7 @@ def _store_vote(
         (sql.INSERT_VOTE, facts | whose | {"answers": None if answers is None else json.dumps(answers)}),
         (sql.CLOSE_LEASE, {"this": row.lease, "seat": seat.sitting}),
         recount_pair(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(is_held)),
-        event_log.entry(
+        make_event(
             "answered",
             moment.now,
             row.rater,
@@ -226,7 +225,7 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
     seat = sa.and_(sittings.c.rater == seated.seat.rater, sittings.c.sitting == seated.seat.sitting)
     moment.connection.execute(sa.update(sittings).where(seat).values(finished=None))
     moment.connection.execute(sa.update(raters).where(raters.c.rater == row.rater).values(last_vote=None))
-    event_log.append(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
+    append_event(moment.connection, "undone", moment.now, row.rater, row.pair, lease=row.lease)
     # all of it after a check too: the time of the reply must not tell which it was
     later(moment.connection, recount_pair(row.pair, moment.rules.assignment.votes_per_pair, votes=-row.counted, held=1))
     standing.count_anew(moment.connection, moment.rules.assignment, [row.pair])

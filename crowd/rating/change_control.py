@@ -20,9 +20,8 @@ from seedvote.crowd.rating import standing
 from seedvote.crowd.rating.deciding import tell
 from seedvote.crowd.rating.excluding import mark_broken
 from seedvote.crowd.rating.moment import keep_hit, kept_hit, make_rules
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store.launches import doors
-from seedvote.crowd.store.store import Store, put, settings
+from seedvote.crowd.store.store import Store, append_event, put, settings
 from seedvote.crowd.store.tables import leases, pairs, raters, votes
 from seedvote.dialogue.errors import InputError
 
@@ -71,7 +70,7 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
         names = [change.name for change in changes]
         for change in changes:
             _refuse_change(connection, change, names, hit)
-            event_log.append(connection, "hit", now, **{**dataclasses.asdict(change), "rule": CHANGES[change.name]})
+            append_event(connection, "hit", now, **{**dataclasses.asdict(change), "rule": CHANGES[change.name]})
         keep_hit(connection, hit)
         put(connection, SETTLED, values.get("pairs", ""))
         _offer_identical(connection, hit)

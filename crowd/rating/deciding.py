@@ -21,10 +21,9 @@ from seedvote.crowd.rating.identities import siblings
 from seedvote.crowd.rating.moment import StudyRules, kept_hit, rules_in_force, turn_revision
 from seedvote.crowd.rating.pool import key_in
 from seedvote.crowd.rating.standing import Effect
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import invited_id, rater_hash
 from seedvote.crowd.store.keys import keys_in, restore_invitation, revoke
-from seedvote.crowd.store.store import Store, settings
+from seedvote.crowd.store.store import Store, append_event, settings
 from seedvote.crowd.store.tables import leases, pairs, raters, votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import RaterStatus
@@ -54,7 +53,7 @@ def mend(store: Store, check: str, answer: str, now: float) -> Decided:
         connection.execute(sa.update(pairs).where(pairs.c.pair == check).values(mended=answer))
         _judge_anew(connection, check, answer)
         sheet_outcomes: dict[str, Any] = {"failed": failed} if (failed := _failed_sheets(connection, check)) else {}
-        event_log.append(connection, "mended", now, pair=check, answer=answer, before=before, **sheet_outcomes)
+        append_event(connection, "mended", now, pair=check, answer=answer, before=before, **sheet_outcomes)
         turn_revision(connection)
         rules = rules_in_force(connection)
         effect = standing.settle(connection, rules.assignment, rules.gate, now)
@@ -119,7 +118,7 @@ def revoke_invitation(store: Store, name: str, now: float) -> None:
     """The invitation by this name lets nobody in any more; every server obeys at its next look at the store."""
     with store.write() as connection:
         revoke(connection, invited_id(keys_in(settings(connection)).people, name))
-        event_log.append(connection, "study", now, invitation="revoked")
+        append_event(connection, "study", now, invitation="revoked")
         turn_revision(connection)
 
 
@@ -128,7 +127,7 @@ def admit_invitation(store: Store, name: str, now: float) -> bool:
     with store.write() as connection:
         restored = restore_invitation(connection, invited_id(keys_in(settings(connection)).people, name))
         if restored:
-            event_log.append(connection, "study", now, invitation="restored")
+            append_event(connection, "study", now, invitation="restored")
             turn_revision(connection)
         return restored
 
@@ -154,7 +153,7 @@ def _apply_ruling(
         failed_checks = sa.and_(votes.c.rater == rater, votes.c.failed.is_not(None))
         connection.execute(sa.update(votes).where(failed_checks).values(forgiven=1))
     connection.execute(sa.update(raters).where(raters.c.rater == rater).values(ruling=ruling, why=why))
-    event_log.append(connection, "ruled", now, rater, ruling=ruling, why=why, forgiven=forgiven)
+    append_event(connection, "ruled", now, rater, ruling=ruling, why=why, forgiven=forgiven)
     return standing.settle(connection, rules.assignment, rules.gate, now, rater)
 
 
@@ -163,4 +162,4 @@ def tell(connection: sa.Connection, effect: Effect, now: float, because: str) ->
     moved = {f"{before} to {after}": number for (before, after), number in effect.raters.items()}
     votes = {"gained": effect.gained, "lost": effect.lost}
     pairs = {"opened": effect.opened, "closed": effect.closed}
-    event_log.append(connection, "settled", now, because=because, raters=moved, votes=votes, pairs=pairs)
+    append_event(connection, "settled", now, because=because, raters=moved, votes=votes, pairs=pairs)

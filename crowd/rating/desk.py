@@ -41,13 +41,12 @@ from seedvote.crowd.rating.moment import (
     read_value,
 )
 from seedvote.crowd.rating.personal_data import KnownRater, known_of
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import further_rater, rater_hash, reading_token, sitting_hash, study_page_token
 from seedvote.crowd.store.keys import Keys, keys_in
 from seedvote.crowd.store.launches import doors
 from seedvote.crowd.store.lost_turn import LostTurn
 from seedvote.crowd.store.statements import FIRST_SOURCE
-from seedvote.crowd.store.store import Store, fetch, later, settings
+from seedvote.crowd.store.store import Store, append_event, fetch, later, settings
 from seedvote.crowd.store.tables import ASKED_LATER, payments, raters, sittings, votes
 from seedvote.dialogue.records import Source
 
@@ -237,7 +236,7 @@ class Desk:
                 later(connection, (_PROVES, {"this": rater}))
             line = {"rater": rater, "sitting": number, "source": source, "worker": worker, "key": sitting}
             later(connection, (_PAYMENT, line))
-            event_log.append(connection, "arrived", moment.now, rater, sitting=number, source=source)
+            append_event(connection, "arrived", moment.now, rater, sitting=number, source=source)
             return Seat(rater, number)
 
     def known_of(self, rater: str) -> KnownRater | None:
@@ -273,7 +272,7 @@ class Desk:
             if read_seated_rater(moment, seat).consent != self.rules.hit.consent_version:
                 version = self.rules.hit.consent_version
                 later(connection, (_CONSENTED, {"this": seat.rater, "version": version, "now": moment.now}))
-                event_log.append(connection, "consented", moment.now, seat.rater, version=version)
+                append_event(connection, "consented", moment.now, seat.rater, version=version)
             return leasing.next_step(moment, seat)
 
     def reads(self, seat: Seat, language: str) -> None:
@@ -282,7 +281,7 @@ class Desk:
         with self.store.write() as connection:
             if connection.scalar(sa.select(raters.c.language).where(is_rater)) != language:
                 connection.execute(sa.update(raters).where(is_rater).values(language=language))
-                event_log.append(connection, "language", self.clock(), seat.rater, language=language)
+                append_event(connection, "language", self.clock(), seat.rater, language=language)
 
     @_by_rules_in_force
     def tell_about(self, seat: Seat, answers: Mapping[str, str]) -> Step:
@@ -293,7 +292,7 @@ class Desk:
             if seated.consent == self.rules.hit.consent_version and seated.about is None:
                 text = json.dumps(dict(answers), ensure_ascii=False)
                 connection.execute(sa.update(raters).where(raters.c.rater == seat.rater).values(about=text))
-                event_log.append(connection, "described", moment.now, seat.rater)
+                append_event(connection, "described", moment.now, seat.rater)
                 leasing.prolong_reservation(moment, seated)
             return leasing.next_step(moment, seat)
 
@@ -315,7 +314,7 @@ class Desk:
             if seated.consent == self.rules.hit.consent_version and seated.done:
                 text = json.dumps(dataclasses.asdict(profile), ensure_ascii=False)
                 if connection.execute(sa.update(raters).where(is_untold).values(told=text)).rowcount:
-                    event_log.append(connection, "described", moment.now, seat.rater, when="after")
+                    append_event(connection, "described", moment.now, seat.rater, when="after")
 
     @_by_rules_in_force
     def instructed(self, seat: Seat, number: int, chosen: str) -> Step:
@@ -329,7 +328,7 @@ class Desk:
             if number > seated.instructed:
                 later(connection, (_INSTRUCTED, {"this": seat.rater, "number": number}))
                 leasing.prolong_reservation(moment, seated)
-                event_log.append(connection, "instructed", moment.now, seat.rater, number=number, chosen=chosen)
+                append_event(connection, "instructed", moment.now, seat.rater, number=number, chosen=chosen)
             return leasing.next_step(moment, seat)
 
     @_by_rules_in_force
@@ -386,7 +385,7 @@ def _begin_sitting(moment: Moment, rater: str, arriving: identities.Arriving) ->
         newcomer |= {"status": standing([], moment.rules.gate)}
         later(connection, (_NEWCOMER, {**newcomer, "version": version, "asked": first_checks, "instructed": 0}))
         if first_checks is not None:
-            event_log.append(connection, "admitted", moment.now, rater, asked=first_checks)
+            append_event(connection, "admitted", moment.now, rater, asked=first_checks)
         if person is not None:
             identities.take_along(moment, rater, person)
     number, answered = 1 + (before[0].sittings or 0), before[0].answered

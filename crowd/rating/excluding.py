@@ -21,9 +21,8 @@ from seedvote.crowd.hit.tables import Exclusion
 from seedvote.crowd.rating import standing
 from seedvote.crowd.rating.deciding import tell
 from seedvote.crowd.rating.moment import kept_hit, rules_in_force
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import FORGOTTEN, rater_hash
-from seedvote.crowd.store.store import Store, settings
+from seedvote.crowd.store.store import Store, append_event, settings
 from seedvote.crowd.store.tables import raters, votes
 from seedvote.dialogue.formulas.chances import binomial_tail
 
@@ -150,7 +149,7 @@ def mark_broken(connection: sa.Connection, rules: Exclusion | None, now: float) 
     changed = {row.rater: clauses.get(row.rater) for row in known if row.broke != clauses.get(row.rater)}
     for rater, clause in changed.items():
         connection.execute(sa.update(raters).where(raters.c.rater == rater).values(broke=clause))
-        event_log.append(connection, "rule", now, rater, broke=clause)
+        append_event(connection, "rule", now, rater, broke=clause)
     return len(changed)
 
 

@@ -23,10 +23,9 @@ from sqlalchemy import bindparam as param
 from seedvote.crowd.rating import standing
 from seedvote.crowd.rating.leasing import left_for
 from seedvote.crowd.rating.moment import Moment, StudyRules
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
-from seedvote.crowd.store.store import fetch, later
+from seedvote.crowd.store.store import append_event, fetch, later, make_event
 from seedvote.crowd.store.tables import ASKED_LATER, leases, payments, raters, sittings, votes
 from seedvote.dialogue.records import Source
 
@@ -159,7 +158,7 @@ def _share_block(connection: sa.Connection, rules: StudyRules, everybody: Sequen
         return
     for name in (name for name, status in statuses.items() if status != "blocked"):
         connection.execute(sa.update(raters).where(raters.c.rater == name).values(ruling="block", why=SAME_PERSON))
-        event_log.append(connection, "ruled", now, name, ruling="block", why=SAME_PERSON, forgiven=False)
+        append_event(connection, "ruled", now, name, ruling="block", why=SAME_PERSON, forgiven=False)
         standing.settle(connection, rules.assignment, rules.gate, now, name)
 
 
@@ -204,6 +203,6 @@ def _settle_visit(
     connection.execute(sa.update(votes).where(is_vote).values(values))
     names = [row.lease for row in rows]
     data: dict[str, object] = {"sitting": sitting, "leases": names, key: len(names), **facts}
-    later(connection, event_log.entry("study", now, rater, None, **data))
+    later(connection, make_event("study", now, rater, None, **data))
     standing.settle(connection, rules.assignment, rules.gate, now, rater)
     standing.count_anew(connection, rules.assignment, [row.pair for row in rows if row.failed is None])

@@ -36,10 +36,9 @@ from seedvote.crowd.rating.moment import (
     read_seat_rows,
     read_seated_rater,
 )
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
-from seedvote.crowd.store.store import Change, Query, fetch, later
+from seedvote.crowd.store.store import Change, EventKind, Query, append_event, fetch, later, make_event
 from seedvote.crowd.store.tables import pairs, sittings, study_settings, votes
 from seedvote.dialogue.records import Pair, Question, ResponseSet
 from seedvote.dialogue.seeds import child_seed
@@ -311,7 +310,7 @@ def _lay_anew(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> str
     later(
         moment.connection,
         (sql.LAY_ANEW, {"this": row.lease, "how": layout, "token": token, "attempt": attempt}),
-        event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
+        make_event("shown", moment.now, seat.rater, row.pair, **facts),
     )
     return token
 
@@ -386,7 +385,7 @@ def _make_lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool
         (sql.DROP, {"this": row.lease if reserved else None}),  # always, or the time would tell checks from pairs
         (sql.INSERT_LEASE, lease | facts | {"issued": moment.now, "expires": moment.now + rules.lease_seconds}),
         recount_pair(row.pair, rules.votes_per_pair, held=int(not reserved)),
-        event_log.entry("shown", moment.now, seat.rater, row.pair, **facts),
+        make_event("shown", moment.now, seat.rater, row.pair, **facts),
     )
     return ShownPair(token, record, layout, rules.lease_seconds)
 
@@ -399,7 +398,7 @@ def _finish_sitting(moment: Moment, seated: SeatedRater) -> Step:
     seat = seated.seat
     is_sitting = sa.and_(sittings.c.rater == seat.rater, sittings.c.sitting == seat.sitting)
     moment.connection.execute(sa.update(sittings).where(is_sitting).values(finished=moment.now))
-    event_log.append(moment.connection, "finished", moment.now, seat.rater, sitting=seat.sitting, done=seated.done)
+    append_event(moment.connection, "finished", moment.now, seat.rater, sitting=seat.sitting, done=seated.done)
     return _make_end_step(moment, seated)
 
 
@@ -530,7 +529,7 @@ def reserve_pair(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> 
         moment.connection,
         (sql.INSERT_LEASE, who | what | times),
         recount_pair(row.pair, moment.rules.assignment.votes_per_pair, held=1),
-        event_log.entry("reserved", now, seat.rater, row.pair, sitting=seat.sitting),
+        make_event("reserved", now, seat.rater, row.pair, sitting=seat.sitting),
     )
 
 
@@ -591,10 +590,10 @@ def release_expired(connection: sa.Connection, k: int, now: float) -> None:
 def release_leases(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:
     """Return these leases, rows of `query_due`, to the pool."""
     for row in due:
-        kind: event_log.EventKind = "unreserved" if row.state == "reserved" else "expired"
+        kind: EventKind = "unreserved" if row.state == "reserved" else "expired"
         later(
             connection,
             (sql.DROP if kind == "unreserved" else sql.EXPIRE, {"this": row.lease}),
             recount_pair(row.pair, k, held=-1),
-            event_log.entry(kind, now, row.rater, row.pair),
+            make_event(kind, now, row.rater, row.pair),
         )

@@ -22,10 +22,9 @@ import sqlalchemy as sa
 
 from seedvote.crowd.rating.identities import siblings
 from seedvote.crowd.rating.leasing import release_expired
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import FORGOTTEN
 from seedvote.crowd.store.keys import is_invited, keys_in, revoke
-from seedvote.crowd.store.store import Store, settings
+from seedvote.crowd.store.store import Store, append_event, settings
 from seedvote.crowd.store.tables import HOLDS_PLACE, events, holds, leases, payments, payouts, raters, sittings, votes
 from seedvote.dialogue.records import Source
 
@@ -160,7 +159,7 @@ def _forget_one(connection: sa.Connection, rater: str, votes_per_pair: int, now:
         connection.execute(sa.delete(table).where(table.c.rater == rater))
     kept_votes = _rename_rater(connection, rater, nobody)
     _thin_events(connection, rater, nobody)
-    event_log.append(connection, "forgotten", now, nobody, votes=kept_votes)
+    append_event(connection, "forgotten", now, nobody, votes=kept_votes)
     return kept_votes
 
 

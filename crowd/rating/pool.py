@@ -21,8 +21,7 @@ from seedvote.crowd.forms.form import FormRow, HitForm
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.answer_sheet import wrong_key
-from seedvote.crowd.store import event_log
-from seedvote.crowd.store.store import Store, put, settings
+from seedvote.crowd.store.store import Store, append_event, put, settings
 from seedvote.crowd.store.tables import leases, pairs
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest
@@ -49,7 +48,7 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
             connection.execute(sa.insert(pairs), fresh)
         put(connection, "pairs", fingerprint)
         put(connection, TEXTS, form.make_fingerprint(records))
-        event_log.append(connection, "study", now, pairs=len(records), digest=fingerprint)
+        append_event(connection, "study", now, pairs=len(records), digest=fingerprint)
 
 
 def _check_records(records: Sequence[FormRow], path: Path, hit: Hit) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.rating.assignment import LatePolicy, first_votes, is_eligible
 from seedvote.crowd.rating.gate import GateRule, Ruling, standing, that_judge
-from seedvote.crowd.store.event_log import Event
+from seedvote.crowd.store.store import Event
 from seedvote.dialogue.records import RaterStatus
 
 

@@ -19,9 +19,8 @@ from sqlalchemy import bindparam as param
 
 from seedvote.crowd.rating.assignment import AssignmentRules, first_votes, is_eligible
 from seedvote.crowd.rating.gate import GateRule, asked_of, standing, that_judge
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store.statements import ITS_OUTCOMES, OUTCOMES, STANDING
-from seedvote.crowd.store.store import fetch, later
+from seedvote.crowd.store.store import EventKind, append_event, fetch, later, make_event
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 from seedvote.dialogue.records import RaterStatus
 
@@ -92,12 +91,12 @@ def settle(
     moved: dict[str, tuple[RaterStatus, RaterStatus]] = {}
     for row, (status, asked_checks) in _read_standings(connection, gate, rater):
         if asked_checks != row.asked:
-            admitted = event_log.entry("admitted", now, row.rater, asked=asked_checks)
+            admitted = make_event("admitted", now, row.rater, asked=asked_checks)
             later(connection, (_ADMITTED, {"this": row.rater, "now": asked_checks}), admitted)
         if status != row.status:
             moved[row.rater] = (row.status, status)
-            kind: event_log.EventKind = "blocked" if status == "blocked" else "standing"
-            event_log.append(connection, kind, now, row.rater, before=row.status, after=status)
+            kind: EventKind = "blocked" if status == "blocked" else "standing"
+            append_event(connection, kind, now, row.rater, before=row.status, after=status)
     if moved:
         connection.execute(_STANDS, [{"this": name, "now": after} for name, (_, after) in moved.items()])
         _free_pairs(connection, [name for name, (_, after) in moved.items() if after == "blocked"], now)

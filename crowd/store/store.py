@@ -1,4 +1,4 @@
-"""The store: transactions, schema version, one clock. SQLite beside the study by default, PostgreSQL by URL.
+"""The store: transactions, schema version, one clock, the event log. SQLite in the study folder, or PostgreSQL by URL.
 
 One writer at a time: every change is one transaction that begins by taking the write lock (SQLite: BEGIN IMMEDIATE;
 PostgreSQL: an advisory lock held to the commit), so that "read what is there, decide, write" cannot interleave with
@@ -27,9 +27,10 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite as dialects
@@ -38,7 +39,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from seedvote.crowd.store.identity import fresh_key, simulated_key
 from seedvote.crowd.store.migrations import MIGRATIONS
-from seedvote.crowd.store.tables import METADATA, leases, pairs, raters, study_settings
+from seedvote.crowd.store.tables import METADATA, events, leases, pairs, raters, study_settings
 from seedvote.dialogue.errors import InputError
 
 # The way to SQLite's own driver
@@ -319,6 +320,90 @@ def fetch(connection: sa.Connection, *queries: Query) -> list[Sequence[Any]]:
     return [connection.execute(query, values).all() for query, values in queries]
 
 
+# The event log: one line for whatever happens to a rater or a pair, in the transaction that does it, so that it is on
+# disk before anyone is told. It is append-only: nothing updates or deletes events but `crowd forget`.
+
+EventKind = Literal[
+    "arrived",
+    "consented",
+    "described",
+    "language",
+    "instructed",
+    "reserved",
+    "unreserved",
+    "shown",
+    "answered",
+    "noticed",
+    "trapped",
+    "repeated",
+    "undone",
+    "expired",
+    "blocked",
+    "standing",
+    "admitted",
+    "ruled",
+    "rule",
+    "mended",
+    "settled",
+    "hit",
+    "finished",
+    "study",
+    "forgotten",
+]
+_EVENT = sa.insert(events)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened."""
+
+    event: int
+    at: float
+    kind: str
+    rater: str | None
+    pair: str | None
+    data: dict[str, Any]
+
+
+def append_event(
+    connection: sa.Connection,
+    kind: EventKind,
+    now: float,
+    rater: str | None = None,
+    pair: str | None = None,
+    **data: object,
+) -> None:
+    """Write one event that stands alone."""
+    later(connection, make_event(kind, now, rater, pair, **data))
+
+
+def make_event(
+    kind: EventKind, now: float, rater: str | None = None, pair: str | None = None, **data: object
+) -> Change:
+    """One event as a change of the store, to be made together with what it reports."""
+    return _EVENT, {"at": now, "kind": kind, "rater": rater, "pair": pair, "data": json.dumps(data)}
+
+
+def read_events(connection: sa.Connection, *kinds: EventKind) -> Iterator[Event]:
+    """All events, or those of some kinds, oldest first."""
+    query = sa.select(events).order_by(events.c.event)
+    if kinds:
+        query = query.where(events.c.kind.in_(kinds))
+    for row in connection.execute(query):
+        yield Event(row.event, row.at, row.kind, row.rater, row.pair, json.loads(row.data))
+
+
+def iso(at: float) -> str:
+    """A time as the files of a study write it.
+
+    >>> iso(0)
+    '1970-01-01T00:00:00.000Z'
+    """
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# The study's settings
+
 _SETTINGS, _SET = sa.select(study_settings), sa.insert(study_settings)
 _UNSET = sa.delete(study_settings).where(study_settings.c.key == sa.bindparam("this"))
 
@@ -337,6 +422,9 @@ def put(connection: sa.Connection, key: str, value: str) -> None:
 def unset(connection: sa.Connection, key: str) -> None:
     """Take one of the study's settings away."""
     later(connection, (_UNSET, {"this": key}))
+
+
+# How a store is opened and made
 
 
 def _show_url(url: str) -> str:

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from seedvote.crowd.store import event_log
-from seedvote.crowd.store.store import Store, put, settings
+from seedvote.crowd.store.store import Store, append_event, put, settings
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 
 StudyState = Literal["running", "paused", "stopped"]
@@ -96,7 +95,7 @@ def set_state(store: Store, state: StudyState) -> None:
     now = store.now()
     with store.write() as connection:
         put(connection, "state", state)
-        event_log.append(connection, "study", now, state=state)
+        append_event(connection, "study", now, state=state)
 
 
 def _count_by(connection: sa.Connection, query: sa.Select[Any]) -> dict[str, int]:

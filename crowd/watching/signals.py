@@ -30,9 +30,7 @@ import sqlalchemy as sa
 
 from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.forms.known import FORMS
-from seedvote.crowd.store import event_log
-from seedvote.crowd.store.event_log import read_events
-from seedvote.crowd.store.store import settings
+from seedvote.crowd.store.store import read_events, settings
 from seedvote.crowd.store.tables import pairs, study_settings, votes
 from seedvote.dialogue.formulas.chances import binomial_tail
 
@@ -296,7 +294,7 @@ def page_events(connection: sa.Connection) -> Mapping[str, PageEvents] | None:
     An answer that was taken back and given again counts its pair once.
     """
     pairs_with: defaultdict[str, defaultdict[str, set[str | None]]] = defaultdict(lambda: defaultdict(set))
-    for event in event_log.read_events(connection, "noticed"):
+    for event in read_events(connection, "noticed"):
         for name, number in event.data.items():
             if number and event.rater:
                 pairs_with[event.rater][name].add(event.pair)

@@ -25,9 +25,8 @@ from werkzeug import Response
 
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.moment import kept_hit
-from seedvote.crowd.store.event_log import iso
 from seedvote.crowd.store.identity import keyed
-from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.store import Store, iso
 from seedvote.crowd.watching.checks import DOUBTFUL, SLIPS
 from seedvote.crowd.watching.overview import Overview, RaterLine, overview
 from seedvote.crowd.watching.progress import StudyState, set_state

@@ -44,11 +44,6 @@ class Metrics:
         )
         store.on_wait = self.waits.observe
 
-    def note(self, route: str | None, status: int, seconds: float) -> None:
-        """One reply; addresses that lead nowhere are one route, so that nobody makes up routes."""
-        self.seconds.labels(route or "none").observe(seconds)
-        self.replies.labels(f"{status // 100}xx").inc()
-
     def text(self) -> bytes:
         """All of it, as Prometheus reads it."""
         registry = self._own

@@ -10,7 +10,7 @@ from typing import Literal, get_args, get_origin
 
 from seedvote.dialogue import cards, records
 from seedvote.dialogue.command_line import tell_next
-from seedvote.dialogue.files import FORMATS, singular
+from seedvote.dialogue.validity import FORMATS, singular
 
 ABOUT = """# Files of a study
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import FORMATS
 from seedvote.dialogue.records import Option, Question, Utterance
 from seedvote.dialogue.tables.reading import decode_text, read_delimited, unpack_file
 from seedvote.dialogue.tables.table import RawTable, cell_text
 from seedvote.dialogue.tokens import normalize
+from seedvote.dialogue.validity import FORMATS
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SPOKEN = re.compile(r"(?<!\S)([mf]) ?: ", re.I)  # MuTual's speakers; some editions write them large

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import atomic, clear_halves, from_json, read_json
+from seedvote.dialogue.files import atomic, clear_halves, read_json
 from seedvote.dialogue.jobs import content_key
 from seedvote.dialogue.questions import QUESTION_STATES, check_texts
 from seedvote.dialogue.records import Question, States
 from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.validity import from_json
 from seedvote.evaluators.choosing.rules import Chooser
 
 # Frozen encoder states of contexts, replies and options, as `generation encode --questions` writes them.

@@ -13,9 +13,9 @@ from typing import Any
 from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import from_json
 from seedvote.dialogue.records import Response
 from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.validity import from_json
 from seedvote.generation.same_corpus import response_key
 
 RESPONSE_FIELDS = ("item", "model", "seed", "checkpoint", "text", "logprob", "decoding", "draw")

@@ -23,8 +23,7 @@ from seedvote.crowd.simulation.browser import PageForm, SimulatedVisit
 from seedvote.crowd.simulation.crowd import SimulatedCrowd
 from seedvote.crowd.simulation.raters import Reader, draw_habits, read_of
 from seedvote.crowd.simulation.readers import QuestionReader, SetReader
-from seedvote.crowd.store import event_log
-from seedvote.crowd.store.store import open_store
+from seedvote.crowd.store.store import open_store, read_events
 from seedvote.crowd.store.tables import leases, votes
 from seedvote.crowd.study_folder import hit_of
 from seedvote.crowd.web.app import ServerConfig, create_app
@@ -273,7 +272,7 @@ def between_two_servers(folder, url, monkeypatch, kills, raters):
             replaying.check_books(Desk(store, HIT))
             with store.read() as connection:
                 cast = connection.execute(sa.select(votes)).all()
-                blocked = {event.rater for event in event_log.read_events(connection, "blocked")}
+                blocked = {event.rater for event in read_events(connection, "blocked")}
         finally:
             store.close()
         assert decisions and one.kills + two.kills >= min(kills, 1)

@@ -16,19 +16,18 @@ from seedvote.dialogue.command_line import dispatch, exit_with
 from seedvote.dialogue.commands.format import format_document
 from seedvote.dialogue.errors import InputError, unusable
 from seedvote.dialogue.files import (
-    FORMATS,
     as_json,
     atomic,
     clear_halves,
     read_header,
     read_json,
     read_records,
-    singular,
     temporary_name,
     write_json,
     write_records,
 )
 from seedvote.dialogue.records import Candidate, Pair, Response, Utterance, Vote
+from seedvote.dialogue.validity import FORMATS, singular
 
 PAIR = Pair(
     pair="p1",

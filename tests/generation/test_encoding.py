@@ -8,8 +8,9 @@ import torch
 
 from seedvote.dialogue.conditions import FILE, FOLDER
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import digest, from_json, read_json, write_json
+from seedvote.dialogue.files import digest, read_json, write_json
 from seedvote.dialogue.records import States
+from seedvote.dialogue.validity import from_json
 from seedvote.generation import encoding
 from seedvote.generation.checkpoints import PRUNED, TrainedModel
 from seedvote.generation.encoding import STATES_FOLDERS, Form, encode_block, pooling_name, remove_stale, write_states

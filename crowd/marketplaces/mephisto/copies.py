@@ -11,10 +11,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from seedvote.crowd.forms.known import FormName
-from seedvote.crowd.store.event_log import iso
+from seedvote.crowd.store.store import iso
 from seedvote.crowd.store.tables import leases, pairs, raters, votes
-from seedvote.dialogue.files import from_json
 from seedvote.dialogue.records import OptionChoice, RaterStatus, Vote
+from seedvote.dialogue.validity import from_json
 
 
 @dataclass(frozen=True, slots=True)

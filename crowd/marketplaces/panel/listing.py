@@ -14,8 +14,7 @@ from pathlib import Path
 from seedvote.crowd.hit.tables import PanelDoor
 from seedvote.crowd.marketplaces.settling import Listed, MarketVisit, Recorded, compare_lists, record, visits
 from seedvote.crowd.rating.moment import rules_in_force
-from seedvote.crowd.store.event_log import iso
-from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.store import Store, iso
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
 from seedvote.dialogue.tables.reading import read_table

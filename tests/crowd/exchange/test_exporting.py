@@ -10,7 +10,7 @@ from seedvote.crowd.exchange import exporting
 from seedvote.crowd.rating.gate import GateRule
 from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import read_events
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.records import Rater, Vote
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, press, seated, vote, work
@@ -65,9 +65,7 @@ def test_replayed_gate_blocks_more_only_if_stricter(url, tmp_path):
         before, blocked = export(desk), {}
         for limit in (1, 2, 3, 4):
             with desk.store.read() as connection:
-                told = replay(
-                    event_log.read_events(connection), GateRule(limit, "total", 1), votes_per_pair=3, late_votes="keep"
-                )
+                told = replay(read_events(connection), GateRule(limit, "total", 1), votes_per_pair=3, late_votes="keep")
             after = export(desk, replayed=told)
             blocked[limit] = sum(rater.status == "blocked" for rater in after.raters)
             if limit == 3:

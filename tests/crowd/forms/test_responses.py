@@ -18,7 +18,7 @@ from seedvote.crowd.rating.moment import Refused, rules_in_force
 from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.rating.replaying import replay
 from seedvote.crowd.simulation.browser import PageForm
-from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import read_events
 from seedvote.crowd.store.tables import events, raters, votes
 from seedvote.crowd.watching.checks import check_lines
 from seedvote.crowd.watching.overview import overview
@@ -116,7 +116,7 @@ def agree(desk, status):
     with desk.store.read() as connection:
         rules = rules_in_force(connection)
         assert dict(connection.execute(sa.select(raters.c.rater, raters.c.status)).all()) == status
-        again = replay(event_log.read_events(connection), rules.gate, votes_per_pair=3, late_votes="keep")
+        again = replay(read_events(connection), rules.gate, votes_per_pair=3, late_votes="keep")
     assert again.status == status
 
 

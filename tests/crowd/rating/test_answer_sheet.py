@@ -19,7 +19,7 @@ from seedvote.crowd.rating.deciding import mend
 from seedvote.crowd.rating.moment import Refused, rules_in_force
 from seedvote.crowd.rating.personal_data import forget, known_of
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import read_events
 from seedvote.crowd.store.tables import events, raters, votes
 from seedvote.dialogue.errors import InputError
 from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, seated
@@ -166,7 +166,7 @@ def agree(desk, status):
     with desk.store.read() as connection:
         rules = rules_in_force(connection)
         assert dict(connection.execute(sa.select(raters.c.rater, raters.c.status)).all()) == status
-        again = replay(event_log.read_events(connection), rules.gate, votes_per_pair=3, late_votes="keep")
+        again = replay(read_events(connection), rules.gate, votes_per_pair=3, late_votes="keep")
         counted = dict(
             connection.execute(sa.select(votes.c.lease, votes.c.counted).where(votes.c.failed.is_(None))).all()
         )

@@ -14,7 +14,8 @@ from seedvote.crowd.rating.moment import Refused, kept_hit
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.simulation.crowd import SimulatedCrowd
 from seedvote.crowd.simulation.raters import Reader, draw_habits
-from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import read_events
+from seedvote.crowd.store.tables import events as event_rows
 from seedvote.crowd.store.tables import pairs, raters, votes
 from seedvote.crowd.study_folder import prepare_study
 from seedvote.crowd.web.page import hit_in
@@ -42,7 +43,7 @@ def rows(store, query):
 
 def events(store, kind):
     with store.read() as connection:
-        return [event.data for event in event_log.read_events(connection, kind)]
+        return [event.data for event in read_events(connection, kind)]
 
 
 def sit(app, name, choice=careful):
@@ -175,10 +176,10 @@ def test_every_key_has_a_rule_and_its_change_is_seen():
 def test_an_unchanged_start_writes_nothing(url, tmp_path):
     with desk_of(url, tmp_path, GATED, make_pairs(6, checks=6)) as desk:
         work(desk, seated(desk, "r"))
-        before = rows(desk.store, sa.select(sa.func.count()).select_from(event_log.events))
+        before = rows(desk.store, sa.select(sa.func.count()).select_from(event_rows))
         told = []
         prepare_study(tmp_path, None, GATED, url, seed=0, simulated=False, tell=told.append)
-        assert not told and before == rows(desk.store, sa.select(sa.func.count()).select_from(event_log.events))
+        assert not told and before == rows(desk.store, sa.select(sa.func.count()).select_from(event_rows))
 
 
 def test_a_start_with_fewer_checks_than_asked_for_says_so(tmp_path):

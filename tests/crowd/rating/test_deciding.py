@@ -12,8 +12,7 @@ from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import read_hit
 from seedvote.crowd.rating.pool import _explain_change, key_in
-from seedvote.crowd.store import event_log
-from seedvote.crowd.store.tables import pairs, payments, raters, votes
+from seedvote.crowd.store.tables import events, pairs, payments, raters, votes
 from seedvote.crowd.study_folder import prepare_study
 from seedvote.crowd.watching.checks import check_lines
 from seedvote.dialogue.command_line import dispatch
@@ -99,7 +98,7 @@ def test_mending_wrong_keys_unblocks_careful_raters(study, capsys):
     assert study.counted() == sum(min(3, number) for _, number in given) > 0  # each pair was offered to all four
     assert study.rows(sa.select(sa.func.sum(votes.c.failed))) == [(0,)]
     assert study.rows(sa.select(payments)) == paid
-    kinds = [row.kind for row in study.rows(sa.select(event_log.events.c.kind))]
+    kinds = [row.kind for row in study.rows(sa.select(events.c.kind))]
     assert kinds.count("mended") == 3 and kinds.count("settled") >= 1
     seen, place = study.sit("r0")  # the same person, let in again, goes on at once
     assert place["status"] != "no_more" and "c1" not in seen

@@ -11,7 +11,7 @@ from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.deciding import rule_on
 from seedvote.crowd.rating.moment import Refused, Seat
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import read_events
 from seedvote.crowd.store.tables import leases, pairs, votes
 from seedvote.crowd.watching.progress import set_state
 from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, press, seated, vote, work
@@ -326,7 +326,7 @@ def test_event_log_alone_gives_the_same_votes(sqlite, tmp_path, seed):
         check_books(desk)
         with desk.store.read() as connection:
             told = replay(
-                event_log.read_events(connection),
+                read_events(connection),
                 desk.rules.gate,
                 votes_per_pair=hit.votes_per_pair,
                 late_votes=hit.late_votes,

@@ -12,7 +12,7 @@ from seedvote.crowd.hit.about import AboutQuestion, TooLong, told_of_rater
 from seedvote.crowd.hit.hit import hit_as_kept, hit_from, hit_from_kept
 from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.simulation.browser import PageForm
-from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import read_events
 from seedvote.crowd.store.tables import events, raters, votes
 from seedvote.crowd.web.invitations import invitation_link
 from seedvote.crowd.web.study_request import visit_of
@@ -122,7 +122,7 @@ def test_last_answers_stand_beside_first_and_are_forgotten(app, desk):
     forget(desk.store, desk.rater_id("anna"), votes_per_pair=3, now=2e9)
     with desk.store.read() as connection:
         found = export(connection, votes_per_pair=3)
-        assert not list(event_log.read_events(connection, "described"))
+        assert not list(read_events(connection, "described"))
     assert kept(desk) == [None] and found.comments == [] and found.raters[0].profile == {} and found.votes
 
 

@@ -15,7 +15,7 @@ from seedvote.crowd.rating.deciding import rule_on
 from seedvote.crowd.rating.excluding import JudgedPair, Others, broken_rule, exclude_by_rule
 from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import read_events
 from seedvote.crowd.store.tables import raters, votes
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, seated, vote, work
 
@@ -170,7 +170,7 @@ def test_excluded_rater_stays_excluded_when_forgotten(url, tmp_path):
             known = connection.execute(sa.select(raters.c.status, raters.c.broke)).all()
             assert sorted(map(tuple, known)) == [("excluded", "raters"), ("excluded", "seconds")]
             assert connection.scalar(sa.select(sa.func.sum(votes.c.counted))) == 0
-            log = list(event_log.read_events(connection))
+            log = list(read_events(connection))
         told = replay(log, desk.rules.gate, votes_per_pair=2, late_votes="keep")
         assert set(told.status.values()) == {"excluded"} and not any(told.counted.values())
         assert not any("0.4" in str(event.data) for event in log)

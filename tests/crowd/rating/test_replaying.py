@@ -17,7 +17,7 @@ from seedvote.crowd.rating.excluding import exclude_by_rule
 from seedvote.crowd.rating.moment import Refused, rules_in_force
 from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import read_events
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair, ResponseRating, Vote
@@ -152,7 +152,7 @@ def check_books(desk):
     with desk.store.read() as connection:
         rules = rules_in_force(connection)
         k, late = rules.assignment.votes_per_pair, rules.assignment.late_votes
-        told = replay(event_log.read_events(connection), rules.gate, votes_per_pair=k, late_votes=late)
+        told = replay(read_events(connection), rules.gate, votes_per_pair=k, late_votes=late)
         exported = exporting.export(connection, votes_per_pair=k)
         again = exporting.export(connection, votes_per_pair=k, replayed=told)
         status = {row.rater: row.status for row in connection.execute(sa.select(raters))}

@@ -13,7 +13,7 @@ from seedvote.crowd.rating.deciding import mend
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import rules_in_force
 from seedvote.crowd.rating.replaying import replay
-from seedvote.crowd.store import event_log
+from seedvote.crowd.store.store import read_events
 from seedvote.crowd.store.tables import leases, raters, votes
 from seedvote.crowd.study_folder import prepare_study
 from seedvote.dialogue.files import write_records
@@ -195,7 +195,7 @@ def test_rater_from_before_the_checks_stays_in(url, tmp_path):
         assert statuses(desk) == {early.rater: "passed"} and counted(desk) == 2
         with desk.store.read() as connection:
             gate = rules_in_force(connection).gate
-            told = replay(event_log.read_events(connection), gate, votes_per_pair=3, late_votes="keep")
+            told = replay(read_events(connection), gate, votes_per_pair=3, late_votes="keep")
         assert gate.first_checks == 1 and told.status == statuses(desk) and list(told.counted.values()) == [True, True]
 
 

@@ -10,8 +10,7 @@ import sqlalchemy as sa
 from seedvote.crowd.rating import pool
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import Refused
-from seedvote.crowd.store import event_log
-from seedvote.crowd.store.store import fetch, later, open_store
+from seedvote.crowd.store.store import append_event, fetch, later, open_store
 from seedvote.crowd.store.tables import events, pairs, study_settings, votes
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair
@@ -53,20 +52,20 @@ def kinds(store):
 
 def test_queued_notes_precede_every_later_question(store):
     with store.write() as connection:
-        event_log.append(connection, "shown", 1.0)
+        append_event(connection, "shown", 1.0)
         assert connection.execute(KINDS).all() == [("shown", "{}")]
-        event_log.append(connection, "answered", 2.0)
-        event_log.append(connection, "undone", 3.0)
+        append_event(connection, "answered", 2.0)
+        append_event(connection, "undone", 3.0)
         (found,) = fetch(connection, (KINDS, {}))
         assert [row.kind for row in found] == ["shown", "answered", "undone"]
-        event_log.append(connection, "finished", 4.0)
+        append_event(connection, "finished", 4.0)
     assert kinds(store) == ["shown", "answered", "undone", "finished"]
 
 
 @pytest.mark.parametrize("sent", [True, False])
 def test_a_transaction_that_fails_leaves_nothing_of_what_was_noted(store, sent):
     with pytest.raises(Refused), store.write() as connection:
-        event_log.append(connection, "shown", 1.0)
+        append_event(connection, "shown", 1.0)
         if sent:
             fetch(connection, (KINDS, {}))
         raise Refused("changed its mind")
@@ -76,11 +75,11 @@ def test_a_transaction_that_fails_leaves_nothing_of_what_was_noted(store, sent):
 def test_refused_change_is_a_store_error_and_undone(store):
     for _ in range(2):
         with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
-            event_log.append(connection, "shown", 1.0)
+            append_event(connection, "shown", 1.0)
             later(connection, (sa.insert(study_settings), {"key": "seed", "value": "twice"}))
     assert kinds(store) == []
     with store.write() as connection:
-        event_log.append(connection, "shown", 1.0)
+        append_event(connection, "shown", 1.0)
     assert kinds(store) == ["shown"]
 
 
@@ -88,8 +87,8 @@ def test_an_error_that_comes_with_the_commit_is_told_and_undoes_all(store):
     with store.write() as connection:
         connection.exec_driver_sql("ALTER TABLE events ADD UNIQUE (at) DEFERRABLE INITIALLY DEFERRED")
     with pytest.raises(sa.exc.IntegrityError), store.write() as connection:
-        event_log.append(connection, "shown", 1.0)
-        event_log.append(connection, "answered", 1.0)
+        append_event(connection, "shown", 1.0)
+        append_event(connection, "answered", 1.0)
     assert kinds(store) == []
 
 
@@ -158,14 +157,14 @@ def test_a_look_stays_the_same_while_others_write(store):
     with store.read() as connection:
         before = connection.execute(KINDS).all()
         with store.write() as other:
-            event_log.append(other, "shown", 1.0)
+            append_event(other, "shown", 1.0)
         assert connection.execute(KINDS).all() == before == []
     assert kinds(store) == ["shown"]
 
 
 def test_a_look_cannot_write(store):
     with pytest.raises(sa.exc.DBAPIError, match="read-only"), store.read() as connection:
-        event_log.append(connection, "shown", 1.0)
+        append_event(connection, "shown", 1.0)
 
 
 def test_one_writer_at_a_time_across_processes(url):

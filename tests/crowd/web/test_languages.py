@@ -20,8 +20,8 @@ from seedvote.crowd.hit.languages import LANGUAGES, texts_asked
 from seedvote.crowd.rating.change_control import refuse_changes
 from seedvote.crowd.rating.personal_data import KnownRater, KnownVisit, forget
 from seedvote.crowd.simulation.browser import PageForm
-from seedvote.crowd.store import event_log
 from seedvote.crowd.store.identity import seat_proof
+from seedvote.crowd.store.store import read_events
 from seedvote.crowd.web import page
 from seedvote.crowd.web.app import ServerConfig, create_app
 from seedvote.crowd.web.entrance import WayOut
@@ -244,14 +244,14 @@ def test_raters_choose_and_the_choice_is_recorded_and_forgotten(study):
     refused = client.post("/language", data=PageForm(task).fields | {"language": "fr"})
     assert refused.status_code == 400 and "Diese Seite passt nicht" in refused.text
     with desk.store.read() as connection:
-        told = [event.data["language"] for event in event_log.read_events(connection) if event.kind == "language"]
+        told = [event.data["language"] for event in read_events(connection) if event.kind == "language"]
         (rater,) = export(connection, votes_per_pair=3).raters
     assert told == ["en", "de"] and rater.language == "de"
     assert forget(desk.store, rater.rater, votes_per_pair=3, now=0.0) == 1
     with desk.store.read() as connection:
         (nobody,) = export(connection, votes_per_pair=3).raters
         assert nobody.language == ""
-        assert "language" not in {event.kind for event in event_log.read_events(connection)}
+        assert "language" not in {event.kind for event in read_events(connection)}
     app.extensions["desk"].store.close()
 
 
