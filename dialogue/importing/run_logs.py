@@ -181,6 +181,14 @@ def _read_inspect(path: Path) -> RunLog:
     return RunLog(path, INSPECT, model, scores, failed, tuple(notes))
 
 
+def inspect_samples(path: Path) -> Iterator[dict[str, Any]]:
+    """The samples of a log of inspect_ai as they stand there."""
+    if path.suffix != ".eval" and not _is_inspect(path):
+        raise InputError(f"{path} is no log of inspect_ai (.eval or .json).")
+    _, samples = _open_eval(path) if path.suffix == ".eval" else _open_json_log(path)
+    return (sample for _, sample in samples)
+
+
 def _inspect_values(scorer: str, value: Any) -> Iterator[tuple[str, float]]:
     """A scorer's value: a number, a letter (C, I, P, N), or several by name."""
     if isinstance(value, Mapping):

@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from",
         metavar="TOOL",
         dest="tool",
-        choices=("alpaca_eval", "arena-hard", "mt-bench", "llmbar"),
-        help="that tool: alpaca_eval, arena-hard, mt-bench, llmbar",
+        choices=("alpaca_eval", "arena-hard", "mt-bench", "llmbar", "inspect"),
+        help="that tool: alpaca_eval, arena-hard, mt-bench, llmbar, inspect (logs of our scorer)",
     )
     add("--name", default="", help="name of the judge (default: the model's)")
     add("--prompt", type=Path, metavar="FILE", help="template with {context}, {first}, {second} (default: our own)")
@@ -121,7 +121,7 @@ def _read_stored(args: argparse.Namespace, pairs: list[Pair]) -> list[Verdict]:
     from seedvote.evaluators.judging.elsewhere import verdicts_from
 
     if not args.tool:
-        raise InputError("--replies needs --from TOOL: alpaca_eval, arena-hard, mt-bench or llmbar.")
+        raise InputError("--replies needs --from TOOL: alpaca_eval, arena-hard, mt-bench, llmbar or inspect.")
     return verdicts_from(args.replies, args.tool, {pair.pair: pair for pair in pairs}, args.name)
 
 

@@ -220,11 +220,20 @@ def prompt_of(study: Path, file: Path | None, form: AnswerForm = "letter", rubri
         raise InputError(f"{file} lacks {{answer}}, where the form of the reply ({form}) is asked for.")
     hit = study / "hit.toml"
     keys = tomllib.loads(_read_template(hit)) if hit.exists() else {}
-    known = {
-        "question": str(keys.get("question", QUESTION)),
-        "instructions": str(keys.get("instructions", "")).strip(),
-        "answer": _spell_form(form, rubric),
-    }
+    question, instructions = str(keys.get("question", QUESTION)), str(keys.get("instructions", "")).strip()
+    return prompt_about(question, form, rubric, instructions=instructions, template=template)
+
+
+def prompt_about(
+    question: str,
+    form: AnswerForm = "letter",
+    rubric: Rubric | None = None,
+    *,
+    instructions: str = "",
+    template: str = TEMPLATE,
+) -> Prompt:
+    """A template with this question, instructions and form of the reply in it."""
+    known = {"question": question, "instructions": instructions, "answer": _spell_form(form, rubric)}
     filled = FIELD.sub(lambda match: known.get(match[1], match[0]), template)
     return Prompt(re.sub(r"\n{3,}", "\n\n", filled), form, rubric)
 
@@ -493,11 +502,11 @@ def verdict_of(question: JudgeCall, reply: Reply, second: Reply | None, name: st
         _sum_counts([part.tokens_in for part in charged]),
         _sum_counts([part.tokens_out for part in charged]),
         used.seconds,
-        _label_scores(used.spoken, question.order, prompt),
+        label_scores(used.spoken, question.order, prompt),
     )
 
 
-def _label_scores(reply: str, order: Order, prompt: Prompt) -> dict[str, Any]:
+def label_scores(reply: str, order: Order, prompt: Prompt) -> dict[str, Any]:
     """What the reply gives a and b on each criterion."""
     scores = None if prompt.rubric is None else prompt.rubric.read_scores(reply)
     if scores is None:

@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.run_logs import inspect_samples
 from seedvote.dialogue.records import Order, Pair, Ruling, Verdict
 
 Rows = Sequence[Mapping[str, Any]]
 Pairs = Mapping[str, Pair]
+INSPECT = "inspect"
 ARENA_HARD = {"A>B": "a", "A>>B": "a", "B>A": "b", "B>>A": "b", "A=B": "tie", "B=A": "tie"}
 
 
 def verdicts_from(path: Path, tool: str, pairs: Pairs, judge: str = "") -> list[Verdict]:
     """The verdicts of a file; `judge` names the judge where the file does not."""
-    rows = read_rows(path)
+    rows = list(inspect_samples(path)) if tool == INSPECT else read_rows(path)
     try:
         verdicts = list(TOOLS[tool](rows, pairs, judge or path.stem, str(path)))
     except (KeyError, TypeError, AttributeError, IndexError) as error:
@@ -160,11 +162,41 @@ def alpaca_eval(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Ve
         )
 
 
+def read_inspect(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
+    """Samples that our scorer in inspect_ai compared with another response; an epoch is a draw."""
+    del judge, where
+    known = {_texts_of(pair): pair for pair in pairs.values()}
+    for sample in rows:
+        for score in (sample.get("scores") or {}).values():
+            note = (score.get("metadata") or {}).get("seedvote")
+            if note is None:
+                continue
+            straight = known.get((note["context"], note["response"], note["other"]))
+            pair = straight or known.get((note["context"], note["other"], note["response"]))
+            if pair is None:
+                continue
+            for verdict in note["verdicts"]:
+                order, choice, extra = verdict["order"], verdict["choice"], {}
+                if scores := verdict.get("scores"):
+                    extra = {"scores": scores if straight else {"a": scores["b"], "b": scores["a"]}}
+                if not straight:
+                    order, choice = order[::-1], {"a": "b", "b": "a"}.get(choice, choice)
+                yield Verdict(
+                    pair.pair, note["judge"], order, choice, note["prompt"], int(sample.get("epoch", 1)) - 1, None,
+                    verdict["reply"], verdict["tokens_in"], verdict["tokens_out"], None, extra,
+                )  # fmt: skip
+
+
+def _texts_of(pair: Pair) -> tuple[str, str, str]:
+    return pair.context[-1].text if pair.context else "", pair.a.text, pair.b.text
+
+
 TOOLS: Mapping[str, Callable[[Rows, Pairs, str, str], Iterator[Verdict]]] = {
     "alpaca_eval": alpaca_eval,
     "arena-hard": arena_hard,
     "mt-bench": mt_bench,
     "llmbar": read_llmbar,
+    INSPECT: read_inspect,
 }
 
 
