@@ -7,6 +7,7 @@ from seedvote.dialogue.command_line import dispatch, exit_with
 COMMANDS: dict[str, str] = {
     "codelength": "description length: bits needed to encode the labels from each state",
     "erase": "take tasks out of all that a decoder sees, by linear maps: erasers/",
+    "information": "V-information: bits of new examples' labels that each state tells",
     "list": "list the probe tasks of a corpus, with their labels and majority shares",
     "outside": "whether states tell talk that no domain covers: a probe, and a distance",
     "papers": "every table and figure of the papers in their layout, with an index of what is where: papers/",

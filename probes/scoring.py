@@ -5,10 +5,12 @@ Counts may be summed over any set of examples; F1 of sums is micro-F1, the mean 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from seedvote.dialogue.formulas.counts import micro_f1
 from seedvote.dialogue.formulas.uncertainty import sd_interval
@@ -59,3 +61,15 @@ class Spread:
 def seed_spread(values: Sequence[float], *, level: float = 0.95) -> Spread:
     """Mean and SD over seeds, in the unit of the values."""
     return Spread(tuple(values), float(np.mean(values)), *sd_interval(values, level=level))
+
+
+def mean_interval(values: Sequence[float], *, level: float = 0.95) -> tuple[float, float]:
+    """Student's interval of the mean over new seeds; NaN below two.
+
+    >>> [round(end, 2) for end in mean_interval([1.0, 2.0, 3.0])]
+    [-0.48, 4.48]
+    """
+    if len(values) < 2:
+        return math.nan, math.nan
+    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return float(np.mean(values)) - half, float(np.mean(values)) + half

