@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def context_length(fit: Sequence[Example], examples: Sequence[Example]) -> np.nd
 
 def bag_of_words(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
     """The words of the whole context without their order (`examples` begins with the fitted ones)."""
-    return _leading_axes(fit, _count_words(_frequent_words(fit), examples))
+    return _leading_axes(fit, np.log1p(_count_words(_frequent_words(fit), examples)))
 
 
 def bag_of_last_turn(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
@@ -91,17 +92,52 @@ def _make_bag(
         for word in words(example):
             if word in column:
                 counts[row, column[word]] += 1
-    return _leading_axes(fit, counts)
+    return _leading_axes(fit, np.log1p(counts))
 
 
-def _leading_axes(fit: Sequence[Example], counts: np.ndarray) -> np.ndarray:
-    """log(1 + count) on the leading principal axes of the fitted examples, the leading one first: 256 at most.
+def tfidf_words(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
+    """The words of the whole context, each the rarer the weightier."""
+    return _leading_axes(fit, weigh_terms(fit, examples, 1))
+
+
+def tfidf_bigrams(fit: Sequence[Example], examples: Sequence[Example]) -> np.ndarray:
+    """The same with pairs of neighbouring words of a turn."""
+    return _leading_axes(fit, weigh_terms(fit, examples, 2))
+
+
+def weigh_terms(fit: Sequence[Example], examples: Sequence[Example], longest: int) -> np.ndarray:
+    """TF-IDF of the most frequent 1,000 terms of the fitted contexts, 2,000 with pairs; rows of length one.
+
+    As scikit-learn has it by default: count times log((1 + n) / (1 + contexts that hold it)) + 1.
+    """
+    spoken = (term for example in fit for term in _terms(example, longest))
+    column = {term: k for k, (term, _) in enumerate(Counter(spoken).most_common(WORDS * longest))}
+    counts = np.zeros((len(examples), len(column)), np.float32)
+    for row, example in enumerate(examples):
+        for term in _terms(example, longest):
+            if term in column:
+                counts[row, column[term]] += 1
+    rarity = np.log((1 + len(fit)) / (1 + (counts[: len(fit)] > 0).sum(0))) + 1
+    weighted = counts * rarity.astype(np.float32)
+    lengths = np.linalg.norm(weighted, axis=1, keepdims=True)
+    return np.asarray(weighted / np.where(lengths > 0, lengths, 1))
+
+
+def _terms(example: Example, longest: int) -> Iterator[str]:
+    for turn in example.context:
+        words = tokenize_words(turn.text)
+        yield from words
+        if longest > 1:
+            yield from map(" ".join, pairwise(words))
+
+
+def _leading_axes(fit: Sequence[Example], features: np.ndarray) -> np.ndarray:
+    """On the leading principal axes of the fitted examples, the leading one first: 256 at most.
 
     There are no more than one for four of them: the classifier scales every axis the same, and those of little or no
     variance, of which few examples have many, would then be noise that drowns the words.
     """
-    logs = np.log1p(counts)
-    centred = logs - logs[: len(fit)].mean(0)
+    centred = features - features[: len(fit)].mean(0)
     # eigh of words by words, not an SVD of examples by words: the examples are many times more.
     _, axes = np.linalg.eigh(centred[: len(fit)].T @ centred[: len(fit)])
     return np.asarray(centred @ axes[:, ::-1][:, : min(AXES, max(1, len(fit) // EXAMPLES_AN_AXIS))])
@@ -135,15 +171,18 @@ BAGS: dict[str, FeatureMaker] = {
 }
 
 
+TERMS: dict[str, FeatureMaker] = {"tfidf_words": tfidf_words, "tfidf_bigrams": tfidf_bigrams}
+
+
 def baseline_features(
-    fit: Sequence[Example], examples: Sequence[Example], *, width: int = AXES
+    fit: Sequence[Example], examples: Sequence[Example], *, width: int = AXES, terms: bool = False
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """The features of every baseline: the plain ones, then every bag in three forms.
+    """The features of every baseline: the plain ones, then every bag in three forms, and `terms` by TF-IDF.
 
     As it is, with the turn index added, and, where states are narrower, with no more columns than the `width` of
     the widest: fewer columns overfit less, so neither form is always the stronger.
     """
-    for name, builder in PLAIN.items():
+    for name, builder in (PLAIN | TERMS if terms else PLAIN).items():
         yield name, builder(fit, examples)
     position = turn_index(fit, examples)
     for name, builder in BAGS.items():

@@ -49,8 +49,11 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     add("--checkpoints", default="", metavar="NAMES", help="comma-separated, or all (default: all but epoch-N)")
 
 
-def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
-    """Read what the arguments of `add_input_arguments` name, to report on that split; write the baselines' features."""
+def read_inputs(args: argparse.Namespace, report: str, *, terms: bool = False) -> Inputs:
+    """Read what the arguments of `add_input_arguments` name, to report on that split; write the baselines' features.
+
+    `terms`: baselines by TF-IDF too.
+    """
     from seedvote.dialogue.corpora.examples import iterate_examples
     from seedvote.dialogue.corpora.reading import read_corpus
     from seedvote.probes import states, suite
@@ -69,5 +72,7 @@ def read_inputs(args: argparse.Namespace, report: str) -> Inputs:
     plan, folder = lay_out(corpus, tasks, sides, own), args.study / "probes"
     for who in representations:
         states.check_covers(who, plan.items)
-    baselines = suite.write_baselines(folder / "baselines", sides, max(who.width for who in representations))
+    baselines = suite.write_baselines(
+        folder / "baselines", sides, max(who.width for who in representations), terms=terms
+    )
     return Inputs(corpus.name, sides, plan, representations + baselines, folder, [labels.recipe for labels in own])

@@ -258,10 +258,10 @@ def _make_part(
     return ScorePart(who, labelled, options, folder / f"{who.evaluator}-{who.name}" / name, key)
 
 
-def write_baselines(folder: Path, splits: Splits, width: int) -> list[Representation]:
+def write_baselines(folder: Path, splits: Splits, width: int, *, terms: bool = False) -> list[Representation]:
     """Write the baselines' features as representations like any other; `width` is that of the widest states."""
     examples, baselines = splits.members, []
-    for name, features in baseline_features(splits.fit, examples, width=width):
+    for name, features in baseline_features(splits.fit, examples, width=width, terms=terms):
         path = folder / f"{name}.npy"
         with atomic(path, "wb") as handle:
             np.save(handle, features)

@@ -1,8 +1,8 @@
 """Measure the V-information of each task: the bits that a linear probe reads from a state about new examples.
 
 Unlike a score it says how sure the probe may be, and all tasks are on one scale. Penalty and number of axes are chosen
-on valid. Reads what `run` reads, with the same baselines, and writes STUDY/probes/information-<corpus>.csv with a 95 %
-interval over training seeds. Finished parts are kept.
+on valid. Reads what `run` reads, with its baselines and two of TF-IDF. Writes STUDY/probes/information-<corpus>.csv
+with a 95 % interval over training seeds. Finished parts are kept.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.probes import information, suite
 
     strengths, ranks = _read_choices(args)
-    place, study_inputs = running.place_of(args), inputs.read_inputs(args, args.report)
+    place, study_inputs = running.place_of(args), inputs.read_inputs(args, args.report, terms=True)
     if len(strengths) * len(ranks) > 1 and not study_inputs.sides.choose:
         raise InputError("--c and --ranks need a split to choose on, and none is left here. Give one value of each.")
     recipe = signature(

@@ -17,7 +17,7 @@ from seedvote.probes import baselines, plan
 from seedvote.probes.baselines import words_in_window
 from seedvote.probes.classifiers import reference
 from seedvote.probes.scoring import count_hits
-from seedvote.probes.tasks.catalogue import ProbeTask, fixed_rule, or_none, tasks_of
+from seedvote.probes.tasks.catalogue import ProbeTask, fixed_rule, or_none, tasks_of, tokenize_words
 from seedvote.probes.tasks.labels import label_sides
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -195,3 +195,35 @@ def test_the_bag_of_words_of_the_window_holds_what_an_encoder_reads():
         assert len(numbers) <= LONGEST_CONTEXT
         seen = [vocabulary.words[number] for number in numbers if number >= len(SPECIAL)]
         assert words_in_window(Example("D:1", Dialogue("D", "train", tuple(turns)), length)) == seen
+
+
+@pytest.mark.parametrize("longest", [1, 2])
+def test_terms_are_weighed_as_scikit_learn_weighs_them(longest):
+    texts = [
+        "a hotel in the north",
+        "the north hotel , the cheap one",
+        "",
+        "a train to the north of the north",
+        "rare words",
+    ]
+    turns = [(Turn("user", text), Turn("system", "yes")) for text in texts]
+    examples = [Example(f"d:{n}", Dialogue("d", "train", pair), 1) for n, pair in enumerate(turns)]
+    fit = examples[:4]
+    found = baselines.weigh_terms(fit, examples, longest)
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    reference = TfidfVectorizer(tokenizer=tokenize_words, token_pattern=None, ngram_range=(1, longest), lowercase=False)
+    reference.fit(texts[:4])
+    wanted = reference.transform(texts).toarray()
+    assert found.shape == wanted.shape
+    # The columns stand in another order: rows compare by their products.
+    assert np.allclose(found @ found.T, wanted @ wanted.T, atol=1e-6)
+    assert np.allclose(np.sort(found, 1), np.sort(wanted, 1), atol=1e-6)
+
+
+def test_terms_join_the_baselines_where_they_are_asked_for():
+    turns = tuple(Turn(("user", "system")[n % 2], f"word {n} again") for n in range(12))
+    examples = [Example(f"d:{n}", Dialogue("d", "train", turns), n) for n in range(1, 12)]
+    names = {terms: [name for name, _ in baselines.baseline_features(examples[:8], examples, terms=terms)]
+             for terms in (False, True)}  # fmt: skip
+    assert set(names[True]) - set(names[False]) == {"tfidf_words", "tfidf_bigrams"}
