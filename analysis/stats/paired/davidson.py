@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 Model = Literal["davidson", "rao-kupper"]
 FittedModel = Model | Literal["davidson-luce"]  # of rankings: plackett_luce.py
 
+SMALL = 10_000  # numbers of a table of weights: up to there sparse ones are slower than plain ones
 FAR = 15.0  # a strength further out than this on the log scale has no finite estimate
 
 
@@ -55,6 +56,7 @@ class CellWeights:
     weights: sparse.csr_array  # (cells, P)
     position: int | None
     tie: int | None
+    small: Floats | None = None  # the weights once more as an array, where they are few
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +189,8 @@ def count_games(
 
 def fit_model(played: Games, model: Model = "davidson") -> Fit:
     """Maximum likelihood; the covariance takes votes as independent (see davidson_errors.py for the honest one)."""
-    _check_finite(played)
     design = design_of(played)
-    theta, information = _maximise_likelihood(played, model, design)
-    # `_check_finite` sees only wins and ties; a side of the page that always won shows in the size of the estimates.
-    if np.abs(theta).max() > FAR:
-        raise InputError(
-            "One side of the page or one system won all votes but ties, so the strengths have no finite estimate."
-        )
+    theta, information = _find_parameters(played, model, design)
     chances, _, _ = predict_outcomes(model, theta, design)
     played_cells = played.counts > 0
     return Fit(
@@ -206,6 +202,27 @@ def fit_model(played: Games, model: Model = "davidson") -> Fit:
         covariance=invert_information(information, len(played.systems)),
         log_likelihood=float((played.counts[played_cells] * np.log(chances[played_cells])).sum()),
     )
+
+
+def refit_strengths(played: Games, nearby: Fit, design: CellWeights) -> Floats:
+    """The strengths alone, where a few votes fewer than those of `nearby`, with its design, are left in its cells."""
+    has_ties = bool(played.counts[:, 2].sum())
+    same = (design, nearby.parameters) if has_ties == (design.tie is not None) else (design_of(played), None)
+    return _find_parameters(played, nearby.model, *same)[0][: len(played.systems)]
+
+
+def _find_parameters(
+    played: Games, model: FittedModel, design: CellWeights, start: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Finite estimates (P,) and their information (P, P); votes without them are refused."""
+    _check_finite(played)
+    theta, information = _maximise_likelihood(played, model, design, start)
+    # `_check_finite` sees only wins and ties; a side of the page that always won shows in the size of the estimates.
+    if np.abs(theta).max() > FAR:
+        raise InputError(
+            "One side of the page or one system won all votes but ties, so the strengths have no finite estimate."
+        )
+    return theta, information
 
 
 def design_of(played: Games) -> CellWeights:
@@ -223,12 +240,13 @@ def design_of(played: Games) -> CellWeights:
     columns = weights[:, kept_columns]
     if played.covariates is not None:
         columns = sparse.csr_array(sparse.hstack([columns, sparse.csr_array(played.covariates)]))
-    return CellWeights(columns, position, tie)
+    is_small = columns.shape[0] * columns.shape[1] <= SMALL
+    return CellWeights(columns, position, tie, columns.toarray() if is_small else None)
 
 
 def predict_outcomes(model: FittedModel, theta: Floats, design: CellWeights) -> tuple[Floats, Floats, Floats]:
     """Chances (cells, 3) of a, b and tie, and the slopes of their logs in d and in the tie parameter."""
-    d: Floats = design.weights @ theta
+    d: Floats = (design.weights if design.small is None else design.small) @ theta
     return _MODELS[model](d, None if design.tie is None else np.full_like(d, theta[design.tie]))
 
 
@@ -238,10 +256,12 @@ def expected_net(model: Model, d: float, tie: float | None) -> float:
     return float(chances[0, 0] - chances[0, 1])
 
 
-def _maximise_likelihood(played: Games, model: Model, design: CellWeights) -> tuple[Floats, Floats]:
+def _maximise_likelihood(
+    played: Games, model: FittedModel, design: CellWeights, start: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Fisher scoring: the estimates (P,) and their information (P, P)."""
-    theta = np.zeros(design.weights.shape[1])
-    if design.tie is not None:
+    theta = np.zeros(design.weights.shape[1]) if start is None else start
+    if design.tie is not None and start is None:
         share = played.counts[:, 2].sum() / played.counts.sum()
         theta[design.tie] = np.log(2 * share / (1 - share)) if model == "davidson" else 2 * np.arctanh(share)
     # Only differences of strengths count, so the information is singular: ones there hold the sum of strengths at zero.
@@ -258,12 +278,16 @@ def _maximise_likelihood(played: Games, model: Model, design: CellWeights) -> tu
     return theta, _sum_information(played.counts, model, theta, design)[1]
 
 
-def _sum_information(counts: Floats, model: Model, theta: Floats, design: CellWeights) -> tuple[Floats, Floats]:
+def _sum_information(counts: Floats, model: FittedModel, theta: Floats, design: CellWeights) -> tuple[Floats, Floats]:
     """Gradient (P,) and expected information (P, P) of the log-likelihood."""
     chances, by_d, by_t = predict_outcomes(model, theta, design)
-    weight, weights = chances * counts.sum(1, keepdims=True), design.weights
+    weight, weights = chances * counts.sum(1, keepdims=True), design.weights if design.small is None else design.small
     gradient: Floats = weights.T @ (counts * by_d).sum(1)
-    information = (weights.T @ sparse.diags_array((weight * by_d**2).sum(1)) @ weights).toarray()
+    slopes = (weight * by_d**2).sum(1)
+    if design.small is None:
+        information = (design.weights.T @ sparse.diags_array(slopes) @ design.weights).toarray()
+    else:
+        information = (design.small.T * slopes) @ design.small
     if design.tie is not None:
         gradient[design.tie] += (counts * by_t).sum()
         cross = weights.T @ (weight * by_d * by_t).sum(1)

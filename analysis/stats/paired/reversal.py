@@ -30,6 +30,7 @@ from seedvote.analysis.stats.paired.davidson import (
     find_linked_groups,
     fit_model,
     predict_outcomes,
+    refit_strengths,
 )
 from seedvote.dialogue.errors import InputError
 
@@ -83,13 +84,11 @@ def _find_reversal(played: Games, full_fit: Fit, model: Model, unit: str, codes:
         needed = _leave_out(played, full_fit, model, (leader, rival), codes, fewest)
         if needed is not None and needed < fewest:
             fewest, name = needed, full_fit.systems[rival]
-    smaller = next(_smaller_sets(played, full_fit, model, leader, codes, fewest), None) if name else None
+    smaller = next(_smaller_sets(played, full_fit, leader, codes, fewest), None) if name else None
     return Reversal(unit, *(smaller or (fewest if name else None, name)), number)
 
 
-def _smaller_sets(
-    played: Games, full_fit: Fit, model: Model, leader: int, codes: Ints, fewest: int
-) -> Iterator[tuple[int, str]]:
+def _smaller_sets(played: Games, full_fit: Fit, leader: int, codes: Ints, fewest: int) -> Iterator[tuple[int, str]]:
     """Sets of fewer units without which another system leads, the smallest first: how many, and who leads then."""
     if (int(codes.max()) + 1) * played.counts.size > LARGE:
         return
@@ -98,7 +97,7 @@ def _smaller_sets(
     same = np.unique(counts, axis=0, return_inverse=True)[1].ravel()
     # Units that are the same in everything: as many of them as a smaller set can hold.
     units = [unit for unit in range(len(counts)) if (same[:unit] == same[unit]).sum() < fewest - 1]
-    tried = 0
+    tried, design = 0, design_of(played)
     for size in range(1, fewest):
         tried += comb(len(units), size)
         if tried > MOST_TRIED:
@@ -106,7 +105,7 @@ def _smaller_sets(
         for out in combinations(units, size):
             remaining_games = replace(played, counts=played.counts - counts[list(out)].sum(0).reshape(-1, 3))
             try:
-                best = int(np.argmax(fit_model(remaining_games, model).strengths))
+                best = int(np.argmax(refit_strengths(remaining_games, full_fit, design)))
             except InputError:
                 continue
             if best != leader:

@@ -1,6 +1,7 @@
 """Davidson's and Rao-Kupper's models against published fits, two other packages, a slow twin and known truth."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from seedvote.analysis.stats.paired.davidson import count_games, fit_model
+from seedvote.analysis.stats.paired import davidson
+from seedvote.analysis.stats.paired.davidson import count_games, design_of, fit_model, refit_strengths
 from seedvote.dialogue.errors import InputError
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden"
@@ -160,6 +162,21 @@ def test_swapping_a_and_b_in_any_vote_changes_nothing():
     )
     one, other = fit_model(count_games(systems, a, b, choice, left)), fit_model(swapped)
     assert one.parameters == pytest.approx(other.parameters, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", ["davidson", "rao-kupper"])
+def test_sparse_weights_and_a_fit_of_nearly_the_same_votes_change_nothing(monkeypatch, model):
+    _, systems, a, b, choice, left = simulated(300, 4, model=model)
+    more, played = (count_games(systems, a[:n], b[:n], choice[:n], left[:n]) for n in (300, 290))
+    nearby, found = fit_model(more, model), fit_model(played, model)
+    reduced = replace(
+        more, counts=more.counts - np.bincount(more.code[290:], minlength=more.counts.size).reshape(-1, 3)
+    )
+    assert refit_strengths(reduced, nearby, design_of(more)) == pytest.approx(found.strengths, abs=1e-8)
+    monkeypatch.setattr(davidson, "SMALL", 0)
+    sparse = fit_model(played, model)
+    assert sparse.parameters == pytest.approx(found.parameters, abs=1e-9)
+    assert sparse.covariance == pytest.approx(found.covariance, abs=1e-9)
 
 
 def test_chance_of_a_wrong_order_follows_the_error():
