@@ -35,7 +35,8 @@ def test_a_package_that_is_missing_or_too_old_is_named_with_what_brings_it(monke
     assert command.run(None) == 1
     assert "-> make setup\n" in capsys.readouterr().out
     monkeypatch.setattr(doctor, "is_checkout", lambda: False)
-    rating, analysis = (rows()[name] for name in ("rating page", "analysis"))
+    examined = rows()
+    rating, analysis = examined["rating page"], examined["analysis"]
     assert rating.remedy == "pip install --upgrade 'seedvote[rate]'" and not rating.is_needed
     assert analysis.remedy == "pip install --upgrade 'seedvote'" and analysis.is_needed
 

@@ -13,6 +13,11 @@ LOOKS = pytest.mark.parametrize(
     ],
 )
 
+# Pages that share their styles are looked at on one of the screens each, by turns; on each of them in make test-slow.
+SHARED = pytest.mark.parametrize(
+    "by_turns", [pytest.param(True, id="by turns"), pytest.param(False, id="every screen", marks=pytest.mark.slow)]
+)
+
 # Only what is asked for goes from the browser to the test: the whole answer is a megabyte on a long page.
 RUN = """() => "axe" in window && axe.run({resultTypes: ["violations"]}).then(({passes, violations}) => [
     passes.length, violations.map(({id, nodes}) => `${id}: ${nodes[0].html}`),
@@ -37,19 +42,19 @@ def barriers(page, scheme=None, width=None, height=844):
     return [f"{scheme} {width}: {one}" for one in [*found, *(["wider than the window"] if wide > window else [])]]
 
 
-def barriers_of(chromium, addresses, screens):
+def barriers_of(chromium, addresses, screens, by_turns=False):
     """The same for each page of a dictionary, on each of these screens: `name scheme width: rule: element`.
 
     Every page brings axe along, which costs half of sending it there. Of two pages in turn the second is opened on
-    the screen on which the first was left.
+    the screen on which the first was left. By turns: the first page on the first screen, the second on the second.
     """
     page, found = chromium.new_page(), []
     page.add_init_script(AXE_SCRIPT)
     assert addresses and screens
     for name, address in addresses.items():
         page.goto(address)
-        for screen in screens:
+        for screen in screens[:1] if by_turns else screens:
             found += [f"{name} {one}" for one in barriers(page, *screen)]
-        screens = screens[::-1]
+        screens = [*screens[1:], screens[0]] if by_turns else screens[::-1]
     page.close()
     return found

@@ -140,7 +140,8 @@ def test_the_report_opens_without_an_error_or_an_outside_request(study, chromium
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])  # axe reads it for seconds
+@pytest.mark.slow  # axe reads it for seconds; test_report.py has every part of such a page looked at
+@pytest.mark.parametrize("width", [390, 1280])
 def test_the_report_has_no_barrier(study, chromium, width):
     page = chromium.new_page(viewport={"width": width, "height": 900})
     page.goto((study / "report.html").as_uri())

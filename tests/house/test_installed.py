@@ -128,7 +128,7 @@ def test_the_rating_page_is_served_outside_the_checkout(seedvote):
     [
         ("torch", "generation train runs/mine", "[models]"),
         ("sqlalchemy", "crowd serve runs/hit --pairs examples/pairs.jsonl", "[rate]"),
-        ("boto3", "crowd launch runs/small --mturk", "[markets]"),
+        pytest.param("boto3", "crowd launch runs/small --mturk", "[markets]", marks=pytest.mark.slow),
         ("numpy", "ties examples/votes.csv", ""),
     ],
 )

@@ -199,7 +199,7 @@ def test_what_is_not_in_the_sentence_is_counted_with_its_noun():
     [
         ("votes", 1280),
         ("scores", 390),
-        ("one seed", 390),
+        pytest.param("one seed", 390, marks=pytest.mark.slow),
         pytest.param("votes", 390, marks=pytest.mark.slow),
         pytest.param("scores", 1280, marks=pytest.mark.slow),
         pytest.param("one seed", 1280, marks=pytest.mark.slow),

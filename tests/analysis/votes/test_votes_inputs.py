@@ -42,7 +42,14 @@ def winners(matches):
     return [names[choice] for names, choice in zip(sides, matches.votes.choice, strict=True)]
 
 
-@pytest.mark.parametrize("name", [name for name, layout in LAYOUTS.items() if not layout.key])
+# Every third layout; tests/dialogue/importing/test_shaping.py reads each of them.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if number % 3 else [])
+        for number, name in enumerate(name for name, layout in LAYOUTS.items() if not layout.key)
+    ],
+)
 def test_import_votes_gives_the_votes_of_the_notebook(tmp_path, name):
     layout = LAYOUTS[name]
     source = written(tmp_path, layout.rows(), next(form for form in layout.formats if form != "frame"))

@@ -10,7 +10,7 @@ from seedvote.crowd.study_folder import opened
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.questions import read_questions
 from tests.crowd.chromium.test_hit import BLIND, READ, TWO_WAYS, WAYS, awaited, follow
-from tests.house.barriers import LOOKS, barriers_of
+from tests.house.barriers import SHARED, barriers_of
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm
 
@@ -161,9 +161,10 @@ def test_keys_correct_themselves_and_nothing_half_picked_is_sent(chromium, serve
     page.context.close()
 
 
-@LOOKS
-def test_no_page_of_questions_has_a_barrier(chromium, tmp_path, screens):
+@SHARED
+def test_no_page_of_questions_has_a_barrier(chromium, tmp_path, by_turns):
     dispatch("crowd", "", {"preview": ""}, ["preview", "--questions", str(SAMPLE), "--out", str(tmp_path)])
     names = ("consent", "glance", "about", "example-1", "example-1-answered", "choice-1", "choice-2", "message-time")
     addresses = {name: (tmp_path / f"{name}.html").as_uri() for name in names}
-    assert barriers_of(chromium, addresses, screens) == []
+    screens = [("dark", 1280), ("light", 320), *([] if by_turns else [("light", 1280), ("dark", 320), ("dark", 390)])]
+    assert barriers_of(chromium, addresses, screens, by_turns) == []

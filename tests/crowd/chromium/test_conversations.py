@@ -9,7 +9,7 @@ from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair
 from tests.crowd.chromium.test_seen import SCREENS, at, locked
 from tests.crowd.conversations import candidate
-from tests.house.barriers import barriers_of
+from tests.house.barriers import SHARED, barriers_of
 from tests.house.waiting import wait_for
 
 pytestmark = pytest.mark.browser
@@ -164,19 +164,17 @@ def test_without_a_script_all_of_both_stands_above_the_answers(at, screen):
     assert not page.locator("#step").is_visible()
 
 
-LOOKS = {"usual": [("dark", "desktop"), ("light", "phone")], "the rest": [("light", "desktop"), ("dark", "phone")]}
-
-
-@pytest.mark.parametrize("looks", ["usual", pytest.param("the rest", marks=pytest.mark.slow)])
-def test_no_page_of_conversations_has_a_barrier(chromium, at, pages, looks):
+@SHARED
+def test_no_page_of_conversations_has_a_barrier(chromium, at, pages, by_turns):
     names = ["one/conversation-4", "one/example-1", "one/example-2-answered", "one/consent"]
     for name in ("one/conversation-5", "many/conversation-5"):
         scrolled = at("desktop", name).locator(".talk").first
         assert scrolled.evaluate("one => one.scrollHeight > 2 * one.clientHeight")
         names.append(name)
     addresses = {name: (pages / f"{name}.html").as_uri() for name in names}
-    screens = [(scheme, *SCREENS[screen]) for scheme, screen in LOOKS[looks]]
-    assert barriers_of(chromium, addresses, screens) == []
+    looks = [("dark", "desktop"), ("light", "phone"), *([] if by_turns else [("light", "desktop"), ("dark", "phone")])]
+    screens = [(scheme, *SCREENS[screen]) for scheme, screen in looks]
+    assert barriers_of(chromium, addresses, screens, by_turns) == []
 
 
 def test_several_questions_wait_for_both_conversations_too(at):

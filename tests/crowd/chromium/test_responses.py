@@ -15,7 +15,7 @@ from seedvote.dialogue.records import ResponseSet
 from tests.crowd.chromium.test_hit import BLIND, READ, TWO_WAYS, WAYS, awaited, follow
 from tests.crowd.marketplaces.study import served as at_a_port
 from tests.crowd.sets import make_sets
-from tests.house.barriers import barriers_of
+from tests.house.barriers import SHARED, barriers_of
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm
 
@@ -161,7 +161,8 @@ def test_keys_and_drag_agree_no_rank_is_given_twice_and_u_takes_back(chromium, s
     page.context.close()
 
 
-def test_no_page_of_sets_has_a_barrier(chromium, tmp_path):
+@SHARED
+def test_no_page_of_sets_has_a_barrier(chromium, tmp_path, by_turns):
     one = [r for r in read_records(SAMPLE, ResponseSet) if r.kind == "real"][:2]
     alone = [f'{{"format": "response_sets", "version": 1, "signature": "t"}}\n{line}' for line in _alone(one)]
     (tmp_path / "alone.jsonl").write_text("\n".join(alone[:1]) + "\n")
@@ -173,7 +174,7 @@ def test_no_page_of_sets_has_a_barrier(chromium, tmp_path):
         dispatch("crowd", "", {"preview": ""}, ["preview", *words, "--number", "1", "--out", str(tmp_path / name)])
         for shown in ("consent", "response-1", "message-wait"):
             addresses[f"{name} {shown}"] = (tmp_path / name / f"{shown}.html").as_uri()
-    assert barriers_of(chromium, addresses, (("light", 1280, 720), ("dark", 320, 720))) == []
+    assert barriers_of(chromium, addresses, (("light", 1280, 720), ("dark", 320, 720)), by_turns) == []
 
 
 def _alone(sets):

@@ -1,6 +1,7 @@
 """Answers forged under a known id use up nothing of its owner's: not their pairs, not their checks, not their gate."""
 
 import dataclasses
+import itertools
 import random
 
 import pytest
@@ -71,9 +72,14 @@ def counted(desk):
     return sorted((row.rater, row.pair) for row in rows)
 
 
-@pytest.mark.parametrize("source", ["prolific", "panel", "mturk"])
-@pytest.mark.parametrize("choice", ["a", "b"], ids=["right", "wrong"])
-@pytest.mark.parametrize("cookies", [True, False])
+FORGED = list(itertools.product(("prolific", "panel", "mturk"), ("a", "b"), (True, False)))
+USUAL = (("prolific", "a", False), ("panel", "b", True), ("mturk", "b", False))  # each value of each of the three
+
+
+@pytest.mark.parametrize(
+    ("source", "choice", "cookies"),
+    [pytest.param(*case, marks=[] if case in USUAL else pytest.mark.slow) for case in FORGED],
+)
 def test_program_under_a_known_id_takes_no_pair(desk, source, choice, cookies):
     forged = [Browser(desk, source=source, cookies=cookies).work(f"forged-{n}", choice)[0] for n in range(5)]
     worker = Browser(desk, source=source)

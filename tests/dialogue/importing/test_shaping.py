@@ -79,10 +79,26 @@ def first_or_second_try(folder, layout, form):
         raise
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_every_format_of_a_layout_gives_the_true_winner_and_the_same_rows(tmp_path, name):
+def two_of(number, formats):
+    """Two formats of a layout, by turns: neighbours have others, so that each is read some twenty times."""
+    return tuple(dict.fromkeys(formats[(number + step) % len(formats)] for step in (0, len(formats) // 2)))
+
+
+# Two formats of each layout; all of them in make test-slow.
+FORMATS = [
+    pytest.param(name, forms, id=f"{name}-{which}", marks=marks)
+    for number, (name, layout) in enumerate(LAYOUTS.items())
+    for which, forms, marks in (
+        ("two", two_of(number, layout.formats), []),
+        ("all", layout.formats, pytest.mark.slow),
+    )
+]
+
+
+@pytest.mark.parametrize(("name", "forms"), FORMATS)
+def test_every_format_of_a_layout_gives_the_true_winner_and_the_same_rows(tmp_path, name, forms):
     layout, seen = LAYOUTS[name], []
-    for form in layout.formats:
+    for form in forms:
         matches, known = first_or_second_try(tmp_path, layout, form)
         assert tally(matches, known) == TRUE, form
         votes, systems = matches.votes, np.array(matches.systems)

@@ -162,8 +162,13 @@ NESTED = {
     "prodigy options with models": lambda: table(prodigy_numbers),
     "prodigy comparison": lambda: table(prodigy_compare),
 }  # fmt: skip
-CASES = [*((name, FILES, form) for name in FILES for form in ("csv", "jsonl")),
-         *((name, NESTED, form) for name in NESTED for form in ("json", "jsonl"))]  # fmt: skip
+# Every file in one of both formats, by turns; in the other one in make test-slow.
+CASES = [
+    pytest.param(name, files, form, marks=pytest.mark.slow if (number + turn) % 2 else [])
+    for files, forms in ((FILES, ("csv", "jsonl")), (NESTED, ("json", "jsonl")))
+    for number, name in enumerate(files)
+    for turn, form in enumerate(forms)
+]
 
 
 def without_empty(rows):
