@@ -12,7 +12,7 @@ from tests.house.waiting import wait_for
 pytestmark = pytest.mark.browser
 
 SCREENS = {"desktop": (1280, 720), "phone": (390, 844), "200 %": (640, 360), "wide at 200 %": (960, 540)}
-SCREENS |= {"320 pixels": (320, 568)}
+SCREENS |= {"320 pixels": (320, 568), "tablet": (820, 1180)}
 
 
 @pytest.fixture(scope="module")
@@ -126,12 +126,44 @@ def test_page_down_reads_both_responses_without_focus(at):
     assert chat.evaluate("document.querySelector('.chat').scrollTop") < top
 
 
-@pytest.mark.parametrize("screen", [name for name in SCREENS if name != "desktop"])
+TURNS_IN_VIEW = """[...document.querySelectorAll(".chat li")].filter((turn) => {
+  const chat = document.querySelector(".chat").getBoundingClientRect(), box = turn.getBoundingClientRect();
+  return box.top >= chat.top && box.bottom <= Math.min(chat.bottom, innerHeight);
+}).length"""
+ROOM = """document.querySelector(".answers").getBoundingClientRect().top
+  - Math.max(...[...document.querySelectorAll(".response")].map((box) => box.getBoundingClientRect().bottom))"""
+
+
+@pytest.mark.parametrize("screen", ["phone", "tablet", "desktop"])
+def test_conversation_fills_the_room_that_the_responses_leave(at, screen):
+    page = at(screen, "pair-1")
+    assert page.evaluate(ROOM) < 20 and page.evaluate(TURNS_IN_VIEW) >= 4
+    assert page.evaluate("document.querySelector('.chat').getBoundingClientRect().top") > 0
+    page.goto(page.url.replace("pair-1", "pair-2").replace("#early", ""))  # a short conversation above long responses
+    overflow = "(chat => [chat.scrollHeight - chat.clientHeight, chat.clientHeight])(document.querySelector('.chat'))"
+    assert page.evaluate(overflow)[0] == 0 or page.evaluate(overflow)[1] > 150
+
+
+def test_single_turn_has_no_empty_space_above(at):
+    page = at("desktop", "pair-3")
+    page.evaluate("document.querySelectorAll('.chat li:not(:last-child)').forEach((turn) => turn.remove())")
+    chat = page.locator(".chat").bounding_box()
+    assert page.locator(".chat li").bounding_box()["y"] - chat["y"] < 40 and chat["height"] < 120
+
+
+def test_tie_is_as_large_as_the_responses_it_stands_between(at):
+    for screen in ("desktop", "tablet", "phone"):
+        boxes = [button.bounding_box() for button in at(screen, "pair-3").locator(".answers button").all()]
+        areas = [box["width"] * box["height"] for box in boxes]
+        assert max(areas) < 1.05 * min(areas) and len({box["y"] for box in boxes}) == 1, screen
+
+
+@pytest.mark.parametrize("screen", [name for name in SCREENS if name not in ("desktop", "tablet")])
 def test_long_conversation_shows_all_turns_on_request(at, screen):
     page = at(screen, "pair-1")
     height = "document.documentElement.scrollHeight"
     folded, turns = page.evaluate(height), page.locator(".chat li:visible")
-    assert turns.count() == 2 and "Turn 40." in turns.last.inner_text()
+    assert "Turn 40." in turns.last.inner_text()
     assert folded < 3 * SCREENS[screen][1]
     page.get_by_label("Show all 40 turns").check()
     assert turns.count() == 40 and page.evaluate(height) > folded + 1000
