@@ -55,3 +55,22 @@ def newest_words(turns: Sequence[Turn], speaker: str, longest: int = LONGEST_CON
 def normalize(text: str) -> str:
     """A text as a model would have written it, so that a reference next to a response does not give itself away."""
     return detokenize(tokenize(text))
+
+
+def telling_words(text: str) -> set[str]:
+    """Words that say what a text is about: five letters or more, or with a digit.
+
+    >>> sorted(telling_words("The train at 9:15 is late."))
+    ['9:15', 'train']
+    """
+    return {word for word in tokenize(text) if len(word) >= 5 or any(sign.isdigit() for sign in word)}
+
+
+def sort_off_topic(texts: Iterable[str], topic: str, length: int) -> list[str]:
+    """The texts that share the fewest telling words with `topic` first, of those the ones nearest to so many words.
+
+    >>> sort_off_topic(["The train is late.", "It is open until ten.", "Yes."], "When does the train leave?", 5)
+    ['It is open until ten.', 'Yes.', 'The train is late.']
+    """
+    topic_words = telling_words(topic)
+    return sorted(texts, key=lambda text: (len(telling_words(text) & topic_words), abs(len(text.split()) - length)))

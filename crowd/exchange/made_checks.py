@@ -1,7 +1,7 @@
 """Hidden checks made of the answers themselves, and rules that fit them: for a study that has no references.
 
-The right side is a system's answer to its context. The wrong one is an answer to another context with its words in
-another order, which nobody who reads takes for the better one.
+The right side is a system's answer to its context. The wrong one answers another context and is as long, so that
+nobody can tell a check from a real pair without reading it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from seedvote.crowd.exchange.answer_tables import AnsweredContext
 from seedvote.dialogue.records import Candidate, Pair, ResponseSet
 from seedvote.dialogue.seeds import child_random
+from seedvote.dialogue.tokens import sort_off_topic
 
 SHORTEST = 5  # words of either side
 CHECKS = 8  # those of one sitting: three at the beginning, five among the pairs
@@ -24,17 +25,24 @@ def make_checks(rows: Sequence[AnsweredContext], number: int, *, seed: int) -> l
     rng = child_random(seed, "checks of answers")
     long = [row for row in rows if max(len(text.split()) for text in row.texts.values()) >= SHORTEST]
     chosen = rng.sample(long, min(number, len(long))) if len(long) > 1 else []
-    return [_make_check(row, _draw_other(row, long, rng), k, rng) for k, row in enumerate(chosen)]
+    return [_make_check(row, _draw_other(row, long, rng), k) for k, row in enumerate(chosen)]
 
 
-def _draw_other(row: AnsweredContext, rows: Sequence[AnsweredContext], rng: random.Random) -> AnsweredContext:
-    return rng.choice([candidate for candidate in rows if candidate is not row])
+def _draw_other(row: AnsweredContext, rows: Sequence[AnsweredContext], rng: random.Random) -> str:
+    """An answer to another context that shares no telling word with this one, where there is any, and is as long."""
+    others = [text for other in rng.sample(list(rows), len(rows)) if other is not row for text in other.texts.values()]
+    topic = " ".join([*(turn.text for turn in row.context), *row.texts.values()])
+    length = len(_good_text(row).split())
+    return sort_off_topic(others, topic, length)[0]
 
 
-def _make_check(row: AnsweredContext, stray: AnsweredContext, k: int, rng: random.Random) -> Pair:
-    good = Candidate(max(row.texts.values(), key=len), "reference", None, "reference")
-    words = max(stray.texts.values(), key=len).split()
-    bad = Candidate(" ".join(rng.sample(words, len(words))), "scrambled", None, "reference")
+def _good_text(row: AnsweredContext) -> str:
+    return max(row.texts.values(), key=len)
+
+
+def _make_check(row: AnsweredContext, stray: str, k: int) -> Pair:
+    good = Candidate(_good_text(row), "reference", None, "reference")
+    bad = Candidate(stray, "off-topic", None, "reference")
     first, second = (good, bad) if k % 2 == 0 else (bad, good)
     return Pair(
         pair=f"check {k + 1}",
@@ -46,7 +54,7 @@ def _make_check(row: AnsweredContext, stray: AnsweredContext, k: int, rng: rando
         identical=False,
         dialogue=row.dialogue or row.name,
         answer="a" if k % 2 == 0 else "b",
-        contrast="scrambled",
+        contrast="off-topic",
     )
 
 

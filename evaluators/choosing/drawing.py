@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from random import Random
 from typing import Literal, get_args
 
@@ -16,7 +17,7 @@ from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Option, Question, Utterance
 from seedvote.dialogue.seeds import child_random
-from seedvote.dialogue.tokens import normalize, tokenize
+from seedvote.dialogue.tokens import normalize, sort_off_topic, telling_words, tokenize
 from seedvote.evaluators.choosing.rules import Ties, by_chance, lexical_scores, recall_table, tfidf_rows, words_of
 from seedvote.evaluators.detection.rates import Measured, share_told
 
@@ -30,7 +31,7 @@ False_ = Literal["uniform", "same-turn", "hard"]
 Law = Literal["lowe2015", "all"]
 FALSE: tuple[False_, ...] = get_args(False_)
 LAWS: tuple[Law, ...] = get_args(Law)
-SCRAMBLED_FROM = 4  # words of an utterance that is scrambled for a check
+CHECK_POOL = 2000  # utterances among which the options of a check are looked for
 MENTION = re.compile(r"(?<!\w)@\w+")
 
 
@@ -264,33 +265,39 @@ def _rank_by_nearness(pool: OptionPool) -> Callable[[int], Iterator[int]]:
 
 
 def _draw_checks(pool: OptionPool, contexts: Sequence[Example]) -> Iterator[Question]:
-    """Hidden checks: the truth against other utterances whose words are scrambled."""
+    """Hidden checks that look like the other questions: options of other dialogues, as long as the truth.
+
+    They are wrong for who reads: the truth takes up a word of its context, and the others share no telling word with
+    it, wherever the corpus has such.
+    """
     rules = pool.rules
-    long = [option for option in pool.options if len(words_of(option.text)) >= SCRAMBLED_FROM]
+    clear = [example for example in contexts if _is_telling(pool, example)] or contexts
     for number in range(rules.checks * rules.versions):
-        example = contexts[number % len(contexts)]
-        true = pool.options[pool.place[example.item]]
         random = child_random(rules.seed, "checks", number)
-        options, taken = [true], {true.plain}
-        for place in shuffle_numbers(len(long), random):
-            option = _scramble_words(long[place], random)
-            if option.dialogue != true.dialogue and option.plain not in taken and option.plain != long[place].plain:
-                options.append(option)
-                taken.add(option.plain)
-            if len(options) == rules.options:
-                break
+        example = clear[number % len(clear)]
+        options = _draw_off_topic(pool, example, random)
         if len(options) < rules.options:
-            raise InputError("Too few long utterances for checks. Make none: --checks 0")
-        turns = turns_shown(example, rules)
+            raise InputError("Too few utterances of other dialogues for checks. Make none: --checks 0")
         version = 1 + number % rules.versions
-        yield _mix_options(pool, example, options, turns, version, number, random, kind="check")
+        yield _mix_options(pool, example, options, turns_shown(example, rules), version, number, random, kind="check")
 
 
-def _scramble_words(option: OptionText, random: Random) -> OptionText:
-    words = option.text.split()
-    random.shuffle(words)
-    text = " ".join(words)
-    return OptionText("", option.dialogue, option.turn, text, normalize(text))
+def _is_telling(pool: OptionPool, example: Example) -> bool:
+    """Whether the truth takes up a word of what is shown of its context."""
+    shown = example.context[example.n - turns_shown(example, pool.rules) :]
+    return bool(telling_words(example.target.text) & telling_words(" ".join(turn.text for turn in shown)))
+
+
+def _draw_off_topic(pool: OptionPool, example: Example, random: Random) -> list[OptionText]:
+    """The truth, then the options furthest from its context and nearest to its length."""
+    true = pool.options[pool.place[example.item]]
+    drawn = [pool.options[place] for place in islice(shuffle_numbers(len(pool.options), random), CHECK_POOL)]
+    options = {option.plain: option for option in drawn if option.dialogue != true.dialogue}
+    after_it = pool.answers_after(shown_key(example, turns_shown(example, pool.rules)))
+    by_text = {option.text: option for plain, option in options.items() if plain not in {true.plain, *after_it}}
+    topic = " ".join([*(turn.text for turn in example.context), true.text])
+    texts = sort_off_topic(by_text, topic, len(true.text.split()))[: pool.rules.options - 1]
+    return [true, *(by_text[text] for text in texts)]
 
 
 # What a set of questions is like before anybody answers it: lengths, and what knows nothing but gets far.

@@ -16,7 +16,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
 from seedvote.dialogue.records import Candidate, Pair, PairKind, Response, Utterance
 from seedvote.dialogue.seeds import child_random, child_seed
-from seedvote.dialogue.tokens import detokenize, normalize, tokenize
+from seedvote.dialogue.tokens import detokenize, normalize, telling_words, tokenize
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 
 # Pairs for raters: two seeds of one architecture (or two systems) answer the same context; controls and sanity checks.
@@ -259,11 +259,6 @@ def _make_check(example: Example, bad: Candidate, kind: str, *, right: str, seed
         name, example.item, context_shown(example), good, bad, "check", False, example.dialogue.dialogue, "a", kind
     )
     return pair if right == "a" else replace(pair, a=bad, b=good, answer="b")
-
-
-def telling_words(text: str) -> set[str]:
-    """Words that say what a text is about: five letters or more, or with a digit."""
-    return {w for w in tokenize(text) if len(w) >= 5 or any(c.isdigit() for c in w)}
 
 
 def _context_words(example: Example) -> set[str]:

@@ -9,7 +9,7 @@ from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.dialogue.seeds import child_random
-from seedvote.dialogue.tokens import normalize
+from seedvote.dialogue.tokens import normalize, telling_words
 from seedvote.evaluators.choosing.drawing import DrawingRules, draw_questions, pool_of, shuffle_numbers
 from tests.evaluators.choosing.made import corpus_examples
 
@@ -78,7 +78,7 @@ def test_versions_are_even_and_nobody_meets_a_context_twice():
     assert len({one.question for one in found}) == len(found)
 
 
-def test_the_truth_stands_in_every_place_and_checks_are_scrambled():
+def test_the_truth_stands_in_every_place():
     found, pool = drawn(n=100, checks=8)
     places = Counter(one.answer for one in found if one.kind == "real")
     assert len(places) == 5
@@ -89,7 +89,29 @@ def test_the_truth_stands_in_every_place_and_checks_are_scrambled():
     asked_about = {one.item for one in found if one.kind == "real"}
     for one in checks:
         assert one.item not in asked_about
-        assert [normalize(o.text) in said for o in one.options] == [k == one.answer for k in range(5)]
+        assert all(normalize(option.text) in said for option in one.options)  # what somebody said, no word salad
+
+
+def test_checks_look_like_other_questions_and_their_false_options_are_off_topic():
+    examples = []
+    for number in range(40):
+        topic, words = f"topic{number}", " ".join(f"word{number}x{n}" for n in range(number % 9))
+        turns = [
+            Turn("user", f"tell me of {topic}"),
+            Turn("system", f"here is {topic} {words}"),
+            Turn("user", "ok bye"),
+        ]
+        dialogue = Dialogue(f"D{number}", "test", turns)
+        examples += [Example(f"D{number}:{n}", dialogue, n) for n in (1, 2)]
+    found, _ = drawn(examples, n=8, checks=4)
+    lengths = []
+    for one in (each for each in found if each.kind == "check"):
+        topic = telling_words(" ".join(turn.text for turn in one.context))
+        shares = [bool(telling_words(option.text) & topic) for option in one.options]
+        assert shares == [k == one.answer for k in range(5)]
+        words = [len(option.text.split()) for option in one.options]
+        lengths.append(max(abs(n - words[one.answer]) for n in words))
+    assert len(lengths) == 16 and max(lengths) <= 1  # length does not tell the truth
 
 
 def test_a_longer_list_begins_with_the_shorter_one_and_the_seed_decides():

@@ -9,7 +9,7 @@ from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Candidate, Dialogue, Pair, Response, Turn, Utterance
-from seedvote.dialogue.tokens import normalize, tokenize
+from seedvote.dialogue.tokens import normalize, telling_words, tokenize
 from seedvote.generation.pairs.pairing import (
     against_reference,
     answers_of,
@@ -19,7 +19,6 @@ from seedvote.generation.pairs.pairing import (
     sanity_checks,
     seed_bleus,
     system_pairs,
-    telling_words,
     within_seed,
     write_page,
 )
