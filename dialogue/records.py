@@ -16,6 +16,7 @@ TieKind = Literal["good", "poor"]
 PairKind = Literal["real", "check", "control"]
 Source = Literal["local", "mturk", "prolific", "panel", "mephisto", "simulated", "imported", "judge"]
 RaterStatus = Literal["passed", "blocked", "incomplete", "excluded"]
+Device = Literal["phone", "tablet", "desktop"]
 Ruling = Literal["a", "b", "tie", "unusable"]
 Order = Literal["ab", "ba"]
 QuestionKind = Literal["real", "check"]
@@ -159,6 +160,14 @@ class Vote:
         default=None,
     )
     score_b: int | None = _field("that of `b`", sparse=True, default=None)
+    device: Device | None = _field(
+        "kind of device; null without a script, or where hit.toml has `page_view = false`", sparse=True, default=None
+    )
+    turns: int | None = _field(
+        "how many turns the context has, where it is known how many were seen", sparse=True, default=None
+    )
+    turns_seen: int | None = _field("how many of them were on the screen", sparse=True, default=None)
+    context_seconds: float | None = _field("how long any of them was on the screen", sparse=True, default=None)
     extra: Mapping[str, Any] = _extra_fields()
 
 
@@ -260,6 +269,14 @@ class OptionChoice:
     counted: bool = _field("one of the question's k answers", default=True)
     kind: QuestionKind = _field("kind of the question", default="real")
     dialogue: str | None = _field("cluster: the dialogue of the question", default=None)
+    device: Device | None = _field(
+        "kind of device; null without a script, or where hit.toml has `page_view = false`", sparse=True, default=None
+    )
+    turns: int | None = _field(
+        "how many turns the context has, where it is known how many were seen", sparse=True, default=None
+    )
+    turns_seen: int | None = _field("how many of them were on the screen", sparse=True, default=None)
+    context_seconds: float | None = _field("how long any of them was on the screen", sparse=True, default=None)
     extra: Mapping[str, Any] = _extra_fields()
 
 
@@ -314,6 +331,14 @@ class ResponseRating:
     kind: PairKind = _field("kind of the set, `real` or `control`", default="real")
     identical: bool = _field("all responses of the set were the same text", default=False)
     dialogue: str | None = _field("cluster: the dialogue of the set", default=None)
+    device: Device | None = _field(
+        "kind of device; null without a script, or where hit.toml has `page_view = false`", sparse=True, default=None
+    )
+    turns: int | None = _field(
+        "how many turns the context has, where it is known how many were seen", sparse=True, default=None
+    )
+    turns_seen: int | None = _field("how many of them were on the screen", sparse=True, default=None)
+    context_seconds: float | None = _field("how long any of them was on the screen", sparse=True, default=None)
     extra: Mapping[str, Any] = _extra_fields()
 
 

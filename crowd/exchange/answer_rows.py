@@ -41,6 +41,7 @@ def comments_of(judged: Iterable[Judged]) -> Iterator[Comment]:
 
 
 SHARED = ("rater", "round", "seconds", "submitted", "source", "rater_status", "counted", "kind", "identical")
+SHARED += ("device", "turns", "turns_seen", "context_seconds")
 
 
 def rows_by_response(visit: Vote, row: sa.Row[Any], response_set: ResponseSet) -> Iterator[ResponseRating]:

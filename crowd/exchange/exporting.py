@@ -145,6 +145,10 @@ def _read_votes(
             "dialogue": pair.dialogue,
             "extra": {"late": bool(row.late)} | _mark_verified(row, confirmed, waiting),
         }
+        if row.device:
+            turns = len(pair.context)
+            common |= {"device": row.device, "turns": turns, "turns_seen": min(row.turns_seen, turns)}
+            common |= {"context_seconds": row.context_seconds}
         yield record_of(row, pair, common)
 
 

@@ -23,8 +23,8 @@ def _consent_text(task: str, caution: str) -> str:
 You are invited to take part in a research study about {task} We want to know what you think.
 
 We store your answers and the time each one took under a scrambled form of your worker id. The id itself is kept \
-apart from them and serves only to pay you. We store no name, no network address and nothing about your browser. The \
-answers, without your id, may be published for other researchers.
+apart from them and serves only to pay you. We store neither your name nor your network address. The answers, without \
+your id, may be published for other researchers.
 
 Taking part is voluntary. You may stop at any time by closing this page; what you have answered until then is kept. \
 {caution}"""

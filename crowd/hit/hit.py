@@ -49,6 +49,7 @@ Change = Literal[
 ]
 
 Rendering = Literal["literal", "markdown", "code"]
+Unlock = Literal["seen", "responses", "open"]
 
 
 def _legal_text(longest: int, *, empty: bool = False) -> Legal:
@@ -88,7 +89,7 @@ class Hit:
     )
     consent_text: str = _hit_key(PAIRS_CONSENT, _legal_text(20_000), "first page; an empty line separates paragraphs")
     consent_version: str = _hit_key(
-        "1", _legal_text(40), "recorded with each consent; must be given when `consent_text` is changed"
+        "2", _legal_text(40), "recorded with each consent; must be given when `consent_text` is changed"
     )
     instructions: str = _hit_key(
         PAIRS_INSTRUCTIONS, _legal_text(20_000), "second page; an empty line separates paragraphs"
@@ -182,6 +183,17 @@ class Hit:
         _YES_OR_NO,
         "count how often the page is left, copied from and pasted into, never what; raters are told",
     )
+    page_view: bool = _hit_key(
+        True,
+        _YES_OR_NO,
+        "store with each answer the kind of device, the turns that were on the screen, and how long; raters are told",
+    )
+    unlock: Unlock = _hit_key(  # noqa: RUF009
+        "seen",
+        _one_of("seen", "responses", "open"),
+        "when an answer may be given: once the whole conversation and all responses were on the screen, once the "
+        "responses were, or at once",
+    )
     program_trap: bool = _hit_key(
         False,
         _YES_OR_NO,
@@ -216,6 +228,7 @@ CHANGES: Mapping[str, Change] = {
     "consent_text": "needs a new consent_version",
     "texts": "needs a new consent_version",
     "page_events": "needs a new consent_version",
+    "page_view": "needs a new consent_version",
     "program_trap": "needs a new consent_version",
     "first_checks": "votes counted anew; higher is refused",
     "votes_per_pair": "votes counted anew",
@@ -284,6 +297,7 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     known = {name: value for name, value in values.items() if name in HIT_KEYS}
     form = known.get("form", "pairs")
     known["examples"] = _read_examples(form, known["examples"], "store")
+    known = {"page_view": False, "unlock": "responses", **known}  # as it was before there were these keys
     known["about"] = about_from(known.get("about", ()), "store")
     known["questions"] = questions_from_kept(known.get("questions", ()))
     known["languages"] = tuple(known.get("languages", (ENGLISH,)))

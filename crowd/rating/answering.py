@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
 from seedvote.crowd.store.store import append_event, fetch, later, make_event
 from seedvote.crowd.store.tables import ASKED_LATER, leases, raters, sittings, votes
+from seedvote.dialogue.records import Device
 
 Saved = Literal["saved", "again", "late"]
 LONGEST_SECONDS = 86_400.0
@@ -36,10 +37,11 @@ def answer(
     seconds: float | None,
     noticed: Noticed | None,
     *,
+    view: PageView | None,
     trapped: bool,
 ) -> tuple[Saved, Step]:
     """Store an answer once, with what happened to its page, and go on to the next place."""
-    saved, seen_checks = save_answer(moment, seat, token, choice, seconds)
+    saved, seen_checks = save_answer(moment, seat, token, choice, seconds, view if moment.rules.hit.page_view else None)
     if moment.rules.hit.page_events and noticed and saved != "again":
         keep_noticed(moment, seat, token, noticed)
     if moment.rules.hit.program_trap and trapped and saved != "again":
@@ -48,7 +50,7 @@ def answer(
 
 
 def save_answer(
-    moment: Moment, seat: Seat, token: str, choice: Given, seconds: float | None
+    moment: Moment, seat: Seat, token: str, choice: Given, seconds: float | None, view: PageView | None
 ) -> tuple[Saved, Sequence[Any] | None]:
     """Store the answer to a lease of this rater; one that is stored already stays as it was first given.
 
@@ -73,7 +75,7 @@ def save_answer(
         moment.needs_study()  # the first vote says of whom the study is
     if not is_same_kind(row.first, row.source):
         raise WrongKind("a study is of people or of simulated raters, from its first vote on")
-    saved, failed = _store_vote(moment, seat, row, choice, seconds)
+    saved, failed = _store_vote(moment, seat, row, choice, seconds, view)
     judges, gate = failed is not None and row.withdrawn is None, moment.rules.gate
     if judges and (
         outcomes is None or standing.moves(row, outcomes, bool(failed), gate, waits=_awaits_confirmation(row))
@@ -99,6 +101,18 @@ class Noticed:
     pasted: int
 
 
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """What the page's script saw of the screen while one pair was shown; the fields are those of a vote."""
+
+    device: Device
+    turns_seen: int
+    context_seconds: float
+
+
+PAGE_VIEW = tuple(field.name for field in fields(PageView))
+
+
 def keep_noticed(moment: Moment, seat: Seat, token: str, noticed: Noticed) -> None:
     """Write it beside the answer, if anything happened."""
     if not (noticed.left or noticed.copied or noticed.pasted):
@@ -115,7 +129,7 @@ def keep_trapped(moment: Moment, seat: Seat, token: str) -> None:
 
 
 def _store_vote(
-    moment: Moment, seat: Seat, row: Any, sent_answer: Given, page_seconds: float | None
+    moment: Moment, seat: Seat, row: Any, sent_answer: Given, page_seconds: float | None, view: PageView | None
 ) -> tuple[Saved, bool | None]:
     """Write the vote; with it, whether a check was failed, or None after any other pair.
 
@@ -138,9 +152,10 @@ def _store_vote(
     # the event log keeps not a word that a rater wrote, so that what is taken back or forgotten is gone
     logged = {name: given for name, given in (answers or {}).items() if "text" not in given}
     whose = {"rater": row.rater, "pair": row.pair, "source": row.source, "submitted": moment.now}
+    seen = dict.fromkeys(PAGE_VIEW) if view is None else asdict(view)
     later(
         moment.connection,
-        (sql.INSERT_VOTE, facts | whose | {"answers": None if answers is None else json.dumps(answers)}),
+        (sql.INSERT_VOTE, facts | whose | seen | {"answers": None if answers is None else json.dumps(answers)}),
         (sql.CLOSE_LEASE, {"this": row.lease, "seat": seat.sitting}),
         recount_pair(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(is_held)),
         make_event(

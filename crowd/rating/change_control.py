@@ -96,9 +96,14 @@ def _refuse_change(connection: sa.Connection, change: ChangedKey, changed: Seque
         _refuse_another_question(change, hit)
     if change.name in ("consent_text", "texts") and "consent_version" not in changed:
         raise InputError(f"{change.name} was changed: raise consent_version too, so that everybody is asked again.")
-    if change.name in ("page_events", "program_trap") and change.after and "consent_version" not in changed:
+    if (
+        change.name in ("page_events", "page_view", "program_trap")
+        and change.after
+        and "consent_version" not in changed
+    ):
         raise InputError(
-            f"{change.name} was switched on: raise consent_version too, so that everybody is told and asked."
+            f"{change.name} was switched on: raise consent_version too, so that everybody is told and asked; or write "
+            f"{change.name} = false."
         )
     if change.name in PROMISED and (launched := doors(connection)):
         raise InputError(

@@ -340,6 +340,7 @@ class Desk:
         seconds: float | None,
         noticed: answering.Noticed | None = None,
         *,
+        view: answering.PageView | None = None,
         trapped: bool = False,
     ) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
@@ -347,7 +348,7 @@ class Desk:
         return self._with_rows_locked(
             seat,
             token if token.isalnum() else "",
-            lambda moment: answering.answer(moment, seat, token, choice, seconds, noticed, trapped=trapped),
+            lambda moment: answering.answer(moment, seat, token, choice, seconds, noticed, view=view, trapped=trapped),
         )
 
     @_by_rules_in_force

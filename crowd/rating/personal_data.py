@@ -20,13 +20,14 @@ from decimal import Decimal
 
 import sqlalchemy as sa
 
+from seedvote.crowd.rating.answering import PAGE_VIEW
 from seedvote.crowd.rating.identities import siblings
 from seedvote.crowd.rating.leasing import release_expired
 from seedvote.crowd.store.identity import FORGOTTEN
 from seedvote.crowd.store.keys import is_invited, keys_in, revoke
 from seedvote.crowd.store.store import Store, append_event, settings
 from seedvote.crowd.store.tables import HOLDS_PLACE, events, holds, leases, payments, payouts, raters, sittings, votes
-from seedvote.dialogue.records import Source
+from seedvote.dialogue.records import Device, Source
 
 LEFT_US = ("sent", "confirmed")  # payouts that were made, as far as is known
 
@@ -66,6 +67,8 @@ class KnownRater:
     noticed: tuple[int, int, int]
     """Page left, copied from, pasted into."""
     paid: Sequence[tuple[Decimal, str]]
+    devices: Sequence[Device] = ()
+    """The kinds of devices on which they answered, where that is stored."""
     followed: int = 0
     """Pages on which the line for programs was followed."""
 
@@ -97,6 +100,7 @@ def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
         last=max((vote.submitted for vote in rater_votes), default=None),
         seconds=sum(vote.seconds or 0.0 for vote in rater_votes),
         noticed=_count_page_events(connection, rater),
+        devices=[*dict.fromkeys(vote.device for vote in rater_votes if vote.device)],
         followed=_count_trapped_pages(connection, rater),
         paid=_read_payments(connection, rater),
     )
@@ -202,7 +206,7 @@ def _rename_rater(connection: sa.Connection, rater: str, nobody: str) -> int:
     v = votes.c
     rater_votes = connection.execute(sa.select(v.vote, v.submitted, v.answers).where(v.rater == rater)).all()
     for row in rater_votes:
-        bare = {"rater": nobody, "seconds": None, "submitted": row.submitted // DAY * DAY}
+        bare = {"rater": nobody, "submitted": row.submitted // DAY * DAY, **dict.fromkeys(("seconds", *PAGE_VIEW))}
         bare["answers"] = _without_texts(row.answers)
         connection.execute(sa.update(votes).where(votes.c.vote == row.vote).values(bare))
     return len(rater_votes)

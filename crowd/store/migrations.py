@@ -133,6 +133,12 @@ def _migrate_to_11(connection: sa.Connection) -> None:
     connection.execute(sa.text("CREATE INDEX raters_person ON raters (person)"))
 
 
+def _migrate_to_12(connection: sa.Connection) -> None:
+    """On which kind of device a vote was given, and what was on the screen."""
+    for column in ("device TEXT", "turns_seen INTEGER", "context_seconds DOUBLE PRECISION"):
+        connection.execute(sa.text(f"ALTER TABLE votes ADD COLUMN {column}"))
+
+
 MIGRATIONS: dict[int, Migration] = {
     1: _migrate_to_2,
     2: _migrate_to_3,
@@ -144,4 +150,5 @@ MIGRATIONS: dict[int, Migration] = {
     8: _migrate_to_9,
     9: _migrate_to_10,
     10: _migrate_to_11,
+    11: _migrate_to_12,
 }

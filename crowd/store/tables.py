@@ -116,6 +116,10 @@ votes = sa.Table(
     sa.Column("waits", sa.Integer, nullable=False, server_default="0"),
     # JSON: the answers to all questions of the pair, where hit.toml has several; `choice` is that to the first one
     sa.Column("answers", sa.Text),
+    # What the page's script saw, where hit.toml has page_view; null without a script
+    sa.Column("device", sa.Text),  # phone, tablet or desktop
+    sa.Column("turns_seen", sa.Integer),  # turns of the context that were on the screen
+    sa.Column("context_seconds", sa.Float),  # for how long any of it was
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("votes_pair", "pair"),
 )

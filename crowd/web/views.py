@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import math
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +22,7 @@ from seedvote.crowd.forms.form import Incomplete, OnPage
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.about import TooLong, told_of_rater
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, read_sheet
-from seedvote.crowd.rating.answering import Noticed
+from seedvote.crowd.rating.answering import Noticed, PageView
 from seedvote.crowd.rating.leasing import ShownPair, Step
 from seedvote.crowd.rating.moment import Refused, WrongKind
 from seedvote.crowd.store.identity import self_test_proof
@@ -32,7 +33,7 @@ from seedvote.crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, w
 from seedvote.crowd.web.health import Pulse
 from seedvote.crowd.web.study_request import KEPT, PageReply, PageVisit, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.records import Source
+from seedvote.dialogue.records import Device, Source
 
 rater_pages = Blueprint("hit", __name__)
 OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; marketplaces give out theirs
@@ -174,7 +175,8 @@ def answer(request: StudyRequest) -> PageReply:
     lease, trapped = form.get("lease", ""), bool(form.get("for-programs", "").strip())
     seconds, noticed = _read_seconds(form.get("seconds", "")), _read_page_events(form.get("noticed", ""))
     try:
-        note, step = request.desk.answer(seat, lease, _read_answer(request), seconds, noticed, trapped=trapped)
+        given, view = _read_answer(request), _read_page_view(form.get("view", ""))
+        note, step = request.desk.answer(seat, lease, given, seconds, noticed, view=view, trapped=trapped)
     except (Incomplete, TooLong) as error:
         why: page.Note = "too_long" if isinstance(error, TooLong) else "incomplete"
         step = _as_sent(request, request.desk.next_step(seat))
@@ -283,6 +285,16 @@ def _read_page_events(text: str) -> Noticed | None:
     if len(counts) != 3 or not all(count.isascii() and count.isdigit() and len(count) < 4 for count in counts):
         return None
     return Noticed(*map(int, counts))
+
+
+def _read_page_view(text: str) -> PageView | None:
+    """The device, the turns that were on the screen and for how long; nonsense is nothing.
+
+    >>> _read_page_view("phone,11,34.25"), _read_page_view("toaster,11,34.25")
+    (PageView(device='phone', turns_seen=11, context_seconds=34.25), None)
+    """
+    view = re.fullmatch(r"(phone|tablet|desktop),(\d{1,4}),(\d{1,5}(?:\.\d{1,2})?)", text, re.ASCII)
+    return PageView(cast(Device, view[1]), int(view[2]), float(view[3])) if view else None
 
 
 def _read_seconds(text: str) -> float | None:

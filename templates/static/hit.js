@@ -8,6 +8,8 @@ const FAILURES = ["not_saved", "busy", "failed", "too_large"]; // the page stays
 let shownAt = performance.now();
 let busy = false;
 let unseen = new Map(); // what was not on the screen long enough: its timer while it is on the screen, else null
+let unread = new Map(); // the same of what an answer need not wait for
+let chatWatch, chatSince = null, chatTime = 0; // since when some of the conversation is on the screen, and for how long it was before
 
 const noticed = { left: 0, copied: 0, pasted: 0 }; // sent where the study counts them; never what was copied or pasted
 
@@ -41,39 +43,78 @@ async function send(url, body) {
   }
 }
 
-// Seen before judged: the answers are locked until each response was on the screen, from its head to its end.
+// Seen before judged: the answers are locked until each turn and each response was on the screen, from head to end.
+// `unlock` in hit.toml says for what they wait: the conversation too (seen), the responses, or nothing (open).
 function lock() {
-  unseen.forEach((timer) => clearTimeout(timer));
-  unseen = new Map();
+  for (const timer of [...unseen.values(), ...unread.values()]) clearTimeout(timer);
+  [unseen, unread] = [new Map(), new Map()];
   const answers = pair()?.querySelector(".answers");
   if (!answers) return;
   const bar = getComputedStyle(answers).position === "sticky" ? answers.offsetHeight : 0; // it covers what is below
+  const margin = { rootMargin: `0px 0px -${bar}px` };
   const watch = new IntersectionObserver((changes) => changes.forEach(({ target, isIntersecting }) => {
-    if (!unseen.has(target)) return;
-    clearTimeout(unseen.get(target));
-    unseen.set(target, isIntersecting ? setTimeout(() => seen(target), SEEN) : null);
-  }), { rootMargin: `0px 0px -${bar}px` });
-  const seen = (target) => {
+    const parts = [unseen, unread].find((some) => some.has(target));
+    if (!parts) return;
+    clearTimeout(parts.get(target));
+    parts.set(target, isIntersecting ? setTimeout(() => seen(target, parts), SEEN) : null);
+  }), margin);
+  const seen = (target, parts) => {
     watch.unobserve(target);
-    unseen.delete(target);
-    if (!unseen.size) answers.querySelectorAll("button").forEach((one) => one.removeAttribute("aria-disabled"));
+    parts.delete(target);
+    unlock();
   };
-  answers.querySelectorAll("button").forEach((one) => one.setAttribute("aria-disabled", "true"));
-  for (const response of pair().querySelectorAll(".response")) {
+  const unlock = () => answers.querySelectorAll("button").forEach((button) => {
+    if (unseen.size) button.setAttribute("aria-disabled", "true");
+    else button.removeAttribute("aria-disabled");
+  });
+  const waitFor = (head, text, parts) => {
     const end = document.createElement("span");
-    response.querySelector(".said").append(end);
-    for (const part of [response.querySelector("h3"), end]) {
-      unseen.set(part, null);
+    text.append(end);
+    for (const part of [head, end]) {
+      parts.set(part, null);
       watch.observe(part);
     }
+  };
+  const waitsFor = pair().dataset.unlock ?? "seen";
+  for (const turn of pair().querySelectorAll(".chat li")) {
+    waitFor(turn.querySelector(".who"), turn.lastElementChild, waitsFor === "seen" ? unseen : unread);
   }
+  for (const response of pair().querySelectorAll(".response")) {
+    waitFor(response.querySelector("h3"), response.querySelector(".said"), waitsFor === "open" ? unread : unseen);
+  }
+  unlock();
+  chatWatch?.disconnect();
+  [chatSince, chatTime] = [null, 0];
+  chatWatch = new IntersectionObserver((changes) => timeChat(changes.at(-1).isIntersecting), margin);
+  for (const chat of pair().querySelectorAll(".chat")) chatWatch.observe(chat);
+}
+
+// Also called before an answer is sent, for the time until then.
+function timeChat(isOnScreen) {
+  const now = performance.now();
+  if (chatSince !== null) chatTime += now - chatSince;
+  chatSince = isOnScreen ? now : null;
+}
+
+// What is stored of the screen with an answer: the kind of device, the turns that were on it, and for how many seconds.
+function view() {
+  const touched = matchMedia("(hover: none) and (pointer: coarse)").matches;
+  const device = !touched ? "desktop" : Math.min(screen.width, screen.height) < 600 ? "phone" : "tablet";
+  const parts = [...unseen.keys(), ...unread.keys()];
+  const turns = [...pair().querySelectorAll(".chat li")].filter((turn) => !parts.some((part) => turn.contains(part)));
+  timeChat(chatSince !== null);
+  return [device, turns.length, (chatTime / 1000).toFixed(2)].join();
 }
 
 // A key or click that comes too early: nothing where the time is not over, else the way to what was not seen.
 function tooEarly() {
   const [hidden] = [...unseen].find(([, timer]) => timer === null) ?? [];
   if (!hidden) return;
-  const response = hidden.closest(".response"), letter = response.querySelector("h3").lastChild.textContent;
+  const response = hidden.closest(".response"), letter = response?.querySelector("h3").lastChild.textContent;
+  if (!response) {
+    hidden.scrollIntoView({ block: "center" });
+    return say(word("unreadAbove", "Please read the whole conversation first"), "unseen");
+  }
   if (response.matches(".talk")) return leadTo(response, letter); // a conversation: conversations.js
   hidden.scrollIntoView({ block: "center" });
   say(word("unseen", "Please look at response @ to its end first").replace("@", letter), "unseen");
@@ -93,6 +134,7 @@ async function submit(form, pressed) {
   form.setAttribute("aria-busy", "true");
   if (pressed.name === "choice") pressed.classList.add("chosen");
   if (form.elements.noticed) form.elements.noticed.value = Object.values(noticed).join(",");
+  if (form.elements.view) form.elements.view.value = view();
   form.elements.seconds.value = ((performance.now() - shownAt) / 1000).toFixed(2);
   const answer = await send(pressed.hasAttribute("formaction") ? pressed.formAction : form.action, new URLSearchParams(new FormData(form, pressed)));
   busy = false;

@@ -540,4 +540,5 @@ def test_page_signals_are_counted_anew_for_each_pair(arrive, counting_server):
     page.get_by_role("heading", name="Pair 3 of").wait_for()
     counts = [dict(parse_qsl(one, keep_blank_values=True)) for one in sent]
     assert [one["noticed"] for one in counts] == ["2,1,1", "0,0,0"]
-    assert {*counts[0]} == {"seat", "lease", "seconds", "noticed", "last", "choice"}
+    assert {*counts[0]} == {"seat", "lease", "seconds", "noticed", "view", "last", "choice"}
+    assert re.fullmatch(r"desktop,\d+,\d+\.\d\d", counts[0]["view"])

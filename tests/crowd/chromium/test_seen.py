@@ -95,6 +95,34 @@ def test_answers_unlock_once_both_responses_were_seen(at, screen):
     assert page.evaluate("busy")
 
 
+def test_answers_wait_for_the_turns_above_and_say_how_many_were_seen(at):
+    """On a phone the conversation's beginning is above its box: nobody answers who has not been there."""
+    page = at("phone", "pair-1")
+    wait_for(lambda: page.evaluate("[...unseen.keys()].every((part) => part.closest('.chat'))"))
+    device, turns, seconds = page.evaluate("view()").split(",")
+    assert locked(page) == 3 and 3 <= int(turns) < 40 and float(seconds) > 0.4 and device == "desktop"
+    page.keyboard.press("1")
+    assert (
+        not page.evaluate("busy") and page.locator("#note").inner_text() == "Please read the whole conversation first"
+    )
+    assert page.locator(".chat li").first.bounding_box()["y"] > 0  # the way leads to the first turn
+    bottom = "(chat => chat.scrollTop >= -1)(document.querySelector('.chat'))"
+    while not page.evaluate(bottom):  # read on, a window of turns at a time
+        page.evaluate("document.querySelector('.chat').scrollBy(0, 150)")
+        page.wait_for_timeout(650)
+    wait_for(lambda: page.evaluate(f"unseen.size === 0 || ({TYPE}, false)"))  # a busy machine looks late
+    assert locked(page) == 0 and page.evaluate("view()").split(",")[1] == "40"
+
+
+@pytest.mark.parametrize(("unlock", "waits"), [("responses", 0), ("open", 0), ("seen", 3)])
+def test_unlock_says_what_answers_wait_for(at, unlock, waits):
+    page = at("phone", "pair-1")
+    page.evaluate(f"pair().dataset.unlock = '{unlock}'; lock()")
+    assert locked(page) == (0 if unlock == "open" else 3)
+    page.wait_for_timeout(900)
+    assert locked(page) == waits
+
+
 def test_desktop_unlocks_answers_within_half_a_second(at):
     page = at("desktop", "pair-5")
     page.locator(".answers button:not([aria-disabled])").first.wait_for()

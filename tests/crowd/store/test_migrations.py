@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from seedvote.crowd.exchange import exporting
+from seedvote.crowd.rating.answering import PAGE_VIEW
 from seedvote.crowd.rating.change_control import OLDER, take_up
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.store.migrations import MIGRATIONS
@@ -116,6 +117,8 @@ def test_older_store_without_twin_raters_goes_on(tmp_path, url):
             connection.exec_driver_sql("DROP INDEX raters_person")
             for column in ("person", "proves"):
                 connection.exec_driver_sql(f"ALTER TABLE raters DROP COLUMN {column}")
+            for column in PAGE_VIEW:
+                connection.exec_driver_sql(f"ALTER TABLE votes DROP COLUMN {column}")
             put(connection, "schema", "10")
     store = open_store(url)
     try:

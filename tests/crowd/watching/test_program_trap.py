@@ -108,7 +108,7 @@ def test_switching_it_on_in_mid_study_needs_a_new_consent(tmp_path):
         take_up(desk.store, OPEN, 1.0)
         with pytest.raises(InputError, match="program_trap was switched on: raise consent_version"):
             refuse_changes(desk.store, SET)
-        refuse_changes(desk.store, dataclasses.replace(SET, consent_version="2"))
+        refuse_changes(desk.store, dataclasses.replace(SET, consent_version="3"))
 
 
 @pytest.mark.parametrize("form", ["choice", "conversations", "responses"])

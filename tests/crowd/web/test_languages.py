@@ -276,7 +276,7 @@ def test_texts_that_change_ask_everybody_again(study):
     changed = dataclasses.replace(desk.rules.hit, texts=(page.TextsIn("en", title="Other"),))
     with pytest.raises(InputError, match="texts was changed: raise consent_version too"):
         refuse_changes(desk.store, changed)
-    refuse_changes(desk.store, dataclasses.replace(changed, consent_version="2"))
+    refuse_changes(desk.store, dataclasses.replace(changed, consent_version="3"))
     app.extensions["desk"].store.close()
 
 

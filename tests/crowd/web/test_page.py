@@ -156,7 +156,7 @@ def test_pay_is_spoken_of_only_where_there_is_some():
 
 
 def test_the_consent_names_its_version_and_counts_checks_among_the_pairs():
-    assert "version 1." in PAGES["consent"] and "then 28 pairs" in PAGES["consent"]
+    assert "version 2." in PAGES["consent"] and "then 28 pairs" in PAGES["consent"]
 
 
 def test_a_code_is_shown_where_there_is_one():

@@ -73,9 +73,9 @@ def test_nothing_is_stored_before_consent(app):
 
 def test_consent_is_asked_again_when_its_text_changes(app):
     begin(app)
-    assert rows(app, sa.select(raters.c.consent)) == [("1",)]
+    assert rows(app, sa.select(raters.c.consent)) == [("2",)]
     desk = app.extensions["desk"]
-    desk.rules = dataclasses.replace(desk.rules, hit=dataclasses.replace(desk.rules.hit, consent_version="2"))
+    desk.rules = dataclasses.replace(desk.rules, hit=dataclasses.replace(desk.rules.hit, consent_version="3"))
     assert "I have read this" in app.test_client().get("/?rater=ann").text
 
 
@@ -271,4 +271,36 @@ def test_forgotten_rater_leaves_no_page_event(counting):
     take_up(store, dataclasses.replace(hit, page_events=False), 2.0)
     with pytest.raises(InputError, match="page_events was switched on: raise consent_version"):
         take_up(store, hit, 3.0)
-    assert take_up(store, dataclasses.replace(hit, consent_version="2"), 4.0)
+    assert take_up(store, dataclasses.replace(hit, consent_version="3"), 4.0)
+
+
+def test_what_was_on_the_screen_is_stored_with_the_vote_and_named(app):
+    asked = app.test_client().get("/?rater=ann").text
+    assert "whether you use a phone, a tablet or a computer" in asked
+    client = begin(app)
+    for view in ("phone,1,3.25", "tablet,99,0.5", "toaster,1,1", "phone,-1,1", "phone,1,1e9", ""):
+        if PageForm(client.get("/task").text).fields.get("lease"):
+            client.post("/answer", data=pick(client.get("/task").text, "a") | {"view": view})
+    with app.extensions["desk"].store.read() as connection:
+        found = export(connection, votes_per_pair=3).votes
+        kept = connection.execute(sa.select(votes.c.device, votes.c.turns_seen).order_by(votes.c.vote)).all()
+    assert [tuple(row) for row in kept] == [("phone", 1), ("tablet", 99), *[(None, None)] * (len(kept) - 2)]
+    shown = [(vote.device, vote.turns_seen, vote.turns, vote.context_seconds) for vote in found]
+    assert ("tablet", 2, 2, 0.5) in shown and (None, None, None, None) in shown  # no more than there are
+    assert "a phone, a tablet" in client.get("/stored").text
+    forget(app.extensions["desk"].store, found[0].rater, votes_per_pair=3, now=1.0)
+    assert {
+        tuple(row) for row in rows(app, sa.select(votes.c.device, votes.c.turns_seen, votes.c.context_seconds))
+    } == {(None, None, None)}
+
+
+def test_study_that_stores_no_screen_asks_for_none(app):
+    desk = app.extensions["desk"]
+    take_up(desk.store, dataclasses.replace(HIT, page_view=False), 2.0)
+    client = begin(app)
+    assert 'name="view"' not in client.get("/task").text
+    assert "whether you use a phone" not in app.test_client().get("/?rater=bob").text
+    client.post("/answer", data=pick(client.get("/task").text, "a") | {"view": "phone,1,3.25"})
+    assert rows(app, sa.select(votes.c.device)) == [(None,)]
+    with pytest.raises(InputError, match="page_view was switched on: raise consent_version"):
+        take_up(desk.store, HIT, 3.0)
