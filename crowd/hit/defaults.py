@@ -6,7 +6,7 @@ the order of ACUTE-Eval (Li, Weston and Roller 2019): both whole, the question a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seedvote.crowd.forms.choice import ChoiceExample
@@ -202,12 +202,36 @@ RESPONSES_CONSENT = _consent_text(
     "The responses were written by computer programs, and now and then one may be odd or unpleasant.",
 )
 
-RESPONSES_INSTRUCTIONS = """\
+JUDGE_EACH = """\
 You will see a conversation and one or several responses that could come next. Judge each response by itself: does it \
-fit what was just said, and does it help the conversation along?
+fit what was just said, and does it help the conversation along?"""
+COMPARE_ALL = """\
+You will see a conversation and several responses that could come next. Compare them: which one fits best what was \
+just said, and helps the conversation along?"""
+_IGNORED = """\
+Ignore small slips of grammar, capital letters and length. The sign <unk> stands for a word that the program did not \
+know."""
+RATE = f"""\
+Use the whole scale. Two responses that are equally good or equally poor get the same rating. {_IGNORED}"""
+RANK_WITH_TIES = f"Give each response a rank: 1 is the best. Responses that are equally good share a rank. {_IGNORED}"
+RANK_ALL = f"""\
+Give each response a rank: 1 is the best, and no two responses share a rank. Where you see no difference between two, \
+go by your first impression. {_IGNORED}"""
 
-Use the whole scale. Two responses that are equally good or equally poor get the same rating. Ignore small slips of \
-grammar, capital letters and length. The sign <unk> stands for a word that the program did not know."""
+
+def instruct_on_responses(questions: Sequence[AskedQuestion]) -> str:
+    """What raters of responses are told by default: as they rate or rank, and whether ranks may be shared.
+
+    >>> "share a rank" in instruct_on_responses([AskedQuestion("q", "?", kind="likert")])
+    False
+    """
+    rankings = [question for question in questions if question.kind == "ranking"]
+    is_rated = any(question.kind == "likert" for question in questions)
+    parts = [JUDGE_EACH, RATE] if is_rated or not rankings else [COMPARE_ALL]
+    if rankings:
+        parts.append(RANK_ALL if any(question.tie == "none" for question in rankings) else RANK_WITH_TIES)
+    return "\n\n".join(parts)
+
 
 QUALITY = AskedQuestion(
     "quality",
@@ -245,7 +269,7 @@ DEFAULTS: Mapping[FormName, Mapping[str, Any]] = {
     "responses": {
         "title": "How good are these responses?",
         "consent_text": RESPONSES_CONSENT,
-        "instructions": RESPONSES_INSTRUCTIONS,
+        "instructions": instruct_on_responses((QUALITY,)),
         "examples": (),
         "questions": (QUALITY,),
     },

@@ -1,4 +1,4 @@
-"""Sets of responses in a real Chromium: by keyboard alone, by drag, on a phone and without a script; axe on each."""
+"""Sets of responses in a real Chromium: by keyboard alone, on a phone and without a script; axe on each."""
 
 import subprocess
 from pathlib import Path
@@ -64,18 +64,6 @@ def checked(page, name):
     return page.locator(f"input[name={name}]:checked").evaluate_all("all => all.map(one => one.value)")
 
 
-def drag(page, letter, rank):
-    """Take a letter up and let it go in the lane of a rank, as a hand does."""
-    page.locator(".board").scroll_into_view_if_needed()
-    start, end = (page.locator(where).bounding_box() for where in (f".chip[data-place='{letter}']",
-                                                                   f".lane[data-rank='{rank}']"))  # fmt: skip
-    page.mouse.move(start["x"] + 8, start["y"] + 8)
-    page.mouse.down()
-    page.mouse.move(end["x"] + end["width"] - 12, end["y"] + end["height"] / 2, steps=4)
-    page.mouse.up()
-    page.locator(f"input[name=q-order-{letter}][value='{rank}']:checked").wait_for(state="attached")
-
-
 def until_keys_count(page):
     """A key in the first moment of a page is no answer."""
     page.evaluate("new Promise((go) => setTimeout(go, BOUNCE + 1 - performance.now() + shownAt))")
@@ -85,17 +73,15 @@ def answer(page, way, ranks, scores):
     """Rank and rate by place, and save, as this way does."""
     if way == "keyboard":
         until_keys_count(page)
-        for number, (name, value) in enumerate([*(("order", r) for r in ranks), *(("fluent", s) for s in scores)]):
-            page.keyboard.press(str(value))
-            page.locator(f"input[name=q-{name}-{number % 4}][value='{value}']:checked").wait_for(state="attached")
+        for place, both in enumerate(zip(ranks, scores, strict=True)):  # under each text, one after the other
+            for name, value in zip(("order", "fluent"), both, strict=True):
+                page.keyboard.press(str(value))
+                page.locator(f"input[name=q-{name}-{place}][value='{value}']:checked").wait_for(state="attached")
         page.locator(".answers button:not([aria-disabled])").wait_for()
         page.keyboard.press("Enter")
         return
     for place, (rank, score) in enumerate(zip(ranks, scores, strict=True)):
-        if way == "mouse":
-            drag(page, place, rank)
-        pressed = {"fluent": score} if way == "mouse" else {"order": rank, "fluent": score}
-        for name, value in pressed.items():
+        for name, value in {"order": rank, "fluent": score}.items():
             label = page.locator(f"label:has(input[name=q-{name}-{place}][value='{value}'])")
             label.tap() if way == "phone" else label.click()
     if way == "phone":
@@ -134,7 +120,7 @@ def test_stored_ranks_do_not_depend_on_places(chromium, served, way):
     context.close()
 
 
-def test_keys_and_drag_agree_no_rank_is_given_twice_and_u_takes_back(chromium, served):
+def test_no_rank_is_given_twice_and_u_takes_back(chromium, served):
     url, _ = served
     page = chromium.new_context(viewport={"width": 1280, "height": 1600}).new_page()
     page.add_init_script(BLIND)
@@ -142,23 +128,48 @@ def test_keys_and_drag_agree_no_rank_is_given_twice_and_u_takes_back(chromium, s
     page.locator("button.go").click()
     page.get_by_role("heading", name="Conversation 1").wait_for()
     assert awaited(page, ".response") == 4
-    lane = lambda place: page.locator(f".lane:has(.chip[data-place='{place}'])").get_attribute("data-rank")  # noqa: E731
-    assert [lane(place) for place in range(4)] == [""] * 4  # nothing is ranked before the rater ranks it
+    ranks = lambda: [checked(page, f"q-order-{place}") for place in range(4)]  # noqa: E731
+    assert ranks() == [[]] * 4  # nothing is ranked before the rater ranks it
     until_keys_count(page)
     page.keyboard.press("2")
+    page.keyboard.press("5")  # the scale under the same text
     page.keyboard.press("1")
-    assert [lane(place) for place in range(4)] == ["2", "1", "", ""]
-    drag(page, 3, 1)  # the later choice holds
-    assert [checked(page, f"q-order-{place}") for place in range(4)] == [["2"], [], [], ["1"]]
-    assert [lane(place) for place in range(4)] == ["2", "", "", "1"]
-    drag(page, 3, 4)
+    assert ranks() == [["2"], ["1"], [], []] and checked(page, "q-fluent-0") == ["5"]
+    page.locator("label:has(input[name=q-order-3][value='1'])").click()  # the later choice holds
+    assert ranks() == [["2"], [], [], ["1"]]
     page.locator("input[name=q-order-3]:checked").focus()
-    page.keyboard.press("ArrowLeft")  # as in every group of radio buttons
-    assert lane(3) == "3"
+    page.keyboard.press("ArrowRight")  # as in every group of radio buttons
+    assert ranks() == [[], [], [], ["2"]]
     page.locator("h1").focus()
     page.keyboard.press("u")
-    assert lane(1) == "" and lane(0) in ("", "2")
+    assert checked(page, "q-fluent-0") == []
     page.context.close()
+
+
+def test_ranks_stand_under_their_texts_and_the_page_is_low(chromium, tmp_path):
+    """One control for a ranking, in the card of its response; what fits a window needs no scrolling to and fro."""
+    dispatch("crowd", "", {"preview": ""}, ["preview", "--hit", "examples/ranking.toml", "--out", str(tmp_path)])
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((tmp_path / "response-2.html").as_uri())
+    cards = page.locator(".rated")
+    assert cards.count() == 4 and page.locator("[data-group]").count() == cards.locator("[data-group]").count()
+    for card in cards.all():
+        text, scale = card.locator(".said").bounding_box(), card.locator("[data-group]").first.bounding_box()
+        assert 0 <= scale["y"] - text["y"] - text["height"] < 60
+    page.close()
+
+
+def test_instructions_say_what_a_ranking_allows():
+    ask = {"name": "order", "ask": "Which comes next?", "kind": "ranking"}
+    said = {
+        tie: hit_from({"form": "responses", "questions": [{**ask, "tie": tie}]}, "t").instructions
+        for tie in ("one", "none")
+    }
+    assert "equally good share a rank" in said["one"] and "no two responses share a rank" in said["none"]
+    assert not any("same rating" in text for text in said.values())
+    rate = {"name": "good", "ask": "How good?", "kind": "likert"}
+    both = hit_from({"form": "responses", "questions": [rate, {**ask, "tie": "none"}]}, "t").instructions
+    assert "same rating" in both and "no two responses share a rank" in both
 
 
 @SHARED

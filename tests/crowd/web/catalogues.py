@@ -13,9 +13,12 @@ from babel.messages.pofile import read_po, write_po
 from jinja2.ext import babel_extract
 
 from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit import defaults
 from seedvote.crowd.hit.hit import usual_hit
 from seedvote.crowd.hit.languages import CATALOGUES, LANGUAGES, WORDED, texts_asked
 from seedvote.crowd.web import page
+
+RULES = (defaults.COMPARE_ALL, defaults.RANK_WITH_TIES, defaults.RANK_ALL)  # where questions ask for ranks
 
 HEADER = """\
 # What the pages of raters say in this language; docs/languages.md. The key is the English.
@@ -67,7 +70,7 @@ def in_code():
 def in_defaults():
     """What each form of the HIT says where hit.toml says nothing, paragraph by paragraph."""
     for form in FORMS:
-        usual, found = usual_hit(form), []
+        usual, found = usual_hit(form), [*RULES] if form == "responses" else []
         for name in WORDED[:-1]:
             found += getattr(usual, name).split("\n\n")
         for example in usual.examples:
