@@ -6,6 +6,7 @@ Open OUT/index.html in a browser. The buttons do nothing there; `make hit` serve
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -104,7 +105,9 @@ def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], langu
     for number, pair in enumerate(pairs, 1):
         layout = form.choose_layout(pair, {}, {}, seed=0, name=(), before="a" if form.is_sided else None)
         form_page = form.on_page("preview", pair, layout, number)
-        progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, "last" if number > 1 else "")
+        to_go = math.ceil(hit.minutes_per_sitting * (len(pairs) - number + 1) / len(pairs)) or None
+        undo = "last" if number > 1 else ""
+        progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, undo, to_go)
         yield (
             f"{hit.form.removesuffix('s')}-{number}",
             page.task_page(hit, frame, form_page, progress, "saved" if number > 1 else ""),
@@ -142,6 +145,7 @@ def _invent_rater(hit: Hit) -> KnownRater:
         last=begun + 1200,
         seconds=412.0,
         noticed=(3, 1, 0),
+        devices=("phone", "desktop"),
         followed=1 if hit.program_trap else 0,
         paid=[(Decimal(str(hit.pay_per_sitting)), hit.currency)] if hit.pay_per_sitting else [],
     )

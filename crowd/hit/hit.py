@@ -23,7 +23,13 @@ from seedvote.crowd.forms.conversations import ConversationsExample
 from seedvote.crowd.forms.known import FORMS, FormName
 from seedvote.crowd.forms.pairs import WorkedExample
 from seedvote.crowd.hit.about import ABOUT, AboutQuestion, When, about_from
-from seedvote.crowd.hit.defaults import DEFAULTS, PAIRS_CONSENT, PAIRS_EXAMPLES, PAIRS_INSTRUCTIONS
+from seedvote.crowd.hit.defaults import (
+    DEFAULTS,
+    PAIRS_CONSENT,
+    PAIRS_EXAMPLES,
+    PAIRS_INSTRUCTIONS,
+    instruct_on_responses,
+)
 from seedvote.crowd.hit.languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
 from seedvote.crowd.hit.questions import QUESTIONS, AskedQuestion, check_kinds, questions_from, questions_from_kept
 from seedvote.crowd.hit.tables import (
@@ -149,6 +155,11 @@ class Hit:
         "what raters are asked about themselves, once, after consent or at the end; see below; leave out for none",
     )
     pay_per_sitting: float = _hit_key(0.0, _MONEY, "pay for one sitting; if 0, the page does not mention pay")
+    minutes_per_sitting: int = _hit_key(
+        0,
+        whole_number(0, 1440),
+        "minutes that a sitting takes, as the consent page says; if 0, those that the raters so far took",
+    )
     currency: str = _hit_key("USD", _legal_text(8), "currency of the pay, as shown")
     contact: str = _hit_key(
         "",
@@ -241,9 +252,12 @@ CHANGES: Mapping[str, Change] = {
 
 
 @cache
-def usual_hit(form: FormName) -> Hit:
-    """The HIT of this form where hit.toml says nothing."""
-    return Hit(form=form, **DEFAULTS[form])
+def usual_hit(form: FormName, questions: tuple[AskedQuestion, ...] = ()) -> Hit:
+    """The HIT of this form where hit.toml says nothing but, perhaps, what is asked."""
+    usual = Hit(form=form, **DEFAULTS[form])
+    if form == "responses" and questions:
+        return dataclasses.replace(usual, instructions=instruct_on_responses(questions))
+    return usual
 
 
 def read_hit(path: Path | None) -> Hit:
@@ -269,6 +283,7 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
     known = {**DEFAULTS[form], **values}
     if "questions" in values:
         known["questions"] = questions_from(values["questions"], where)
+        known["instructions"] = values.get("instructions", usual_hit(form, known["questions"]).instructions)
     if "examples" in values:
         known["examples"] = _enough_examples(values, values["examples"], where)
     if "about" in values:
@@ -283,7 +298,7 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
         known["panel"] = panel_from(known["panel"], where)
     hit = Hit(**known)
     _check_together(hit, where)
-    check_languages(hit, usual_hit(form), where)
+    check_languages(hit, usual_hit(form, hit.questions), where)
     return hit
 
 

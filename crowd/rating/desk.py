@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
+import statistics
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -45,7 +47,7 @@ from seedvote.crowd.store.identity import further_rater, rater_hash, reading_tok
 from seedvote.crowd.store.keys import Keys, keys_in
 from seedvote.crowd.store.launches import doors
 from seedvote.crowd.store.lost_turn import LostTurn
-from seedvote.crowd.store.statements import FIRST_SOURCE
+from seedvote.crowd.store.statements import FIRST_SOURCE, PACES
 from seedvote.crowd.store.store import Store, append_event, fetch, later, settings
 from seedvote.crowd.store.tables import ASKED_LATER, payments, raters, sittings, votes
 from seedvote.dialogue.records import Source
@@ -96,6 +98,10 @@ def _by_rules_in_force(act: Callable[Concatenate[Desk, P], R]) -> Callable[Conca
     return again
 
 
+FEWEST_PACES = 3  # raters from whom the time of an answer is told
+PACE_HOLDS = 120.0  # seconds for which it is not read anew
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class VisitNames:
     """A person and a visit as their marketplace names them."""
@@ -110,6 +116,8 @@ class Desk:
     def __init__(self, store: Store, hit: Hit, clock: Callable[[], float] | None = None) -> None:
         self.store, self.clock = store, clock or store.clock.now
         self.frontier = Frontier()
+        self._pace: float | None = None
+        self._pace_until = 0.0
         store.on_change = self.frontier.forget  # pairs may have come back
         with store.read() as connection:
             values, self.rules = settings(connection), make_rules(connection, kept_hit(connection) or hit)
@@ -144,6 +152,26 @@ class Desk:
         rules, planned = self.rules, self.rules.assignment
         reals = min(planned.pairs_per_sitting + planned.later_checks, rules.offered)
         return min(rules.hit.shown_per_sitting, reals + rules.fewest_checks)
+
+    def typical_pace(self) -> float | None:
+        """The seconds that an answer takes: as hit.toml says, else the median over the raters; None for too few.
+
+        It is read anew every two minutes.
+        """
+        if minutes := self.rules.hit.minutes_per_sitting:
+            return 60 * minutes / self.rules.hit.shown_per_sitting
+        if time.monotonic() >= self._pace_until:
+            with self.store.read() as connection:
+                paces = [float(pace) for pace in connection.scalars(PACES)]
+            self._pace = statistics.median(paces) if len(paces) >= FEWEST_PACES else None
+            self._pace_until = time.monotonic() + PACE_HOLDS
+        return self._pace
+
+    def minutes_of_sitting(self) -> int | None:
+        """How long a first sitting takes, worked examples too."""
+        pace, hit = self.typical_pace(), self.rules.hit
+        shown = self.first_sitting + len(hit.examples)
+        return hit.minutes_per_sitting or (math.ceil(pace * shown / 60) if pace else None)
 
     def study_token(self) -> str:
         """What opens the researcher's page: the same in every process that serves this store."""

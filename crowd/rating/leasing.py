@@ -75,6 +75,8 @@ class Step:
     """Of those done, the pairs that were no checks."""
     number: int = 1
     shown: ShownPair | None = None
+    pace: float | None = None
+    """With a pair: the mean seconds of the rater's answers so far."""
     undo: str | None = None
     """The token of the answer that can be taken back: whoever gave it knows it."""
     may_hand_in: bool = False
@@ -267,7 +269,8 @@ def _seated_with_offer(
 
 
 def _make_task_step(seated: SeatedRater, pair: ShownPair) -> Step:
-    return Step("task", seated.done, _announced_length(seated), seated.judged, shown=pair, undo=seated.last_token)
+    length = _announced_length(seated)
+    return Step("task", seated.done, length, seated.judged, shown=pair, pace=seated.pace, undo=seated.last_token)
 
 
 def _renew_lease(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:

@@ -226,6 +226,8 @@ class SeatedRater:
     """What they told about themselves, as JSON."""
     last_vote: int | None
     last_token: str | None
+    pace: float | None
+    """The mean seconds of their answers so far."""
     done: int
     judged: int
     """Of those, the pairs that were no checks."""
@@ -275,6 +277,7 @@ def read_seat_rows(moment: Moment, rows: Sequence[Any], seat: Seat) -> SeatedRat
         about=row.about,
         last_vote=row.last_vote,
         last_token=row.last_token,
+        pace=row.pace,
         done=row.done,
         judged=row.judged_here,
         is_full=full,

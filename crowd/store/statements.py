@@ -77,6 +77,11 @@ _LAST_TOKEN = (  # of the answer that can be taken back
     .where(votes.c.vote == raters.c.last_vote)
     .scalar_subquery()
 )
+_IN_TIME = sa.and_(votes.c.late == 0, votes.c.seconds.is_not(None))
+_PACE = sa.select(sa.func.avg(votes.c.seconds)).where(votes.c.rater == raters.c.rater, _IN_TIME).scalar_subquery()
+PACES = (  # of each rater who has answered a few: the mean seconds of an answer
+    sa.select(sa.func.avg(votes.c.seconds)).where(_IN_TIME).group_by(votes.c.rater).having(sa.func.count() >= 5)
+)
 _STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state").scalar_subquery()
 _REVISION = sa.select(study_settings.c.value).where(study_settings.c.key == REVISION).scalar_subquery()
 _LEASE = (
@@ -101,6 +106,7 @@ SEAT = (  # one row: who sits there, what they did, the lease that waits for the
         _STATE.label("study"),
         _REVISION.label("revision"),
         _LAST_TOKEN.label("last_token"),
+        _PACE.label("pace"),
     )
     .add_columns(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
     .join_from(raters, sittings, sa.and_(sittings.c.rater == raters.c.rater, _SITTING))

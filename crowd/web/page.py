@@ -71,6 +71,7 @@ NOTES: dict[Note, str] = {
     "incomplete": "",
     "too_long": "Not saved: a text is longer than 2,000 characters. Shorten it and save again.",
 }
+PRESSING = 2  # minutes: from here on the time left for a pair is named
 REFUSALS: tuple[Note, ...] = ("incomplete", "too_long")  # after which the page holds what was sent
 NOTHING_SENT: Mapping[str, str] = {}
 ANSWER_ALL = "Answer every question"
@@ -110,6 +111,13 @@ class SittingProgress:
     minutes_left: int | None
     undo: str = ""
     """The token of the answer that can be taken back."""
+    minutes_to_go: int | None = None
+    """How long the rest of the sitting will take; None while nobody knows."""
+
+    @property
+    def is_pressing(self) -> bool:
+        """Whether the time for the pair is what to name, rather than that of the sitting."""
+        return self.minutes_left is not None and self.minutes_left <= PRESSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +156,18 @@ class SittingSoFar:
 NOTHING_YET = SittingSoFar()
 
 
-def consent_page(hit: Hit, frame: Frame, pairs: int | None = None, decline: WayOut | None = None) -> str:
+def consent_page(
+    hit: Hit, frame: Frame, pairs: int | None = None, decline: WayOut | None = None, minutes: int | None = None
+) -> str:
     """The first page: a form to /consent with the seat and agree=yes, and the way back for who does not agree.
 
-    `pairs` are those of a sitting (None: as many as planned).
+    `pairs` are those of a sitting (None: as many as planned), `minutes` how long it takes (None: nobody knows yet).
     """
     number = hit.shown_per_sitting if pairs is None else pairs
-    return _render_page("hit/consent.html", hit=hit, frame=frame, pairs=number, decline=decline)
+    minutes = minutes or hit.minutes_per_sitting or None
+    hourly = pay_in(60 * hit.pay_per_sitting / minutes, hit.currency, frame.language) if minutes else ""
+    values = {"pairs": number, "decline": decline, "minutes": minutes, "hourly": hourly}
+    return _render_page("hit/consent.html", hit=hit, frame=frame, **values)
 
 
 def about_page(hit: Hit, frame: Frame, note: Note = "", sent: Mapping[str, str] = NOTHING_SENT) -> str:
@@ -322,7 +335,7 @@ def hit_in(hit: Hit, language: str) -> Hit:
     if language == ENGLISH and hit.languages == (ENGLISH,):
         return hit
     own_texts = next((texts for texts in hit.texts if texts.language == language), TextsIn(language))
-    usual = usual_hit(hit.form)
+    usual = usual_hit(hit.form, hit.questions)
     usual = _said_truly(replace(usual, form=hit.form, examples=hit.examples and usual.examples))
     first = hit if language == hit.languages[0] else usual
 
@@ -340,7 +353,7 @@ def hit_in(hit: Hit, language: str) -> Hit:
 
 def _said_truly(hit: Hit) -> Hit:
     """Without the last words of a form's own instructions, "Worked examples come first", where none do."""
-    usual = usual_hit(hit.form)
+    usual = usual_hit(hit.form, hit.questions)
     if hit.examples or not usual.examples or hit.instructions != usual.instructions:
         return hit
     return replace(hit, instructions=hit.instructions.rpartition("\n\n")[0])
@@ -351,7 +364,7 @@ def own_word(hit: Hit, text: str, language: str) -> str:
     words = next((texts.words for texts in hit.texts if texts.language == language), {})
     if text in words:
         return words[text]
-    return in_words(text, language) if text in texts_by_default(hit, usual_hit(hit.form)) else text
+    return in_words(text, language) if text in texts_by_default(hit, usual_hit(hit.form, hit.questions)) else text
 
 
 @cache

@@ -37,6 +37,7 @@ from seedvote.dialogue.records import Device, Source
 
 rater_pages = Blueprint("hit", __name__)
 OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; marketplaces give out theirs
+OWN_PACE_FROM = 3  # answers from which a rater's own pace is taken
 View = Callable[..., PageReply]
 
 
@@ -364,7 +365,13 @@ def _pair_on_page(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage,
     due = cast(ShownPair, step.shown)
     minutes = max(1, math.ceil(due.seconds_left / 60))
     content = FORMS[request.desk.rules.hit.form].on_page(due.token, due.pair, due.layout, step.done + 1)
-    return content, page.SittingProgress(step.done, step.of, minutes, undo)
+    return content, page.SittingProgress(step.done, step.of, minutes, undo, _minutes_to_go(request, step))
+
+
+def _minutes_to_go(request: StudyRequest, step: Step) -> int | None:
+    """What the rest of the sitting takes at the rater's own pace, before a few answers at that of the study."""
+    pace = step.pace if step.pace and step.done >= OWN_PACE_FROM else request.desk.typical_pace()
+    return max(1, math.ceil((step.of - step.done) * pace / 60)) if pace else None
 
 
 def _go_on(request: StudyRequest, step: Step, note: page.Note) -> Response:
@@ -435,7 +442,8 @@ def way_back_unworked(request: StudyRequest, done: int = 0) -> WayOut | None:
 def ask_consent(request: StudyRequest) -> str:
     """The first page, with the way back of somebody who does not consent, where the marketplace has one."""
     out = way_to_decline(request.entrances, request.visit_facts())
-    return page.consent_page(request.desk.rules.hit, request.frame, request.desk.first_sitting, out)
+    desk = request.desk
+    return page.consent_page(desk.rules.hit, request.frame, desk.first_sitting, out, desk.minutes_of_sitting())
 
 
 def begin_visit(

@@ -221,12 +221,15 @@ if (keys) {
 lock();
 document.getElementById("next")?.focus();
 
-// The minutes left for the pair go down while it stands there.
+// The minutes left for the pair go down while it stands there; they are named when they are the last two.
 setInterval(() => {
   const minutes = document.getElementById("minutes");
   if (!minutes) return;
   minutes.dataset.given ??= minutes.textContent;
-  minutes.textContent = Math.max(0, Math.ceil(minutes.dataset.given - (performance.now() - shownAt) / 60000));
+  const left = Math.max(0, Math.ceil(minutes.dataset.given - (performance.now() - shownAt) / 60000));
+  minutes.textContent = left;
+  document.getElementById("left").hidden = left > 2;
+  document.getElementById("to-go")?.toggleAttribute("hidden", left <= 2);
 }, 5000);
 
 // A page that could not be shown sends its form again; one without a form is loaded again by the browser.

@@ -1,6 +1,7 @@
 """The pages as text: model text literally, nothing but what a rater may know, small, and from this host alone."""
 
 import dataclasses
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -127,7 +128,7 @@ def test_no_page_needs_an_inline_style_or_script(name):
 
 def test_the_form_carries_what_the_server_asks_for_and_nothing_else():
     names = [part.split('"')[0] for part in fragment().split('name="')[1:]]
-    assert names == ["seat", "lease", "seconds", "last", "choice", "choice", "choice"]
+    assert names == ["seat", "lease", "seconds", "view", "last", "choice", "choice", "choice"]
     assert 'value="lease-token"' in fragment() and 'value="seat-token"' in fragment()
 
 
@@ -136,9 +137,27 @@ def test_undo_is_offered_only_where_there_is_something_to_undo():
     assert 'formaction="/prefix/undo"' in fragment() and 'name="last" value="last-token"' in fragment()
 
 
-def test_the_time_left_is_shown_where_there_is_a_limit():
+def test_time_to_go_is_named_and_that_of_a_pair_only_when_it_is_short():
+    def times(**change):
+        return re.findall(
+            r'<p class="time" id="([a-z-]+)"( hidden)?>', page.pair_fragment(HIT, FRAME, shown(), progress(**change))
+        )
+
+    assert times() == [("left", " hidden")]  # nobody knows yet how long the rest takes
+    assert times(minutes_to_go=4) == [("to-go", ""), ("left", " hidden")]
+    assert times(minutes_to_go=4, minutes_left=2) == [("to-go", " hidden"), ("left", "")]
+    assert times(minutes_left=None) == []
+    assert "about 4 min to go" in page.pair_fragment(HIT, FRAME, shown(), progress(minutes_to_go=4))
     assert '<span id="minutes">9</span> min left' in fragment()
-    assert "min left" not in page.pair_fragment(HIT, FRAME, shown(), progress(minutes_left=None))
+
+
+def test_consent_names_minutes_and_hourly_pay_where_they_are_known():
+    paid = Hit(pay_per_sitting=2.5, currency="EUR")
+    told = page.consent_page(paid, FRAME, minutes=12)
+    assert "It takes about 12 minutes." in told and "You are paid 2.50 EUR, which is 12.50 EUR an hour." in told
+    own = page.consent_page(dataclasses.replace(paid, minutes_per_sitting=30), FRAME)
+    assert "about 30 minutes" in own and "5.00 EUR an hour" in own
+    assert "minute" not in page.consent_page(paid, FRAME) and "an hour" not in page.consent_page(paid, FRAME)
 
 
 def test_the_worked_examples_answer_with_a_reason_and_lead_on():

@@ -294,6 +294,26 @@ def test_what_was_on_the_screen_is_stored_with_the_vote_and_named(app):
     } == {(None, None, None)}
 
 
+def test_minutes_are_those_that_raters_took_or_what_hit_toml_says(app):
+    desk = app.extensions["desk"]
+    assert "minute" not in app.test_client().get("/?rater=new").text and desk.minutes_of_sitting() is None
+    for rater in ("ann", "bob", "eve"):
+        client = begin(app, rater)
+        assert "min to go" not in client.get("/task").text
+        for seconds in (60, 60, 60, 60, 60):
+            client.post("/answer", data=pick(client.get("/task").text, "text a") | {"seconds": str(seconds)})
+    desk._pace_until = 0.0
+    assert desk.typical_pace() == 60 and desk.minutes_of_sitting() == 5 + 4  # pairs and worked examples
+    assert "It takes about 9 minutes." in app.test_client().get("/?rater=new").text
+    client = begin(app, "zoe")
+    assert "about 5 min to go" in client.get("/task").text  # before the first answer, at the pace of the others
+    for _ in range(3):
+        client.post("/answer", data=pick(client.get("/task").text, "text a") | {"seconds": "150"})
+    assert "about 5 min to go" in client.get("/task").text  # two more at their own
+    desk.rules = dataclasses.replace(desk.rules, hit=dataclasses.replace(desk.rules.hit, minutes_per_sitting=20))
+    assert "It takes about 20 minutes." in app.test_client().get("/?rater=new").text
+
+
 def test_study_that_stores_no_screen_asks_for_none(app):
     desk = app.extensions["desk"]
     take_up(desk.store, dataclasses.replace(HIT, page_view=False), 2.0)
