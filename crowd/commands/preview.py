@@ -145,7 +145,7 @@ def _invent_rater(hit: Hit) -> KnownRater:
         last=begun + 1200,
         seconds=412.0,
         noticed=(3, 1, 0),
-        devices=("phone", "desktop"),
+        devices=("phone", "desktop") if hit.page_view else (),
         followed=1 if hit.program_trap else 0,
         paid=[(Decimal(str(hit.pay_per_sitting)), hit.currency)] if hit.pay_per_sitting else [],
     )

@@ -233,11 +233,18 @@ BLIND = "IntersectionObserver.prototype.observe = () => {}"  # from here on noth
 
 
 def awaited(page, selector):
-    """How many of these the answers wait for, each from its head to its end; None where they wait for anything else."""
+    """How many of these the answers wait for beside the turns of the conversation, each from its head to its end.
+
+    None where they wait for anything else.
+    """
     return page.evaluate(
         """selector => {
             const all = [...document.querySelectorAll(selector)];
-            const parts = all.flatMap((one) => [one.querySelector("h3"), one.querySelector(".said").lastChild]);
+            const turns = [...document.querySelectorAll(".chat li")];
+            const parts = [
+                ...turns.flatMap((turn) => [turn.querySelector(".who"), turn.lastElementChild.lastChild]),
+                ...all.flatMap((one) => [one.querySelector("h3"), one.querySelector(".said").lastChild]),
+            ];
             return unseen.size === parts.length && parts.every((part) => unseen.has(part)) ? all.length : null;
         }""",
         selector,
