@@ -65,6 +65,7 @@ FIELDS = {
     "system_a": pa.string(),
     "system_b": pa.string(),
     "auto": pa.bool_(),
+    "device": pa.string(),
 }
 LABELS = ("a", "b", "tie")
 
@@ -91,6 +92,8 @@ class Votes:
     auto: Bools | None = None  # recorded as a tie for two identical responses: nobody gave it
     door: Ints | None = None  # code of where the rater came from, into `doors`
     doors: tuple[str, ...] = ()
+    device: Ints | None = None  # code of the kind of device, into `devices`
+    devices: tuple[str, ...] = ()
     also: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)  # further text columns that were asked for
     warnings: tuple[str, ...] = ()  # what was left out or could not be told, each one sentence
     system_a: Ints | None = None  # code of the system that `a` is, into `systems`, where the table itself names it
@@ -253,6 +256,7 @@ def _make_votes(
     dialogue, dialogues = _optional_codes(table, rows, columns["dialogue"], "dialogue")
     item, _ = _optional_codes(table, rows, columns["item"], "item")
     door, doors = _optional_codes(table, rows, columns["source"], "source")
+    device, devices = _optional_codes(table, rows, _name_unknown(columns["device"]), "device")
     votes = Votes(
         pair=pair,
         pairs=pairs,
@@ -272,6 +276,8 @@ def _make_votes(
         auto=read_flags(columns["auto"], missing=False),
         door=door,
         doors=doors,
+        device=device,
+        devices=devices,
         also={name: np.array(array.to_pylist(), dtype=object) for name in also if (array := columns[name]) is not None},
         warnings=(*(f"{part}." for part in left_out), *of_judges),
     )
@@ -297,6 +303,11 @@ def _need_codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints
             f"{table.place(int(rows[missing[0]]))}: {name} is empty; give every vote one, or take the row out."
         )
     return codes.astype(np.int64), names
+
+
+def _name_unknown(array: Any) -> Any:
+    """Votes without a device are of an unknown one, where others have one."""
+    return array if array is None or array.null_count == len(array) else array.fill_null("unknown")
 
 
 def _optional_codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints | None, tuple[str, ...]]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from seedvote.analysis.questions.ties.difficulty import TieTrait, tie_traits
 from seedvote.analysis.showing.words import count, percent, plural
 from seedvote.analysis.stats import laws
+from seedvote.analysis.stats.disparity import Disparity, compare_groups
 from seedvote.analysis.stats.intervals import Interval, count_groups, kish, mean_interval, share_test
 from seedvote.analysis.stats.laws import CHANCE, Law
 from seedvote.analysis.stats.resample import Clusters, bootstrap_mean, crossed_bootstrap, narrow_shares, set_shares
@@ -116,6 +117,16 @@ class Curve:
         return (self.ties - self.automatic) / different_votes if different_votes else None
 
 
+@dataclass(frozen=True)
+class DeviceTies:
+    """The votes given on one kind of device, their share of ties, and how far it is from that on the others."""
+
+    device: str
+    votes: int
+    ties: Interval
+    apart: Disparity | None
+
+
 @dataclass(frozen=True, eq=False)
 class TiesAnswer:
     """All numbers of the question; `units` compares the spread of sets drawn by each unit.
@@ -129,6 +140,7 @@ class TiesAnswer:
     units: tuple[Curve, ...]
     traits: tuple[TieTrait, ...]  # of pairs, with which ties may go
     effective_raters: float | None
+    devices: tuple[DeviceTies, ...]  # empty where the votes do not name two kinds or more
     mixed: CrossedLogit | None  # a crossed mixed logit beside the interval, where it was asked for
     recipe: Recipe
     crowded: bool
@@ -173,6 +185,7 @@ def answer(
         units=tuple(units),
         traits=tie_traits(votes, pairs or {}, clusters),
         effective_raters=_effective_raters(votes.given()),
+        devices=_compare_devices(votes.given(), clusters),
         mixed=model,
         recipe=recipe,
         crowded=crowded,
@@ -184,6 +197,24 @@ def answer(
 
 def _effective_raters(votes: Votes) -> float | None:
     return None if votes.rater is None or not len(votes) else kish(votes.rater)
+
+
+def _compare_devices(votes: Votes, clusters: str) -> tuple[DeviceTies, ...]:
+    """Every kind of device, the most used first."""
+    if votes.device is None or count_groups(votes.device) < 2:
+        return ()
+    devices = []
+    by = clusters_of(votes, clusters, part=True)
+    for code, device in enumerate(votes.devices):
+        inside = votes.device == code
+        if not inside.any():
+            continue
+        own = votes.select(inside)
+        share = mean_interval(own.tie, by=clusters_of(own, clusters, part=True), share=True) if len(own) > 1 else None
+        if share is not None:
+            apart = compare_groups(votes.tie.astype(float), inside, by)
+            devices.append(DeviceTies(device, len(own), share, apart))
+    return tuple(sorted(devices, key=lambda row: (-row.votes, row.device)))
 
 
 def _check_unit(votes: Votes, unit: str) -> None:

@@ -35,8 +35,29 @@ ROOM = 55.0  # percent of the width that the names of two lines take up on a pho
 
 def parts(answer: TiesAnswer) -> list[Table | str]:
     """The tables, what to take home, and the recipe."""
+    shown = [table for table in (*tables(answer), devices_table(answer)) if table is not None]
     traits = trait_parts(answer.traits)
-    return [*marked_parts(tables(answer), answer.voters), *sentences(answer), *traits, answer.signature]
+    return [*marked_parts(shown, answer.voters), *sentences(answer), *traits, answer.signature]
+
+
+def devices_table(answer: TiesAnswer) -> Table | None:
+    """The ties on every kind of device; None where the votes do not name two."""
+    if not answer.devices:
+        return None
+    total = sum(row.votes for row in answer.devices)
+    rows = [
+        (
+            row.device,
+            f"{row.votes:,}",
+            percent(row.votes / total),
+            f"{row.ties.value:.3f}",
+            _interval_range(row.ties),
+            "-" if row.apart is None else f"{row.apart.value:+.3f} ({row.apart.low:+.3f} to {row.apart.high:+.3f})",
+        )
+        for row in answer.devices
+    ]
+    head = ("device", "votes", "of all", "ties", "95 % interval", "minus the others (95 %)")
+    return Table(head, rows, "Ties by the device on which the votes were given")
 
 
 def tables(answer: TiesAnswer) -> tuple[Table, Table]:
@@ -116,6 +137,7 @@ def sentences(answer: TiesAnswer) -> list[str]:
         *_describe_sets(answer),
         *_describe_raters(answer),
         *_automatic_ties(answer.pooled),
+        *_describe_devices(answer),
         *_mixed_model(answer.mixed),
         *not_people(answer.voters),
         *answer.warnings,
@@ -173,6 +195,19 @@ def _automatic_ties(curve: Curve) -> list[str]:
     share = curve.share_of_different
     without = "" if share is None else f"; among the other votes {percent(share)} are ties"
     return [f"{count(curve.identical, 'vote')} on two identical responses, {curve.automatic:,} of them ties{without}."]
+
+
+def _describe_devices(answer: TiesAnswer) -> Iterator[str]:
+    """The kind of device whose ties are furthest from the others', if any differs."""
+    compared = [(abs(row.apart.value), row, row.apart) for row in answer.devices if row.apart is not None]
+    if not compared:
+        return
+    _, row, apart = max(compared, key=lambda entry: entry[0])
+    share, gap = percent(row.ties.value), f"{100 * apart.low:+.1f} to {100 * apart.high:+.1f} points"
+    if apart.low <= 0 <= apart.high:
+        yield f"The tie share does not differ between devices ({row.device} minus the others: {gap})."
+    else:
+        yield f"The tie share on {row.device} ({share}) differs from that on the other devices by {gap}."
 
 
 def _mixed_model(model: CrossedLogit | None) -> list[str]:
@@ -305,6 +340,7 @@ def document(answer: TiesAnswer) -> dict[str, Any]:
         "traits": [dataclasses.asdict(trait) for trait in answer.traits],
         "chance": dataclasses.asdict(answer.pooled.chance),
         "effective_raters": answer.effective_raters,
+        "devices": [dataclasses.asdict(row) for row in answer.devices],
         "mixed": None if answer.mixed is None else dataclasses.asdict(answer.mixed),
         "recipe": dataclasses.asdict(answer.recipe),
         "crowded": answer.crowded,
@@ -372,13 +408,14 @@ def section(answer: TiesAnswer, study: Study) -> Section:
             f"HumanExp-k holds the k-th vote of every pair. The {rounds} experiments share their pairs, so they are "
             "rounds of one study, not replications."
         )
+    shown = (*tables(answer), devices_table(answer))
     return Section(
         "ties",
         "How many ties, and with what certainty",
         tuple(text),
         row_figures(answer),
         tuple(trait_findings(answer.traits)) if answer.traits else (),
-        tables=(*(table for table in tables(answer) if table.rows), *trait_tables(answer.traits)),
+        tables=(*(table for table in shown if table is not None and table.rows), *trait_tables(answer.traits)),
         notes=answer.warnings,
     )
 

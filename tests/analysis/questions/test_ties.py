@@ -324,6 +324,7 @@ def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path, monkeyp
         "traits",
         "chance",
         "effective_raters",
+        "devices",
         "mixed",
         "recipe",
         "crowded",
@@ -528,3 +529,35 @@ def test_the_line_of_a_half_is_named_where_there_is_room(monkeypatch):
     for room, named in ((between - 0.01, ["chance 33 %", "half"]), (between + 0.01, ["chance 33 %"])):
         monkeypatch.setattr(showing, "ROOM", room)
         assert [name for _, name in sets_figure(found).across] == named
+
+
+def on_devices(shares, raters=60, votes_each=20):
+    """Votes whose raters sit at one device each, with a true share of ties there."""
+    generator = np.random.default_rng(0)
+    rows = {"pair": [], "rater": [], "choice": [], "device": []}
+    for rater in range(raters):
+        device = [*shares][rater % len(shares)]
+        rows["pair"] += generator.choice(300, votes_each, replace=False).tolist()
+        rows["rater"] += [f"r{rater}"] * votes_each
+        rows["choice"] += np.where(generator.random(votes_each) < shares[device], "tie", "a").tolist()
+        rows["device"] += [device] * votes_each
+    return votes_from_columns(rows)
+
+
+def test_ties_are_compared_by_device_with_intervals_that_know_the_raters():
+    votes = on_devices({"phone": 0.6, "desktop": 0.3, None: 0.3})
+    found = answer(votes)
+    rows = {row.device: row for row in found.devices}
+    assert set(rows) == {"phone", "desktop", "unknown"} and sum(row.votes for row in rows.values()) == len(votes)
+    assert rows["phone"].ties.unit == "pair+rater" and rows["phone"].apart.low > 0 > rows["desktop"].apart.high
+    by_hand = votes.tie[votes.device == votes.devices.index("phone")].mean()
+    assert rows["phone"].ties.value == pytest.approx(by_hand)
+    assert any("The tie share on phone" in sentence for sentence in sentences(found))
+    assert "Ties by the device" in "\n".join(map(str, parts(found)))
+    assert [row["device"] for row in document(found)["devices"]] == [row.device for row in found.devices]
+
+
+def test_votes_of_one_device_or_of_none_are_not_compared():
+    for shares in ({"phone": 0.4}, {None: 0.4}):
+        found = answer(on_devices(shares))
+        assert found.devices == () and "device" not in "\n".join(map(str, parts(found)))
