@@ -250,7 +250,7 @@ DEFAULTS: Mapping[FormName, Mapping[str, Any]] = {
         "examples": CHOICE_EXAMPLES,
         "first_checks": 2,
         "later_checks": 2,
-        "max_failures": 1,
+        "max_failures": 2,
         "sitting_minutes": 40,
         "about": (KNOWLEDGE,),
     },

@@ -57,6 +57,10 @@ PROLIFIC_STATES: dict[str, ListedState] = {
     "TIMED-OUT": "timed out",
     "REJECTED": "rejected",
 }
+TWO_TRIES = (
+    "one failed check ends a rater's work. For studies of five minutes or longer Prolific's policy on attention checks "
+    "asks for two: max_failures = 2"
+)
 SHARE_PRECISION = Decimal("0.000001")
 LONGEST_VISIT = 24 * 3600.0  # seconds; Prolific times a visit out before that
 
@@ -132,6 +136,7 @@ class ProlificMarket:
             ("workers", self._filters_text()),
             ("screened", self._screened_text()),
             ("fee", f"{self.fee.quantize(CENT)} %, {self._fee_from()}"),
+            *([("two tries", TWO_TRIES)] if study.checks and hit.max_failures == 1 else []),
         ]
         return lines, price
 
