@@ -5,6 +5,7 @@ A study keeps the HIT and the pairs that its first raters saw; what would change
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,12 @@ def _own_hit(own: Path, path: Path | None) -> Hit:
             with atomic(own) as file:
                 file.write(path.read_text(encoding="utf-8-sig"))
     return read_hit(own if own.exists() else None)
+
+
+def says_rendering(study: Path) -> bool:
+    """Whether the study's own hit.toml says how its texts are shown, rather than leaving it at the default."""
+    own = study / "hit.toml"
+    return own.exists() and "rendering" in tomllib.loads(own.read_text(encoding="utf-8-sig"))
 
 
 def pairs_file(study: Path, typed_path: Path | None, form: FormName = "pairs") -> Path:

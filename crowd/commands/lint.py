@@ -1,6 +1,7 @@
-"""Look for responses that name the model that wrote them: raters would not judge blind.
+"""Look for what raters should not see: responses that name the model that wrote them, and the marks of Markdown.
 
-Prints each with its pair and leaves with code 1 if there are any. `serve` warns of them too.
+Prints each name with its pair, and asks how Markdown is to be shown where hit.toml does not say. Leaves with code 1 if
+there is any of it. `serve` warns of both too.
 """
 
 from __future__ import annotations
@@ -19,16 +20,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print them."""
-    from seedvote.crowd.rating.leaks import find_leaks
-    from seedvote.crowd.study_folder import pairs_file
-    from seedvote.dialogue.files import read_records
+    from seedvote.crowd.forms.known import FORMS
+    from seedvote.crowd.rating.leaks import find_leaks, markup_warning
+    from seedvote.crowd.study_folder import hit_of, pairs_file, says_rendering
     from seedvote.dialogue.records import Pair
 
-    path = pairs_file(args.study, args.pairs)
-    pairs = read_records(path, Pair)
+    form = hit_of(args.study, None).form
+    path = pairs_file(args.study, args.pairs, form)
+    records = [FORMS[form].record_of(row.body) for row in FORMS[form].read_rows(path)]
+    pairs = [record for record in records if isinstance(record, Pair)]
+    markup = "" if says_rendering(args.study) else markup_warning(records).removeprefix("warning: ")
+    if markup:
+        print(markup)
     leaks_found = list(find_leaks(pairs))
     for leak in leaks_found:
         print(f"{leak.pair}: a response names its model {leak.model}: {leak.excerpt}")
-    print(f"{len(leaks_found)} of the {2 * len(pairs)} responses in {path} name the model that wrote them.")
+    if pairs:
+        print(f"{len(leaks_found)} of the {2 * len(pairs)} responses in {path} name the model that wrote them.")
     tell_next("python -m crowd serve", args.study, *repeat_options(args, "pairs"))
-    return 1 if leaks_found else 0
+    return 1 if leaks_found or markup else 0

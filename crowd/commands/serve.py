@@ -15,6 +15,8 @@ from seedvote.dialogue.command_line import next_command, repeat_options, tell_ne
 if TYPE_CHECKING:
     from flask import Flask
 
+    from seedvote.crowd.forms.known import FormName
+
 EVERYWHERE = ("0.0.0.0", "::")  # addresses that nobody can open
 AT_THE_KEYBOARD = "here"  # who opens the page with --open, the same person every time
 LASTING = True  # runs until it is stopped
@@ -69,8 +71,7 @@ def run(args: argparse.Namespace) -> None:
     hit = hit_of(args.study, args.hit, args.questions)
     options = {"seed": args.seed, "simulated": args.simulated}
     url = prepare_study(args.study, args.pairs or args.questions, hit, args.database, **options, tell=_tell_operator)
-    if FORMS[hit.form].is_sided:
-        _warn_of_texts(args, hit.rendering)
+    _warn_of_texts(args, hit.form)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
     with opened(args.study, args.database) as store:
@@ -113,17 +114,18 @@ def _tell_operator(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def _warn_of_texts(args: argparse.Namespace, rendering: str) -> None:
+def _warn_of_texts(args: argparse.Namespace, form: FormName) -> None:
     """What raters should not see: the names of the models, and marks that were meant to be formatted."""
+    from seedvote.crowd.forms.known import FORMS
     from seedvote.crowd.rating.leaks import find_leaks, leak_warning, markup_warning
-    from seedvote.crowd.study_folder import pairs_file
-    from seedvote.dialogue.files import read_records
+    from seedvote.crowd.study_folder import pairs_file, says_rendering
     from seedvote.dialogue.records import Pair
 
-    pairs = list(read_records(pairs_file(args.study, args.pairs), Pair))
-    if rendering == "literal" and (marked := markup_warning(pairs)):
+    path = pairs_file(args.study, args.pairs or args.questions, form)
+    records = [FORMS[form].record_of(row.body) for row in FORMS[form].read_rows(path)]
+    if not says_rendering(args.study) and (marked := markup_warning(records)):
         print(marked, file=sys.stderr, flush=True)
-    if leaks_found := list(find_leaks(pairs)):
+    if leaks_found := list(find_leaks(record for record in records if isinstance(record, Pair))):
         lint = next_command("python -m crowd lint", args.study, *repeat_options(args, "pairs"))
         print(f"{leak_warning(leaks_found)} See all: {lint}", file=sys.stderr, flush=True)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from seedvote.dialogue.records import Candidate, Pair
+from seedvote.dialogue.records import Candidate, Pair, Question, ResponseSet
 
 SHORTEST = 3
 CORPUS = "reference"  # the checkpoint of a response that no model wrote
@@ -65,14 +65,28 @@ def _compile_name(model: str) -> re.Pattern[str]:
 MARKS = re.compile(r"\*\*\S[^*\n]*\*\*|```|`[^`\n]+`|\[[^\]\n]+\]\(https?://|^#{1,4} \S", re.MULTILINE)
 
 
-def markup_warning(pairs: Iterable[Pair]) -> str:
-    """One sentence on responses that hold Markdown; empty where none does."""
-    texts = {side.text for pair in pairs if pair.kind != "check" for side in (pair.a, pair.b)}
+Shown = Pair | Question | ResponseSet
+
+
+def markup_warning(records: Iterable[Shown]) -> str:
+    """One sentence on responses or contexts that hold Markdown; empty where none does."""
+    texts = {text for record in records if record.kind != "check" for text in _list_texts(record)}
     marked = sorted(text for text in texts if MARKS.search(text))
     example = MARKS.search(marked[0]) if marked else None
     if example is None:
         return ""
     return (
-        f"warning: {len(marked):,} of {len(texts):,} responses hold Markdown, e.g. {example.group()[:30]!r}, and "
-        'raters will see its marks. To show them formatted, write rendering = "markdown" into hit.toml.'
+        f"warning: {len(marked):,} of {len(texts):,} texts hold Markdown, e.g. {example.group()[:30]!r}, and raters "
+        'will see its marks. To show them formatted, write rendering = "markdown" into hit.toml; to keep the marks, '
+        'rendering = "literal". It is fixed from the first vote on.'
     )
+
+
+def _list_texts(record: Shown) -> Iterator[str]:
+    """What a rater reads of it: every turn and every response."""
+    yield from (line.text for line in record.context)
+    if isinstance(record, Question):
+        yield from (option.text for option in record.options)
+        return
+    for response in (record.a, record.b) if isinstance(record, Pair) else record.responses:
+        yield from [response.text] if response.turns is None else (turn.text for turn in response.turns)
