@@ -40,13 +40,13 @@ def comments_of(judged: Iterable[Judged]) -> Iterator[Comment]:
                 yield Comment(stored.pair, vote.rater, name, answer["text"], vote.counted)
 
 
+VIEW = ("device", "turns", "turns_seen", "context_seconds")
 SHARED = ("rater", "round", "seconds", "submitted", "source", "rater_status", "counted", "kind", "identical")
-SHARED += ("device", "turns", "turns_seen", "context_seconds")
 
 
 def rows_by_response(visit: Vote, row: sa.Row[Any], response_set: ResponseSet) -> Iterator[ResponseRating]:
     """Every rating and every rank that one rater gave to one set; `visit` says what it counts."""
-    shared = {name: getattr(visit, name) for name in (*SHARED, "dialogue", "extra")}
+    shared = {name: getattr(visit, name) for name in (*SHARED, *VIEW, "dialogue", "extra")}
     order = option_order(row.left)
     for question, answer in json.loads(row.answers).items():
         ranks = mid_ranks(answer["ranks"]) if "ranks" in answer else None
