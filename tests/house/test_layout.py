@@ -84,7 +84,7 @@ ROOMS = {
     "dialogue": {
         "corpora": {"errors", "files", "records", "seeds", "signature", "tables"},
         "engines": {"errors", "files", "jobs", "signature", "stopping"},
-        "conversations": {"corpora", "errors", "records", "seeds", "validity"},
+        "conversations": {"corpora", "errors", "records", "seeds", "tokens", "validity"},
         "domains": {"records"},
         "formulas": set(),
         "tables": {"errors", "files"},
