@@ -4,7 +4,7 @@ Every reply is appended to a journal as soon as it is there, under a hash of eve
 broken off anywhere asks for the rest only; another prompt, model, seed or address is another call. Each try is written
 down before it is sent: one whose answer was lost on the way (cut off, timed out, killed) may have been charged, so it
 counts at its bound towards the budget, in this run and in later ones, and the call is asked again. The key goes into
-the header of the request and nowhere else. httpx is imported by this module alone, which is imported when it is used.
+the header of the request and nowhere else. httpx is imported here and in batches.py, both only when they are used.
 """
 
 from __future__ import annotations
@@ -72,10 +72,13 @@ class Budget:
     most: float
     price_in: float
     price_out: float
+    price_cached: float | None = None  # of tokens in that the endpoint had in its cache; None: as of others
 
-    def cost(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost."""
-        return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
+    def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
+        """What so many tokens cost; `cached` are among those in."""
+        cached = min(cached, tokens_in)
+        price = self.price_in if self.price_cached is None else self.price_cached
+        return ((tokens_in - cached) * self.price_in + cached * price + tokens_out * self.price_out) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ class Reply:
     finish: str = ""  # why the model stopped, as the reply says it
     logprobs: Any = None
     thought: bool = False  # it wrote thoughts, in a field of their own or before its answer
+    tokens_cached: int = 0  # of those in, as the endpoint says
 
     @property
     def spoken(self) -> str:
@@ -119,7 +123,12 @@ class Answered:
     replies: tuple[Reply | None, ...]
     spent: float  # by the budget's prices, 0 without one; lost answers at their bound
     lost: int = 0  # tries whose answer never arrived, of this run and of earlier ones
-    refused_options: tuple[str, ...] = ()  # of OPTIONAL, those that the endpoint does not take
+    renames: Mapping[str, str] = field(default_factory=dict)  # option -> its name there; "" where it is refused
+
+    @property
+    def refused_options(self) -> tuple[str, ...]:
+        """Those of OPTIONAL that the endpoint does not take."""
+        return tuple(sorted(name for name, other in self.renames.items() if not other))
 
     @property
     def unasked(self) -> int:
@@ -162,7 +171,7 @@ def ask_all(
                 run.stop()  # what is under way still comes in and is kept
                 pool.shutdown(cancel_futures=True)
     replies = tuple(run.known.get(key) for key in keys)
-    return Answered(replies, run.spent, run.lost, tuple(sorted(name for name in run.renames if not run.renames[name])))
+    return Answered(replies, run.spent, run.lost, dict(run.renames))
 
 
 @contextlib.contextmanager
@@ -299,13 +308,13 @@ class _Run:
             return 0.0
         if reply.tokens_in is None or reply.tokens_out is None:
             return unknown
-        return self.budget.cost(reply.tokens_in, reply.tokens_out)
+        return self.budget.cost(reply.tokens_in, reply.tokens_out, reply.tokens_cached)
 
     def _most_cost(self, call: Call) -> float:
-        return 0.0 if self.budget is None else self.budget.cost(*_most_tokens(call))
+        return 0.0 if self.budget is None else self.budget.cost(*most_tokens(call))
 
 
-def _most_tokens(call: Call) -> tuple[int, int]:
+def most_tokens(call: Call) -> tuple[int, int]:
     """A bound of a call's tokens in and out: none is shorter than a byte, and every message has a few around it."""
     tokens_in = sum(len(text.encode()) + 16 for message in call.messages for text in message.values())
     return tokens_in, int(call.options.get("max_tokens", 0))
@@ -315,7 +324,7 @@ class _Try:
     """Writes down what becomes of each time that one call is sent."""
 
     def __init__(self, run: _Run, key: str, call: Call) -> None:
-        self.run, self.key, self.tokens = run, key, _most_tokens(call)
+        self.run, self.key, self.tokens = run, key, most_tokens(call)
 
     def begin(self) -> None:
         """Before it is sent: from here on it may be charged."""
@@ -347,28 +356,35 @@ def _ask_endpoint(
 ) -> Reply:
     began = time.monotonic()
     answer = _post_patiently(client, endpoint, call.body(endpoint), rng, run, attempt)
+    return reply_of(answer, endpoint.url, round(time.monotonic() - began, 3))
+
+
+def reply_of(answer: Any, where: str, seconds: float | None) -> Reply:
+    """The reply in an answer of the protocol."""
     try:
         choice, usage = answer["choices"][0], answer.get("usage") or {}
         message = choice["message"]
         text = message.get("content")
         if text is not None and not isinstance(text, str):
             raise TypeError("content is no text")
+        cached = _is_whole((usage.get("prompt_tokens_details") or {}).get("cached_tokens"))
         counts = [_is_whole(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
         if counts[1] == 0 and (text or message.get("reasoning_content")):
             counts[1] = None  # a text of no tokens: what else the endpoint counts is no better
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise InputError(f"{endpoint.url} answered without choices[0].message.content: {str(answer)[:80]}.") from error
+        raise InputError(f"{where} answered without choices[0].message.content: {str(answer)[:80]}.") from error
     thoughts = message.get("reasoning_content") or message.get("reasoning") or THOUGHT_BEGINS.match(text or "")
     return Reply(
         text=(text or "").strip(),
         tokens_in=counts[0],
         tokens_out=counts[1],
-        seconds=round(time.monotonic() - began, 3),
+        seconds=seconds,
         model=str(answer.get("model") or ""),
         # Some endpoints say "stop" of a reply that calls a tool and says nothing.
         finish="tool_calls" if not text and message.get("tool_calls") else str(choice.get("finish_reason") or ""),
         logprobs=choice.get("logprobs"),
         thought=bool(thoughts),
+        tokens_cached=cached or 0,
     )
 
 

@@ -61,8 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--only", choices=("all", "unvoted"), default="all", help="which pairs: all (default), or those without votes")
     add("--limit", type=int, metavar="N", help="the first N pairs only; checks are judged in any case")
     add("--mask", action="store_true", help="ask again without the words of responses that speak to the judge")
-    add("--price", metavar="IN,OUT", help="price per million tokens in and out")
+    add("--price", metavar="IN,OUT", help="price per million tokens in and out; a third for cached ones")
     add("--budget", type=float, metavar="MONEY", help="stop before the run costs more (needs --price)")
+    add("--batch", action="store_true", help="ask by the endpoint's batches, at their prices; run again to collect")
     add("--concurrency", type=int, default=4, help="requests at a time (default 4)")
     add("--yes", action="store_true", help="really send the calls")
     add("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where a local model runs (default auto)")
@@ -129,7 +130,15 @@ def _ask_endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: 
     from tqdm import tqdm
 
     from seedvote.dialogue.engines.chat import Endpoint
-    from seedvote.evaluators.judging.asking import LONG, SHORT, Manner, budget_of, tokens_of, verdicts_of
+    from seedvote.evaluators.judging.asking import (
+        LONG,
+        SHORT,
+        Manner,
+        budget_of,
+        tokens_of,
+        verdicts_by_batch,
+        verdicts_of,
+    )
 
     if not args.model:
         raise InputError("--endpoint needs --model NAME, by which the endpoint knows the model.")
@@ -140,16 +149,26 @@ def _ask_endpoint(args: argparse.Namespace, questions: list[JudgeCall], prompt: 
     )
     before, after = tokens_of(questions, manner.longest)
     money = "" if budget is None else f", {budget.cost(before, after):,.2f} at these prices"
-    print(f"About {before:,} tokens in and at most {after:,} out{money}. What cannot be read is asked once more.")
+    again = "" if args.batch else " What cannot be read is asked once more."
+    print(f"About {before:,} tokens in and at most {after:,} out{money}.{again}")
     if not args.yes:
         print("Nothing was sent. Add --yes to ask.")
         return None
     name = args.name or args.model
     journal = args.study / "judges" / f"{name.replace('/', '_')}.jsonl"
     endpoint = Endpoint(args.endpoint, args.model, os.environ.get("SEEDVOTE_API_KEY", ""), args.concurrency)
-    with tqdm(total=len(questions), disable=None) as bar:
-        reply_set = verdicts_of(questions, endpoint, name, prompt, manner, journal, bar.update, budget)
-    if reply_set.unasked:
+    if args.batch:
+        ended, note = verdicts_by_batch(questions, endpoint, name, prompt, manner, journal, budget)
+        print(note)
+        if ended is None:
+            return None
+        reply_set = ended
+    else:
+        with tqdm(total=len(questions), disable=None) as bar:
+            reply_set = verdicts_of(questions, endpoint, name, prompt, manner, journal, bar.update, budget)
+    if reply_set.unasked and args.batch:
+        print(f"{reply_set.unasked:,} calls have no answer yet.")
+    elif reply_set.unasked:
         print(f"The budget ended before {reply_set.unasked:,} calls. Raise --budget and run the same command to go on.")
     print(
         f"{len(reply_set.verdicts):,} verdicts, {reply_set.asked_again:,} asked once more; spent {reply_set.spent:,.4f}"
@@ -169,6 +188,8 @@ def _ask_local(args: argparse.Namespace, questions: list[JudgeCall], prompt: Pro
 
     from seedvote.evaluators.judging.local import local_verdicts
 
+    if args.batch:
+        raise InputError("--batch is for endpoints; a local judge costs nothing.")
     if args.answer != "letter" or args.rubric:
         raise InputError("--answer and --rubric are for endpoints: a local judge is read from its first token.")
     if args.model or args.price or args.budget is not None or args.logprobs or args.temperature:

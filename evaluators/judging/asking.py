@@ -461,6 +461,29 @@ def _is_worth_asking_again(reply: Reply, prompt: Prompt) -> bool:
     return prompt.read(reply.spoken) == "unusable" and not reply.was_cut
 
 
+def verdicts_by_batch(
+    questions: Sequence[JudgeCall],
+    endpoint: Endpoint,
+    name: str,
+    prompt: Prompt,
+    manner: Manner,
+    journal: Path,
+    budget: Budget | None = None,
+) -> tuple[Ruled | None, str]:
+    """The verdicts once a batch has ended, else None; and how the batch stands. Nothing is asked once more."""
+    from seedvote.dialogue.engines.batches import ask_by_batch
+
+    answered, note = ask_by_batch(endpoint, [manner.call(question) for question in questions], journal, budget=budget)
+    if answered is None:
+        return None, note
+    verdicts = [
+        verdict_of(question, reply, None, name, prompt)
+        for question, reply in zip(questions, answered.replies, strict=True)
+        if reply is not None
+    ]
+    return Ruled(tuple(verdicts), answered.unasked, 0, answered.spent, answered.lost, answered.refused_options), note
+
+
 class _Cuts:
     """Ends a run whose replies end before a verdict: each is paid for, and the next would be no better."""
 
@@ -560,8 +583,11 @@ def budget_of(price: str | None, most: float | None) -> Budget | None:
         prices = [float(part) for part in price.split(",")]
     except ValueError:
         prices = []
-    if len(prices) != 2 or not all(0 <= amount < math.inf for amount in prices):
-        raise InputError(f"--price is {price!r}; write two numbers, per million tokens in and out, e.g. .15,.6.")
+    if len(prices) not in (2, 3) or not all(0 <= amount < math.inf for amount in prices):
+        raise InputError(
+            f"--price is {price!r}; write two numbers, per million tokens in and out, e.g. .15,.6, and perhaps a third "
+            "for tokens in that are cached."
+        )
     return Budget(math.inf if most is None else most, *prices)
 
 

@@ -174,7 +174,7 @@ def test_a_package_imports_itself_and_the_leaf_only(package):
 # Each in one module, and imported when it is asked for: what runs jobs elsewhere or asks endpoints, what opens tables
 # that are no text, what trains, what measures letters.
 ON_DEMAND = {
-    "engines": {"on_ray.py": {"ray"}, "on_slurm.py": {"submitit"}, "chat.py": {"httpx"}},
+    "engines": {"on_ray.py": {"ray"}, "on_slurm.py": {"submitit"}, "chat.py": {"httpx"}, "batches.py": {"httpx"}},
     "tables": {"frames.py": {"pandas", "pyarrow"}},
     "dialogue": {"adam.py": {"torch"}, "devices.py": {"torch"}, "lettering.py": {"matplotlib", "fontTools"}},
     "formulas": {"counts.py": {"numpy"}, "uncertainty.py": {"numpy", "scipy"}},

@@ -14,6 +14,7 @@ from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.judges import read_verdicts
 from seedvote.dialogue.records import Candidate, Pair, Utterance
 from seedvote.evaluators.commands import judge
+from tests.dialogue.engines.batch_server import BatchServer
 from tests.dialogue.engines.chat_server import ChatServer
 from tests.house.waiting import PATIENCE
 
@@ -272,9 +273,79 @@ def test_a_reply_of_no_tokens_counts_at_its_bound(study, capsys):
     assert spent > 8 * 200 / 1e6  # the letters of the prompts, not the one token that is claimed
 
 
+def batched(study, server, *more):
+    judged(study, *at(server, "--yes", "--batch", *more))
+
+
+def test_a_batch_is_sent_once_waited_for_and_collected(study, capsys):
+    with BatchServer(key=KEY, answers=["B", "Tie", "nonsense", "B"]) as server:
+        server.refuse, server.script = "temperature", [{}, {"content": "A"}]
+        batched(study, server)
+        assert len(server.asked) == 2 and len(server.batches) == 1  # one call alone, again without the temperature
+        assert "Batch b0 has 7 calls" in capsys.readouterr().out
+        batched(study, server)
+        batched(study, server)
+        assert "is under way (in_progress, 0 of 7 calls answered)" in capsys.readouterr().out
+        batched(study, server)
+        out = capsys.readouterr().out
+        assert "ended as completed: 7 answers" in out and "8 verdicts, 1 of them unusable" in out
+        batched(study, server)
+        assert "Every call has its answer already." in capsys.readouterr().out
+        assert len(server.batches) == 1 and len(server.asked) == 2
+    found = [(one.pair, one.order, one.choice) for one in read_verdicts(study / "verdicts.jsonl")]
+    assert found[:5] == [("p0", "ab", "a"), ("p0", "ba", "a"), ("p1", "ab", "tie"), ("p1", "ba", "unusable"),
+                         ("p2", "ab", "b")]  # fmt: skip
+    for path in study.rglob("*"):
+        assert path.is_dir() or KEY not in path.read_text()
+
+
+def test_calls_that_failed_in_a_batch_are_asked_in_the_next_one(study, capsys):
+    with BatchServer(key=KEY, fates=["expired"], fails={0, 3}) as server:
+        server.script = says("A")
+        batched(study, server)
+        batched(study, server)
+        out = capsys.readouterr().out
+        assert "5 answers. 2 calls failed" in out and "2 calls have no answer yet" in out
+        server.fails = set()
+        batched(study, server)
+        assert "Batch b1 has 2 calls" in capsys.readouterr().out
+        batched(study, server)
+    assert len(read_verdicts(study / "verdicts.jsonl")) == 8
+
+
+def test_a_batch_whose_beginning_nobody_heard_of_is_found_and_not_sent_twice(study):
+    with BatchServer(key=KEY, fates=["completed"]) as server:
+        server.script, server.lost = says("A"), True
+        with pytest.raises(InputError, match="cannot be reached"):
+            batched(study, server)
+        server.lost = False
+        batched(study, server)
+        assert len(server.batches) == 1
+    assert len(read_verdicts(study / "verdicts.jsonl")) == 8
+
+
+def test_a_budget_bounds_a_batch_before_it_is_sent(study, capsys):
+    with BatchServer(key=KEY) as server:
+        server.script = says("A")
+        batched(study, server, "--price", "1,1", "--budget", ".002")
+        assert 0 < server.files["f0"].count(b"\n") + 1 < 7
+    with ChatServer(key=KEY) as server, pytest.raises(InputError, match="cannot be reached"):
+        server.script = says("A")
+        batched(study, server, "--name", "other")
+
+
+def test_cached_tokens_have_a_price_of_their_own(study, capsys):
+    usage = {"prompt_tokens": 1000, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 900}}
+    with ChatServer() as server:
+        server.script = [{"content": "A", "usage": {**usage, "completion_tokens": 1}}] * 8
+        judged(study, *at(server, "--yes", "--price", "10,0,1"))
+    assert float(capsys.readouterr().out.partition("spent ")[2].split()[0]) == pytest.approx(8 * 1900 / 1e6, rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("--local", "smollm2", "--batch"), "--batch is for endpoints"),
         (("--endpoint", "http://x/v1", "--model", "m", "--answer", "json", "--logprobs"), "begins with its verdict"),
         (("--local", "smollm2", "--answer", "json"), "are for endpoints"),
         ((), "Name one judge"),
