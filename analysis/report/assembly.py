@@ -135,8 +135,8 @@ def build_report(
     methods = [row.method for row in compared.methods] if compared else []
     pairs = [(row.panel, row.order) for row in compared.trained_orders] if compared else []
     votes = votes_answers(study, margin, clusters)
-    above = compared.above if compared else ()
-    sentences = findings.list_findings(votes, methods, above)
+    above, below = (compared.above, compared.below) if compared else ((), ())
+    sentences = findings.list_findings(votes, methods, above, below)
     if study.votes is None and study.ratings is None:
         sentences += order_verdicts([order for _, order in pairs], compared.trained if compared else ())
     request = ReportRequest(study, clusters, panels, compared.left_out if compared else ())
@@ -156,7 +156,7 @@ def build_report(
         ties.section(votes.ties, study) if votes.ties else None,
         exclusion.section(excluded, votes),
         comparison.section(compared),
-        probes.section(study.scores.values, panels, above) if study.scores else None,
+        probes.section(study.scores.values, panels, above, below) if study.scores else None,
         agreement.section(votes.agreement, study),
         *(reported.section for reported in answers.values()),
         done_section(study, panels),
@@ -179,7 +179,9 @@ def build_report(
         "orders": [asdict(order) for _, order in pairs],
         "checklist": [asdict(entry) for entry in questions],
     }
-    sections = _spell_commands(_mark_judges(without_repeats(shown_sections, cautions_shown_elsewhere(study)), study))
+    sections = _spell_commands(
+        _mark_judges(without_repeats(shown_sections, [*cautions_shown_elsewhere(study), *limits]), study)
+    )
     full_report = Report(
         title=document["title"],
         study=study,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from seedvote.analysis.questions.agreement import showing as agreement
-from seedvote.analysis.questions.comparison.untrained import AboveUntrained, claims_above
+from seedvote.analysis.questions.comparison.untrained import AboveUntrained, BaselineAbove, probe_claims
 from seedvote.analysis.questions.comparison.verdicts import find_spreads
 from seedvote.analysis.questions.preference import showing as preference
 from seedvote.analysis.questions.ratings.showing import find_headline
 from seedvote.analysis.questions.ties import showing as ties
 from seedvote.analysis.report.answers import VotesAnswers
 from seedvote.analysis.showing.words import count
+from seedvote.analysis.votes.cautions import SAME_PAIRS
 from seedvote.analysis.votes.ratings import RatingsTable
 from seedvote.analysis.votes.scores.panel import UNSEEN, Method
 from seedvote.analysis.votes.study import Study
@@ -19,7 +20,9 @@ from seedvote.analysis.votes.study import Study
 MANY_RATERS = 60
 
 
-def list_findings(votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveUntrained]) -> list[str]:
+def list_findings(
+    votes: VotesAnswers, methods: Sequence[Method], above: Sequence[AboveUntrained], below: Sequence[BaselineAbove]
+) -> list[str]:
     """The findings, the verdict on the study's question first."""
     if votes.rated is not None:
         return [find_headline(votes.rated)]
@@ -28,7 +31,7 @@ def list_findings(votes: VotesAnswers, methods: Sequence[Method], above: Sequenc
         " ".join(ties.findings(votes.ties)) if votes.ties else "",
         *(agreement.findings(votes.agreement) if votes.agreement else ()),
         find_spreads(methods),
-        " ".join(claims_above(above)),
+        " ".join(probe_claims(above, below)),
     ]
     return [part for part in parts if part]
 
@@ -68,9 +71,7 @@ def _of_votes(study: Study) -> list[str]:
         predicate = "was cast by a program and says" if programs == 1 else "were cast by programs and say"
         sentences.append(f"{programs:,} of {count(len(votes), 'vote')} {predicate} nothing about the models.")
     if len(votes.rounds) > 1:
-        sentences.append(
-            f"The {len(votes.rounds)} experiments judge the same pairs: they are rounds, not replications."
-        )
+        sentences.append(SAME_PAIRS)
     if votes.rater is None:
         sentences.append("The votes do not name their raters, so no interval allows for correlated votes of one rater.")
     elif (raters := votes.voters or 0) < MANY_RATERS:

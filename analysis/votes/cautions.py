@@ -25,6 +25,7 @@ NO_DIALOGUE = (
     "The votes name no dialogue, so pairs from one conversation are taken as independent; if some share one, the "
     "intervals are too narrow."
 )
+SAME_PAIRS = "The rounds (HumanExp-k) rate the same pairs, so they are not replications of each other."
 ONE_DIALOGUE = "All votes are on one dialogue, so no interval shows how other dialogues would be judged."
 
 

@@ -76,7 +76,8 @@ def findings(answer: AgreementAnswer) -> list[str]:
         return [f"{text}."]
     if kappa.value < POOR:
         return [f"{text}: they hardly agree on which response is better, or whether any is."]
-    return [f"{text}: {landis_koch(kappa.value)} agreement."]
+    words = dict.fromkeys((landis_koch(kappa.low), landis_koch(kappa.high)))
+    return [f"{text}: {' to '.join(words)} agreement."]
 
 
 def spell_interval(coefficient: Coefficient, digits: int, prefix: str = "") -> str:

@@ -19,7 +19,12 @@ import numpy as np
 from scipy.special import fdtri, stdtrit
 
 from seedvote.analysis.questions.comparison.published import Published, read_published
-from seedvote.analysis.questions.comparison.untrained import AboveUntrained, above_untrained
+from seedvote.analysis.questions.comparison.untrained import (
+    AboveUntrained,
+    BaselineAbove,
+    above_untrained,
+    baselines_above,
+)
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.reruns import (
     BOTH,
@@ -198,6 +203,7 @@ class ComparisonAnswer:
     published: tuple[Published, ...]
     baselines: tuple[Baseline, ...]
     above: tuple[AboveUntrained, ...]  # every probe task: whether training was shown to help
+    below: tuple[BaselineAbove, ...]  # the same tasks: whether a baseline was shown to do better
     within: float
     voters: Voters | None
     left_out: tuple[Unused, ...]  # what was read and not compared, and why
@@ -282,6 +288,7 @@ def answer(
         tuple(cell for cell in read_published() if cell.checkpoint == "last") if papers else (),
         baselines_beside(study.scores) if study.scores else (),
         above_untrained(study.scores) if study.scores else (),
+        baselines_above(study.scores) if study.scores else (),
         within,
         study.voters,
         tuple(unused),

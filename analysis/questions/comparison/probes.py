@@ -14,7 +14,8 @@ from seedvote.analysis.questions.comparison.untrained import (
     BASELINE,
     PROBES,
     AboveUntrained,
-    sentences_above,
+    BaselineAbove,
+    probe_sentences,
     table_above,
 )
 from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section
@@ -64,7 +65,10 @@ def _name_column(key: Key) -> str:
 
 
 def section(
-    scores: Mapping[Key, Mapping[int | None, Value]], panels: Sequence[Panel], above: Sequence[AboveUntrained]
+    scores: Mapping[Key, Mapping[int | None, Value]],
+    panels: Sequence[Panel],
+    above: Sequence[AboveUntrained],
+    below: Sequence[BaselineAbove],
 ) -> Section | None:
     """Probe scores of every seed, before and after training, with those of baselines."""
     table = probe_table(scores)
@@ -78,7 +82,9 @@ def section(
         text += f" Only the points above {' and above '.join(rivals)} can be due to training."
     figures = (probe_figure(table, probes),) if probes else ()
     tables = (*((table_above(above),) if above else ()), _tabulate_means(table), *papers_table(table.tasks))
-    return Section("probes", "Probes and their baselines", (text, *sentences_above(above)), figures, tables=tables)
+    return Section(
+        "probes", "Probes and their baselines", (text, *probe_sentences(above, below)), figures, tables=tables
+    )
 
 
 def _tabulate_means(table: ProbeTable) -> Table:

@@ -22,7 +22,7 @@ from seedvote.analysis.questions.comparison.answer import (
     answer,
 )
 from seedvote.analysis.questions.comparison.published import Published
-from seedvote.analysis.questions.comparison.untrained import PROBES, sentences_above, table_above
+from seedvote.analysis.questions.comparison.untrained import PROBES, probe_sentences, table_above
 from seedvote.analysis.questions.comparison.verdicts import verdicts
 from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps, sign_of
 from seedvote.analysis.showing.result import Result
@@ -105,7 +105,7 @@ def parts(answer: ComparisonAnswer) -> list[Table | str]:
         lower = any(row.order.sign == "<" for row in answer.orders)
         lines += [order_tables(answer.orders)[0], LOWER * lower + FLIPS]
     lines += [cost_table(answer)] if answer.trained_costs else []
-    lines += [table_above(answer.above), *sentences_above(answer.above)] if answer.above else []
+    lines += [table_above(answer.above), *probe_sentences(answer.above, answer.below)] if answer.above else []
     lines += _published_parts(answer.published) if answer.published else []
     lines = [*marked_parts(lines, answer.voters), *verdicts(answer), *not_people(answer.voters), *answer.warnings]
     return [*lines, *(["\n".join(sentences)] if (sentences := notes(answer)) else []), answer.signature]
@@ -398,6 +398,7 @@ def document(answer: ComparisonAnswer) -> dict[str, Any]:
         "above_untrained": [
             asdict(task) | {"shown": task.shown, "shown_as_trained": task.shown_as_trained} for task in answer.above
         ],
+        "baselines_above": [asdict(task) for task in answer.below],
         "published": [
             {name: getattr(cell, name) for name in ("corpus", "task", "model", "f1", "printed", "sd")}
             for cell in answer.published

@@ -186,48 +186,59 @@ def _format_cells(task: AboveUntrained) -> tuple[str, ...]:
     )
 
 
-def sentences_above(tasks: Sequence[AboveUntrained]) -> Iterator[str]:
-    """What may be claimed of new seeds, how many it takes, then what may be claimed of the encoders as trained."""
-    tested = [task for task in tasks if task.here is not None]
+def probe_sentences(above: Sequence[AboveUntrained], below: Sequence[BaselineAbove]) -> Iterator[str]:
+    """What may be claimed of the encoders, of new seeds, how many these take, and which baselines beat them all."""
+    tested = [task for task in above if task.here is not None]
     if tested:
-        yield from (*_with_new_seeds(tasks, tested), *_seeds_needed(tested), *_as_trained(tasks))
+        yield from (*_claim_above(above, tested), *_count_seeds(tested), *_claim_below(below))
 
 
-def claims_above(tasks: Sequence[AboveUntrained]) -> Iterator[str]:
-    """The claims alone: of new seeds, and of the encoders as trained; nothing where no task was asked."""
-    tested = [task for task in tasks if task.here is not None]
+def probe_claims(above: Sequence[AboveUntrained], below: Sequence[BaselineAbove]) -> Iterator[str]:
+    """The claims alone; nothing where no task was asked."""
+    tested = [task for task in above if task.here is not None]
     if tested:
-        yield from (*_with_new_seeds(tasks, tested), *_as_trained(tasks))
+        yield from (*_claim_above(above, tested), *_claim_below(below))
 
 
-def _with_new_seeds(tasks: Sequence[AboveUntrained], tested: Sequence[AboveUntrained]) -> Iterator[str]:
-    total, rivals, names = (
-        count(len(tasks), "probe task"),
-        _describe_rivals(tested[0]),
-        [t.task for t in tasks if t.shown],
-    )
-    if names:
-        yield (
-            f"With new seeds, a trained encoder beats {rivals} on {len(names)} of {total} ({', '.join(names)}): more "
-            "than half of its trainings do."
-        )
-    elif any(task.seeds > 1 for task in tested):
-        yield f"With new seeds, a trained encoder is shown to beat {rivals} on none of {total}."
+def _claim_above(tasks: Sequence[AboveUntrained], tested: Sequence[AboveUntrained]) -> Iterator[str]:
+    """Of these very encoders, then of new seeds, where there are enough to say anything of them."""
+    rivals, total = _describe_rivals(tested[0]), len(tasks)
+    trained = [task.task for task in tasks if task.shown_as_trained]
+    anew = [task.task for task in tasks if task.shown]
+    if trained:
+        yield f"On {_list_tasks(trained, total)}, a trained encoder beats {rivals}: these seeds, on new dialogues."
+    else:
+        yield f"With these seeds, no trained encoder is shown to beat {rivals} ({count(total, 'probe task')})."
+    if anew:
+        yield f"On {_list_tasks(anew, total)}, more than half of new trainings do."
+    elif trained and _least_seeds(tested) <= max(task.seeds for task in tested):
+        yield "With new seeds, that is shown on none of them."
 
 
-def _as_trained(tasks: Sequence[AboveUntrained]) -> Iterator[str]:
-    names = [task.task for task in tasks if task.shown_as_trained]
-    in_brackets = f" ({', '.join(names)})" if names else ""
-    yield f"With the same seeds on new dialogues, that is shown on {len(names) or 'none'} of the tasks{in_brackets}."
+def _claim_below(tasks: Sequence[BaselineAbove]) -> Iterator[str]:
+    won = {task.task: task.here.cell for task in tasks if task.here and task.here.p < ALPHA}
+    if won:
+        names = [f"{task}: {baseline}" for task, baseline in won.items()]
+        yield f"On {_list_tasks(names, len(tasks))}, a baseline beats every trained encoder."
 
 
-def _seeds_needed(tested: Sequence[AboveUntrained]) -> Iterator[str]:
-    """How many seeds it takes, where no task has enough."""
+def _list_tasks(names: Sequence[str], total: int) -> str:
+    """`2 of 5 probe tasks (RecentTopic, ActionSelect)`."""
+    return f"{len(names)} of {count(total, 'probe task')} ({', '.join(names)})"
+
+
+def _least_seeds(tested: Sequence[AboveUntrained]) -> int:
+    return seeds_to_claim(min(task.here.cells for task in tested if task.here))
+
+
+def _count_seeds(tested: Sequence[AboveUntrained]) -> Iterator[str]:
+    """How many seeds it takes to say anything of new ones, where no task has enough."""
     cells = min(task.here.cells for task in tested if task.here)
-    seeds, least = max(task.seeds for task in tested), seeds_to_claim(cells)
+    seeds, least = max(task.seeds for task in tested), _least_seeds(tested)
     if seeds < least:
         need = "needs" if cells == 1 else "need"
-        yield f"{count(seeds, 'seed')} cannot show it: {count(cells, 'trained encoder')} {need} {least} seeds."
+        encoders = count(cells, "trained encoder")
+        yield f"{count(seeds, 'seed')} cannot show what new seeds would do: {encoders} {need} {least}."
 
 
 def _describe_rivals(task: AboveUntrained) -> str:

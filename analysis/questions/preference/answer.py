@@ -37,7 +37,14 @@ from seedvote.analysis.stats.sign_tests import (
     sign_test,
     tie_index,
 )
-from seedvote.analysis.votes.cautions import Voters, about_dialogues, about_names, judges_in_recipe, voters
+from seedvote.analysis.votes.cautions import (
+    SAME_PAIRS,
+    Voters,
+    about_dialogues,
+    about_names,
+    judges_in_recipe,
+    voters,
+)
 from seedvote.analysis.votes.clusters import Strata, clusters_of, without_interval
 from seedvote.analysis.votes.ranking import (
     Ranked,
@@ -393,7 +400,7 @@ def _gather_cautions(matches: Matches, known: bool) -> list[str]:
     if votes.rater is not None and kish(votes.rater) < FEW and {DIFFERENT, SAME} <= set(matches.controls):
         cautions.append("There is no tie index: fewer than five raters say nothing of others.")
     if len(votes.rounds) > 1:
-        cautions.append("The rounds (HumanExp-k) rate the same pairs, so they are not replications of each other.")
+        cautions.append(SAME_PAIRS)
     return cautions
 
 

@@ -55,7 +55,9 @@ def _describe_collection(study: Study, votes: Votes) -> Iterator[str]:
     per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
     times = f"by {count(int(per[0]), 'rater')}" if per.min() == per.max() else f"{per.min()} to {per.max()} times"
     source = f" from {count(len(votes.dialogues), 'dialogue')}" if votes.dialogues else ""
-    people = f" by {count(len(np.unique(votes.rater)), 'rater')}" if votes.rater is not None else ""
+    raters = 0 if votes.rater is None else len(np.unique(votes.rater))
+    is_crossed = per.min() == per.max() == raters  # everybody judged every pair, which `times` says
+    people = f" by {count(raters, 'rater')}" if raters and not is_crossed else ""
     labels = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
     yield (
         f"{count(len(per), 'pair')} of responses{source} {'was' if len(per) == 1 else 'were each'} judged {times}, "

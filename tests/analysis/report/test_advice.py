@@ -47,7 +47,7 @@ def answered(*methods):
     """A comparison of these methods, for what may be claimed from it."""
     compared = tuple(ComparedMethod(None, one, None) for one in methods)
     return ComparisonAnswer(
-        (), compared, (), rank_spreads(methods), (), (), (), (), 2.0, None, (), False, (), (), "methods"
+        (), compared, (), rank_spreads(methods), (), (), (), (), (), 2.0, None, (), False, (), (), "methods"
     )
 
 
@@ -57,7 +57,7 @@ def test_seeds_are_told_apart_where_their_reliability_is_surely_above_zero():
         return ComparedMethod(None, method(kind, name, (0.0, 1.0, 2.0)), share)
 
     def said(*compared):
-        answer = ComparisonAnswer((), compared, (), (), (), (), (), (), 2.0, None, (), False, (), (), "methods")
+        answer = ComparisonAnswer((), compared, (), (), (), (), (), (), (), 2.0, None, (), False, (), (), "methods")
         return [sentence for sentence in verdicts(answer) if "differ" in sentence]
 
     (alone,) = said(one("people", "net preference", 0.0))

@@ -9,7 +9,7 @@ from scipy import stats
 from seedvote.analysis.questions.comparison.untrained import (
     above_untrained,
     baselines_above,
-    sentences_above,
+    probe_sentences,
     table_above,
 )
 from seedvote.analysis.votes.scores.files import scores_of
@@ -55,19 +55,18 @@ def test_untrained_claim_names_its_tasks_and_nearest_rival(tmp_path):
         assert (margin.cells, margin.rivals) == (1, 3)  # two baselines and the untrained encoder; no control
         assert margin.difference == pytest.approx(37, abs=12)
     assert bad.here.difference < 0
-    anew, trained = sentences_above(found)
-    assert anew.startswith("With new seeds, a trained encoder beats every baseline and untrained encoder on 1 of 2")
-    assert trained == "With the same seeds on new dialogues, that is shown on 1 of the tasks (A)."
+    trained, anew = probe_sentences(found, ())
+    assert trained.startswith("On 1 of 2 probe tasks (A), a trained encoder beats every baseline and untrained encoder")
+    assert anew == "On 1 of 2 probe tasks (A), more than half of new trainings do."
     assert [row[0] for row in table_above(found).rows] == ["A", "B"]
 
 
 def test_three_seeds_say_how_many_it_takes(tmp_path):
     (task,) = found = above_untrained(scores(tmp_path, [("A", 0.97, 0.6)]))
     assert task.shown_as_trained and not task.shown and task.anew.p > 0.125
-    anew, wanting, trained = sentences_above(found)
-    assert anew.startswith("With new seeds, a trained encoder is shown to beat") and "on none of 1 probe task" in anew
-    assert wanting == "3 seeds cannot show it: 1 trained encoder needs 5 seeds."
-    assert trained.startswith("With the same seeds on new dialogues, that is shown on 1 of")
+    trained, wanting = probe_sentences(found, ())
+    assert trained.startswith("On 1 of 1 probe task (A), a trained encoder beats every baseline and untrained encoder")
+    assert wanting == "3 seeds cannot show what new seeds would do: 1 trained encoder needs 5."
 
 
 def test_a_baseline_may_be_shown_to_beat_all_that_was_trained(tmp_path):
@@ -81,6 +80,9 @@ def test_a_baseline_may_be_shown_to_beat_all_that_was_trained(tmp_path):
     assert above.p_here == pytest.approx(3 * above.here.p)  # Holm: three tasks
     assert 2 * 0.5**8 < above.anew.p < 0.05 and above.p_anew == pytest.approx(3 * above.anew.p)
     assert min(level.p_here, level.p_anew) > 0.05 and below.p_here == below.p_anew == 1
+    found = above_untrained(scores(tmp_path, tasks, seeds=8))
+    *_, sentence = probe_sentences(found, (above, level, below))
+    assert sentence == "On 1 of 3 probe tasks (A: bag of last turn), a baseline beats every trained encoder."
 
 
 def test_these_very_encoders_are_beaten_where_dialogues_alone_say_so(tmp_path):
@@ -109,13 +111,13 @@ def test_the_best_mean_alone_is_no_claim(tmp_path):
     """Above every baseline by the means, and not by more than dialogues move it."""
     found = above_untrained(scores(tmp_path, [("A", 0.52, 0.5)]))
     assert not found[0].shown and not found[0].shown_as_trained
-    *_, sentence = sentences_above(found)
-    assert sentence == "With the same seeds on new dialogues, that is shown on none of the tasks."
+    sentence, _ = probe_sentences(found, ())
+    assert sentence.startswith("With these seeds, no trained encoder is shown to beat every baseline and untrained")
 
 
 def test_one_seed_says_nothing_of_others(tmp_path):
     (task,) = found = above_untrained(scores(tmp_path, [("A", 0.99, 0.1)], seeds=1))
     assert task.anew is None and not task.shown and task.shown_as_trained
-    wanting, trained = sentences_above(found)
-    assert wanting == "1 seed cannot show it: 1 trained encoder needs 5 seeds." and trained.startswith("With the same")
-    assert list(sentences_above(())) == []
+    trained, wanting = probe_sentences(found, ())
+    assert wanting == "1 seed cannot show what new seeds would do: 1 trained encoder needs 5."
+    assert trained.startswith("On 1 of 1 probe task (A)") and list(probe_sentences((), ())) == []
