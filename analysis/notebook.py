@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from seedvote.analysis.questions.preference.showing import preference as preference
     from seedvote.analysis.questions.ratings.showing import ranks as ranks
     from seedvote.analysis.questions.ratings.showing import ratings as ratings
+    from seedvote.analysis.questions.replay import replay as replay
     from seedvote.analysis.questions.robustness import robustness as robustness
     from seedvote.analysis.questions.ties.showing import ties as ties
     from seedvote.analysis.questions.variance.showing import variance as variance

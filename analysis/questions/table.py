@@ -325,6 +325,37 @@ votes of a crowd, and for a study that may stop early.
         check=refuse_reading_of_nothing,
     ),
     Question(
+        name="replay",
+        title="how many votes a finished study would have needed, given out evenly or adaptively",
+        about="""\
+Find out how many votes a finished study would have needed for its conclusion.
+
+Draws the study's dialogues anew, gives their votes out in batches, evenly or by the adaptive rule of `crowd serve`, and
+counts how often the answer differs from that of all votes. Says what the adaptive rule saves where both err as often.
+""",
+        home="replay",
+        options=(
+            VOTES,
+            *READING,
+            PAIRS,
+            Option(
+                "--aim",
+                "the question: best (which system is best, default), ranking, better (is A better than B), alike (are "
+                "A and B equivalent within --margin)",
+                "best",
+                choices=("best", "ranking", "better", "alike"),
+            ),
+            Option("--systems", "the two systems of better and alike", "", "A,B", convert=split_names),
+            Option("--margin", "net preference, 0 to 1, of alike (default .1)", 0.1, "M", float),
+            Option("--fewest", "votes that each pair gets at least, in the adaptive design (default 2)", 2, kind=int),
+            Option("--floor", "part of each batch that all comparisons share alike (default .2)", 0.2, kind=float),
+            Option("--replays", "replays of each design (default 200)", 200, kind=int),
+            seed("seed of the replays (default 0)"),
+            FIGURE,
+        ),
+        follow=lambda args, _: next_command("python -m analysis plan", args.votes, *repeat_options(args, *STATED)),
+    ),
+    Question(
         name="preference",
         title="which system is preferred, the ranking, and which systems are equivalent",
         about="""\

@@ -7,7 +7,7 @@ a known truth, or the votes of a finished study.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +22,6 @@ from seedvote.dialogue.formulas.allocation import (
     batch_places,
     draw_batch,
     share_contrasts,
-    spread_of_votes,
 )
 
 Floats = NDArray[np.float64]
@@ -142,9 +141,24 @@ def _share(pool: PairPool, rule: Rule, log: VoteLog) -> list[float]:
     net = np.bincount(contrast, weights=log.score, minlength=number)
     columns = (pool.first, pool.second, votes, net)
     tallies = [Tally(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-    ways = [log.rater.tolist(), pool.dialogue[log.pair].tolist()]
-    spread = spread_of_votes(contrast.tolist(), log.score.tolist(), ways)
+    spread = measure_spread(contrast, log.score, [log.rater, pool.dialogue[log.pair]])
     return share_contrasts(tallies, pool.systems, rule.aim, spread=spread, floor=rule.floor)
+
+
+def measure_spread(group: Ints, score: Floats, ways: Sequence[Ints]) -> float:
+    """`spread_of_votes` of the rating server, in numpy: simulations ask it thousands of times."""
+    if not len(score):
+        return 1.0
+    codes = np.unique(group, return_inverse=True)[1]
+    residual = score - (np.bincount(codes, weights=score) / np.bincount(codes))[codes]
+    square = float(residual @ residual)
+    variance = min((square + 1.0) / (len(score) - int(codes.max())), 1.0)
+    effect = 1.0
+    for way in ways:
+        if square > 0:
+            sums = np.bincount(np.unique(codes * (int(way.max()) + 1) + way, return_inverse=True)[1], weights=residual)
+            effect += max(0.0, float(sums @ sums) / square - 1)
+    return variance * effect
 
 
 def weigh_votes(group: Ints, propensity: Floats) -> Floats:

@@ -42,6 +42,7 @@ NO_CLAIM = {  # class and fields -> why they say nothing of other raters, dialog
     "questions.judge.labelling.Drift: p p_holm unsure_p": "a warning, by an exact test of these pairs",
     "questions.agreement.answer.Habit: low high": "quartiles of these raters",
     "questions.ratings.rankings.Concordance: p": "Friedman's test, given for independent rankings alone",
+    "questions.replay.Saving: low high": "the spread over redrawn sets of replays of these very votes",
     "questions.discriminators.DiscriminatedModel: best": "the name of a discriminator",
     "questions.robustness.DoseStep: low high": "two doses",
     "showing.page.Axis: low high": "ends of an axis",

@@ -58,6 +58,7 @@ CASES = {
     "agreement": ("votes", "agreement {votes}"),
     "preference": ("votes", "preference {votes} --margin .1"),
     "preference-of-seeds": ("seeds", "preference {seeds}"),
+    "replay": ("votes", "replay {votes} --replays 4"),
     "plan": ("votes", "plan {votes} --price .1 --seed-sd .1"),
     "variance": ("seeds", "variance {seeds}"),
     "compare": ("seeds", "compare {seeds}"),

@@ -13,10 +13,11 @@ from seedvote.analysis.stats.adaptive import (
     World,
     estimate_strengths,
     give_out,
+    measure_spread,
     weigh_votes,
 )
 from seedvote.analysis.stats.net_preference import net_estimate
-from seedvote.dialogue.formulas.allocation import Aim, ContrastPool, draw_batch
+from seedvote.dialogue.formulas.allocation import Aim, ContrastPool, draw_batch, spread_of_votes
 
 FOUR = World((0.6, 0.2, 0.0, -0.6), dialogues=40, raters=30)
 
@@ -77,6 +78,15 @@ def test_strengths_follow_the_truth():
     estimate = estimate_strengths(pool, logs[-1])
     assert np.argsort(-estimate)[0] == 0 and np.argsort(-estimate)[-1] == 3
     assert estimate.sum() == pytest.approx(0, abs=1e-6)
+
+
+def test_the_spread_is_the_rating_servers():
+    for votes in (0, 1, 2, 300):
+        generator = np.random.default_rng(votes)
+        group, rater, dialogue = (generator.integers(0, most, votes) for most in (4, 9, 30))
+        score = generator.integers(-1, 2, votes).astype(float)
+        ours = spread_of_votes(group.tolist(), score.tolist(), [rater.tolist(), dialogue.tolist()])
+        assert measure_spread(group, score, [rater, dialogue]) == pytest.approx(ours)
 
 
 def test_votes_weighed_by_the_inverse_of_their_propensity_estimate_all_pairs():

@@ -1,0 +1,130 @@
+"""What adaptive assignment saves and whether its intervals hold, in worlds whose truth is known.
+
+Each line is a world of systems before a crowd of unequal raters, with ties and shared dialogues: the error of the
+answer after all votes of both designs, the part of the votes that the adaptive one saves at equal error, and the share
+of intervals of single contrasts that hold the truth. Usage: python benchmarks/sim_adaptive.py [--studies N] [CELL ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from seedvote.analysis.questions.replay import saved_part
+from seedvote.analysis.stats.adaptive import PairPool, Rule, VoteLog, World, estimate_strengths, give_out, weigh_votes
+from seedvote.analysis.stats.net_preference import net_estimate
+from seedvote.dialogue.formulas.allocation import BATCHES, Aim
+
+FEWEST_VOTES = 10  # of a contrast, for an interval that is looked at
+MOST_CONTRASTS = 30  # looked at in each study
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One world, and how many votes its studies have."""
+
+    world: World
+    votes: int
+
+
+def spaced(systems: int, span: float = 1.6) -> tuple[float, ...]:
+    """Strengths at equal distances."""
+    return tuple(np.linspace(span / 2, -span / 2, systems).tolist())
+
+
+def close(systems: int) -> tuple[float, ...]:
+    """Two systems ahead of many equal ones."""
+    return (0.4, 0.2, *[0.0] * (systems - 2))
+
+
+CELLS: Mapping[str, Cell] = {
+    "2 systems": Cell(World((0.15, 0.0), dialogues=150, raters=60), 600),
+    "8 spaced": Cell(World(spaced(8), dialogues=200, raters=80), 1600),
+    "8 close": Cell(World(close(8), dialogues=200, raters=80), 1600),
+    "8 equal": Cell(World((0.0,) * 8, dialogues=200, raters=80), 1600),
+    "8 with 40 dialogues": Cell(World(spaced(8), dialogues=40, raters=80), 1600),
+    "8 with 12 raters": Cell(World(spaced(8), dialogues=200, raters=12), 1600),
+    "8 with many ties": Cell(World(spaced(8), dialogues=200, raters=80, threshold=1.8), 1600),
+    "16 spaced": Cell(World(spaced(16, 2.4), dialogues=200, raters=120), 3200),
+    "16 close": Cell(World(close(16), dialogues=200, raters=120), 3200),
+    "60 spaced": Cell(World(spaced(60, 3.0), dialogues=100, raters=200), 9000),
+}
+RULES = {"even": None, "best": Aim("best"), "ranking": Aim("ranking")}
+
+
+def errors_of(pool: PairPool, log: VoteLog, truth: np.ndarray) -> tuple[float, float]:
+    """Whether another system than the best leads, and the share of two systems in the wrong order."""
+    estimate = estimate_strengths(pool, log)
+    i, j = np.triu_indices(len(truth), 1)
+    differ = truth[i] != truth[j]
+    wrong = ((estimate[i] - estimate[j]) * (truth[i] - truth[j]) <= 0)[differ]
+    return float(truth[np.argmax(estimate)] < truth.max()), float(wrong.mean()) if differ.any() else 0.0
+
+
+def covered(world: World, pool: PairPool, log: VoteLog, generator: np.random.Generator) -> list[bool]:
+    """Whether the intervals of some contrasts hold the truth, first of all those of the system that leads."""
+    contrast = pool.contrast[log.pair]
+    weights = weigh_votes(contrast * (int(log.batch.max()) + 1) + log.batch, log.propensity)
+    leader = int(np.argmax(estimate_strengths(pool, log)))
+    of_leader = np.flatnonzero((pool.first == leader) | (pool.second == leader))
+    others = generator.permutation(np.setdiff1d(np.arange(len(pool.first)), of_leader))
+    some = np.concatenate([of_leader[: MOST_CONTRASTS // 2], others[: MOST_CONTRASTS // 2]])
+    inside = []
+    for k, true in zip(some, world.truth(pool.first[some], pool.second[some]), strict=True):
+        rows = contrast == k
+        columns = {"dialogue": pool.dialogue[log.pair[rows]], "rater": log.rater[rows]}
+        by = {name: np.unique(column, return_inverse=True)[1] for name, column in columns.items()}
+        if rows.sum() < FEWEST_VOTES or min(codes.max() for codes in by.values()) < 2:
+            continue
+        low, high = net_estimate(log.score[rows], by=by, weights=weights[rows]).limits(0.025)
+        inside.append(bool(low <= true <= high))
+    return inside
+
+
+def simulate(cell: Cell, rule: Rule, studies: int) -> tuple[np.ndarray, list[bool]]:
+    """(studies, batches, 2) errors after each batch, and whether intervals held at the end."""
+    pool, truth, inside = cell.world.pool(), np.array(cell.world.strengths), list[bool]()
+    errors = np.zeros((studies, BATCHES, 2))
+    for k in range(studies):
+        generator = np.random.default_rng([k, len(truth)])
+        logs = list(give_out(pool, rule, cell.world.crowd(pool, generator), cell.votes, generator))
+        for place in range(BATCHES):
+            errors[k, place] = errors_of(pool, logs[min(place, len(logs) - 1)], truth)
+        inside += covered(cell.world, pool, logs[-1], generator)
+    return errors, inside
+
+
+def line(name: str, studies: int) -> str:
+    """One row of the table."""
+    cell, grid = CELLS[name], np.arange(1, BATCHES + 1) / BATCHES
+
+    results = {rule: simulate(cell, Rule(aim), studies) for rule, aim in RULES.items()}
+    even = results["even"][0].mean(0)
+    parts = [name, f"{cell.votes:,}"]
+    for rule, measure in (("best", 0), ("ranking", 1)):
+        adaptive = results[rule][0].mean(0)[:, measure]
+        saved = [saved_part(even[:, measure], adaptive, grid, place) for place in (BATCHES // 2 - 1, BATCHES - 1)]
+        ends = f"{even[-1, measure]:.3f} / {adaptive[-1]:.3f}"
+        parts += [ends, f"{saved[0]:.0%}, {saved[1]:.0%}" if even[-1, measure] else "-"]
+    parts += [f"{np.mean(inside):.3f}" for _, inside in results.values()]
+    return f"| {' | '.join(parts)} |"
+
+
+def main() -> None:
+    """Print the table, line by line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cells", nargs="*", metavar="CELL", help=f"of {', '.join(CELLS)} (default: all)")
+    parser.add_argument("--studies", type=int, default=200, help="studies a cell and rule (default 200)")
+    args = parser.parse_args()
+    print("| world | votes | wrong best: even / adaptive | saved at half, all | wrong order: even / adaptive "
+          "| saved at half, all | coverage even | best | ranking |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name in args.cells or CELLS:
+        print(line(name, args.studies), flush=True)
+
+
+if __name__ == "__main__":
+    main()
