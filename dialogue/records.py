@@ -168,6 +168,10 @@ class Vote:
     )
     turns_seen: int | None = _field("how many of them were on the screen", sparse=True, default=None)
     context_seconds: float | None = _field("how long any of them was on the screen", sparse=True, default=None)
+    batch: int | None = _field("of an adaptive study: the batch in which the pair came up", sparse=True, default=None)
+    propensity: float | None = _field(
+        "of an adaptive study: the probability with which the pair came into that batch", sparse=True, default=None
+    )
     extra: Mapping[str, Any] = _extra_fields()
 
 

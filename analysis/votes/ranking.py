@@ -26,7 +26,7 @@ from seedvote.analysis.stats.paired.reversal import Reversal, reverse_leader
 from seedvote.analysis.votes.clusters import Ways, clusters_of
 from seedvote.analysis.votes.systems import Matches, key_of, system_names
 from seedvote.analysis.votes.verdicts import cluster_name, clusters_by_name
-from seedvote.analysis.votes.votes import Votes
+from seedvote.analysis.votes.votes import Votes, design_weights
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Pair
 
@@ -282,9 +282,10 @@ def games_between(
         chosen &= rows
     votes = matches.votes.select(chosen)
     names = [name for name, ranked in zip(matches.systems, inside, strict=True) if ranked]
-    sides = code[matches.a[chosen]], code[matches.b[chosen]]
+    a, b = code[matches.a[chosen]], code[matches.b[chosen]]
+    weights = design_weights(votes, np.minimum(a, b) * len(names) + np.maximum(a, b))
     values = None if covariates is None else covariates[chosen]
-    return count_games(names, *sides, votes.choice, votes.left, values), votes
+    return count_games(names, a, b, votes.choice, votes.left, values, weights), votes
 
 
 def _rank_systems(fit_result: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Ranked, ...]:

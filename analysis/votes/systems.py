@@ -6,7 +6,7 @@ their pairs; a file from elsewhere may call the same system a throughout.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
-from seedvote.dialogue.records import Candidate, Pair
+from seedvote.dialogue.records import Pair
+from seedvote.dialogue.systems import key_of as key_of
+from seedvote.dialogue.systems import system_names as system_names
 
 Ints = NDArray[np.int64]
 SAME, DIFFERENT = "within-seed", "reference-random"
@@ -127,16 +129,3 @@ def contrasts(matches: Matches) -> list[Contrast]:
         )
         for k in np.unique(key)
     ]
-
-
-def key_of(side: Candidate) -> tuple[str, int | None, str]:
-    """What makes a system: model, seed and checkpoint."""
-    return side.model, side.seed, side.checkpoint
-
-
-def system_names(pairs: Iterable[Pair]) -> dict[tuple[str, int | None, str], str]:
-    """The systems of real pairs as people read them: `model-seed`, the checkpoint only where there are several."""
-    keys = {key_of(side) for pair in pairs if pair.kind == "real" for side in (pair.a, pair.b)}
-    short = {key: key[0] if key[1] is None else f"{key[0]}-{key[1]}" for key in keys}
-    twice = {name for name in short.values() if sum(second == name for second in short.values()) > 1}
-    return {key: f"{name}@{key[2]}" if name in twice else name for key, name in short.items()}

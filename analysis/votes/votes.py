@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from seedvote.analysis.stats.adaptive import weigh_votes
 from seedvote.analysis.votes.columns import Columns, codes_of, columns_of_table, read_columns
 from seedvote.analysis.votes.keeping import (
     Keep,
@@ -66,6 +67,8 @@ FIELDS = {
     "system_b": pa.string(),
     "auto": pa.bool_(),
     "device": pa.string(),
+    "batch": pa.int64(),
+    "propensity": pa.float64(),
 }
 LABELS = ("a", "b", "tie")
 
@@ -89,6 +92,8 @@ class Votes:
     identical: Bools | None = None  # both responses were the same text
     kind: tuple[str, ...] = ("real",)  # the kinds of pairs that were kept
     counted: Bools | None = None  # one of the pair's k votes
+    batch: Ints | None = None  # of an adaptive study: the batch in which the vote's pair came up
+    propensity: Floats | None = None  # and the probability with which it did, NaN where it has none
     auto: Bools | None = None  # recorded as a tie for two identical responses: nobody gave it
     door: Ints | None = None  # code of where the rater came from, into `doors`
     doors: tuple[str, ...] = ()
@@ -274,6 +279,8 @@ def _make_votes(
         kind=keep.kinds,
         counted=read_flags(columns["counted"], missing=True),
         auto=read_flags(columns["auto"], missing=False),
+        batch=None if columns["batch"] is None else columns["batch"].fill_null(0).to_numpy().astype(np.int64),
+        propensity=None if columns["propensity"] is None else columns["propensity"].to_numpy().astype(np.float64),
         door=door,
         doors=doors,
         device=device,
@@ -341,6 +348,20 @@ def _read_left(table: Columns, rows: Ints, array: Any) -> Ints | None:
         )
     known = np.array([("a", "b").index(name) for name in words])[np.maximum(codes, 0)]
     return np.where(codes < 0, -1, known)
+
+
+def design_weights(votes: Votes, contrast: Ints) -> Floats | None:
+    """What each vote counts where pairs of a contrast came up with different probabilities; None: all the same.
+
+    `contrast` are codes, one a vote. A vote without a probability counts one.
+    """
+    if votes.propensity is None or votes.batch is None:
+        return None
+    known = np.isfinite(votes.propensity) & (votes.propensity > 0)
+    weights = np.ones(len(votes))
+    groups = contrast[known] * (int(votes.batch.max()) + 1) + votes.batch[known]
+    weights[known] = weigh_votes(groups, votes.propensity[known])
+    return None if np.allclose(weights, 1.0) else weights
 
 
 def net_scores(choice: Ints) -> Floats:

@@ -21,11 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print them."""
     from seedvote.crowd.forms.known import FORMS
+    from seedvote.crowd.rating.batches import check_systems, compare_systems
     from seedvote.crowd.rating.leaks import find_leaks, markup_warning
     from seedvote.crowd.study_folder import hit_of, pairs_file, says_rendering
+    from seedvote.crowd.watching.progress import describe_assignment
     from seedvote.dialogue.records import Pair
 
-    form = hit_of(args.study, None).form
+    hit = hit_of(args.study, None)
+    form = hit.form
     path = pairs_file(args.study, args.pairs, form)
     records = [FORMS[form].record_of(row.body) for row in FORMS[form].read_rows(path)]
     pairs = [record for record in records if isinstance(record, Pair)]
@@ -37,5 +40,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"{leak.pair}: a response names its model {leak.model}: {leak.excerpt}")
     if pairs:
         print(f"{len(leaks_found)} of the {2 * len(pairs)} responses in {path} name the model that wrote them.")
+    if hit.adaptive is not None:
+        check_systems(hit.adaptive, compare_systems(pairs))
+        print(f"How pairs are chosen: {describe_assignment(hit)}.")
     tell_next("python -m crowd serve", args.study, *repeat_options(args, "pairs"))
     return 1 if leaks_found or markup else 0

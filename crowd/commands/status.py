@@ -42,6 +42,8 @@ def run(args: argparse.Namespace) -> None:
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
     if now.waiting:
         print(f"Waiting: {now.waiting} votes have their places and count once the marketplace confirms: crowd verify")
+    if hit.is_adaptive:
+        print(f"Choice:  {state.assignment}")
     form = FORMS[hit.form]
     if form.marked:
         print(f"{form.marked + ':':<8} {share_text(state, form)}")

@@ -30,6 +30,7 @@ from seedvote.dialogue.signature import signature
 Answer = Vote | OptionChoice | ResponseRating
 VOTES_PER_SET = 200  # in analyze_ties.py
 AUTO = "auto-tie"
+_TARGETS = sa.select(tables.pairs.c.pair, tables.pairs.c.target)
 # Where no marketplace stands behind a vote. Every other source is one; the table of them is a room above this one.
 HERE: tuple[Source, ...] = ("local", "simulated", "imported", "judge")
 
@@ -71,9 +72,8 @@ def export(
     hit, values = kept_hit(connection), settings(connection)
     form: FormName = hit.form if hit else "pairs"
     pairs = {row.pair: FORMS[form].record_of(row.body) for row in connection.execute(sa.select(tables.pairs))}
-    joined = sa.select(tables.votes, tables.leases.c.sitting).join(
-        tables.leases, tables.leases.c.lease == tables.votes.c.lease
-    )
+    of_lease = (tables.leases.c.sitting, tables.leases.c.batch, tables.leases.c.propensity)
+    joined = sa.select(tables.votes, *of_lease).join(tables.leases, tables.leases.c.lease == tables.votes.c.lease)
     rows = connection.execute(joined.order_by(tables.votes.c.vote)).all()
     listed = sa.select(tables.payments.c.rater, tables.payments.c.sitting).where(
         tables.payments.c.listed.is_not(None), tables.payments.c.withdrawn.is_(None)
@@ -82,7 +82,9 @@ def export(
     raters = connection.execute(sa.select(tables.raters).order_by(tables.raters.c.arrived, tables.raters.c.rater)).all()
     status = replayed.status if replayed else {row.rater: row.status for row in raters}
     counted = replayed.counted if replayed else {row.lease: bool(row.counted) for row in rows}
-    waiting = _find_waiting(rows, status, votes_per_pair, hit.late_votes if hit else "keep")
+    targets = {row.pair: row.target for row in connection.execute(_TARGETS)}
+    wanted = {pair: votes_per_pair if target is None else target for pair, target in targets.items()}
+    waiting = _find_waiting(rows, status, wanted, hit.late_votes if hit else "keep")
     record_of = _choice_of if FORMS[form].answer_record is OptionChoice else _vote_of
     votes: list[Answer] = list(_read_votes(rows, pairs, status, counted, confirmed, waiting, record_of))
     if auto_ties:
@@ -153,7 +155,8 @@ def _read_votes(
 
 
 def _vote_of(row: sa.Row[Any], pair: Pair, common: Mapping[str, Any]) -> Vote:
-    return Vote(pair=row.pair, choice=row.choice, left=row.left, identical=pair.identical, **common)
+    how = {"batch": row.batch, "propensity": row.propensity}
+    return Vote(pair=row.pair, choice=row.choice, left=row.left, identical=pair.identical, **how, **common)
 
 
 def _choice_of(row: sa.Row[Any], _: Question, common: Mapping[str, Any]) -> OptionChoice:
@@ -189,18 +192,18 @@ def _as_without_rules(
 
 
 def _find_waiting(
-    rows: Sequence[sa.Row[Any]], status: Mapping[str, Any], votes_per_pair: int, late_votes: LatePolicy
+    rows: Sequence[sa.Row[Any]], status: Mapping[str, Any], wanted: Mapping[str, int], late_votes: LatePolicy
 ) -> set[int]:
     """The leases whose votes hold a place among their pair's k, and lack nothing but a marketplace's word."""
     waiting = set()
     real = sorted((row for row in rows if row.failed is None), key=lambda row: row.pair)  # stable: in order of time
-    for _, group in groupby(real, key=lambda row: row.pair):
+    for pair, group in groupby(real, key=lambda row: row.pair):
         leases_of_pair = list(group)
         may = [
             is_eligible(status[row.rater], late=bool(row.late), aside=bool(row.aside), late_votes=late_votes)
             for row in leases_of_pair
         ]
-        places = zip(leases_of_pair, first_votes(may, votes_per_pair), strict=True)
+        places = zip(leases_of_pair, first_votes(may, wanted[pair]), strict=True)
         waiting |= {row.lease for row, place in places if place and row.waits}
     return waiting
 

@@ -33,12 +33,15 @@ from seedvote.crowd.hit.defaults import (
 from seedvote.crowd.hit.languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
 from seedvote.crowd.hit.questions import QUESTIONS, AskedQuestion, check_kinds, questions_from, questions_from_kept
 from seedvote.crowd.hit.tables import (
+    ADAPTIVE,
     EXCLUDE,
     MARKET_SCRIPT,
     PANEL,
+    AdaptiveRule,
     Exclusion,
     Legal,
     PanelDoor,
+    adaptive_from,
     exclusion_from,
     panel_from,
     whole_number,
@@ -119,6 +122,14 @@ class Hit:
     pairs_per_sitting: int = _hit_key(20, whole_number(1, 1000), "real pairs in one sitting")
     votes_per_pair: int = _hit_key(
         3, whole_number(1, 100), "number of different raters per pair; the k-th votes form HumanExp-k"
+    )
+    assignment: Literal["fixed", "adaptive"] = _hit_key(
+        "fixed",
+        _one_of("fixed", "adaptive"),
+        "every pair gets `votes_per_pair` votes, or votes go where they decide the question of [adaptive], see below",
+    )
+    adaptive: AdaptiveRule | None = _hit_key(  # noqa: RUF009 (as for every key)
+        None, ADAPTIVE, "the question that votes are given out for, and its limits, see below"
     )
     first_checks: int = _hit_key(3, whole_number(0, 50), "hidden checks before the first real pair")
     later_checks: int = _hit_key(5, whole_number(0, 200), "hidden checks among the real pairs of a sitting")
@@ -224,6 +235,11 @@ class Hit:
         return next((question for question in self.questions if question.makes_votes), None)
 
     @property
+    def is_adaptive(self) -> bool:
+        """Whether votes go where they decide a question."""
+        return self.assignment == "adaptive"
+
+    @property
     def shown_per_sitting(self) -> int:
         """Pairs that a rater sees in a first sitting, hidden checks among them."""
         return self.pairs_per_sitting + self.first_checks + self.later_checks
@@ -235,7 +251,9 @@ PROMISED = ("pay_per_sitting", "currency", "completion_code", "screened_out_code
 CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(HIT_KEYS, "from now on"),
     **dict.fromkeys(PROMISED, "refused after a launch"),
-    **dict.fromkeys(("form", "question", "questions", "rendering"), "refused after the first vote"),
+    **dict.fromkeys(
+        ("form", "question", "questions", "rendering", "assignment", "adaptive"), "refused after the first vote"
+    ),
     "consent_text": "needs a new consent_version",
     "texts": "needs a new consent_version",
     "page_events": "needs a new consent_version",
@@ -296,6 +314,8 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
         known["exclude"] = exclusion_from(known["exclude"], where)
     if "panel" in known:
         known["panel"] = panel_from(known["panel"], where)
+    if known.get("assignment") == "adaptive" or "adaptive" in known:
+        known["adaptive"] = adaptive_from(known.get("adaptive", {}), where)
     hit = Hit(**known)
     checks = hit.first_checks + hit.later_checks
     if form == "choice" and "max_failures" not in values and 0 < checks < hit.max_failures:
@@ -327,6 +347,8 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
         known["exclude"] = exclusion_from(known["exclude"], "store")
     if known.get("panel"):
         known["panel"] = panel_from(known["panel"], "store")
+    if known.get("adaptive"):
+        known["adaptive"] = adaptive_from(known["adaptive"], "store")
     return Hit(**known)
 
 
@@ -360,6 +382,10 @@ def _check_together(hit: Hit, where: str) -> None:
             f'{where}: identical is "tie", but nobody can say what a rater would answer to several questions; show or '
             "skip identical responses."
         )
+    if hit.adaptive is not None and not hit.is_adaptive:
+        raise InputError(f'{where}: [adaptive] is given, but assignment is "fixed"; set assignment = "adaptive" too.')
+    if hit.is_adaptive and not FORMS[hit.form].is_sided:
+        raise InputError(f"{where}: assignment is adaptive for pairs of two systems; the form {hit.form} has none.")
     checks = hit.first_checks + hit.later_checks
     if 0 < checks < hit.max_failures:
         raise InputError(

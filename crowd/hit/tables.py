@@ -1,4 +1,4 @@
-"""The tables of hit.toml, `[exclude]` and `[panel]`: their keys, legal values and meaning."""
+"""The tables of hit.toml, `[exclude]`, `[adaptive]` and `[panel]`: their keys, legal values and meaning."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from seedvote.dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.formulas.allocation import FLOOR, AimKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,68 @@ EXCLUDE = Legal(
     f"a table of {', '.join(EXCLUDE_KEYS)}",
     lambda value: isinstance(value, Mapping) and bool(value) and set(value) <= set(EXCLUDE_KEYS),
 )
+
+
+@dataclass(frozen=True)
+class AdaptiveRule:
+    """The table `[adaptive]`: which question the votes are given out for, and within which limits."""
+
+    question: AimKind = "best"
+    """`best` (which system is best), `ranking` (of all), `better` or `alike` (about the two of `systems`)."""
+    systems: tuple[str, ...] = ()
+    """Two, by the names that the analysis gives them."""
+    margin: float = 0.1
+    """Of `alike`: the net preference within which the two count as equivalent."""
+    votes: int | None = None
+    """The most votes that are given out on real pairs; as many as the fixed assignment takes, where it is not said."""
+    fewest: int = 2
+    """Votes that a pair gets when it comes up."""
+    most: int = 7
+    """Votes that a pair gets at most, where its raters differ and no fresh pair is left."""
+    floor: float = FLOOR
+    """The part of each batch that all comparisons share alike."""
+    batch: int | None = None
+    """Votes in a batch; a twentieth of all, where it is not said."""
+
+
+def _is_pair_of_names(value: Any) -> bool:
+    return (
+        isinstance(value, list) and len(value) == 2 and all(isinstance(v, str) for v in value) and len(set(value)) == 2
+    )
+
+
+ADAPTIVE_KEYS: Mapping[str, Legal] = {
+    "question": Legal("one of best, ranking, better, alike", lambda v: v in get_args(AimKind)),
+    "systems": Legal("a list of two names", _is_pair_of_names),
+    "margin": Legal("a net preference between 0 and 1", _is_share),
+    "votes": whole_number(1, 10_000_000),
+    "fewest": whole_number(1, 100),
+    "most": whole_number(1, 100),
+    "floor": Legal("a part above 0 and at most 1", lambda v: type(v) in (int, float) and 0 < v <= 1),
+    "batch": whole_number(1, 1_000_000),
+}
+ADAPTIVE = Legal(
+    f"a table of {', '.join(ADAPTIVE_KEYS)}",
+    lambda value: isinstance(value, Mapping) and set(value) <= set(ADAPTIVE_KEYS),
+)
+
+
+def adaptive_from(values: Mapping[str, Any], where: str) -> AdaptiveRule:
+    """`[adaptive]` as it was written, or as a store keeps it."""
+    stated = {name: value for name, value in values.items() if value is not None and value not in ((), [])}
+    check_keys("adaptive", ADAPTIVE_KEYS, {**stated, **_listed(stated)}, where)
+    rule = AdaptiveRule(**{**stated, "systems": tuple(stated.get("systems", ()))})
+    if (rule.question in ("better", "alike")) != bool(rule.systems):
+        raise InputError(
+            f"{where}: adaptive.systems names two systems for better and alike, and for no other question."
+        )
+    if rule.most < rule.fewest:
+        raise InputError(f"{where}: adaptive.most is {rule.most}, which is less than adaptive.fewest ({rule.fewest}).")
+    return rule
+
+
+def _listed(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"systems": list(values["systems"])} if "systems" in values else {}
 
 
 @dataclass(frozen=True)

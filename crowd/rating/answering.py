@@ -16,7 +16,7 @@ from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.rating import pool, standing
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
 from seedvote.crowd.rating.assignment import is_eligible
-from seedvote.crowd.rating.leasing import Step, next_step, recount_pair
+from seedvote.crowd.rating.leasing import Step, next_step, recount_pair, wanted_votes
 from seedvote.crowd.rating.moment import Moment, Refused, Seat, SeatedRater, WrongKind, is_same_kind
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
@@ -141,7 +141,9 @@ def _store_vote(
     aside, waits = row.withdrawn is not None, _awaits_confirmation(row)
     choice, answers = _turn_by_response(moment, sent_answer, row.left)
     may = not check and is_eligible(row.status, late=late, aside=aside, late_votes=rules.late_votes)
-    placed = may and row.votes < rules.votes_per_pair  # it is the last to come: the first k have the places
+    placed = may and row.votes < wanted_votes(
+        row, rules.votes_per_pair
+    )  # it is the last to come: the first k have the places
     counted = placed and not waits
     failed = _fails_check(moment, choice, answers, row) if check else None
     if (seconds := page_seconds) is None or not 0 <= seconds <= LONGEST_SECONDS:

@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, PROMISED, Hit, hit_as_kept
-from seedvote.crowd.rating import standing
+from seedvote.crowd.rating import batches, standing
 from seedvote.crowd.rating.deciding import tell
 from seedvote.crowd.rating.excluding import mark_broken
 from seedvote.crowd.rating.moment import keep_hit, kept_hit, make_rules
@@ -74,6 +74,7 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
         keep_hit(connection, hit)
         put(connection, SETTLED, values.get("pairs", ""))
         _offer_identical(connection, hit)
+        batches.prepare(connection, hit, int(values["seed"]), now)
         if any(change.name == "first_checks" and change.after > change.before for change in changes):
             connection.execute(sa.update(raters).values(asked=None))  # nobody has voted: all begin by the new number
         if hit.exclude is None:  # rules that are there speak after this, about what it makes of raters and votes
@@ -90,6 +91,15 @@ def _refuse_change(connection: sa.Connection, change: ChangedKey, changed: Seque
     """One sentence on why, and the way out."""
     if change.name == "form" and connection.scalar(sa.select(leases.c.lease).limit(1)) is not None:
         raise InputError(f"form was changed, but raters were shown what the old one shows. {WAY_OUT}")
+    if (
+        change.name in ("assignment", "adaptive")
+        and _says_another_rule(change)
+        and _has_vote(connection, votes.c.vote > 0)
+    ):
+        raise InputError(
+            f"{change.name} was changed, but the votes so far were given out by the old rule. {WAY_OUT} Only "
+            "adaptive.votes may change."
+        )
     if change.name in ("question", "questions") and _has_vote(connection, votes.c.failed.is_(None)):
         raise InputError(f"{change.name} was changed, but the votes so far answer the old one. {WAY_OUT}")
     if change.name == "texts" and _has_vote(connection, votes.c.failed.is_(None)):
@@ -116,6 +126,15 @@ def _refuse_change(connection: sa.Connection, change: ChangedKey, changed: Seque
             f"votes would wait for checks that many will never come back to answer. {WAY_OUT} "
             "More later_checks are possible at any time."
         )
+
+
+def _says_another_rule(change: ChangedKey) -> bool:
+    """Whether more changes than the number of votes to be given out."""
+    rules = (
+        {**(value or {}), "votes": None} if change.name == "adaptive" else value
+        for value in (change.before, change.after)
+    )
+    return len({repr(rule) for rule in rules}) > 1
 
 
 def _refuse_another_question(texts: ChangedKey, hit: Hit) -> None:

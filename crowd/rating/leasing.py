@@ -20,8 +20,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy import bindparam as param
 
+from seedvote.crowd.rating import batches
 from seedvote.crowd.rating.assignment import AssignmentRules, check_is_due, later_checks
 from seedvote.crowd.rating.moment import (
     NAMED,
@@ -38,7 +38,16 @@ from seedvote.crowd.rating.moment import (
 )
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
-from seedvote.crowd.store.store import Change, EventKind, Query, append_event, fetch, later, make_event
+from seedvote.crowd.store.store import (
+    Change,
+    EventKind,
+    Query,
+    append_event,
+    fetch,
+    later,
+    make_event,
+    places_left,
+)
 from seedvote.crowd.store.tables import pairs, sittings, study_settings, votes
 from seedvote.dialogue.records import Pair, Question, ResponseSet
 from seedvote.dialogue.seeds import child_seed
@@ -147,7 +156,8 @@ def left_for(moment: Moment, rater: str, most: int, *, with_held: bool) -> int:
     own_life, own_version = (sql.LIFE_OF_RATER, who), (sql.VERSION_OF_RATER, who)
     life_rows, waits, reals, whose = fetch(moment.connection, own_life, waiting, open_to, own_version)
     life, checks = count_life(moment, life_rows[0], whose[0].version), waits[0].checks
-    judged = reals[0].pairs + waits[0].reals
+    to_come = min(most, places_left(moment.connection)) if moment.rules.hit.is_adaptive else 0
+    judged = min(reals[0].pairs + to_come, most) + waits[0].reals
     first = max(0, moment.rules.assignment.first_checks - life.checks - checks)
     later_ = later_checks(moment.rules.assignment, life.last_check, life.reals + judged, seed=moment.seed, rater=rater)
     return int(judged + checks + min(life.unseen, first + later_))
@@ -194,8 +204,9 @@ def _let_in(moment: Moment, seated: SeatedRater, offer: Offer, owed_elsewhere: A
         moment.needs_study()
     if owed is not None and can_be_taken_up(moment, owed):
         return "show"
-    row = offer.pair
-    decision = "finished" if _is_capped(moment, seated) else _check_offer(moment, row)
+    if _is_capped(moment, seated):
+        return "finished"
+    decision, row = _check_offer(moment, seated, offer.pair)
     check = check_is_due(moment.rules.assignment, seated.life, seed=moment.seed, rater=seated.seat.rater)
     if decision == "show" and (owed is not None or check or _before_pairs(moment, seated)):
         reserve_pair(moment, seated, row, _choose_layout(moment, seated, row, moment.rules.form.record_of(row.body)))
@@ -206,15 +217,26 @@ def judge_offer(row: Any, votes_per_pair: int) -> OfferState:
     """Show that pair; or wait, because every pair left is in other raters' hands; or nothing is left for this rater."""
     if row is None:
         return "finished"
-    return "show" if row.live < votes_per_pair else "wait"
+    return "show" if row.live < wanted_votes(row, votes_per_pair) else "wait"
 
 
-def _check_offer(moment: Moment, row: Any) -> OfferState:
-    """Whether the row of the next pair may be shown now."""
-    decision = judge_offer(row, moment.rules.assignment.votes_per_pair)
+def wanted_votes(row: Any, votes_per_pair: int) -> int:
+    """How many votes a pair is to get: of an adaptive study those of its batches."""
+    return votes_per_pair if row.target is None else int(row.target)
+
+
+def _check_offer(moment: Moment, seated: SeatedRater, row: Any) -> tuple[OfferState, Any]:
+    """Whether the row of the next pair may be shown now; of an adaptive study perhaps one of another batch."""
+    k = moment.rules.assignment.votes_per_pair
+    decision = judge_offer(row, k)
     if decision != "show":
         moment.needs_study()  # the last pairs may be those that others are just taking or giving back
-    return decision
+    while decision != "show" and batches.draw_next(moment.connection, moment.rules.hit, moment.seed, moment.now):
+        versions = moment.rules.has_versions
+        (rows,) = fetch(moment.connection, query_next_pair(seated.seat.rater, frontier=None, versions=versions))
+        row = rows[0] if rows else None
+        decision = judge_offer(row, k)
+    return decision, row
 
 
 def _after_release(
@@ -336,8 +358,8 @@ def _lease_next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair 
         return _make_lease(moment, seated, seated.reservation, reserved=True)
     if offer.due:
         seated, offer = _after_release(moment, seated)
-    decision = _check_offer(moment, offer.pair)
-    return _make_lease(moment, seated, offer.pair) if decision == "show" else decision
+    decision, row = _check_offer(moment, seated, offer.pair)
+    return _make_lease(moment, seated, row) if decision == "show" else decision
 
 
 def _is_capped(moment: Moment, seated: SeatedRater) -> bool:
@@ -370,10 +392,11 @@ def _exchange_pair(moment: Moment, seated: SeatedRater, reservation: Any) -> Sho
     Its answer is kept and does not count: who worked without a pause judges a pair and is paid.
     """
     seated, offer = _after_release(moment, seated)
-    if _check_offer(moment, offer.pair) != "show":
+    decision, row = _check_offer(moment, seated, offer.pair)
+    if decision != "show":
         return _make_lease(moment, seated, reservation, reserved=True)
     give_back_reservation(moment, seated)
-    return _make_lease(moment, seated, offer.pair)
+    return _make_lease(moment, seated, row)
 
 
 def _make_lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool = False) -> ShownPair:
@@ -383,6 +406,7 @@ def _make_lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool
     rules, token = moment.rules.assignment, lease_token(moment.secret, seat.rater, row.pair, 0)
     facts = {"left": layout, "sitting": seat.sitting, "slot": seated.life.reals}
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
+    lease |= {"batch": row.batch, "propensity": row.propensity}
     later(
         moment.connection,
         (sql.DROP, {"this": row.lease if reserved else None}),  # always, or the time would tell checks from pairs
@@ -418,7 +442,7 @@ def _make_end_step(moment: Moment, seated: SeatedRater) -> Step:
 # Why a rater gets no further pair: one true word for each case
 
 _OPEN = sa.select(sa.exists().where(pairs.c.open == 1).label("open"))
-_ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < param("k")).label("room"))
+_ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < sql.WANTED).label("room"))
 _STATE = sa.select(study_settings.c.value).where(study_settings.c.key == "state")
 
 
@@ -440,16 +464,17 @@ def read_outlook(connection: sa.Connection, rater: str, assignment: AssignmentRu
     """Ask the store."""
     open_pairs, fewest = fetch(connection, (_OPEN, {}), (NEXT_PAIR, {"rater": rater}))
     row = fewest[0] if fewest else None
-    decision = judge_offer(row, assignment.votes_per_pair)
+    more = places_left(connection) > 0
+    can_show = more or judge_offer(row, assignment.votes_per_pair) == "show"
     capped = is_at_cap(connection, rater, assignment)
-    return Outlook(bool(open_pairs[0].open), row is not None, decision == "show" and not capped, capped)
+    return Outlook(more or bool(open_pairs[0].open), more or row is not None, can_show and not capped, capped)
 
 
 def over_for_all(connection: sa.Connection) -> Literal["complete", "stopped"] | None:
     """Why a newcomer would find nothing to do: what would be true of anybody, whoever it is."""
     if connection.scalar(_STATE) == "stopped":
         return "stopped"
-    return None if connection.scalar(_OPEN) else "complete"
+    return None if connection.scalar(_OPEN) or places_left(connection) else "complete"
 
 
 def closed_to_newcomers(
@@ -461,7 +486,7 @@ def closed_to_newcomers(
     if connection.scalar(_STATE) == "paused":
         return "paused"
     room, due = fetch(connection, (_ROOM, {"k": votes_per_pair}), query_due(now))
-    return None if room[0].room or due else "wait"
+    return None if room[0].room or due or places_left(connection) else "wait"
 
 
 def is_at_cap(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> bool:
@@ -514,7 +539,8 @@ def _is_at_work(waiting: Any, now: float) -> bool:
 
 def can_be_taken_up(moment: Moment, waiting: Any) -> bool:
     """Whether a real pair that ran out while the rater was away has a place for them still."""
-    return _is_real(waiting) and bool(waiting.open) and waiting.live < moment.rules.assignment.votes_per_pair
+    k = wanted_votes(waiting, moment.rules.assignment.votes_per_pair)
+    return _is_real(waiting) and bool(waiting.open) and waiting.live < k
 
 
 def _is_real(row: Any) -> bool:

@@ -402,7 +402,7 @@ def read_pair_row(connection: sa.Connection, pair: str) -> Any:
 
 _OPEN_PARTS = (
     sa.select(pairs.c.version, sa.func.sum(pairs.c.open).label("open"))
-    .add_columns(sa.func.count().filter(pairs.c.open == 1, pairs.c.live < param("k")).label("free"))
+    .add_columns(sa.func.count().filter(pairs.c.open == 1, pairs.c.live < sql.WANTED).label("free"))
     .where(pairs.c.version > 0, pairs.c.offered == 1)
     .group_by(pairs.c.version)
 )

@@ -106,8 +106,9 @@ def _make_row(record: FormRow, hit: Hit, *, seed: int) -> dict[str, object]:
         "pair": record.name,
         "position": child_seed(seed, "order", record.name),
         "kind": record.kind,
-        "open": int(offered),
+        "open": int(offered and not hit.is_adaptive),
         "offered": int(offered),
+        "target": 0 if hit.is_adaptive and record.kind != "check" else None,  # see batches.py
         "body": record.body,
         "version": record.version,
     }

@@ -51,6 +51,8 @@ class _Facts:
     asked_checks: dict[str, int] = field(default_factory=dict)
     raters: dict[str, None] = field(default_factory=dict)
     sittings: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
+    targets: dict[str, int] = field(default_factory=dict)
+    """Of an adaptive study: how many votes each pair was to get, over all batches."""
 
 
 def replay(
@@ -68,9 +70,9 @@ def replay(
         if answer.failed is None:
             by_pair[answer.pair].append(answer)
     counted: dict[int, bool] = {}
-    for answers in by_pair.values():
+    for pair, answers in by_pair.items():
         may = [is_eligible(status[a.rater], late=a.late, aside=a.aside, late_votes=late_votes) for a in answers]
-        places = zip(answers, first_votes(may, votes_per_pair), strict=True)
+        places = zip(answers, first_votes(may, facts.targets.get(pair, votes_per_pair)), strict=True)
         counted |= {a.lease: placed and not a.waits for a, placed in places}
     return Replayed(counted, status)
 
@@ -99,6 +101,9 @@ def _apply_event(facts: _Facts, event: Event) -> None:
         facts.asked_checks[str(event.rater)] = data["asked"]
     elif event.kind == "hit" and data["name"] == "first_checks" and data["after"] > data["before"]:
         facts.asked_checks.clear()  # only before the first vote
+    elif event.kind == "batch":
+        for pair, places in data["places"].items():
+            facts.targets[pair] = facts.targets.get(pair, 0) + places
     elif event.kind == "ruled":
         _apply_ruling(facts, event)
     elif event.kind == "rule":

@@ -168,8 +168,8 @@ def _recount_votes(
 ) -> tuple[list[dict[str, int]], dict[str, int]]:
     """The votes whose `counted` changes, and the places taken of each pair that has votes."""
     v = votes.c
-    columns = (v.vote, v.pair, v.late, v.aside, v.waits, v.counted, raters.c.status)
-    query = sa.select(*columns).join(raters, raters.c.rater == v.rater)
+    columns = (v.vote, v.pair, v.late, v.aside, v.waits, v.counted, raters.c.status, pairs.c.target)
+    query = sa.select(*columns).join(raters, raters.c.rater == v.rater).join(pairs, pairs.c.pair == v.pair)
     query = query.where(v.failed.is_(None), _match_pairs(v.pair, only)).order_by(v.pair, v.vote)
     changed, have = [], {}
     for pair, group in groupby(connection.execute(query), key=lambda row: row.pair):
@@ -178,7 +178,8 @@ def _recount_votes(
             is_eligible(row.status, late=bool(row.late), aside=bool(row.aside), late_votes=assignment.late_votes)
             for row in rows
         ]
-        places = first_votes(may, assignment.votes_per_pair)
+        k = assignment.votes_per_pair if rows[0].target is None else rows[0].target
+        places = first_votes(may, k)
         have[pair] = sum(places)
         now = [place and not row.waits for place, row in zip(places, rows, strict=True)]
         changed += [{"this": r.vote, "now": int(n)} for r, n in zip(rows, now, strict=True) if r.counted != n]
@@ -198,7 +199,8 @@ def _write_counters(
     changed = []
     for row in rows:
         number = have.get(row.pair, 0)
-        now = (number, number + held_leases.get(row.pair, 0), int(row.offered == 1 and number < k))
+        wanted = k if row.target is None else row.target
+        now = (number, number + held_leases.get(row.pair, 0), int(row.offered == 1 and number < wanted))
         if now != (row.votes, row.live, row.open):
             changed.append((row, dict(zip(("has", "with_held", "short"), now, strict=True))))
     if changed:

@@ -139,6 +139,14 @@ def _migrate_to_12(connection: sa.Connection) -> None:
         connection.execute(sa.text(f"ALTER TABLE votes ADD COLUMN {column}"))
 
 
+def _migrate_to_13(connection: sa.Connection) -> None:
+    """Adaptive studies: how many votes a pair is to get, in which batch it came up and how probable that was."""
+    columns = ("batch INTEGER", "propensity DOUBLE PRECISION")
+    for table, added in (("pairs", ("target INTEGER", *columns)), ("leases", columns)):
+        for column in added:
+            connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {column}"))
+
+
 MIGRATIONS: dict[int, Migration] = {
     1: _migrate_to_2,
     2: _migrate_to_3,
@@ -151,4 +159,5 @@ MIGRATIONS: dict[int, Migration] = {
     9: _migrate_to_10,
     10: _migrate_to_11,
     11: _migrate_to_12,
+    12: _migrate_to_13,
 }

@@ -108,7 +108,7 @@ SEAT = (  # one row: who sits there, what they did, the lease that waits for the
         _LAST_TOKEN.label("last_token"),
         _PACE.label("pace"),
     )
-    .add_columns(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
+    .add_columns(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.target, pairs.c.batch, pairs.c.propensity, pairs.c.body)
     .join_from(raters, sittings, sa.and_(sittings.c.rater == raters.c.rater, _SITTING))
     .join(_MINE, sa.true())
     .outerjoin(leases, leases.c.lease == sa.func.coalesce(_MINE.c.waiting, _MINE.c.reserved))
@@ -116,7 +116,7 @@ SEAT = (  # one row: who sits there, what they did, the lease that waits for the
     .where(_RATER)
 )
 HELD_ELSEWHERE = (  # what a rater has had in hand in another visit for so many pairs, as SEAT gives what waits
-    sa.select(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.body)
+    sa.select(*_LEASE, pairs.c.open, pairs.c.live, pairs.c.target, pairs.c.body)
     .join_from(leases, pairs, pairs.c.pair == leases.c.pair)
     .where(leases.c.rater == param("rater"), leases.c.state == "held", ~_HERE, leases.c.slot <= param("upto"))
     .order_by(leases.c.lease)
@@ -193,7 +193,8 @@ MOVE_RESERVATION = (
 )
 ONE_LEASE = sa.select(leases).where(leases.c.lease == param("lease"))
 _VOTES = pairs.c.votes + param("more")
-_SHORT = sa.case((sa.and_(pairs.c.offered == 1, param("k") > _VOTES), 1), else_=0)
+WANTED = sa.func.coalesce(pairs.c.target, param("k", type_=sa.Integer))  # the votes that a pair is to get
+_SHORT = sa.case((sa.and_(pairs.c.offered == 1, WANTED > _VOTES), 1), else_=0)
 RECOUNT = (
     sa.update(pairs)
     .where(pairs.c.pair == param("this"), pairs.c.kind != "check")
@@ -217,6 +218,7 @@ CLAIM = (  # a lease of this rater with its pair, who they are and where they si
     sa.select(
         leases,
         pairs.c.votes,
+        pairs.c.target,
         pairs.c.body,
         pairs.c.mended,
         *STANDING,

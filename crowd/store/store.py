@@ -182,7 +182,7 @@ def clock_sentence(difference: float) -> str:
 
 # Transactions, and the store itself
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 # Of a rater's own change that shares the write lock: the rater, then the pair of the lease that is answered.
 _LOCK_RATER = sa.select(raters.c.rater).where(raters.c.rater == sa.bindparam("rater")).with_for_update()
 _ANSWERED_PAIR = sa.select(leases.c.pair).where(
@@ -347,6 +347,7 @@ EventKind = Literal[
     "settled",
     "hit",
     "finished",
+    "batch",
     "study",
     "forgotten",
 ]
@@ -422,6 +423,16 @@ def put(connection: sa.Connection, key: str, value: str) -> None:
 def unset(connection: sa.Connection, key: str) -> None:
     """Take one of the study's settings away."""
     later(connection, (_UNSET, {"this": key}))
+
+
+LEFT = "places left"  # the setting of an adaptive study that says how many votes are still to be given out
+_LEFT = sa.select(study_settings.c.value).where(study_settings.c.key == LEFT)
+
+
+def places_left(connection: sa.Connection) -> int:
+    """The votes that batches are still to give out (crowd/rating/batches.py); 0 in a fixed study."""
+    (rows,) = fetch(connection, (_LEFT, {}))
+    return int(rows[0].value) if rows else 0
 
 
 # How a store is opened and made

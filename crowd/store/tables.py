@@ -26,6 +26,10 @@ pairs = sa.Table(
     sa.Column("body", sa.Text, nullable=False),  # the Pair record as JSON, as the file had it when it was loaded
     sa.Column("mended", sa.Text),  # checks: the answer that holds instead of the body's, or "void"
     sa.Column("version", sa.Integer, nullable=False, server_default="0"),  # whose raters see it; 0: everybody
+    # of an adaptive study, see crowd/rating/batches.py: the votes it is to get so far; null: votes_per_pair of hit.toml
+    sa.Column("target", sa.Integer),
+    sa.Column("batch", sa.Integer),  # that it came into last
+    sa.Column("propensity", sa.Float),  # the probability with which it did
     sa.Index("pairs_next", "open", "version", "live", "position"),
 )
 
@@ -84,6 +88,8 @@ leases = sa.Table(
     sa.Column("state", sa.Text, nullable=False),  # reserved, held, answered, expired, or void: replaced by another
     sa.Column("issued", sa.Float, nullable=False),
     sa.Column("expires", sa.Float, nullable=False),
+    sa.Column("batch", sa.Integer),  # the pair's, when it was shown
+    sa.Column("propensity", sa.Float),
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("leases_due", "state", "expires"),
     sa.Index("leases_pair", "pair"),

@@ -21,10 +21,10 @@ import sqlalchemy as sa
 from seedvote.crowd.forms.form import HitForm, decisive_part
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.store.store import clocks_that_differ, settings
+from seedvote.crowd.store.store import clocks_that_differ, places_left, settings
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, payouts, raters, sittings, votes
 from seedvote.crowd.watching.checks import CheckLine, check_lines
-from seedvote.crowd.watching.progress import Progress, missing_votes, progress, sittings_needed
+from seedvote.crowd.watching.progress import Progress, describe_assignment, missing_votes, progress, sittings_needed
 from seedvote.crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
 from seedvote.crowd.watching.signals import (
     SharedLink,
@@ -198,6 +198,7 @@ class Overview:
     """Servers whose own clock differs, and by how many seconds each is ahead of the database's."""
     sittings: int
     sittings_to_go: int
+    assignment: str  # how pairs are chosen
     signature: str
 
 
@@ -237,6 +238,7 @@ def overview(connection: sa.Connection, hit: Hit, now: float) -> Overview:
         clocks=tuple(clocks_that_differ(settings(connection), now)),
         sittings=_count_earned_sittings(connection),
         sittings_to_go=sittings_needed(missing_votes(connection, hit.votes_per_pair), hit.pairs_per_sitting),
+        assignment=describe_assignment(hit, places_left(connection)),
         signature=signature(
             votes=real,
             counted=True,
@@ -496,8 +498,9 @@ def _divide(part: int, total: int) -> float | None:
 
 def _count_short_pairs(connection: sa.Connection, k: int) -> tuple[tuple[int, int], ...]:
     """(votes missing, number of pairs), most missing first."""
-    query = sa.select(pairs.c.votes, sa.func.count()).where(pairs.c.open == 1).group_by(pairs.c.votes)
-    return tuple(sorted(((k - have, number) for have, number in connection.execute(query)), reverse=True))
+    missing = sa.func.coalesce(pairs.c.target, k) - pairs.c.votes
+    query = sa.select(missing, sa.func.count()).where(pairs.c.open == 1).group_by(missing)
+    return tuple(sorted(((lacking, number) for lacking, number in connection.execute(query)), reverse=True))
 
 
 def _find_shortest_pairs(connection: sa.Connection) -> tuple[tuple[str, int, int], ...]:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from seedvote.crowd.store.store import Store, append_event, put, settings
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.store.store import Store, append_event, places_left, put, settings
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, raters, votes
 
 StudyState = Literal["running", "paused", "stopped"]
@@ -38,20 +39,43 @@ def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
     number = connection.scalar(offered) or 0
     real = votes.c.failed.is_(None)
     by_counted = _count_by(connection, sa.select(votes.c.counted, count).where(real).group_by(votes.c.counted))
+    wanted = sa.select(sa.func.sum(sa.func.coalesce(pairs.c.target, votes_per_pair))).where(pairs.c.offered == 1)
     places = connection.scalar(sa.select(sa.func.sum(pairs.c.votes)).where(pairs.c.kind != "check")) or 0
     waiting = int(places) - by_counted.get("1", 0)
     return Progress(
         state=settings(connection)["state"],
         pairs=number,
-        complete=connection.scalar(offered.where(pairs.c.open == 0)) or 0,
+        complete=connection.scalar(offered.where(pairs.c.open == 0, sa.func.coalesce(pairs.c.target, 1) > 0)) or 0,
         counted=by_counted.get("1", 0),
         waiting=waiting,
         uncounted=by_counted.get("0", 0) - waiting,
-        wanted=number * votes_per_pair,
+        wanted=int(connection.scalar(wanted) or 0) + places_left(connection),
         held=connection.scalar(sa.select(count).select_from(leases).where(HOLDS_PLACE)) or 0,
         raters=_count_by(connection, sa.select(raters.c.status, count).group_by(raters.c.status)),
         sources=_count_by(connection, sa.select(votes.c.source, count).where(real).group_by(votes.c.source)),
     )
+
+
+QUESTIONS = {
+    "best": "which system is best",
+    "ranking": "the ranking of all systems",
+    "better": "whether {0} is better than {1}",
+    "alike": "whether {0} and {1} are equivalent within {margin:g}",
+}
+
+
+def describe_assignment(hit: Hit, left: int | None = None) -> str:
+    """How pairs are chosen, and of an adaptive study how many votes are still to be given out.
+
+    >>> describe_assignment(Hit())
+    'fixed, 3 votes on every pair'
+    """
+    if not hit.is_adaptive or hit.adaptive is None:
+        return f"fixed, {hit.votes_per_pair} votes on every pair"
+    rule = hit.adaptive
+    question = QUESTIONS[rule.question].format(*rule.systems, margin=rule.margin)
+    chosen = f"adaptive, votes go where they tell most about {question}"
+    return chosen if left is None else f"{chosen}; {left} are still to be given out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +96,12 @@ class MissingVotes:
 
 def missing_votes(connection: sa.Connection, votes_per_pair: int) -> dict[int, MissingVotes]:
     """By version: votes that neither count nor hold a place until their marketplace confirms them."""
-    short = sa.case((pairs.c.votes < votes_per_pair, votes_per_pair - pairs.c.votes), else_=0)
+    wanted = sa.func.coalesce(pairs.c.target, votes_per_pair)
+    short = sa.case((pairs.c.votes < wanted, wanted - pairs.c.votes), else_=0)
     query = sa.select(pairs.c.version, sa.func.sum(short), sa.func.max(short)).where(pairs.c.offered == 1)
     rows = connection.execute(query.group_by(pairs.c.version)).all()
-    return {version: MissingVotes(int(total), int(most)) for version, total, most in rows}
+    more = places_left(connection)
+    return {version: MissingVotes(int(total) + (0 if version else more), int(most)) for version, total, most in rows}
 
 
 def sittings_needed(missing: dict[int, MissingVotes], pairs_per_sitting: int) -> int:

@@ -55,7 +55,7 @@ from seedvote.analysis.votes.ranking import (
     reversals_of,
 )
 from seedvote.analysis.votes.systems import DIFFERENT, SAME, UNKNOWN, Contrast, Matches, contrasts
-from seedvote.analysis.votes.votes import Votes, net_scores
+from seedvote.analysis.votes.votes import Votes, design_weights, net_scores
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.seeds import child_seed
@@ -264,7 +264,8 @@ def _reverse_leads(
     if len(every) > 1:
         return () if ranking is None else reversals_of(matches, ranking, clusters)
     votes, first, second = every[0].votes, every[0].first, every[0].second
-    values = net_scores(votes.choice)
+    values, weights = net_scores(votes.choice), design_weights(votes, np.zeros(len(votes), np.int64))
+    values = values if weights is None else values * weights
     if not (total := values.sum()):
         return ()
     units = removable_units(votes, clusters)
@@ -287,11 +288,13 @@ def prefer(contrast: Contrast, *, margin: float | None, clusters: str = "auto", 
     """Every test on one contrast; the equivalence test only against a margin that was stated."""
     votes = contrast.votes
     values, ways = net_scores(votes.choice), clusters_of(votes, clusters, part=True)
-    net = net_estimate(values, by=ways)
+    weights = design_weights(votes, np.zeros(len(votes), np.int64))
+    net = net_estimate(values, by=ways, weights=weights)
+    interval = interval_of(net, mean_interval(values, by=ways, level=1 - alpha))
     return Preference(
         contrast.first,
         contrast.second,
-        interval_of(net, mean_interval(values, by=ways, level=1 - alpha)),
+        interval if weights is None else replace(interval, value=net.value, se=net.se),
         net.p,
         sign_test(votes.choice),
         None if margin is None else tost(net, margin, alpha=alpha),
@@ -399,9 +402,28 @@ def _gather_cautions(matches: Matches, known: bool) -> list[str]:
         cautions.append(f"{text} on pairs of two identical responses, and counted like any other vote.")
     if votes.rater is not None and kish(votes.rater) < FEW and {DIFFERENT, SAME} <= set(matches.controls):
         cautions.append("There is no tie index: fewer than five raters say nothing of others.")
+    cautions += _describe_choice_of_pairs(matches)
     if len(votes.rounds) > 1:
         cautions.append(SAME_PAIRS)
     return cautions
+
+
+def _describe_choice_of_pairs(matches: Matches) -> list[str]:
+    """How pairs were chosen in an adaptive study, and what an even design would have taken."""
+    votes = matches.votes
+    if votes.propensity is None or votes.batch is None or not np.isfinite(votes.propensity).any():
+        return []
+    numbers = {(contrast.first, contrast.second): len(contrast.votes) for contrast in contrasts(matches)}
+    (first, second), most = max(numbers.items(), key=lambda item: item[1])
+    even = most * len(numbers)
+    chosen = f"Pairs were chosen adaptively, in {len(np.unique(votes.batch[votes.batch > 0]))} batches."
+    if len(numbers) < 2 or even <= len(votes):
+        return [chosen]
+    return [
+        chosen,
+        f"{first} and {second} were compared most, by {most:,} votes. An even design takes {even:,} votes to give each "
+        f"of {len(numbers)} comparisons as many; this one took {len(votes):,}.",
+    ]
 
 
 def of_these_raters(contrasts: Sequence[Contrast], clusters: str) -> tuple[RaterNet, ...]:

@@ -47,6 +47,12 @@ class Games:
     counts: Floats  # (cells, 3) votes for a, b, tie
     code: Ints  # (votes,) cell * 3 + choice of every vote
     covariates: Floats | None = None  # (cells, C) value of a less value of b
+    weight: Floats | None = None  # (votes,) what each counts; None: all the same
+
+    @property
+    def weights(self) -> Floats:
+        """What each vote counts."""
+        return np.ones(len(self.code)) if self.weight is None else self.weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +170,18 @@ def _of_differences(covariance: Floats) -> Floats:
 
 
 def count_games(
-    systems: Sequence[str], a: Ints, b: Ints, choice: Ints, left: Ints | None, covariates: Floats | None = None
+    systems: Sequence[str],
+    a: Ints,
+    b: Ints,
+    choice: Ints,
+    left: Ints | None,
+    covariates: Floats | None = None,
+    weight: Floats | None = None,
 ) -> Games:
     """Count votes; `choice` is 0 (a), 1 (b) or 2 (tie); `left` is 0 where a stood left, 1 where b did, else -1.
 
-    `covariates` (votes, C) has the values of a less those of b; votes with other values are in other cells.
+    `covariates` (votes, C) has the values of a less those of b; votes with other values are in other cells. `weight`
+    says what each vote counts.
     """
     side = np.zeros(len(a), np.int64) if left is None else np.select([left == 0, left == 1], [1, -1], 0)
     swap = a > b  # one cell for both orders: a tie or a win is the same whichever system is called a
@@ -182,9 +195,10 @@ def count_games(
         rows, cell = np.unique(np.column_stack([key, turned]), axis=0, return_inverse=True)
         cells, values = rows[:, 0].astype(np.int64), rows[:, 1:]
     code = cell * 3 + outcome
-    counts = np.bincount(code, minlength=3 * len(cells)).reshape(-1, 3).astype(np.float64)
+    counts = np.bincount(code, weights=weight, minlength=3 * len(cells)).reshape(-1, 3).astype(np.float64)
     meeting = cells // 3
-    return Games(tuple(systems), meeting // len(systems), meeting % len(systems), cells % 3 - 1, counts, code, values)
+    first, second = meeting // len(systems), meeting % len(systems)
+    return Games(tuple(systems), first, second, cells % 3 - 1, counts, code, values, weight)
 
 
 def fit_model(played: Games, model: Model = "davidson") -> Fit:

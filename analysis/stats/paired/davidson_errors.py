@@ -142,7 +142,9 @@ def _by_cluster(
     estimates. `moves` (votes,) are added to the scores in d.
     """
     meetings, place = np.unique(cluster * len(played.a) + played.code // 3, return_inverse=True)
-    counts = np.bincount(place * 3 + played.code % 3, minlength=3 * len(meetings)).reshape(-1, 3).astype(np.float64)
+    cells_of_votes = place * 3 + played.code % 3
+    counts = np.bincount(cells_of_votes, weights=played.weight, minlength=3 * len(meetings))
+    counts = counts.reshape(-1, 3).astype(np.float64)
     cell, times = meetings % len(played.a), np.sqrt(counts.sum(1))
     scores = np.einsum("ek,eki->ei", counts, at_cells.scores[cell])
     if moves is not None:

@@ -93,7 +93,7 @@ def _smaller_sets(played: Games, full_fit: Fit, leader: int, codes: Ints, fewest
     if (int(codes.max()) + 1) * played.counts.size > LARGE:
         return
     counts = np.zeros((int(codes.max()) + 1, played.counts.size))
-    np.add.at(counts, (codes[codes >= 0], played.code[codes >= 0]), 1.0)
+    np.add.at(counts, (codes[codes >= 0], played.code[codes >= 0]), played.weights[codes >= 0])
     same = np.unique(counts, axis=0, return_inverse=True)[1].ravel()
     # Units that are the same in everything: as many of them as a smaller set can hold.
     units = [unit for unit in range(len(counts)) if (same[:unit] == same[unit]).sum() < fewest - 1]
@@ -128,8 +128,8 @@ def _leave_out(
             return None
         out[order[:step]] = True
         is_kept = ~np.append(out, False)[codes]
-        counts = np.bincount(played.code[is_kept], minlength=played.counts.size).reshape(-1, 3).astype(np.float64)
-        remaining_games = replace(played, counts=counts)
+        tally = np.bincount(played.code[is_kept], weights=played.weights[is_kept], minlength=played.counts.size)
+        remaining_games = replace(played, counts=tally.reshape(-1, 3).astype(np.float64))
         groups = find_linked_groups(remaining_games)
         if groups[leader] != groups[rival]:
             return None
@@ -160,7 +160,8 @@ def _measure_contributions(
     if design.tie is not None:
         scores = scores + direction[design.tie] * by_tie
     removable = codes >= 0
-    return np.bincount(codes[removable], weights=scores.ravel()[played.code][removable]).astype(np.float64)
+    parts = scores.ravel()[played.code] * played.weights
+    return np.bincount(codes[removable], weights=parts[removable]).astype(np.float64)
 
 
 def _number_units(codes: Ints) -> Ints:

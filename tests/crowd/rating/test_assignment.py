@@ -89,8 +89,9 @@ def test_later_checks_differ_between_raters_and_blocks():
 def test_assignment_ends_or_waits_without_pairs():
     rules = AssignmentRules(votes_per_pair=3)
     assert judge_offer(None, rules.votes_per_pair) == "finished"
-    assert judge_offer(SimpleNamespace(pair="p", votes=1, live=1 + 2), rules.votes_per_pair) == "wait"
-    assert judge_offer(SimpleNamespace(pair="p", votes=2, live=2 + 0), rules.votes_per_pair) == "show"
+    assert judge_offer(SimpleNamespace(pair="p", votes=1, live=1 + 2, target=None), rules.votes_per_pair) == "wait"
+    assert judge_offer(SimpleNamespace(pair="p", votes=2, live=2 + 0, target=None), rules.votes_per_pair) == "show"
+    assert judge_offer(SimpleNamespace(pair="p", votes=2, live=2 + 0, target=2), rules.votes_per_pair) == "wait"
 
 
 @given(st.lists(st.booleans(), max_size=9), st.integers(1, 5))

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_from
-from seedvote.crowd.hit.tables import Exclusion, PanelDoor
+from seedvote.crowd.hit.tables import AdaptiveRule, Exclusion, PanelDoor
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import Refused, kept_hit
@@ -166,7 +166,14 @@ def test_fewer_first_checks_let_those_in_who_have_answered_as_many(url, tmp_path
 
 
 def test_every_key_has_a_rule_and_its_change_is_seen():
-    other = {"exclude": Exclusion(seconds=1.0), "panel": PanelDoor("C"), "examples": (), "max_votes_per_rater": 7}
+    other = {
+        "exclude": Exclusion(seconds=1.0),
+        "assignment": "adaptive",
+        "adaptive": AdaptiveRule(),
+        "panel": PanelDoor("C"),
+        "examples": (),
+        "max_votes_per_rater": 7,
+    }
     for name, key in HIT_KEYS.items():
         value = other.get(name, {str: "skip", int: 9, float: 2.5}.get(type(key.default)))
         (found,) = changed_keys(Hit(), dataclasses.replace(Hit(), **{name: value}))

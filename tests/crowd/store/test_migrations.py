@@ -15,6 +15,7 @@ from seedvote.crowd.store.store import SCHEMA_VERSION, open_store, put, settings
 from seedvote.crowd.store.tables import holds, launches, leases, pairs, payouts, raters, votes
 from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seated, vote
 
+ADAPTIVE = {"pairs": ("target", "batch", "propensity"), "leases": ("batch", "propensity")}
 OLD = Path(__file__).with_name("store_0_2_0.sql")
 
 
@@ -115,10 +116,10 @@ def test_older_store_without_twin_raters_goes_on(tmp_path, url):
         place = desk.next_step(seat)
         with desk.store.write() as connection:
             connection.exec_driver_sql("DROP INDEX raters_person")
-            for column in ("person", "proves"):
-                connection.exec_driver_sql(f"ALTER TABLE raters DROP COLUMN {column}")
-            for column in PAGE_VIEW:
-                connection.exec_driver_sql(f"ALTER TABLE votes DROP COLUMN {column}")
+            came_later = {"raters": ("person", "proves"), "votes": PAGE_VIEW, **ADAPTIVE}
+            for table, columns in came_later.items():
+                for column in columns:
+                    connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
             put(connection, "schema", "10")
     store = open_store(url)
     try:
@@ -134,5 +135,28 @@ def test_older_store_without_twin_raters_goes_on(tmp_path, url):
             vote(desk, seat)
         assert (desk.next_step(seat).stage, desk.next_step(seat).done) == ("done", SHORT.pairs_per_sitting)
         assert desk.arrive("w", "s2", "prolific", {seat.rater}).rater == seat.rater
+    finally:
+        store.close()
+
+
+def test_a_store_from_before_adaptive_studies_goes_on(tmp_path, url):
+    """The store as version 12 wrote it, with a pair in a rater's hands."""
+    with desk_of(url, tmp_path, SHORT, make_pairs(8)) as desk:
+        seat = seated(desk, "w")
+        vote(desk, seat)
+        place = desk.next_step(seat)
+        with desk.store.write() as connection:
+            for table, columns in ADAPTIVE.items():
+                for column in columns:
+                    connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+            put(connection, "schema", "12")
+    store = open_store(url)
+    try:
+        desk = Desk(store, SHORT, Clock())
+        assert stored_version(store) == SCHEMA_VERSION
+        assert desk.next_step(seat).shown.token == place.shown.token
+        vote(desk, seat)
+        with store.read() as connection:
+            assert {row.target for row in connection.execute(sa.text("SELECT target FROM pairs"))} == {None}
     finally:
         store.close()

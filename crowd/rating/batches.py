@@ -1,0 +1,234 @@
+"""Adaptive assignment: which pairs come up next, drawn in batches from what the votes say so far.
+
+The rule is dialogue/formulas/allocation.py. A batch is drawn when a rater finds no pair, inside the transaction that
+would have to send them away, and written into the table of pairs: how many votes each is to get so far (`target`), in
+which batch it came up and how probable that was. Everything else stays as it is. A pair is open while it is short of
+its target, the next one is found by the same index as in a fixed study, and nothing within a batch depends on answers.
+
+A batch follows from the study's seed, its number and the votes that count, so that a server that was killed draws the
+same one again. What is still to be given out (`places_left`) keeps a study open between two batches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import bindparam as param
+
+from seedvote.crowd.forms.form import decisive_part
+from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.hit.tables import AdaptiveRule
+from seedvote.crowd.store.store import LEFT, append_event, places_left, put, settings, unset
+from seedvote.crowd.store.tables import pairs, votes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.formulas.allocation import (
+    Aim,
+    ContrastPool,
+    Drawn,
+    Tally,
+    batch_places,
+    draw_batch,
+    share_contrasts,
+    spread_of_votes,
+)
+from seedvote.dialogue.records import Pair
+from seedvote.dialogue.seeds import child_random
+from seedvote.dialogue.systems import key_of, system_names
+
+BATCH = "batch"  # the study's setting that holds the number of the last batch
+SCORES = {"a": 1, "b": -1}
+
+_REAL = sa.select(pairs.c.pair, pairs.c.position, pairs.c.offered, pairs.c.target, pairs.c.votes, pairs.c.live).where(
+    pairs.c.kind != "check"
+)
+_BODIES = sa.select(pairs.c.pair, pairs.c.kind, pairs.c.body).where(pairs.c.kind != "check")
+_COUNTED = sa.select(votes.c.pair, votes.c.rater, votes.c.choice).where(votes.c.counted == 1).order_by(votes.c.vote)
+_OPEN_PAIR = (
+    sa.update(pairs)
+    .where(pairs.c.pair == param("this"))
+    .values(
+        target=sa.func.coalesce(pairs.c.target, 0) + param("places"),
+        batch=param("number"),
+        propensity=param("chance"),
+        open=1,
+    )
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What the pairs of a study compare; of controls, and of one system with itself, nothing."""
+
+    systems: tuple[str, ...]
+    contrasts: tuple[tuple[int, int], ...]
+    of_pair: dict[str, int]
+    """Pair -> its contrast."""
+    turned: frozenset[str]
+    """The pairs whose `a` is the second system of their contrast."""
+    dialogues: dict[str, str]
+
+
+_KNOWN: dict[str, Compared] = {}  # by the digest of the pairs file: bodies never change
+
+
+def prepare(connection: sa.Connection, hit: Hit, seed: int, now: float) -> None:
+    """Bring the pairs under the rule in force: of an adaptive study, none comes up that no batch has drawn.
+
+    The first batch is drawn here.
+    """
+    if not hit.is_adaptive:
+        undrawn = sa.update(pairs).where(pairs.c.target.is_not(None))
+        connection.execute(undrawn.values(target=None, batch=None, propensity=None))
+        unset(connection, LEFT)
+        unset(connection, BATCH)
+        return
+    compared = read_compared(connection)
+    check_systems(hit.adaptive or AdaptiveRule(), compared)
+    fresh = pairs.c.target.is_(None), pairs.c.kind != "check"
+    connection.execute(sa.update(pairs).where(*fresh).values(target=0, open=0))
+    rows = connection.execute(_REAL).all()
+    put(connection, LEFT, str(_count_left(hit, compared, rows)))
+    if settings(connection).get(BATCH) is None:
+        draw_next(connection, hit, seed, now)
+
+
+def check_systems(rule: AdaptiveRule, compared: Compared) -> None:
+    """Refuse a study without two systems, and a question about one that it has not."""
+    if len(compared.contrasts) < 1:
+        raise InputError("assignment is adaptive, but no real pair compares two different systems.")
+    if unknown := [name for name in rule.systems if name not in compared.systems]:
+        raise InputError(f"adaptive.systems names {unknown[0]}, which is not one of {', '.join(compared.systems)}.")
+
+
+def read_compared(connection: sa.Connection) -> Compared:
+    """What the pairs compare, from their records."""
+    digest = settings(connection).get("pairs", "")
+    if digest not in _KNOWN:
+        _KNOWN.clear()
+        _KNOWN[digest] = compare_systems(
+            [FORMS["pairs"].record_of(row.body) for row in connection.execute(_BODIES).all()]
+        )
+    return _KNOWN[digest]
+
+
+def compare_systems(records: Sequence[Pair]) -> Compared:
+    """The systems by name, and the contrasts in the order of their names."""
+    real = [record for record in records if record.kind == "real"]
+    names = system_names(real)
+    systems = tuple(sorted(set(names.values())))
+    codes = {name: code for code, name in enumerate(systems)}
+    sides = {pair.pair: (codes[names[key_of(pair.a)]], codes[names[key_of(pair.b)]]) for pair in real}
+    sides = {name: (a, b) for name, (a, b) in sides.items() if a != b}
+    contrasts = tuple(sorted({(min(both), max(both)) for both in sides.values()}))
+    number = {both: code for code, both in enumerate(contrasts)}
+    return Compared(
+        systems,
+        contrasts,
+        {name: number[min(both), max(both)] for name, both in sides.items()},
+        frozenset(name for name, (a, b) in sides.items() if a > b),
+        {pair.pair: pair.dialogue or pair.item for pair in real},
+    )
+
+
+def votes_planned(hit: Hit, offered: int) -> int:
+    """The votes on so many offered pairs that batches give out in all."""
+    rule = hit.adaptive or AdaptiveRule()
+    return min(rule.votes or hit.votes_per_pair * offered, rule.most * offered)
+
+
+def _count_left(hit: Hit, compared: Compared, rows: Sequence[Any]) -> int:
+    offered = [row for row in rows if row.offered and row.pair in compared.of_pair]
+    return max(0, votes_planned(hit, len(offered)) - sum(row.target or 0 for row in offered))
+
+
+def draw_next(connection: sa.Connection, hit: Hit, seed: int, now: float) -> bool:
+    """Draw a batch and open its pairs; False where nothing is left to be given out. The caller has the write lock.
+
+    Where every pair has come up, a batch waits until the places of the last one are taken: whoever has seen all pairs
+    must not open what only others can answer.
+    """
+    if not hit.is_adaptive or not places_left(connection):
+        return False
+    rule, compared = hit.adaptive or AdaptiveRule(), read_compared(connection)
+    rows = sorted(connection.execute(_REAL).all(), key=lambda row: row.position)
+    left = _count_left(hit, compared, rows)
+    number = int(settings(connection).get(BATCH, 0)) + 1
+    offered = [row for row in rows if row.offered and row.pair in compared.of_pair]
+    planned = votes_planned(hit, len(offered))
+    places = min(rule.batch or batch_places(planned), left)
+    if all(row.target for row in offered) and sum(max(0, row.target - row.live) for row in offered) >= places:
+        return False
+    cast = connection.execute(_COUNTED).all()
+    drawn = draw_batch(
+        _share(rule, compared, cast),
+        _make_pools(rule, compared, offered, cast),
+        places,
+        fewest=rule.fewest,
+        generator=child_random(seed, "batch", number),
+    )
+    given_out = planned - left + sum(part.places for part in drawn)
+    others = _draw_others(compared, rows, hit.votes_per_pair, given_out / max(planned, 1))
+    opened = [
+        {"this": part.pair, "places": part.places, "number": number, "chance": part.propensity or None}
+        for part in (*drawn, *others)
+    ]
+    if opened:
+        connection.execute(_OPEN_PAIR, opened)
+    put(connection, BATCH, str(number))
+    put(connection, LEFT, str(max(0, planned - given_out) if drawn else 0))
+    by_pair = {part.pair: part.places for part in (*drawn, *others)}
+    append_event(connection, "batch", now, number=number, places=by_pair)
+    return bool(drawn)
+
+
+def _share(rule: AdaptiveRule, compared: Compared, cast: Sequence[Any]) -> list[float]:
+    """The share of each contrast in the next batch."""
+    about = [row for row in cast if row.pair in compared.of_pair]
+    groups = [compared.of_pair[row.pair] for row in about]
+    scores = [_score(compared, row) for row in about]
+    number, net = [0] * len(compared.contrasts), [0.0] * len(compared.contrasts)
+    for group, score in zip(groups, scores, strict=True):
+        number[group] += 1
+        net[group] += score
+    ways = [[row.rater for row in about], [compared.dialogues[row.pair] for row in about]]
+    spread = spread_of_votes(groups, scores, ways)
+    systems = tuple(compared.systems.index(name) for name in rule.systems)
+    aim = Aim(rule.question, (systems[0], systems[1]) if systems else None, rule.margin)
+    tallies = [Tally(*both, n, s) for both, n, s in zip(compared.contrasts, number, net, strict=True)]
+    return share_contrasts(tallies, len(compared.systems), aim, spread=spread, floor=rule.floor)
+
+
+def _score(compared: Compared, row: Any) -> float:
+    score = SCORES.get(decisive_part(row.choice), 0)
+    return float(-score if row.pair in compared.turned else score)
+
+
+def _make_pools(
+    rule: AdaptiveRule, compared: Compared, offered: Sequence[Any], cast: Sequence[Any]
+) -> list[ContrastPool]:
+    """The pairs of each contrast that may come up: in the study's random order those that never did, and the others."""
+    choices: defaultdict[str, set[str]] = defaultdict(set)
+    for row in cast:
+        choices[row.pair].add(decisive_part(row.choice))
+    fresh: list[list[str]] = [[] for _ in compared.contrasts]
+    complete: list[list[tuple[str, bool]]] = [[] for _ in compared.contrasts]
+    for row in offered:
+        contrast = compared.of_pair[row.pair]
+        if not row.target:
+            fresh[contrast].append(row.pair)
+        elif row.target <= row.votes < rule.most:
+            complete[contrast].append((row.pair, len(choices[row.pair]) > 1))
+    return [ContrastPool(*both) for both in zip(fresh, complete, strict=True)]
+
+
+def _draw_others(compared: Compared, rows: Sequence[Any], votes_per_pair: int, part: float) -> list[Drawn]:
+    """Controls, and pairs of one system with itself: as large a part of them as of the votes."""
+    others = [row for row in rows if row.offered and row.pair not in compared.of_pair]
+    due = math.ceil(min(part, 1.0) * len(others))
+    return [Drawn(row.pair, votes_per_pair, 0.0) for row in others[:due] if not row.target]

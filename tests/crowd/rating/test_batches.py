@@ -1,0 +1,246 @@
+"""Adaptive assignment at the desk: what comes up, how often, with which probability, and what a restart changes."""
+
+import dataclasses
+import itertools
+import random
+
+import pytest
+import sqlalchemy as sa
+
+from seedvote.crowd.exchange import exporting
+from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.hit.tables import AdaptiveRule
+from seedvote.crowd.rating import standing
+from seedvote.crowd.rating.batches import compare_systems
+from seedvote.crowd.rating.change_control import take_up
+from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.store.store import places_left, read_events, settings
+from seedvote.crowd.store.tables import leases, pairs, votes
+from seedvote.crowd.watching.progress import progress
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Pair, Utterance
+from tests.crowd.study import SHORT, Clock, database, desk_of, press, seated
+
+STRENGTHS = {"one": 1.5, "two": 0.6, "three": 0.5, "four": -1.0}
+CONTEXT = [Utterance("user", "Hello.")]
+ADAPTIVE = dataclasses.replace(
+    SHORT, assignment="adaptive", adaptive=AdaptiveRule(votes=160, batch=20), pairs_per_sitting=40
+)
+
+
+def rated(contexts=20, controls=0, checks=0):
+    """Every two of four systems on every context, sides by turns."""
+    made = []
+    for n, (k, both) in itertools.product(range(contexts), enumerate(itertools.combinations(STRENGTHS, 2))):
+        a, b = (Candidate(f"{name} says {n}", name) for name in (both if (n + k) % 2 else both[::-1]))
+        made.append(Pair(f"p{n}-{k}", f"i{n}", CONTEXT, a, b, dialogue=f"d{n}"))
+    for n in range(controls):
+        a, b = Candidate(f"control {n}", "one"), Candidate(f"random {n}", "random")
+        made.append(Pair(f"k{n}", f"i{n}", CONTEXT, a, b, dialogue=f"d{n}", kind="control"))
+    for n in range(checks):
+        a, b = Candidate(f"check {n}", "one"), Candidate("wrong", "two")
+        made.append(Pair(f"c{n}", f"i{n}", CONTEXT, a, b, dialogue=f"d{n}", kind="check", answer="a"))
+    return made
+
+
+def vote(desk, seat, step, generator):
+    """The side that is better by the systems' strengths, with noise, or a tie."""
+    shown = step.shown
+    gap = STRENGTHS.get(shown.pair.a.model, 0) - STRENGTHS.get(shown.pair.b.model, 0) + generator.gauss(0, 1)
+    choice = "tie" if abs(gap) < 0.3 else "a" if gap > 0 else "b"
+    return desk.answer(seat, shown.token, press(step, choice), 3.0)[1]
+
+
+def work(desk, raters, seed=0, most=10_000):
+    """Raters take turns until nobody gets a pair; how many votes they gave."""
+    generator, given = random.Random(seed), 0
+    seats = [seated(desk, f"w{n}") for n in range(raters)]
+    steps = {seat: desk.next_step(seat) for seat in seats}
+    while given < most:
+        if not (at_work := [seat for seat in seats if steps[seat].stage == "task"]):
+            steps = {seat: desk.next_step(seat) for seat in seats}  # who had to wait looks again
+            if not (at_work := [seat for seat in seats if steps[seat].stage == "task"]):
+                break
+        seat = generator.choice(at_work)
+        steps[seat] = vote(desk, seat, steps[seat], generator)
+        given += 1
+        if steps[seat].stage in ("done", "handed_in") and steps[seat].more:
+            seats[seats.index(seat)] = again = seated(desk, f"w{seats.index(seat)}", f"{given}")
+            steps[again] = desk.next_step(again)
+    return given
+
+
+def rows_of(desk, table):
+    with desk.store.read() as connection:
+        return connection.execute(sa.select(table)).all()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def desk(request, tmp_path):
+    with database(request.param, tmp_path) as url, desk_of(url, tmp_path, ADAPTIVE, rated()) as desk:
+        yield desk
+
+
+def test_votes_are_given_out_to_the_last_and_no_pair_gets_more_than_it_was_drawn_for(desk):
+    assert sum(row.open for row in rows_of(desk, pairs)) == 10  # the first batch: ten pairs, two votes each
+    given = work(desk, 12)
+    assert given == pytest.approx(160, abs=2)  # the last batch is as large as its pairs make it
+    stored = rows_of(desk, pairs)
+    assert all(row.votes == row.live == row.target for row in stored) and sum(row.target for row in stored) == given
+    with desk.store.read() as connection:
+        assert places_left(connection) == 0 and int(settings(connection)["batch"]) >= 8
+        state = progress(connection, 3)
+    assert (state.counted, state.wanted, state.complete) == (given, given, sum(row.target > 0 for row in stored))
+    assert desk.over_for_all() == "complete"
+
+
+def test_what_is_close_gets_more_votes_than_what_is_clear(tmp_path):
+    hit = dataclasses.replace(ADAPTIVE, adaptive=AdaptiveRule("better", ("three", "two"), votes=160, batch=20))
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, rated(60)) as desk:
+        work(desk, 12)
+        compared = compare_systems(rated(60))
+        number = dict.fromkeys(compared.contrasts, 0)
+        for row in rows_of(desk, votes):
+            number[compared.contrasts[compared.of_pair[row.pair]]] += 1
+        asked = compared.systems.index("three"), compared.systems.index("two")
+        assert number[asked] == max(number.values()) and number[asked] > 160 / 6
+        assert min(number.values()) > 0
+
+
+def test_every_vote_says_its_batch_and_its_probability(desk):
+    work(desk, 12)
+    with desk.store.read() as connection:
+        exported = exporting.export(connection, votes_per_pair=3)
+    assert all(0 < record.propensity <= 1 and record.batch >= 1 for record in exported.votes)
+    # of 20 fresh pairs of each contrast, 10/6 were drawn on average into the first batch
+    assert {round(record.propensity, 4) for record in exported.votes if record.batch == 1} == {round(10 / 6 / 20, 4)}
+
+
+def test_pairs_on_which_raters_differ_get_more_votes_once_all_have_come_up(tmp_path):
+    rule = AdaptiveRule(votes=400, batch=20, most=4)
+    hit = dataclasses.replace(ADAPTIVE, adaptive=rule)
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, rated(10)) as desk:
+        assert work(desk, 30) == 240  # four on each of sixty, which is less than 400
+        assert {row.target for row in rows_of(desk, pairs)} == {4}
+    rule = AdaptiveRule(votes=170, batch=10, most=7)
+    folder = tmp_path / "second"
+    folder.mkdir()
+    hit = dataclasses.replace(ADAPTIVE, adaptive=rule)
+    with database("sqlite", folder) as url, desk_of(url, folder, hit, rated(10)) as desk:
+        work(desk, 30)
+        choices = {}
+        for row in rows_of(desk, votes):
+            choices.setdefault(row.pair, []).append(row.choice)
+        differ = [len(given) for given in choices.values() if len(set(given[:2])) > 1]
+        agree = [len(given) for given in choices.values() if len(set(given[:2])) == 1]
+        assert sum(differ) / len(differ) > sum(agree) / len(agree)
+
+
+def test_a_server_that_begins_again_draws_the_same(tmp_path):
+    def drawn(folder, stops):
+        folder.mkdir()
+        with database("sqlite", folder) as url, desk_of(url, folder, ADAPTIVE, rated()) as desk:
+            store, generator, log = desk.store, random.Random(1), []
+            seats = [seated(desk, f"w{n}") for n in range(8)]
+            for turn in range(120):
+                if turn in stops:
+                    take_up(store, ADAPTIVE, now=0.0)
+                    desk = Desk(store, ADAPTIVE, Clock())
+                seat = seats[turn % 8]
+                step = desk.next_step(seat)
+                if step.stage == "task":
+                    log.append((step.shown.pair.pair, seat.sitting))
+                    vote(desk, seat, step, generator)
+            return log, [(row.pair, row.target, row.batch, row.propensity) for row in rows_of(desk, pairs)]
+
+    assert drawn(tmp_path / "one", ()) == drawn(tmp_path / "two", (7, 40, 41, 99))
+
+
+def test_a_blocked_rater_s_places_are_given_out_again(tmp_path):
+    hit = dataclasses.replace(ADAPTIVE, first_checks=1, later_checks=0, max_failures=1)
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, rated(checks=3)) as desk:
+        work(desk, 8, most=60)
+        with desk.store.write() as connection:
+            rater = connection.scalar(sa.select(votes.c.rater).where(votes.c.counted == 1).limit(1))
+            lost = connection.scalar(sa.select(sa.func.count()).where(votes.c.rater == rater, votes.c.counted == 1))
+            connection.execute(sa.update(votes).where(votes.c.rater == rater, votes.c.failed == 0).values(failed=1))
+            rules = desk.rules
+            effect = standing.settle(connection, rules.assignment, rules.gate, 1e6, rater)
+        assert effect.lost == lost > 0 and effect.opened > 0
+        log = list(read_events(desk.store.engine.connect()))
+        assert all(row.votes <= row.target for row in rows_of(desk, pairs) if row.kind != "check")
+        assert sum(event.kind == "batch" for event in log) >= 1
+
+
+def test_the_log_alone_says_which_votes_count(desk):
+    work(desk, 12)
+    with desk.store.read() as connection:
+        log = list(read_events(connection))
+        again = replay(log, desk.rules.gate, votes_per_pair=3, late_votes="keep")
+        stored = {row.lease: bool(row.counted) for row in connection.execute(sa.select(votes))}
+    assert again.counted == stored
+
+
+def test_controls_come_up_in_step_with_the_votes(tmp_path):
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, ADAPTIVE, rated(controls=8)) as desk:
+        assert sum(row.open for row in rows_of(desk, pairs) if row.kind == "control") == 1
+        assert work(desk, 12) == pytest.approx(160 + 8 * 3, abs=2)  # the last batch is as large as its pairs make it
+        assert {row.votes for row in rows_of(desk, pairs) if row.kind == "control"} == {3}
+        with desk.store.read() as connection:
+            exported = exporting.export(connection, votes_per_pair=3)
+        assert {record.propensity for record in exported.votes if record.kind == "control"} == {None}
+
+
+def test_a_lone_rater_is_never_sent_away_while_there_is_a_pair_for_them(desk):
+    assert work(desk, 1) == 80  # each of the pairs that two votes each of 160 make
+    assert desk.over_for_all() is None
+    assert not [row for row in rows_of(desk, leases) if row.state in ("held", "reserved")]
+
+
+def test_a_rule_may_change_before_the_first_vote_and_its_votes_later(desk):
+    other = dataclasses.replace(ADAPTIVE, adaptive=AdaptiveRule("ranking", votes=160, batch=20))
+    assert "adaptive" in take_up(desk.store, other, now=0.0)[0]
+    desk = Desk(desk.store, other, Clock())
+    work(desk, 3, most=9)
+    with pytest.raises(InputError, match="given out by the old rule"):
+        take_up(desk.store, ADAPTIVE, now=0.0)
+    with pytest.raises(InputError, match="given out by the old rule"):
+        take_up(desk.store, SHORT, now=0.0)
+    more = dataclasses.replace(other, adaptive=dataclasses.replace(other.adaptive, votes=200))
+    take_up(desk.store, more, now=0.0)
+    with desk.store.read() as connection:
+        assert progress(connection, 3).wanted == 200
+
+
+def test_a_fixed_study_may_become_adaptive_and_fixed_again_before_its_first_vote(tmp_path):
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, SHORT, rated(2)) as desk:
+        assert {row.open for row in rows_of(desk, pairs)} == {1}
+        take_up(desk.store, ADAPTIVE, now=0.0)
+        assert {row.target for row in rows_of(desk, pairs)} == {0, 2}
+        take_up(desk.store, SHORT, now=0.0)
+        assert {(row.open, row.target, row.batch) for row in rows_of(desk, pairs)} == {(1, None, None)}
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"adaptive": {"question": "best"}}, 'set assignment = "adaptive" too'),
+        ({"assignment": "adaptive", "adaptive": {"question": "better"}}, "names two systems for better and alike"),
+        ({"assignment": "adaptive", "adaptive": {"systems": ["a", "b"]}}, "and for no other question"),
+        ({"assignment": "adaptive", "adaptive": {"fewest": 3, "most": 2}}, "less than adaptive.fewest"),
+        ({"assignment": "adaptive", "adaptive": {"floor": 0}}, "a part above 0 and at most 1"),
+        ({"assignment": "adaptive", "form": "choice"}, "the form choice has none"),
+        ({"assignment": "adaptive", "adaptive": {"vote": 3}}, "not a table of question"),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused(values, says):
+    with pytest.raises(InputError, match=says):
+        hit_from(values, "hit.toml")
+
+
+def test_the_systems_of_the_question_must_be_there(tmp_path):
+    hit = dataclasses.replace(ADAPTIVE, adaptive=AdaptiveRule("better", ("one", "nobody"), votes=10))
+    refusal = pytest.raises(InputError, match="names nobody, which is not one of four")
+    with database("sqlite", tmp_path) as url, refusal, desk_of(url, tmp_path, hit, rated(2)):
+        pass
