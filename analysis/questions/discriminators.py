@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from seedvote.analysis.showing.page import Axis, Mark, Picture, Reported, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.tables import Table, in_short
 from seedvote.analysis.showing.words import MINUS, percent
-from seedvote.analysis.votes.study import ReportRequest
+from seedvote.analysis.stats.net_preference import net_interval
+from seedvote.analysis.votes.clusters import clusters_of
+from seedvote.analysis.votes.study import ReportRequest, Study
+from seedvote.analysis.votes.systems import key_of, system_names
+from seedvote.analysis.votes.votes import net_scores
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, read_json
 from seedvote.dialogue.validity import from_json
@@ -34,6 +40,9 @@ TOP = 3  # replies
 WORDS = 8  # of each side
 SIMPLE = {"length": "length", "bag": "bag of words"}
 
+PEOPLE = "reference"  # the system of what people said
+WHO_WROTE = "people"  # how the contrast of a pair ends of which raters say who wrote what
+ASKED = "Can people tell the models from people?"
 FILE = "adversarial.json"
 PICTURE = "discriminator.png"
 AGAIN = "Run it again: python -m evaluators discriminate"
@@ -125,10 +134,51 @@ class DiscriminatorsAnswer:
     picture: Path | None
 
 
+@dataclass(frozen=True, slots=True)
+class ToldByPeople:
+    """People who were asked which of two replies a person had written, for one model."""
+
+    system: str
+    votes: int
+    right: Estimate  # share of votes for the person's reply; where nobody can tell, half
+    unsure: float  # share of votes that say so
+
+
 def in_report(request: ReportRequest) -> Reported:
-    """What `evaluators discriminate` left in the study folder; nothing where it was not run."""
-    answer = answer_study(request.study.folder)
-    return Reported(section(answer), dict(answer.document) if answer else None, answer)
+    """What `evaluators discriminate` left in the study folder, next to people who were asked the same; or neither."""
+    answer, people = answer_study(request.study.folder), ask_people(request.study, request.clusters)
+    document = dict(answer.document) if answer else {}
+    if people:
+        document["people"] = [asdict(row) for row in people]
+    return Reported(section(answer, people), document or None, answer)
+
+
+def ask_people(study: Study, clusters: str = "auto") -> list[ToldByPeople]:
+    """How often people tell a person's reply from a model's, where real pairs hold both, by model."""
+    if study.votes is None:
+        return []
+    votes, pairs = study.votes, {pair.pair: pair for pair in study.pairs}
+    names = system_names(study.pairs)
+    turns, systems = [], []
+    for name in votes.pairs:
+        pair = pairs.get(name)
+        if pair is None or pair.kind != "real" or not pair.contrast.endswith(WHO_WROTE):
+            turns.append(0.0)
+            systems.append("")
+            continue
+        is_first = pair.a.model == PEOPLE
+        turns.append(1.0 if is_first else -1.0)
+        systems.append(names[key_of(pair.b if is_first else pair.a)])
+    rows = []
+    for system in sorted({name for name in systems if name}):
+        part = votes.select(np.array([name == system for name in systems])[votes.pair])
+        if len(part) < 2:
+            continue
+        ways = clusters_of(part, clusters, part=True)
+        net = net_interval(net_scores(part.choice) * np.array(turns)[part.pair], by=ways)
+        right = Estimate(*((1 + end) / 2 for end in (net.value, net.low, net.high)))
+        rows.append(ToldByPeople(system, len(part), right, float(part.tie.mean())))
+    return rows
 
 
 def answer_study(folder: Path) -> DiscriminatorsAnswer | None:
@@ -159,8 +209,12 @@ def _is_stale(folder: Path, recipe: str) -> bool:
     return path.is_file() and not digest(path).startswith(known)
 
 
-def section(answer: DiscriminatorsAnswer | None) -> Section | None:
-    """Every model's accuracy beside its nulls and the simple rules, and what the words give away."""
+def section(answer: DiscriminatorsAnswer | None, people: Sequence[ToldByPeople] = ()) -> Section | None:
+    """Every model's accuracy next to its nulls, the simple rules and people, and what the words give away."""
+    if answer is None and people:
+        told = tuple(describe_people(row) for row in people)
+        return Section("discriminators", ASKED, ("People were asked which of two replies a person had written.",),
+                       items=told, tables=(_people_table(people, ()),))  # fmt: skip
     if answer is None:
         return None
     by = answer.models[0].by
@@ -170,7 +224,9 @@ def section(answer: DiscriminatorsAnswer | None) -> Section | None:
         "Can a machine tell the models from people?",
         (WHAT.format(reader=READER[by], simple=BEYOND[by]),),
         row_figures(answer.models),
+        items=tuple(describe_people(row) for row in people),
         tables=(
+            *((_people_table(people, answer.models),) if people else ()),
             *_shorten_table(_accuracy_table(answer.models)),
             *_shorten_table(_fooled_table(answer.models)),
             *_same_length_tables(answer.models),
@@ -179,6 +235,30 @@ def section(answer: DiscriminatorsAnswer | None) -> Section | None:
         notes=(*stale, *answer.notes),
         pictures=_draw_pictures(answer),
     )
+
+
+def describe_people(row: ToldByPeople) -> str:
+    """How often people are right on one model."""
+    share, low, high = (percent(end, 0) for end in (row.right.value, row.right.low, row.right.high))
+    tell = "tell" if row.right.low > 0.5 else "are not shown to tell"
+    return f"People {tell} {row.system} from a person: {share} of {row.votes:,} votes are right ({low} to {high})."
+
+
+def _people_table(people: Sequence[ToldByPeople], models: Sequence[DiscriminatedModel]) -> Table:
+    """People next to the discriminator of the same model; a vote that cannot tell is half right, like a guess."""
+    machines = {(model.model if model.seed is None else f"{model.model}-{model.seed}"): model for model in models}
+    rows = tuple(
+        (
+            row.system,
+            f"{row.votes:,}",
+            interval_text(row.right),
+            share_text(row.unsure),
+            interval_text(machines[row.system].accuracy) if row.system in machines else "-",
+        )
+        for row in people
+    )
+    head = ("model", "votes", "people right", "cannot tell", "discriminator right")
+    return Table(head, rows, "Which of the two was written by a person? People and discriminators, with 95 % intervals")
 
 
 def _shorten_table(table: Table) -> tuple[Table, ...]:

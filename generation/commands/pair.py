@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from seedvote.dialogue.records import Pair, Response
 
 
+WHO_WROTE = "Which of the two was written by a person?"
+HIT = f"""# Written by `generation pair --people`; docs/hit.md lists all keys.
+title = "Which reply did a person write?"
+question = "{WHO_WROTE}"
+instructions = "One reply was written by a person, the other one by a program. Choose Tie where you cannot tell."
+"""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """How many of what."""
     add = parser.add_argument
@@ -31,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", default="auto", help="architecture, or auto: the smallest spread of BLEU (default)")
     add("--models", metavar="A,B", help="pair two systems instead, under the seeds that both have")
     add("--against", metavar="NAME", help="another system, such as a baseline, that every seed meets as well")
+    add("--people", action="store_true", help="pair each reply with what people said: which was written by a person?")
     add("--checkpoint", default="last", help="checkpoint whose responses are paired (default last)")
     add("--decoding", default="auto", help="decoding that is paired (default: the sampled one, else greedy)")
     add("--pairs", type=int, default=2000, help="real pairs (default 2000, as in the papers)")
@@ -53,6 +62,7 @@ def run(args: argparse.Namespace) -> None:
         answers_of,
         chosen_decoding,
         of_checkpoint,
+        people_pairs,
         real_pairs,
         system_pairs,
         within_seed,
@@ -62,6 +72,8 @@ def run(args: argparse.Namespace) -> None:
     refuse_below(args, pairs=1, controls=0, checks=0)
     if args.against and args.models:
         raise InputError("--against is about the seeds of one architecture; --models pairs two systems. Give one.")
+    if args.people and (args.against or args.models):
+        raise InputError("--people pairs one architecture with people; leave out --models and --against.")
     corpus = read_corpus(args.corpus or args.study / "corpus")
     check_utterances(args.study / "responses.jsonl", corpus)
     known = {e.item: e for e in iterate_examples(corpus.dialogues)}
@@ -73,11 +85,14 @@ def run(args: argparse.Namespace) -> None:
     if args.against:
         _choose_model(args.against, responses, known)
         against = answers_of(responses, args.against, chosen_decoding("auto", responses, args.against))
-    if args.models:
+    if args.people:
+        pairs = people_pairs(answers[0], known, args.pairs, seed=args.seed)
+    elif args.models:
         pairs = system_pairs(answers[0], answers[1], known, args.pairs, seed=args.seed)
     else:
         pairs = real_pairs(answers[0], known, args.pairs, seed=args.seed, against=against)
     controls = args.controls if args.controls is not None else max(1, args.pairs // 10)
+    controls = 0 if args.people else controls  # of two draws of one seed nobody can say which is a person's
     for place, (name, own) in enumerate(zip(names, answers, strict=True)):
         share = (controls + place) // len(names)
         seed = child_seed(args.seed, name) if place else args.seed
@@ -96,15 +111,27 @@ def run(args: argparse.Namespace) -> None:
         checks=args.checks,
         seed=args.seed,
         **({"against": args.against} if args.against else {}),
+        **({"against": "people"} if args.people else {}),
     )
     write_records(args.study / "pairs.jsonl", pairs, signature=recipe, kind=Pair)
     _print_pairs(args.study / "pairs.jsonl", pairs, recipe)
+    if args.people:
+        _ask_who_wrote(args.study / "hit.toml")
     if args.preview:
         from seedvote.generation.pairs.pairing import write_page
 
         write_page(args.study / "pairs.html", pairs, recipe)
         print(f"Preview: {args.study / 'pairs.html'}")
     tell_next("python -m crowd serve", args.study, "--open")
+
+
+def _ask_who_wrote(path: Path) -> None:
+    """The question of these pairs as a HIT, unless there is one."""
+    if path.exists():
+        print(f"{path} is there already: its question should be {WHO_WROTE!r}")
+        return
+    path.write_text(HIT, encoding="utf-8")
+    print(f"{path}: {WHO_WROTE}")
 
 
 def _pair_two_systems(text: str, responses: list[Response]) -> list[str]:

@@ -132,6 +132,17 @@ def system_pairs(first: Answers, second: Answers, examples: Mapping[str, Example
     return _alternate_sides([(first[s, 0], second[t, 0], f"{s}-{t}") for s, t in chosen], examples, n, seed=seed)
 
 
+def people_pairs(answers: Answers, examples: Mapping[str, Example], n: int, *, seed: int) -> list[Pair]:
+    """`n` pairs of a reply and what people said in its place, every seed in turn: which was written by a person?"""
+    people = {
+        item: Response(item, "reference", None, "reference", reference_of(example).text)
+        for item, example in examples.items()
+    }
+    seeds = sorted({s for s, draw in answers if draw == 0})
+    sides = [(answers[s, 0], people, "people" if s == NO_SEED else f"{s}-people") for s in seeds]
+    return _alternate_sides(sides, examples, n, seed=seed)
+
+
 def _alternate_sides(
     sides: Sequence[tuple[Mapping[str, Response], Mapping[str, Response], str]],
     examples: Mapping[str, Example],

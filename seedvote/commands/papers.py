@@ -185,6 +185,12 @@ PAPERS = (
                 "docs/results/detection.md",
             ),
             PaperItem(
+                "people",
+                "beyond the paper: whether people tell the model's replies from people's",
+                "python -m generation pair STUDY --people",
+                "simulated raters; no people of our own",
+            ),
+            PaperItem(
                 "Table 1",
                 "first replies of one length, by discriminator and by model; correlation -.02",
                 "python -m evaluators discriminate STUDY --same-length",

@@ -217,6 +217,17 @@ def test_two_systems_are_paired_with_controls_of_both(study, tmp_path):
     assert "model:hred,seq2seq" in read_header(tmp_path / "pairs.jsonl")["signature"]
 
 
+def test_replies_are_paired_with_peoples_and_the_hit_asks_who_wrote_them(study, tmp_path):
+    for name in ("corpus", "responses.jsonl"):
+        (tmp_path / name).symlink_to(study / name)
+    generation("pair", tmp_path, "--people", "--model", "hred", "--pairs", "10", "--checks", "2")
+    pairs = read_records(tmp_path / "pairs.jsonl", Pair)
+    assert Counter(pair.kind for pair in pairs) == {"real": 10, "check": 2}
+    assert all({pair.a.model, pair.b.model} == {"hred", "reference"} for pair in pairs if pair.kind == "real")
+    assert 'question = "Which of the two was written by a person?"' in (tmp_path / "hit.toml").read_text()
+    assert "against:people" in read_header(tmp_path / "pairs.jsonl")["signature"]
+
+
 def test_checks_that_a_person_has_edited_are_kept(study, tmp_path):
     for name in ("corpus", "responses.jsonl"):
         (tmp_path / name).symlink_to(study / name)

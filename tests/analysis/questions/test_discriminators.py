@@ -8,10 +8,11 @@ import json
 import numpy as np
 import pytest
 
-from seedvote.analysis.questions.discriminators import Estimate, answer_study, findings, section
+from seedvote.analysis.questions.discriminators import Estimate, answer_study, ask_people, findings, section
+from seedvote.analysis.votes.study import read_study
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_json, write_records
-from seedvote.dialogue.records import Response
+from seedvote.dialogue.records import Candidate, Pair, Response, Utterance, Vote
 from seedvote.evaluators.detection.material import Generator
 from seedvote.evaluators.detection.text import detection_document, write_detection_scores
 from tests.analysis.test_one_answer import say
@@ -127,6 +128,57 @@ def test_a_rule_that_tells_more_than_the_discriminator_is_named(study):
     assert "in 66 % of replies (59 % to 73 %); the discriminator does not." in sentence
     (sentence,) = findings(dataclasses.replace(answer, models=(dataclasses.replace(blind, length=blind.bag),)))
     assert sentence.startswith("No model is shown to be recognised")
+
+
+def people_study(folder, right=0.8, seed=0):
+    """60 pairs of a model's and a person's reply, three votes each, a tenth of which cannot tell."""
+    generator = np.random.default_rng(seed)
+    pairs, votes = [], []
+    for n in range(60):
+        person, model = Candidate(f"hello {n}", "reference", None, "reference"), Candidate(f"well {n}", "m", n % 2)
+        is_first = bool(generator.random() < 0.5)
+        sides = (person, model) if is_first else (model, person)
+        contrast = f"m-reference:{n % 2}-people"
+        pairs.append(Pair(f"p{n}", f"d{n}:1", [Utterance("user", "hi")], *sides, dialogue=f"d{n}", contrast=contrast))
+        for rank, rater in enumerate(generator.choice(20, 3, replace=False), 1):
+            is_right = generator.random() < right
+            choice = "tie" if generator.random() < 0.1 else "ab"[is_first != is_right]
+            votes.append(Vote(f"p{n}", f"r{rater}", choice, rank, source="local", dialogue=f"d{n}"))
+    folder.mkdir(exist_ok=True)
+    write_records(folder / "pairs.jsonl", pairs, signature="s", kind=Pair)
+    write_records(folder / "votes.jsonl", votes, signature="s", kind=Vote)
+    return read_study(folder)
+
+
+def test_people_are_asked_who_wrote_which_reply(tmp_path):
+    rows = ask_people(people_study(tmp_path / "s"))
+    assert [row.system for row in rows] == ["m-0", "m-1"]
+    for row in rows:
+        assert row.votes == 90 and 0.6 < row.right.low < row.right.value < row.right.high < 0.9
+        assert 0.02 < row.unsure < 0.2
+    shown_section = section(None, rows)
+    assert shown_section.title == "Can people tell the models from people?"
+    assert shown_section.items[0].startswith("People tell m-0 from a person: ")
+    guessing = ask_people(people_study(tmp_path / "t", right=0.5))
+    assert "are not shown to tell" in section(None, guessing).items[0]
+
+
+def test_people_stand_next_to_the_discriminator_of_their_model(study, tmp_path):
+    answer = answer_study(study)
+    rows = [dataclasses.replace(row, system="marked-0") for row in ask_people(people_study(tmp_path / "s"))[:1]]
+    (table, *_) = section(answer, rows).tables
+    (model,) = [model for model in answer.models if model.name.startswith("marked-0,")]
+    assert table.rows[0][-1] == f"{model.accuracy.value:.2f}".removeprefix("0") + (
+        f" ({model.accuracy.low:.2f} to {model.accuracy.high:.2f})".replace("(0.", "(.").replace("to 0.", "to .")
+    )
+
+
+def test_other_pairs_with_a_reference_ask_something_else(tmp_path):
+    made = people_study(tmp_path / "s")
+    assert (
+        ask_people(dataclasses.replace(made, pairs=tuple(dataclasses.replace(p, contrast="x") for p in made.pairs)))
+        == []
+    )
 
 
 def test_absent_discriminators_are_silent(tmp_path):

@@ -14,6 +14,7 @@ from seedvote.generation.pairs.pairing import (
     against_reference,
     answers_of,
     choose_contexts,
+    people_pairs,
     preview_page,
     real_pairs,
     sanity_checks,
@@ -90,6 +91,16 @@ def test_two_systems_meet_under_the_seeds_that_both_have_else_under_all(seeds, c
     assert max(found.values()) - min(found.values()) <= 1
     assert len({pair.pair for pair in pairs}) == len({pair.item for pair in pairs}) == 60
     assert 15 < sum(pair.a.model == "m" for pair in pairs) < 45
+
+
+def test_every_seed_meets_what_people_said_to_the_same_context():
+    pairs = people_pairs(ANSWERS, EXAMPLES, 30, seed=0)
+    assert Counter(pair.contrast for pair in pairs) == {f"m-reference:{seed}-people": 10 for seed in (0, 1, 2)}
+    for pair in pairs:
+        people, model = sorted((pair.a, pair.b), key=lambda side: side.model != "reference")
+        assert pair.kind == "real" and people.text == normalize(EXAMPLES[pair.item].target.text)
+        assert model.text.endswith(pair.item)
+    assert 5 < sum(pair.a.model == "reference" for pair in pairs) < 25
 
 
 def test_systems_that_answered_different_contexts_cannot_be_paired():
