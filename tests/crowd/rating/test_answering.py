@@ -185,12 +185,19 @@ def played(folder, hit, story, *, script, last):
         return player.seen
 
 
-# With the script on the last pair, without it on the first; the other halves of this table in make test-slow.
+# By turns with the script on the last pair and without it on the first; the rest of this table in make test-slow.
 @pytest.mark.parametrize(
-    ("last", "script"),
-    [(True, True), (False, False), *(pytest.param(one, not one, marks=pytest.mark.slow) for one in (False, True))],
+    ("story", "last", "script"),
+    [
+        pytest.param(
+            story, last, script, id=f"{story.__name__}-{last}-{script}", marks=[] if quick else pytest.mark.slow
+        )
+        for number, story in enumerate(STORIES)
+        for last in (True, False)
+        for script in (True, False)
+        for quick in [last == script == (number % 2 == 0)]
+    ],
 )
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
 def test_a_check_and_a_real_pair_get_the_same_replies(tmp_path, story, last, script):
     hits = LAST if last else FIRST
     replies = {kind: played(tmp_path / kind, hit, story, script=script, last=last) for kind, hit in hits.items()}

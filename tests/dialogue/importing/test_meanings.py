@@ -193,9 +193,9 @@ def tried(numbers):
 
 
 def test_foreign_files_are_right_or_asked_about():
-    ends, wrong = tried(range(150))
+    ends, wrong = tried(range(60))
     assert not wrong, wrong[:5]
-    assert ends[1] + ends[2] > 100 and ends["refused"] < 8
+    assert ends[1] + ends[2] > 40 and ends["refused"] < 4
 
 
 @pytest.mark.slow
