@@ -186,15 +186,19 @@ def _score_differences(evaluator: Differences) -> Scores:
 
 
 def _score_benches(benches: Sequence[Bench]) -> dict[str, Scores]:
-    """Judges, named with the prompt where one name has several."""
+    """Judges, named with the prompt where one name has several, and each criterion of their rubrics."""
     names = [bench.judge for bench in benches]
-    return {
-        f"judge {bench.judge}" + (f" (prompt {bench.prompt[:8]})" if names.count(bench.judge) > 1 else ""): {
+    scores: dict[str, Scores] = {}
+    for bench in benches:
+        title = f"judge {bench.judge}" + (f" (prompt {bench.prompt[:8]})" if names.count(bench.judge) > 1 else "")
+        scores[title] = {
             outcome: {name: value for name in bench.verdicts if (value := bench.value(name, outcome)) is not None}
             for outcome in OUTCOMES
         }
-        for bench in benches
-    }
+        for criterion in bench.criteria:
+            name = f"{title}: {criterion}"
+            scores[name] = _score_differences(Differences(name, bench.criterion(criterion)))
+    return scores
 
 
 def _tabulate_votes(matches: Matches, pairs: Mapping[str, Pair], clusters: str) -> _Table:

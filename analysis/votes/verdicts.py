@@ -72,6 +72,23 @@ class Bench:
         first, second, tie = np.mean(parts, axis=0)
         return float(first), float(second), float(tie)
 
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """What its rubric scored, in the order of the rubric; empty without one."""
+        scored = (verdict.extra.get("scores") for some in self.verdicts.values() for verdict in some)
+        return tuple(dict.fromkeys(name for scores in scored if scores for name in scores["a"]))
+
+    def criterion(self, name: str) -> dict[str, float]:
+        """By pair how much higher it scores a than b on one criterion, the mean over orders and draws."""
+        differences = {}
+        for pair, some in self.verdicts.items():
+            parts = [
+                scores["a"][name] - scores["b"][name] for verdict in some if (scores := verdict.extra.get("scores"))
+            ]
+            if parts:
+                differences[pair] = float(np.mean(parts))
+        return differences
+
     def ruling(self, pair: str) -> int | None:
         """0 a, 1 b, 2 tie: its verdict on the whole; two orders that contradict each other are a tie."""
         value = self.value(pair, "net")

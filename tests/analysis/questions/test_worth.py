@@ -253,3 +253,25 @@ def test_the_interval_holds_what_a_study_of_fifty_times_the_size_finds(agreement
     studies = [found(seed, 80, 20) for seed in range(150)]
     held = np.mean([one.correlation_low <= truth <= one.correlation_high for one in studies])
     assert held > 0.9
+
+
+def test_each_criterion_of_a_rubric_is_an_evaluator_of_its_own(folder, tmp_path):
+    """One criterion is what the voters go by, the other a coin: the judge's scores say which."""
+    for name in ("pairs.jsonl", "votes.jsonl"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    means = {}
+    for vote in read_records(folder / "votes.jsonl", Vote):
+        means.setdefault(vote.pair, []).append(NET[vote.choice])
+    generator = np.random.default_rng(0)
+    verdicts = []
+    for pair in read_records(folder / "pairs.jsonl", Pair):
+        mean = np.mean(means.get(pair.pair, [generator.choice([-1, 0, 1])]))
+        fit = float(np.clip(round(2 * mean + generator.standard_normal()), -2, 2))
+        tone = int(generator.integers(1, 6))
+        given = {"a": {"fit": 3 + fit, "tone": tone}, "b": {"fit": 3, "tone": 3}}
+        verdicts.append(Verdict(pair.pair, "gpt-x", "ab", "tie", prompt="3f1c", extra={"scores": given}))
+    write_records(tmp_path / "verdicts.jsonl", verdicts, signature="s", kind=Verdict)
+    rows = {row["name"]: row for row in worth(tmp_path).document["evaluators"] if row["outcome"] == "net"}
+    assert {"judge gpt-x", "judge gpt-x: fit", "judge gpt-x: tone"} <= set(rows)
+    assert rows["judge gpt-x: fit"]["shown"] and not rows["judge gpt-x: tone"]["shown"]
+    assert rows["judge gpt-x: fit"]["correlation"] > 0.5 > abs(rows["judge gpt-x: tone"]["correlation"])
