@@ -1,6 +1,7 @@
 """Pretrained models behind the interface of the five, with random weights: as the library reads and writes them."""
 
 import json
+import pickle
 from importlib.util import find_spec
 
 import numpy as np
@@ -12,7 +13,9 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, read_json, read_records
 from seedvote.dialogue.records import Response, Turn
 from seedvote.generation.__main__ import COMMANDS
-from seedvote.generation.vocabulary import BOS, EOS, SPECIAL
+from seedvote.generation.decoding import parse_decoding, write_responses
+from seedvote.generation.numbering import Numbered
+from seedvote.generation.vocabulary import BOS, EOS, SPECIAL, PieceVocabulary, read_vocabulary, write_vocabulary
 from seedvote.probes.states import read_states
 from tests.generation.imports.toy_models import PLAIN, save
 
@@ -50,7 +53,6 @@ def opened(folder, lora=0):
 def batch_of(vocabulary):
     """Three contexts of unlike lengths, and what comes next."""
     from seedvote.generation.batches import stack_batch
-    from seedvote.generation.numbering import Numbered
 
     rows = [
         Numbered(f"d:{n}", vocabulary.context(TURNS[:n], TURNS[n].speaker), vocabulary.target(TURNS[n]))
@@ -132,6 +134,63 @@ def test_the_state_of_a_context_is_its_last_piece_or_the_mean_layer_by_layer(fol
                 states = getattr(layers, "hidden_states", None)
                 wanted = [s[0, -1] if pooling == "last" else s[0].mean(0) for s in states]
                 assert model.pooling == pooling and torch.allclose(found, torch.stack(wanted), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["causal", "sequence to sequence"])
+def test_greedy_responses_are_those_of_the_library(folders, kind):
+    from transformers import GenerationConfig
+
+    vocabulary, model = opened(folders[kind])
+    model = model.double().eval()
+    contexts = [vocabulary.context(TURNS[:n], TURNS[n].speaker) for n in (1, 2, 3)]
+    ours = write_responses(model, contexts, how=parse_decoding("greedy"), seed=0, items=["a", "b", "c"])
+    end = vocabulary.tokenizer.eos_token_id
+    special = [int(piece) for piece in (~model.output.never.isfinite()).nonzero()[:, 0] - FIRST]
+    config = GenerationConfig(
+        max_new_tokens=60, do_sample=False, eos_token_id=end, pad_token_id=0, begin_suppress_tokens=[end],
+        suppress_tokens=[piece for piece in special if piece != end], decoder_start_token_id=0,
+    )  # fmt: skip
+    model.inner.generation_config = GenerationConfig()
+    for context, response in zip(contexts, ours, strict=True):
+        pieces = torch.tensor([context]) - FIRST
+        mask = torch.ones_like(pieces)
+        with torch.inference_mode():
+            written = model.inner.generate(input_ids=pieces, attention_mask=mask, generation_config=config)[0].tolist()
+        written = written[1 if model.encodes else len(context) :]
+        assert [number - FIRST for number in response.tokens] == [piece for piece in written if piece != end]
+
+
+@pytest.mark.parametrize("kind", ["causal", "sequence to sequence"])
+def test_options_are_ranked_by_what_the_library_says_of_each(folders, kind):
+    from seedvote.dialogue.records import Option, Question, Utterance
+    from seedvote.generation.ranking import number_questions, rank_options
+
+    vocabulary, model = opened(folders[kind])
+    said = [Utterance(turn.speaker, turn.text) for turn in TURNS[:3]]
+    options = [Option("yes please ."), Option("the train is in the hotel ."), Option("no")]
+    questions = number_questions([Question("q", "d:3", said, options, 0)], vocabulary)
+    ranked = list(rank_options(model, questions, CPU))
+    for one, option in zip(ranked, questions[0].options, strict=True):
+        row = Numbered("q", questions[0].context, option)
+        ours = library_logits(model, row)[:, model.pieces] + model.output.never
+        slow = ours.log_softmax(1).gather(1, torch.tensor(option)[:, None]).sum()
+        assert one.logprob == pytest.approx(float(slow), rel=1e-5) and one.tokens == len(option)
+    assert len({one.alone for one in ranked}) == 3
+
+
+def test_a_vocabulary_of_pieces_is_the_same_on_disk_and_in_another_process(folders, tmp_path):
+    vocabulary, _ = opened(folders["causal"])
+    write_vocabulary(tmp_path / "vocabulary.json", vocabulary)
+    for again in (read_vocabulary(tmp_path / "vocabulary.json"), pickle.loads(pickle.dumps(vocabulary))):
+        assert isinstance(again, PieceVocabulary) and again.hash == vocabulary.hash and len(again) == len(vocabulary)
+        assert again.context(TURNS, "user") == vocabulary.context(TURNS, "user")
+        assert again.target(TURNS[0]) == vocabulary.target(TURNS[0])
+    target = vocabulary.target(Turn("system", " yes </s> please . "))
+    assert target[-1] == EOS and vocabulary.decode(target) == "yes please ." and vocabulary.spell(target) == [
+        "yes", "please", "."]  # fmt: skip
+    assert not {vocabulary.tokenizer.eos_token_id + FIRST} & set(target)
+    long = [Turn(("user", "system")[n % 2], "the hotel is in a train .") for n in range(200)]
+    assert len(vocabulary.context(long, "system")) <= vocabulary.longest == 400
 
 
 # Trained under several seeds, by the command, and all that follows.
