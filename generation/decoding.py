@@ -7,7 +7,7 @@ The response to a context is the same whatever the batch, its order or size. Row
 whose last bits depend on the number of rows; decoding therefore computes in double precision, where rounding (about
 1e-14) is far below what tells two choices apart. Greedy decoding tries single precision first, where a few
 contexts show that rounding moves this model's logits by a tenth of NEAR at most; a row in which two tokens ever come
-closer than NEAR is answered again in double.
+closer than NEAR is answered again in double. Draws on CUDA do likewise: where another token might have been drawn.
 Sampled responses follow from (seed, item): each item brings its own uniform numbers, one a token, whatever else is in
 the batch.
 """
@@ -36,6 +36,7 @@ from seedvote.generation.vocabulary import BOS, EOS, SPECIAL
 KEEP_ROWS = 0.75  # finished rows leave the batch when this share or less is still writing
 # How far ahead the best token must be, as a share of the range of a row's logits. Rounding moves logits by about 1e-6.
 NEAR = {torch.float32: 3e-5, torch.float64: 0.0}
+SAFE_DRAWS = 10  # how many times the measured rounding a draw must be apart from another one
 PROBED = 20  # tokens behind which measure_rounding is measured
 NEVER_WRITTEN = [number for number in range(len(SPECIAL)) if number != EOS]
 
@@ -127,9 +128,11 @@ def write_responses(
     answers: dict[int, Decoded] = {}
     # Contexts of like length share a batch, so that little of it is padding.
     order = sorted(range(len(contexts)), key=lambda row: len(contexts[row]))
-    greedy = not how.sampled and not how.beam
+    # Draws on a CPU stay in double, as they always were: their log-probabilities are written to four places.
+    may_be_single = not how.beam and (not how.sampled or device.type == "cuda")
     some = [contexts[row] for row in order[:: len(order) // 8 + 1]]
-    single = greedy and measure_rounding(model, some, device) < NEAR[torch.float32] / 10
+    rounding = measure_rounding(model, some, device) if may_be_single else math.inf
+    single = rounding < NEAR[torch.float32] / 10
     # Two rounds at most: every row in single precision where that is safe, then the doubtful ones in double.
     for precision in (torch.float32, torch.float64)[0 if single else 1 :]:
         ready, doubtful = _in_precision(model, device, precision), []
@@ -146,6 +149,7 @@ def write_responses(
                     device,
                     part,
                     batch_beginnings,
+                    rounding if precision == torch.float32 else 0.0,
                 )
             for row, line, total, lead in zip(rows, *(column.tolist() for column in written), strict=True):
                 length = line.index(part.end) if part.end in line else len(line)
@@ -197,14 +201,17 @@ def _write_batch(
     device: torch.device,
     part: Part,
     beginnings: Sequence[Sequence[int]] | None,
+    rounding: float,
 ) -> Written:
     encoded = model.encode(stack_contexts(contexts, device))
     if how.beam:
         if beginnings or part != RESPONSE:
             raise InputError("Agents write their beliefs and replies word by word: beam search is for responses alone.")
         return run_beam(model, encoded, how.beam)
-    choose = Sampler(how, items, seed, device, part.longest).choose if how.sampled else most_likely
-    return run_free(model, encoded, choose, part, beginnings)
+    if not how.sampled:
+        return run_free(model, encoded, most_likely, part, beginnings)
+    sampler = Sampler(how, items, seed, device, part.longest, rounding)
+    return run_free(model, encoded, sampler.choose, part, beginnings)
 
 
 def run_free(
@@ -234,7 +241,7 @@ def run_free(
         their = rows[writers]
         written[their, place[writers]] = latest[writers]
         logprob[their] += gain[writers]
-        least[their] = torch.minimum(least[their], lead[writers])
+        least[their] = torch.minimum(least[their], lead[writers].to(least))
         alive &= (place < 0) | ((latest != part.end) & (place < part.longest - 1))
         if time < prefixes.shape[1]:
             latest = torch.where(place < 0, prefixes[rows, time], latest)
@@ -324,25 +331,73 @@ def most_likely(logits: Tensor, rows: Tensor, place: Tensor) -> tuple[Tensor, Te
 
 
 class Sampler:
-    """Draws a token by inverting the distribution function at the item's own uniform number."""
+    """Draws a token by inverting the distribution function at the item's own uniform number.
+
+    `rounding`: how far logits are off, as a share of their range; 0 in double precision.
+    """
 
     def __init__(
-        self, how: Decoding, items: Sequence[str], seed: int, device: torch.device, longest: int = LONGEST_RESPONSE
+        self,
+        how: Decoding,
+        items: Sequence[str],
+        seed: int,
+        device: torch.device,
+        longest: int = LONGEST_RESPONSE,
+        rounding: float = 0.0,
     ) -> None:
         # A generator for each item: with one for all, a response would depend on the batch.
         draws = [np.random.default_rng(child_seed(seed, "decode", item)).random(longest) for item in items]
         self.uniforms = torch.from_numpy(np.stack(draws)).to(device)
-        self.how = how
+        self.how, self.rounding = how, rounding
 
     def choose(self, logits: Tensor, rows: Tensor, place: Tensor | int) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens for the rows of the batch that are still there; in double precision no draw is in doubt."""
+        logits = logits.double() if self.rounding else logits
         masses, numbers = keep_likely(logits / self.how.temperature, self.how)
         sums = masses.cumsum(1)
         # Scaled to the mass that top-k and nucleus leave, which saves dividing every probability by it.
         wanted = self.uniforms[rows, place, None] * sums[:, -1:]
         place = torch.searchsorted(sums, wanted, right=True).clamp(max=masses.shape[1] - 1)
         tokens = numbers.gather(1, place)
-        return tokens[:, 0], logits.log_softmax(1).gather(1, tokens)[:, 0], torch.full_like(wanted[:, 0], torch.inf)
+        lead = torch.full_like(wanted[:, 0], torch.inf)
+        if self.rounding:
+            known = logits.isfinite()
+            reach = logits.amax(1) - logits.masked_fill(~known, torch.inf).amin(1)
+            error = SAFE_DRAWS * self.rounding * reach / self.how.temperature
+            lead[~is_safe_draw(logits / self.how.temperature, wanted, place, self.how, error)] = -1.0
+        return tokens[:, 0], logits.log_softmax(1).gather(1, tokens)[:, 0], lead
+
+
+def is_safe_draw(scaled: Tensor, wanted: Tensor, place: Tensor, how: Decoding, error: Tensor) -> Tensor:
+    """Of which rows the same token would be drawn if every logit were off by `error` (a row) at most.
+
+    `wanted` is the point of the distribution function, in mass, and `place` the rank that was drawn there. A logit that
+    is off by e moves the share of a set of tokens by 2 e at most.
+    """
+    masses, _ = keep_likely(scaled, how)
+    sums, error = masses.cumsum(1), error[:, None]
+    upper = sums.gather(1, place)
+    margin = torch.minimum(wanted - (upper - masses.gather(1, place)), upper - wanted) / sums[:, -1:]
+    needed = 4 * error
+    if not how.top_k and how.nucleus == 1.0:
+        return (margin >= needed)[:, 0]
+    # Ranks: another token within reach of the drawn one might change places with it.
+    look = min(scaled.shape[1], masses.shape[1] + 1)
+    best = scaled.topk(look).values
+    drawn, last = best.gather(1, place), torch.full_like(place, look - 1)
+    before = best.gather(1, (place - 1).clamp(0)) - drawn
+    behind = drawn - best.gather(1, torch.minimum(place + 1, last))
+    is_apart = ((place == 0) | (before > 2 * error)) & ((place == last) | (behind > 2 * error))
+    # The cut: a token that may be in or out moves the whole scale by its mass.
+    share = (best - scaled.logsumexp(1, keepdim=True)).exp()
+    if how.top_k:
+        share = share / share[:, : how.top_k].sum(1, keepdim=True)
+        if look > how.top_k:
+            is_apart &= best[:, how.top_k - 1 : how.top_k] - best[:, how.top_k :] > 2 * error
+    if how.nucleus < 1:
+        near_cut = ((share.cumsum(1) - share) - how.nucleus).abs() < needed
+        needed = needed + (share * near_cut).sum(1, keepdim=True) / how.nucleus
+    return (is_apart & (margin >= needed))[:, 0]
 
 
 def keep_likely(scaled: Tensor, how: Decoding) -> tuple[Tensor, Tensor]:

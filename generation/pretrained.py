@@ -7,6 +7,7 @@ of `vocabulary.py`, each of which stands for a piece too. Trained whole or by Lo
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Turn
 from seedvote.generation.batches import Contexts
-from seedvote.generation.imports.hugging_face import explain_failures, load_writer, model_place
+from seedvote.generation.imports.hugging_face import explain_failures, load_writer, load_writing_model, model_place
 from seedvote.generation.imports.prompting import Template, template_of, window_of
 from seedvote.generation.models.interface import DecoderState, DialogueModel, Encoded
 from seedvote.generation.vocabulary import LONGEST_TARGET, SPECIAL, PieceVocabulary
@@ -37,7 +38,7 @@ class PretrainedModel(DialogueModel):
     def __init__(self, words: int, sizes: Mapping[str, Any]) -> None:
         nn.Module.__init__(self)
         place = model_place(str(sizes["base"]))
-        _, base = load_writer(place, torch.float32)
+        base = load_writing_model(place, torch.float32)
         if place.digest(base.config) != sizes["weights"]:
             raise InputError(f"{sizes['base']} holds other files than those that this model was trained from.")
         self.encodes = bool(base.config.is_encoder_decoder)
@@ -221,6 +222,26 @@ def _cached_parts(cache: Any) -> DecoderState:
 
 
 # What a study keeps of its base: the vocabulary of pieces, and what a model is built from.
+
+
+def unpack_base(source: str, folder: Path, *, fetch: bool = False) -> str:
+    """A GGUF file as a folder of whole numbers, written once: to read one takes a minute, and every model would."""
+    place = model_place(source, fetch=fetch)
+    if "gguf_file" not in place.options:
+        return source
+    if not folder.exists():
+        tokenizer, model = load_writer(place, torch.float32)
+        half = folder.with_name(f".{folder.name}.tmp")
+        shutil.rmtree(half, ignore_errors=True)  # of an attempt that was killed
+        # Its numbers are whole by now, and what says otherwise would forbid to write them.
+        model.hf_quantizer = None
+        for name in ("quantization_config", "_pre_quantization_dtype"):
+            model.config.__dict__.pop(name, None)
+        with explain_failures(place):
+            model.save_pretrained(half)
+            tokenizer.save_pretrained(half)
+        half.rename(folder)
+    return str(folder)
 
 
 def base_of(

@@ -145,13 +145,15 @@ def run(args: argparse.Namespace) -> None:
 
 def _open_base(args: argparse.Namespace) -> tuple[PieceVocabulary, dict[str, Any]]:
     """The vocabulary of a pretrained model, and what is built from it."""
-    from seedvote.generation.pretrained import base_of
+    from seedvote.generation.pretrained import base_of, unpack_base
 
     if args.models != "all" or args.speak != "reply":
         raise InputError(
             "--base fine-tunes one pretrained model, which speaks replies: leave --models and --speak out."
         )
-    vocabulary, sizes, template = base_of(args.base, lora=args.lora, template=args.template, fetch=args.fetch)
+    args.study.mkdir(parents=True, exist_ok=True)
+    base = unpack_base(args.base, args.study / "base", fetch=args.fetch)
+    vocabulary, sizes, template = base_of(base, lora=args.lora, template=args.template, fetch=args.fetch)
     print(template.describe() + "\n" if template.name else "", end="")
     return vocabulary, sizes
 

@@ -105,19 +105,27 @@ def precision_named(name: str) -> str:
 
 def load_writer(place: ModelPlace, precision: torch.dtype) -> tuple[Any, Any]:
     """Tokenizer and model of one that writes responses."""
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoTokenizer
+
+    with explain_failures(place):
+        tokenizer = AutoTokenizer.from_pretrained(place.where, **place.options)
+    return tokenizer, load_writing_model(place, precision)
+
+
+def load_writing_model(place: ModelPlace, precision: torch.dtype) -> Any:
+    """The model alone."""
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
     with explain_failures(place):
         config = AutoConfig.from_pretrained(place.where, **place.options)
         kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-        tokenizer = AutoTokenizer.from_pretrained(place.where, **place.options)
         model, report = kind.from_pretrained(place.where, **place.options, dtype=precision, output_loading_info=True)
     refuse_missing(
         place,
         report["missing_keys"],
         "they would be random, and so would its responses. Name a model that was trained to write text.",
     )
-    return tokenizer, model
+    return model
 
 
 def refuse_missing(place: ModelPlace, keys: Any, why: str) -> None:

@@ -204,6 +204,58 @@ def test_on_cuda_single_precision_comes_first_too_and_near_ties_go_to_double(mon
     assert asked[2:] == measured and [a.tokens for a in there] == [a.tokens for a in exact]
 
 
+@pytest.mark.parametrize("how", [how for how in HOW if "beam" not in how and how != "greedy"])
+def test_draws_on_cuda_are_those_of_double_precision(monkeypatch, how):
+    """There is no GPU here: what is asked of one is carried out on the CPU, in single precision for most rows."""
+    calm, asked, real = (
+        build_model("transformer", WORDS, small_sizes("transformer", 16)).eval(),
+        [],
+        decoding._write_batch,
+    )
+    exact = [write_responses(calm, CONTEXTS, how=parse_decoding(how), seed=n, items=ITEMS) for n in range(4)]
+
+    def write_batch(model, rows, *more):
+        asked.append((next(model.parameters()).dtype, len(rows)))
+        return real(model, rows, *more[:3], CPU, *more[4:])
+
+    monkeypatch.setattr(decoding, "_write_batch", write_batch)
+    ready = decoding._in_precision
+    monkeypatch.setattr(decoding, "_in_precision", lambda model, device, precision: ready(model, CPU, precision))
+    monkeypatch.setattr(decoding, "measure_rounding", lambda *_: 2e-7)
+    for seed, wanted in enumerate(exact):
+        there = write_responses(
+            calm, CONTEXTS, how=parse_decoding(how), seed=seed, items=ITEMS, device=torch.device("cuda")
+        )
+        assert [a.tokens for a in there] == [a.tokens for a in wanted]
+        assert [a.logprob for a in there] == pytest.approx([a.logprob for a in wanted], abs=1e-3)
+    counts = Counter({dtype: sum(n for kind, n in asked if kind == dtype) for dtype, _ in asked})
+    assert counts[torch.float32] == 4 * NUMBER and counts[torch.float64] < 0.5 * 4 * NUMBER
+
+
+@pytest.mark.parametrize("how", ["temperature:0.8", "top_k:3", "nucleus:0.7", "top_k:6+nucleus:0.8"])
+def test_a_safe_draw_is_the_same_whatever_the_rounding(how):
+    """Every logit is moved by as much as is allowed, up or down at random: safe draws stay, and others may not."""
+    how, rng = parse_decoding(how), np.random.default_rng(0)
+    scaled = torch.from_numpy(rng.normal(0, 1.5, (4000, 12)).round(2))  # many ties and near ties
+    uniforms, error = torch.from_numpy(rng.random((4000, 1))), torch.full((4000,), 2e-3)
+
+    def draw(logits):
+        masses, numbers = keep_likely(logits, how)
+        sums = masses.cumsum(1)
+        wanted = uniforms * sums[:, -1:]
+        place = torch.searchsorted(sums, wanted, right=True).clamp(max=masses.shape[1] - 1)
+        return numbers.gather(1, place)[:, 0], wanted, place
+
+    tokens, wanted, place = draw(scaled)
+    safe = decoding.is_safe_draw(scaled, wanted, place, how, error)
+    assert 0.5 < float(safe.double().mean()) < 1
+    moved = torch.zeros(4000, dtype=torch.bool)
+    for _ in range(200):
+        signs = torch.from_numpy(rng.choice([-1.0, 1.0], scaled.shape))
+        moved |= draw(scaled + signs * error[:, None])[0] != tokens
+    assert not bool((moved & safe).any()) and bool(moved.any())
+
+
 def test_positions_are_made_once_and_where_the_model_is(monkeypatch):
     model, made, real = lively("transformer"), [], transformer.sinusoidal_positions
 

@@ -66,7 +66,9 @@ def library_logits(model, row):
     """What the library itself says of one context and its target, alone and without padding."""
     with torch.inference_mode():
         if model.encodes:
-            context, target = [torch.tensor([part]) - FIRST for part in (row.context, row.target[:-1])]
+            context, target = [
+                torch.tensor([part], dtype=torch.long) - FIRST for part in (row.context, row.target[:-1])
+            ]
             decoder = torch.cat([torch.tensor([[model.inner.config.decoder_start_token_id]]), target], 1)
             return model.inner(input_ids=context, decoder_input_ids=decoder).logits[0]
         whole = torch.tensor([[*row.context, *row.target[:-1]]]) - FIRST
@@ -294,6 +296,29 @@ def test_what_was_not_made_for_pieces_is_refused(study, folders, corpus, tmp_pat
             generation("train", study, "--corpus", corpus, "--base", folders["causal"], *words)
     with pytest.raises(InputError, match="are for a pretrained model: --base MODEL"):
         generation("train", tmp_path, "--corpus", corpus, "--lora", 4)
+
+
+def test_a_packed_base_is_unpacked_once(folders, tmp_path, monkeypatch):
+    from seedvote.generation import pretrained
+    from seedvote.generation.imports.hugging_face import ModelPlace
+
+    read, real = [], pretrained.load_writer
+
+    def load_writer(place, precision):
+        read.append(place)
+        return real(ModelPlace(place.source, place.where, {"local_files_only": True}), precision)
+
+    packed = ModelPlace("tiny.gguf", str(folders["causal"]), {"local_files_only": True, "gguf_file": "tiny.gguf"})
+    monkeypatch.setattr(pretrained, "model_place", lambda source, fetch: packed)
+    monkeypatch.setattr(pretrained, "load_writer", load_writer)
+    (tmp_path / ".base.tmp").mkdir()
+    for _ in range(2):
+        assert pretrained.unpack_base("tiny.gguf", tmp_path / "base") == str(tmp_path / "base")
+    assert len(read) == 1 and [path.name for path in tmp_path.iterdir()] == ["base"]
+    monkeypatch.undo()
+    assert pretrained.unpack_base(str(folders["causal"]), tmp_path / "none") == str(folders["causal"])
+    ours, theirs = (opened(folder)[1].state_dict() for folder in (tmp_path / "base", folders["causal"]))
+    assert all(torch.equal(ours[name], part) for name, part in theirs.items())
 
 
 def test_another_base_under_the_same_path_is_noticed(corpus, tmp_path):
