@@ -19,6 +19,7 @@ from seedvote.dialogue.validity import from_json
 
 SCORES = "scores"  # the format that a score file names in its metadata
 ANY = "*"  # in a card, the task that stands for all which it does not name
+PER_SLOT = "slot:"  # how the name of a task begins that is asked for one slot: `slot:hotel-area`
 BY = ":"  # in a task's name, between the task and the domain that it is asked for: `jga:hotel`
 LATE = 10  # the order of a card that states none: after people (0), token metrics (1) and probes (2)
 ASIDE = ("baseline", "control")  # evaluators whose rows go with another one's

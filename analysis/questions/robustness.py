@@ -113,10 +113,10 @@ class RobustnessAnswer:
 def answer(
     study: Study, *, kinds: Sequence[str] = (), tasks: Sequence[str] = (), models: Sequence[str] = (), by: str = ""
 ) -> RobustnessAnswer:
-    """Every drop that the study's score tables tell, or those of some kinds, tasks and models; `by`: "" or domain."""
-    if by not in ("", "domain"):
-        raise InputError(f"--by is {by!r}; it may be domain.")
-    scales, left_out = paired_scales(study.scores, by_domain=bool(by)) if study.scores else ([], [])
+    """Every drop that the study's score tables tell, or those of some kinds, tasks and models; by domain or slot."""
+    if by not in ("", "domain", "slot"):
+        raise InputError(f"--by is {by!r}; it may be domain or slot.")
+    scales, left_out = paired_scales(study.scores, by=by) if study.scores else ([], [])
     if not scales:
         why = f" ({left_out[0].what}: {left_out[0].why})" if left_out else ""
         raise InputError(

@@ -635,7 +635,7 @@ goal accuracy notices; draws dose against drop, one panel a kind.
             Option("--kinds", "kinds of perturbation, separated by commas (default: all)", "", convert=split_names),
             Option("--tasks", "tasks such as jga,success (default: all main ones, and bleu)", "", convert=split_names),
             Option("--models", "models, separated by commas (default: all)", "", convert=split_names),
-            Option("--by", "ask for each domain of the goals by itself", "", choices=("domain",)),
+            Option("--by", "ask for each domain, or each slot, by itself", "", choices=("domain", "slot")),
             draws("write STEM.png and STEM.pdf, a figure a task"),
         ),
         follow=follow_with("leaderboard", "study"),

@@ -35,6 +35,7 @@ class Tracked:
     wrong: int  # slots of the corpus that differ, each once
     wanted: int
     by_domain: Mapping[str, bool] = field(default_factory=dict)  # annotated domain -> are its slots right
+    by_slot: Mapping[str, bool] = field(default_factory=dict)  # annotated slot, as `hotel-area` -> is its value right
 
     @property
     def goal_accuracy(self) -> float | None:
@@ -59,6 +60,7 @@ def compare_states(gold: State, predicted: State) -> Tracked:
         len(differing),
         len(right),
         {domain: not any(rival_domain == domain for rival_domain, _ in differing) for domain, _ in right},
+        {f"{domain}-{name}": (domain, name) not in differing for domain, name in right},
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seedvote.dialogue.cards import BY, Card, TaskCard, metadata
+from seedvote.dialogue.cards import BY, PER_SLOT, Card, TaskCard, metadata
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, write_json
 from seedvote.evaluators.task.evaluation import VENUE_DRAWS, Evaluation, TaskSystem
@@ -258,7 +258,8 @@ SCHEMA = pa.schema(
         ("condition", pa.string()),
     ]
 )
-PARTED = {"inform": "Inform", "success": "Success", "jga": "joint goal accuracy"}  # tasks that are asked by domain too
+# Tasks that are asked by domain, or by slot, too.
+PARTED = {"inform": "Inform", "success": "Success", "jga": "joint goal accuracy", "slot": "slot"}
 CARD = Card(
     "task success",
     5,
@@ -271,6 +272,7 @@ CARD = Card(
         "combined": TaskCard("Combined", "points", better="higher", level="dialogue", aggregate="combined", main=False),
     },
 )
+SLOT = TaskCard("slot", "share", 100.0, better="higher")  # of turns where the corpus fills it, by slot alone
 Row = dict[str, Any]
 
 
@@ -291,7 +293,7 @@ def _task_card(evaluation: Evaluation) -> Card:
     outcomes = [outcome for system in evaluation.systems for outcome in system.outcomes]
     names = {name for outcome in outcomes for name, *_ in _by_domain(outcome)}
     parted = {
-        name: replace(CARD.tasks[task], title=f"{PARTED[task]}, {domain}", main=False)
+        name: replace(CARD.tasks.get(task, SLOT), title=f"{PARTED[task]}, {domain}", main=False)
         for name in sorted(names)
         for task, _, domain in [name.partition(BY)]
     }
@@ -329,7 +331,7 @@ def _outcome_scores(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float,
 
 
 def _by_domain(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, None]]:
-    """Domain by domain: what its part of the goal reached, and its part of each annotated state."""
+    """Domain by domain: what its part of the goal reached, and its part of each annotated state; and slot by slot."""
     name = outcome.dialogue
     if outcome.reached is not None:
         for domain, informed in outcome.reached.informed.items():
@@ -338,6 +340,8 @@ def _by_domain(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float, None
     for n, turn in enumerate(outcome.tracked):
         for domain, right in turn.by_domain.items():
             yield f"jga{BY}{domain}", _context_item(name, n), float(right), None
+        for slot, right in turn.by_slot.items():
+            yield f"{PER_SLOT}{slot}", _context_item(name, n), float(right), None
 
 
 def _combined_counts(outcome: DialogueOutcome) -> tuple[float, dict[str, float]]:

@@ -24,7 +24,7 @@ from seedvote.analysis.votes.scores.files import CONDITIONS, Scores, Unused, car
 from seedvote.analysis.votes.scores.panel import UNSEEN
 from seedvote.analysis.votes.scores.values import Key, Value
 from seedvote.analysis.votes.systems import key_of
-from seedvote.dialogue.cards import ASIDE, BUILT_IN, BY, LATE, PEOPLE, Card, TaskCard, join_cards
+from seedvote.dialogue.cards import ASIDE, BUILT_IN, BY, LATE, PEOPLE, PER_SLOT, Card, TaskCard, join_cards
 from seedvote.dialogue.conditions import condition_parts
 from seedvote.dialogue.records import Candidate, Pair
 
@@ -162,10 +162,10 @@ class PairedScale:
     left_out: int = 0  # dialogues that were not answered on both sides, or in another number of turns
 
 
-def paired_scales(scores: Scores, *, by_domain: bool = False) -> tuple[list[PairedScale], list[Unused]]:
+def paired_scales(scores: Scores, *, by: str = "") -> tuple[list[PairedScale], list[Unused]]:
     """Every task, model and condition that has a clean counterpart, and what has none and why.
 
-    The main tasks, or those that are asked for each domain by itself.
+    The main tasks, or by `domain` or `slot` those that are asked for each of them by itself.
     """
     scales: list[PairedScale] = []
     unpaired: dict[str, str] = {}
@@ -178,7 +178,7 @@ def paired_scales(scores: Scores, *, by_domain: bool = False) -> tuple[list[Pair
         clean = scores.values.get(key._replace(condition=clean_condition))
         if parts is None:
             unpaired[f"conditions/{name}"] = "its name is not KIND@DOSE-SEED"
-        elif card is None or not (BY in key.task if by_domain else card.main or key.task in SHOWN_TOO):
+        elif card is None or not _is_asked(key.task, card, by):
             continue
         elif clean is None:
             unpaired[f"{key.evaluator} {key.task} of {key.model} under {name}"] = "it has no scores on the clean corpus"
@@ -190,6 +190,14 @@ def paired_scales(scores: Scores, *, by_domain: bool = False) -> tuple[list[Pair
             )
     scales.sort(key=lambda scale: (*_card_place(scores, scale), scale.kind, scale.seed, scale.dose, scale.model))
     return scales, [Unused(what, why) for what, why in unpaired.items()]
+
+
+def _is_asked(task: str, card: TaskCard, by: str) -> bool:
+    if by == "slot":
+        return task.startswith(PER_SLOT)
+    if by == "domain":
+        return BY in task and not task.startswith(PER_SLOT)
+    return card.main or task in SHOWN_TOO
 
 
 def _card_place(scores: Scores, scale: PairedScale) -> tuple[int, str, int, str]:

@@ -13,7 +13,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Response
 from seedvote.evaluators.commands import task
-from seedvote.evaluators.task.states import gold_states
+from seedvote.evaluators.task.states import compare_states, gold_states
 from tests.evaluators.toys import held_out_toy
 
 
@@ -232,3 +232,10 @@ def test_a_corpus_without_goals_gives_states_and_bleu_alone(oracle, tmp_path, co
     said = capsys.readouterr().out
     assert "No Inform, no Success: they need goals and databases" in said and "JGA" in said
     (tmp_path / "nothing").mkdir()
+
+
+def test_each_annotated_slot_is_right_or_wrong_by_itself():
+    gold = {"hotel": {"area": "north", "stars": "4"}, "taxi": {"leave": "10:00"}}
+    tracked = compare_states(gold, {"hotel": {"area": "north", "stars": "3"}, "train": {"day": "monday"}})
+    assert tracked.by_slot == {"hotel-area": True, "hotel-stars": False, "taxi-leave": False}
+    assert tracked.by_domain == {"hotel": False, "taxi": False}

@@ -269,6 +269,8 @@ def test_dose_0_changes_no_answer(study, corpus, tmp_path, capsys):
     assert {one["dose"] for one in drops} == {0.0, 0.8} and {tuple(one["seeds"]) for one in drops} == {(0, 1)}
     by_domain = {one["task"] for one in robustness(tmp_path, by="domain").document["drops"]}
     assert {name.split(":")[0] for name in by_domain} == {"inform", "success", "jga"}
+    by_slot = [one for one in robustness(tmp_path, by="slot").document["drops"] if one["dose"] == 0.8]
+    assert by_slot and all(one["task"].startswith("slot:") and "-" in one["task"] for one in by_slot)
     with pytest.raises(InputError, match="each condition has its own corpus"):
         evaluators("task", tmp_path, "--condition", "all", "--corpus", corpus)
 
