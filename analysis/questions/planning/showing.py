@@ -10,7 +10,7 @@ import numpy as np
 
 from seedvote.analysis.arguments import check_help, check_margin, check_ranges
 from seedvote.analysis.questions.planning.answer import Effort, HelpedRow, PlanAnswer, answer
-from seedvote.analysis.questions.planning.stopping import Look
+from seedvote.analysis.questions.planning.stopping import Decision, Look, decide_questions
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
 from seedvote.analysis.showing.words import count, number, percent, to_plain
@@ -111,9 +111,21 @@ def _look_parts(answer: PlanAnswer) -> list[Table | str]:
             f" This holds only if votes hang together by nothing but what --clusters {clusters} names; votes of one "
             "rater or on one dialogue usually do."
         )
+    decisions = [_decision_text(decision) for decision in decide_questions(looks)]
     if len(looks) > IN_SENTENCES:
-        return [_look_table(answer), rule]
-    return [*(_look_text(look, answer) for look in looks), rule]
+        return [_look_table(answer), *decisions, rule]
+    return [*(_look_text(look, answer) for look in looks), *decisions, rule]
+
+
+def _decision_text(decision: Decision) -> str:
+    """One question about all systems, and what keeps it open."""
+    question = decision.question[0].upper() + decision.question[1:]
+    if decision.systems:
+        return f"{question} is known, so the study may stop for it: {', '.join(decision.systems)}."
+    first, second = decision.undecided[0]
+    others = len(decision.undecided) - 1
+    more = f" and {count(others, 'other comparison')} are" if others else " is"
+    return f"{question} is not known yet: {first} against {second}{more} undecided."
 
 
 def _look_text(look: Look, answer: PlanAnswer) -> str:
@@ -361,6 +373,7 @@ def document(answer: PlanAnswer) -> dict[str, Any]:
             "rows": [{**asdict(row), **_money_keys(row, answer)} for row in answer.helped],
         },
         "running": [_look_keys(look, answer) for look in answer.looks],
+        "questions": [asdict(decision) for decision in decide_questions(answer.looks)],
         "voters": None if answer.voters is None else asdict(answer.voters),
         "warnings": [*not_people(answer.voters), *answer.warnings],
         "signature": answer.signature,

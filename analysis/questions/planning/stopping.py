@@ -6,19 +6,23 @@ rater, on raters that nobody named, or on fewer effective clusters than FEWEST_C
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.analysis.stats.intervals import kish, mean_interval
+from seedvote.analysis.stats.net_preference import net_estimate
 from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, Now, bet_on_mean, look_by_mixture, pick_unshared
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.systems import Contrast
-from seedvote.analysis.votes.votes import Votes, net_scores
+from seedvote.analysis.votes.votes import Votes, design_weights, net_scores
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Verdict = Literal["one rater", "no raters named", "too early", "open", "preferred", "alike"]
 
 
@@ -55,6 +59,18 @@ class Look:
         return self.second if self.now is not None and self.now.estimate < 0 else self.first
 
 
+TOP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One question about all systems: its answer once it is known, else the comparisons that keep it open."""
+
+    question: str
+    systems: tuple[str, ...]  # the answer; none while it is open
+    undecided: tuple[tuple[str, str], ...]
+
+
 def look(
     contrast: Contrast, *, difference: float, alpha: float, margin: float | None = None, clusters: str = "auto"
 ) -> Look:
@@ -76,10 +92,54 @@ def look(
     )
     if (reason := _find_obstacle(votes, rarest, clusters)) is not None:
         return Look(*start, reason)
-    net = mean_interval(scores, by=by)
-    now = look_by_mixture(net.value, net.se, clusters=rarest, scale=difference, alpha=alpha)
+    value, se = _estimate_net(votes, scores, by)
+    now = look_by_mixture(value, se, clusters=rarest, scale=difference, alpha=alpha)
     taken = "" if clusters == "auto" or "+" in clusters else clusters
     return Look(*start, _reach_verdict(now, margin), now, taken)
+
+
+def _estimate_net(votes: Votes, scores: Floats, by: Mapping[str, Ints]) -> tuple[float, float]:
+    """The net preference and its error; pairs of an adaptive study weigh by how probable they were."""
+    weights = design_weights(votes, np.zeros(len(votes), np.int64))
+    if weights is None:
+        mean = mean_interval(scores, by=by)
+        return mean.value, mean.se
+    net = net_estimate(scores, by=by, weights=weights)
+    return net.value, net.se
+
+
+def decide_questions(looks: Sequence[Look]) -> tuple[Decision, ...]:
+    """Whether the best system, the top three and the whole order are known, of three systems or more.
+
+    Only comparisons that were made and may stop count, so nothing is taken from one to another.
+    """
+    systems = list(dict.fromkeys(name for look in looks for name in (look.first, look.second)))
+    if len(systems) < 3:
+        return ()
+    beaten = {name: set[str]() for name in systems}
+    for look in looks:
+        if look.verdict == "preferred":
+            beaten[look.leader].add(look.second if look.leader == look.first else look.first)
+    order = sorted(systems, key=lambda name: (-len(beaten[name]), sum(name in others for others in beaten.values())))
+    decisions = [_decide_top("which system is best", order[:1], order, beaten)]
+    if len(systems) > TOP + 1:
+        decisions.append(_decide_top("the top three", order[:TOP], order, beaten))
+    undecided = [
+        (first, second)
+        for first, second in combinations(order, 2)
+        if second not in beaten[first] and first not in beaten[second]
+    ]
+    ranked = not undecided and all(second in beaten[first] for first, second in combinations(order, 2))
+    decisions.append(Decision("the whole order", tuple(order) if ranked else (), tuple(undecided)))
+    return tuple(decisions)
+
+
+def _decide_top(
+    question: str, top: Sequence[str], order: Sequence[str], beaten: Mapping[str, Collection[str]]
+) -> Decision:
+    others = [name for name in order if name not in top]
+    undecided = tuple((first, second) for first in top for second in others if second not in beaten[first])
+    return Decision(question, () if undecided else tuple(top), undecided)
 
 
 def _find_obstacle(votes: Votes, clusters: float, asked_clusters: str) -> Verdict | None:

@@ -1,5 +1,6 @@
 """Whether a running study may stop, as the command says it: nothing on one person, and a clear case does stop."""
 
+import itertools
 import json
 
 import numpy as np
@@ -8,8 +9,10 @@ import pytest
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.planning.answer import answer
 from seedvote.analysis.questions.planning.showing import parts
+from seedvote.analysis.questions.planning.stopping import Look, decide_questions
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.stats.power import Assumptions
+from seedvote.analysis.stats.sequential import Now
 from seedvote.analysis.votes.systems import Contrast
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.command_line import dispatch
@@ -134,3 +137,55 @@ def test_many_comparisons_are_a_table_and_one_without_votes_enough_is_open():
     tables = [part for part in parts(found) if isinstance(part, Table) and "comparison may stop" in part.caption]
     assert len(tables) == 1 and len(tables[0].rows) == 6
     assert any("over all 6 comparisons together" in part for part in parts(found) if isinstance(part, str))
+
+
+def made_look(first, second, verdict, estimate=0.0):
+    now = Now(estimate, 0.1, 1.0, estimate - 0.2, estimate + 0.2)
+    return Look(first, second, 100, 30.0, "rater", 0.01, False, None, verdict, now)
+
+
+def decided(*order, undecided=()):
+    """Looks at all comparisons of these systems, the best first; some of them are undecided."""
+    return [
+        made_look(a, b, "open" if (a, b) in undecided else "preferred", 0.5) if n % 2 else
+        made_look(b, a, "open" if (a, b) in undecided else "preferred", -0.5)
+        for n, (a, b) in enumerate(itertools.combinations(order, 2))
+    ]  # fmt: skip
+
+
+def test_the_best_the_top_three_and_the_order_are_known_by_comparisons_that_may_stop():
+    best, top, order = decide_questions(decided("one", "two", "three", "four", "five"))
+    assert best.systems == ("one",) and top.systems == ("one", "two", "three")
+    assert order.systems == ("one", "two", "three", "four", "five")
+
+
+def test_what_is_undecided_keeps_its_questions_open_and_no_others():
+    best, top, order = decide_questions(decided("one", "two", "three", "four", "five", undecided={("four", "five")}))
+    assert best.systems and top.systems and not order.systems and order.undecided == (("four", "five"),)
+    best, top, order = decide_questions(decided("one", "two", "three", "four", "five", undecided={("one", "two")}))
+    assert not best.systems and set(top.systems) == {"one", "two", "three"} and not order.systems
+    (pair,) = best.undecided
+    assert set(pair) == {"one", "two"}
+
+
+def test_a_comparison_that_was_not_made_is_undecided():
+    looks = [look for look in decided("one", "two", "three") if {look.first, look.second} != {"one", "three"}]
+    best, order = decide_questions(looks)
+    assert not best.systems and set(best.undecided[0]) == {"one", "three"} and not order.systems
+    assert decide_questions(looks[:1]) == ()
+
+
+def test_the_plan_says_which_questions_are_known(capsys, tmp_path):
+    generator = np.random.default_rng(0)
+    lead = {("x", "y"): 0.7, ("x", "z"): 0.9, ("y", "z"): 0.0}
+    rows = [
+        f"{a}{b}{k // 3},{a},{b},r{(k * 7) % 41},{generator.choice(['a', 'b'], p=[0.5 + net / 2, 0.5 - net / 2])}"
+        for (a, b), net in lead.items()
+        for k in range(600)
+    ]
+    path = written(tmp_path / "votes.csv", rows, "pair,system_a,system_b,rater,choice")
+    said = plan(capsys, path)
+    assert "Which system is best is known, so the study may stop for it: x." in said
+    assert "The whole order is not known yet: y against z is undecided." in said
+    document = json.loads(plan(capsys, path, "--json", "-"))
+    assert [row["systems"] for row in document["questions"]] == [["x"], []]
