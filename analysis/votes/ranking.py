@@ -132,6 +132,8 @@ def ranking_with_scores(
         if not ways:
             return None
         ways, wide, predicted = _predict_pairs(played.systems, votes, ways, pairs, scores)
+        if not len(predicted.value):
+            return None
         powered = fit_with_predictor(played, fit_model(played), ways, wide, predicted)
     except InputError:
         return None
@@ -147,7 +149,8 @@ def _predict_pairs(
     systems: Sequence[str], votes: Votes, ways: Ways, pairs: Mapping[str, Pair], scores: Mapping[str, float]
 ) -> tuple[dict[str, Ints], Ints, PredictedPairs]:
     """The scored pairs of these systems, and the votes' clusters in one numbering with those of all pairs."""
-    codes, names = {name: code for code, name in enumerate(systems)}, system_names(pairs.values())
+    codes = {name: code for code, name in enumerate(systems)}
+    names = system_names(pairs[name] for name in votes.pairs)  # as the votes name them
     voted_codes, place = np.unique(votes.pair, return_inverse=True)
     voted = [pairs[votes.pairs[code]] for code in voted_codes]
     voted_names = {pair.pair for pair in voted}
@@ -156,7 +159,8 @@ def _predict_pairs(
         for name, pair in pairs.items()
         if name not in voted_names and pair.kind == "real" and key_of(pair.a) != key_of(pair.b)
     ]
-    every = [pair for pair in (*voted, *others) if {names[key_of(side)] for side in (pair.a, pair.b)} <= codes.keys()]
+    others = [pair for pair in others if {names.get(key_of(side)) for side in (pair.a, pair.b)} <= codes.keys()]
+    every = [*voted, *others]
     way = next((name for name in ways if name != "rater"), "pair")
     clusters = [*clusters_by_name(votes, voted, place, way), *(cluster_name(pair, way) for pair in every[len(voted) :])]
     numbers = np.unique(clusters, return_inverse=True)[1]

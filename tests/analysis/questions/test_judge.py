@@ -393,3 +393,11 @@ def test_shares_by_the_judge_stand_next_to_what_its_errors_make_of_them(found):
         assert 0 < shares["naive"] < 1 and shares["sensitivity"] + shares["specificity"] > 1
     assert rows[0]["rogan_gladen"]["corrected"]["low"] > 0
     assert "corrected by its sensitivity and specificity (Rogan and Gladen)" in repr(found)
+
+
+def test_a_checkpoint_that_nobody_voted_on_changes_no_ranking(tmp_path):
+    many = many_systems_folder(tmp_path / "s", systems=4, items=40, pairs_an_item=4, voted=0.4)
+    more = Pair("z", "d0:1", CONTEXT, Candidate("t", "m00", 0, "untrained"), Candidate("u", "m01", 0), dialogue="d0")
+    wider = rewritten(many, tmp_path / "t", Pair, lambda some: [*some, more])
+    one, other = (judged(path).document["judges"][0]["ranking"] for path in (many, wider))
+    assert one["helped"] == other["helped"] and one["gain"] == other["gain"]
