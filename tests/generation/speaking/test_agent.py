@@ -186,11 +186,11 @@ def test_broken_off_an_agents_weights_are_those_of_an_undisturbed_run(tmp_path, 
     train_model(tmp_path / "whole", settings, small, CPU)
     update, seen = training._Run._update_weights, []
 
-    def dying(run, batch, number):
+    def dying(run, group):
         if len(seen) == 2:
             raise Killed
-        seen.append(number)
-        return update(run, batch, number)
+        seen.append(group)
+        return update(run, group)
 
     monkeypatch.setattr(training, "SAVE_SECONDS", 0.0)
     with monkeypatch.context() as patch, pytest.raises(Killed):
