@@ -8,9 +8,9 @@ from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.study_folder import opened
 from seedvote.crowd.web.page import Frame, Retry, SittingSoFar, message_page
-from tests.crowd.chromium.test_hit import SAMPLE, TWO_WAYS, WAYS, WIDE, serve
+from tests.crowd.chromium.test_hit import READ, SAMPLE, TWO_WAYS, WAYS, WIDE, serve
 from tests.house.barriers import LOOKS, barriers
-from tests.house.waiting import wait_for
+from tests.house.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.browser
 
@@ -86,7 +86,7 @@ def fill(page, way):
     page.locator(".response").last.scroll_into_view_if_needed()
     page.wait_for_timeout(350)
     if way != "no JavaScript":
-        page.locator("button.save:not([aria-disabled])").wait_for()
+        page.evaluate(READ, PATIENCE)
     if way == "keyboard":
         for key in ("1", "4", "2"):
             page.keyboard.press(key)
@@ -145,7 +145,7 @@ def test_undone_answers_come_back_filled_in(arrive, server, way):
     page.locator("input[name=q-fluency-right][value='1']").check(force=True)
     page.locator(".response").last.scroll_into_view_if_needed()
     if way == "mouse":
-        page.locator("button.save:not([aria-disabled])").wait_for()
+        page.evaluate(READ, PATIENCE)
     page.locator("button.save").click()
     page.get_by_role("heading", name="Pair 2 of 2").wait_for()
     assert chosen(page) == [""]
@@ -159,7 +159,7 @@ def test_number_keys_go_through_what_was_taken_back(arrive, server):
     page.get_by_role("heading", name="Pair 2 of 2").wait_for()
     page.keyboard.press("u")
     page.get_by_role("heading", name="Pair 1 of 2").wait_for()
-    page.locator("button.save:not([aria-disabled])").wait_for()
+    page.evaluate(READ, PATIENCE)
     page.wait_for_timeout(350)
     fill(page, "keyboard")
     page.get_by_role("heading", name="Pair 2 of 2").wait_for()
@@ -172,7 +172,8 @@ def test_page_without_an_answer_is_not_sent(arrive, server):
     page.locator("textarea").press_sequentially("u1 a2")
     assert page.locator("textarea").input_value() == "u1 a2" and page.locator("input:checked[type=radio]").count() == 0
     page.locator(".response").last.scroll_into_view_if_needed()
-    page.locator("button.save:not([aria-disabled])").click()
+    page.evaluate(READ, PATIENCE)
+    page.locator("button.save").click()
     assert page.get_by_role("heading", name="Pair 1 of 2").is_visible() and rows(server)[0] == []
 
 

@@ -50,7 +50,7 @@ def pick(page, way, first, second):
         page.locator(f"input[name=first][value='{first}']:checked").wait_for()
         page.keyboard.press(str(second + 1))
         page.locator(f"input[name=second][value='{second}']:checked").wait_for()
-        page.locator(".answers button:not([aria-disabled])").wait_for()
+        look(page)
         page.keyboard.press("Enter")
         return
     for name, place in (("first", first), ("second", second)):
@@ -58,7 +58,7 @@ def pick(page, way, first, second):
         label.tap() if way == "phone" else label.click()
     save = page.locator(".answers button[name=save]")
     if way != "no JavaScript":
-        page.locator(".answers button:not([aria-disabled])").wait_for()
+        look(page)
     save.tap() if way == "phone" else save.click()
 
 
@@ -130,7 +130,7 @@ def test_keys_correct_themselves_and_nothing_half_picked_is_sent(chromium, serve
         pick(page, "mouse", 0, 1)
         page.locator("a.go").click()
     page.get_by_role("heading", name="Question 1").wait_for()
-    page.locator(".answers button:not([aria-disabled])").wait_for()
+    look(page)
     picked = lambda name: page.locator(f"input[name={name}]:checked").evaluate_all("all => all.map(one => one.value)")  # noqa: E731
     page.keyboard.press("Enter")
     page.get_by_role("status").filter(has_text="Choose the best option").wait_for()

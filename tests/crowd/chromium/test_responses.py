@@ -77,7 +77,7 @@ def answer(page, way, ranks, scores):
             for name, value in zip(("order", "fluent"), both, strict=True):
                 page.keyboard.press(str(value))
                 page.locator(f"input[name=q-{name}-{place}][value='{value}']:checked").wait_for(state="attached")
-        page.locator(".answers button:not([aria-disabled])").wait_for()
+        page.evaluate(READ, PATIENCE)
         page.keyboard.press("Enter")
         return
     for place, (rank, score) in enumerate(zip(ranks, scores, strict=True)):
@@ -88,7 +88,7 @@ def answer(page, way, ranks, scores):
         assert page.evaluate(READ, PATIENCE) == [True, False]
     save = page.locator(".answers button.save")
     if way != "no JavaScript":
-        page.locator(".answers button:not([aria-disabled])").wait_for()
+        page.evaluate(READ, PATIENCE)
     save.tap() if way == "phone" else save.click()
 
 
@@ -209,7 +209,7 @@ def test_one_response_alone_is_rated_by_keyboard_alone(chromium, tmp_path):
         follow(page, "keyboard", "button.go")
         for number in (1, 2):
             page.get_by_role("heading", name=f"Conversation {number} of 2").wait_for()
-            page.locator(".answers button:not([aria-disabled])").wait_for()
+            page.evaluate(READ, PATIENCE)
             until_keys_count(page)
             page.keyboard.press("0")  # the tenth
             page.keyboard.press("4")
