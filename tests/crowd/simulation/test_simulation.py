@@ -124,7 +124,7 @@ def test_a_browser_reads_a_page_to_the_letter():
     )
     form = PageForm(html)
     assert form.shown_texts() == (lines, "<unk> & <script>", "b\tb")
-    assert form.fields == {"seat": "c", "lease": "t", "seconds": "", "last": ""}
+    assert form.fields == {"seat": "c", "lease": "t", "seconds": "", "view": "", "last": ""}
 
 
 def test_position_bias_and_tie_threshold_are_recovered_from_the_votes():
