@@ -33,6 +33,7 @@ NOT_RUN = {
     r"^seedvote |^pipx |^uv ": "needs the installed command; tests/house/test_installed.py installs and runs it",
     r"evaluators judge": "needs an endpoint or a model; tests/evaluators ask a stand-in and a tiny model",
     r"--labels politeness": "needs labels of one's own; tests/probes/tasks/test_own.py has some",
+    r"--base ": "needs a pretrained model; tests/generation/test_pretrained.py makes tiny ones and runs the whole line",
     r"--hugging-face ": "needs a model; tests/generation/imports make tiny ones",
     r"analysis judge": "needs verdicts; tests/analysis/test_judge.py makes them",
     r"runs/agents": "trains agents; tests/generation/speaking and tests/probes/commands run them on small studies",
@@ -67,6 +68,7 @@ SMALLER = {  # in the documents' own commands, for the same reason
     "sample runs/demo --split": "sample runs/demo --limit 12 --jobs 1 --split",
     "probes run runs/demo  ": "probes run runs/demo --tasks AllTopics --jobs 1  ",
     "probes codelength runs/demo  ": "probes codelength runs/demo --tasks IsMultiTopic --jobs 1  ",
+    "probes information runs/demo  ": "probes information runs/demo --tasks IsMultiTopic --jobs 1  ",
 }
 WALK = [
     *("dialogue toy", "dialogue describe", "generation train", "generation sample", "generation score"),
