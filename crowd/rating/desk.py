@@ -118,7 +118,8 @@ class Desk:
         self.frontier = Frontier()
         self._pace: float | None = None
         self._pace_until = 0.0
-        store.on_change = self.frontier.forget  # pairs may have come back
+        if store.has_row_locks:  # only there is it searched from a frontier on
+            store.on_change = self.frontier.forget  # pairs may have come back
         with store.read() as connection:
             values, self.rules = settings(connection), make_rules(connection, kept_hit(connection) or hit)
         self.seed, self._rater_key = int(values["seed"]), values["rater_key"]

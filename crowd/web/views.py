@@ -175,9 +175,11 @@ def answer(request: StudyRequest) -> PageReply:
     form, seat = request.form, request.sender_s_seat()
     lease, trapped = form.get("lease", ""), bool(form.get("for-programs", "").strip())
     seconds, noticed = _read_seconds(form.get("seconds", "")), _read_page_events(form.get("noticed", ""))
+    view = _read_page_view(form.get("view", ""))
     try:
-        given, view = _read_answer(request), _read_page_view(form.get("view", ""))
-        note, step = request.desk.answer(seat, lease, given, seconds, noticed, view=view, trapped=trapped)
+        note, step = request.desk.answer(
+            seat, lease, _read_answer(request), seconds, noticed, view=view, trapped=trapped
+        )
     except (Incomplete, TooLong) as error:
         why: page.Note = "too_long" if isinstance(error, TooLong) else "incomplete"
         step = _as_sent(request, request.desk.next_step(seat))
@@ -364,8 +366,8 @@ def _pair_on_page(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage,
     """What leaves the server of a pair: texts in the order shown, never which is which."""
     due = cast(ShownPair, step.shown)
     minutes = max(1, math.ceil(due.seconds_left / 60))
-    content = FORMS[request.desk.rules.hit.form].on_page(due.token, due.pair, due.layout, step.done + 1)
-    return content, page.SittingProgress(step.done, step.of, minutes, undo, _minutes_to_go(request, step))
+    progress = page.SittingProgress(step.done, step.of, minutes, undo, _minutes_to_go(request, step))
+    return FORMS[request.desk.rules.hit.form].on_page(due.token, due.pair, due.layout, step.done + 1), progress
 
 
 def _minutes_to_go(request: StudyRequest, step: Step) -> int | None:
