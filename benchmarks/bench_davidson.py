@@ -51,7 +51,7 @@ def ours(votes: Arena, sets: int = SETS) -> Fit:
     played = count_games(votes.names, votes.a, votes.b, votes.choice, votes.left)
     found = cluster_errors(played, fit_model(played), {"dialogue": votes.dialogue, "rater": votes.rater})
     of = slice(len(votes.names))
-    rank_sets(found.strengths, found.covariance[of, of], found.apart, found.freedom, sets=sets,
+    rank_sets(found.strengths, found.covariance[of, of], found.apart, found.ways_apart, sets=sets,
               generator=np.random.default_rng(0))  # fmt: skip
     return found
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from seedvote.analysis.stats.paired.davidson import count_games, fit_model
 from seedvote.analysis.stats.paired.davidson_errors import cluster_errors
-from seedvote.analysis.stats.paired.rank_sets import _bound_ranks, _draw_largest, _fill_diagonal, rank_sets
+from seedvote.analysis.stats.paired.rank_sets import _bound_ranks, _draw_largest, rank_sets, reach_of
 from tests.analysis.worlds import Arenas, Drawn
 
 Floats = np.ndarray
@@ -66,21 +66,21 @@ def study(strengths: Floats, seed: int) -> tuple[Floats, list[tuple[Floats, Floa
     played = count_games([f"s{code:02}" for code in range(SYSTEMS)], votes["a"], votes["b"], votes["choice"], None)
     answer = cluster_errors(played, fit_model(played), {name: votes[name] for name in ("dialogue", "rater")})
     covariance = answer.covariance[:SYSTEMS, :SYSTEMS]
-    sets = rank_sets(answer.strengths, covariance, answer.apart, answer.freedom, sets=SETS, generator=generator)
-    ahead = (answer.strengths[:, None] - answer.strengths) / _fill_diagonal(answer.apart)
-    largest = _draw_largest(covariance, answer.freedom, SETS, seed, ~np.eye(SYSTEMS, dtype=bool))
+    sets = rank_sets(answer.strengths, covariance, answer.apart, answer.ways_apart, sets=SETS, generator=generator)
+    ahead = answer.strengths[:, None] - answer.strengths
+    largest = _draw_largest(covariance, SETS, seed, ~np.eye(SYSTEMS, dtype=bool))
     own = np.quantile(largest, LEVEL, axis=0, method="inverted_cdf")[:, None]
-    return ahead, [
-        _bound_ranks(ahead, sets.quantile),
-        (sets.all_low, sets.all_high),
-        _bound_ranks(ahead, own),
-        (sets.low, sets.high),
-    ]
+    one_step = (
+        np.abs(ahead) > reach_of(quantile, answer.apart, answer.ways_apart) for quantile in (sets.quantile, own)
+    )
+    every, each = (_bound_ranks(ahead, is_shown) for is_shown in one_step)
+    ratios = ahead / np.where(np.eye(SYSTEMS, dtype=bool), np.inf, answer.apart)
+    return ratios, [every, (sets.all_low, sets.all_high), each, (sets.low, sets.high)]
 
 
 def all_sets(aheads: list[Floats], threshold: float) -> Sets:
     """The sets of every study with one threshold."""
-    bounds = [_bound_ranks(ahead, threshold) for ahead in aheads]
+    bounds = [_bound_ranks(ahead, np.abs(ahead) > threshold) for ahead in aheads]
     return Sets(*(np.array(ends) for ends in zip(*bounds, strict=True)))
 
 

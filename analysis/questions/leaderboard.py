@@ -25,7 +25,7 @@ from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Secti
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, to_plain, warn_of_few_seeds
-from seedvote.analysis.stats.paired.rank_sets import rank_sets
+from seedvote.analysis.stats.paired.rank_sets import WayApart, rank_sets
 from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
 from seedvote.analysis.stats.seed_range import SeedRange, seed_range
 from seedvote.analysis.stats.sign_tests import holm_where
@@ -287,7 +287,8 @@ def _order_systems(
 def _rank_trained(levels: SeedLevels, highest: float, seed: int) -> list[RankedSpan]:
     """These very models on other dialogues."""
     generator = np.random.default_rng(child_seed(seed, "leaderboard"))
-    sets = rank_sets(levels.means, levels.trained, levels.apart, levels.dialogues - 1.0, sets=SETS, generator=generator)
+    by_dialogue = WayApart(levels.dialogues - 1.0, levels.apart**2, levels.apart**2)
+    sets = rank_sets(levels.means, levels.trained, levels.apart, (by_dialogue,), sets=SETS, generator=generator)
     return [
         _cut_span(RankedSpan(float(mean - far), float(mean + far), int(best), int(worst)), highest)
         for mean, far, best, worst in zip(

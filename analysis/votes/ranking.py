@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +68,16 @@ class Ranking:
     unranked: tuple[Unranked, ...]
     tie: Parameter | None
     position: Parameter | None
-    freedom: float  # degrees of freedom of every interval: the effective number of clusters less one
+    freedom: float  # the fewest degrees of freedom: the effective number of the rarer clusters less one
     sets: int  # draws behind the rank sets
+    above: tuple[tuple[str, str], ...] = ()  # the first is shown to be above the second, all comparisons at once
+
+    def compare(self, first: str, second: str) -> bool | None:
+        """Whether a difference of two systems is shown, all comparisons at once; None where one of them has no rank."""
+        names = {system.system for system in self.systems}
+        if not {first, second} <= names:
+            return None
+        return (first, second) in self.above or (second, first) in self.above
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +193,7 @@ def _rank_fit(
         fit_result.strengths,
         fit_result.covariance[strengths, strengths],
         fit_result.apart,
-        fit_result.freedom,
+        fit_result.ways_apart,
         sets=sets,
         generator=generator,
     )
@@ -197,7 +204,8 @@ def _rank_fit(
     ]
     tie, position = (None if at is None else fit_result.parameter(at) for at in (fit_result.tie, fit_result.position))
     ranked = _rank_systems(fit_result, ranks, votes)
-    return Ranking(model, ranked, tuple(left_out), tie, position, fit_result.freedom, sets)
+    above = tuple((fit_result.systems[i], fit_result.systems[j]) for i, j in np.argwhere(ranks.above))
+    return Ranking(model, ranked, tuple(left_out), tie, position, fit_result.freedom, sets, above)
 
 
 def reversals_of(matches: Matches, ranking: Ranking, clusters: str) -> tuple[Reversal, ...]:
@@ -224,7 +232,7 @@ def ranks_of_two(ranking: Ranking, p: float) -> Ranking:
         replace(system, rank_low=low, rank_high=high, all_low=low, all_high=high, below_next=p / 2 if k == 0 else None)
         for k, (system, (low, high)) in enumerate(zip(ranking.systems, ends, strict=True))
     )
-    return replace(ranking, systems=systems)
+    return replace(ranking, systems=systems, above=((systems[0].system, systems[1].system),) if differ else ())
 
 
 def _choose_systems(matches: Matches, ways: Ways) -> _Chosen:
@@ -294,8 +302,7 @@ def games_between(
 
 def _rank_systems(fit_result: Fit, ranks: RankSets, votes: Mapping[str, int]) -> tuple[Ranked, ...]:
     order = np.argsort(-fit_result.strengths, kind="stable")
-    wrong = fit_result.wrong_order
-    below: list[float | None] = [*(float(wrong[i, j]) for i, j in pairwise(order)), None]
+    below: list[float | None] = [*fit_result.wrong_order(order[:-1], order[1:]).tolist(), None]
     return tuple(
         Ranked(
             system=fit_result.systems[k],

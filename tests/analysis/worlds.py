@@ -362,7 +362,7 @@ class Arenas:
     """A population of studies in which each system meets the next ones of a ring, votes with ties (Davidson's model).
 
     Strengths are evenly spaced over `spread`; dialogues and raters favour systems of their own, raters like ties more
-    or less.
+    or less. In a panel all raters vote on every pair.
     """
 
     systems: int = 5
@@ -374,6 +374,10 @@ class Arenas:
     work: str = "even"  # or pareto
     sd_rater: float = 0.4
     sd_dialogue: float = 0.5
+    sizes: str = "even"  # of dialogues, or zipf
+    ties: float = 0.6  # Davidson's nu of the typical rater
+    panel: bool = False
+    divided: int = 0  # systems on which raters differ; 0: all
 
     @property
     def strengths(self) -> np.ndarray:
@@ -387,12 +391,20 @@ class Arenas:
         a, b = np.repeat(np.array(sorted(pairs)), self.votes_each, axis=0).T
         share = np.ones(self.raters) if self.work == "even" else generator.pareto(1.16, self.raters) + 1
         rater = generator.choice(self.raters, len(a), p=share / share.sum())
-        dialogue = generator.integers(0, self.dialogues, len(a))
+        if self.sizes == "even":
+            dialogue = generator.integers(0, self.dialogues, len(a))
+        else:
+            weight = 1 / np.arange(1, self.dialogues + 1)
+            dialogue = generator.choice(self.dialogues, len(a), p=weight / weight.sum())
+        if self.panel:  # the votes of one pair follow each other
+            rater = np.arange(len(a)) % self.raters
+            dialogue = dialogue[np.arange(len(a)) // self.raters * self.raters]
         taste = self.sd_rater * generator.standard_normal((self.raters, self.systems))
+        taste[:, self.divided or self.systems :] = 0
         lean = self.sd_dialogue * generator.standard_normal((self.dialogues, self.systems))
         worth = self.strengths + taste[rater] + lean[dialogue]
         apart = worth[np.arange(len(a)), a] - worth[np.arange(len(a)), b]
-        tie = np.log(0.6) + 0.6 * generator.standard_normal(self.raters)[rater]
+        tie = np.log(self.ties) + 0.6 * generator.standard_normal(self.raters)[rater]
         level = np.stack([apart / 2, -apart / 2, tie], axis=1)
         choice = (level + generator.gumbel(size=level.shape)).argmax(1)
         return {"a": a, "b": b, "choice": choice, "rater": rater, "dialogue": dialogue}

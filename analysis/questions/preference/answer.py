@@ -47,7 +47,6 @@ from seedvote.analysis.votes.cautions import (
 )
 from seedvote.analysis.votes.clusters import Strata, clusters_of, without_interval
 from seedvote.analysis.votes.ranking import (
-    Ranked,
     Ranking,
     ranking_of,
     ranks_of_two,
@@ -164,26 +163,16 @@ class PreferenceAnswer:
 
     @property
     def shown(self) -> tuple[bool, ...]:
-        """Whether each preference is shown: its adjusted p is below .05 and, of several systems, its ranks differ.
+        """Whether each preference is shown: its adjusted p is below .05 and, of several systems, so is their ranking.
 
-        One rule for everything that is said of two systems: rank sets hold for all systems at once, with the fewest
-        degrees of freedom; p goes by the votes on the two alone.
+        One rule for everything that is said of two systems: p goes by the votes on the two alone, and the ranking by
+        all votes, with every comparison at once.
         """
-        ranked = {} if self.ranking is None else {preference.system: preference for preference in self.ranking.systems}
         return tuple(
-            p < 0.05 and not _ranks_overlap(ranked.get(preference.first), ranked.get(preference.second))
+            p < 0.05
+            and (self.ranking is None or self.ranking.compare(preference.first, preference.second) is not False)
             for preference, p in zip(self.preferences, self.adjusted, strict=True)
         )
-
-
-def _ranks_overlap(first: Ranked | None, second: Ranked | None) -> bool:
-    """Whether the rank sets of two systems overlap, all systems at once; not where one of them has no rank."""
-    return (
-        first is not None
-        and second is not None
-        and first.all_low <= second.all_high
-        and second.all_low <= first.all_high
-    )
 
 
 def answer(

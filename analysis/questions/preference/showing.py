@@ -320,7 +320,7 @@ def explain_ranking(ranking: Ranking) -> Iterator[str]:
     """How its ranks read, what the model's other parameters are, and who has no rank for which reason."""
     yield (
         "95 % ranks: a system's true rank is among these with 95 % confidence (of all systems at once: every true rank "
-        "is). Of two systems whose ranks overlap, neither is shown to be better."
+        "is). Ranks go by all votes on a system, comparisons by the votes on the two alone."
     )
     parameters = (("tie parameter", ranking.tie), ("left side", ranking.position))
     if extra := [f"{name} (log) {number(part.value)} ({spell_span(part)})" for name, part in parameters if part]:
@@ -366,17 +366,34 @@ def round_sentences(rounds: RoundDrift | None) -> Iterator[str]:
 
 
 def disagreement(answer: PreferenceAnswer) -> Iterator[str]:
-    """The comparisons whose p alone would show a preference that the ranks, all at once, do not."""
-    names = [
-        f"{preference.first} and {preference.second}"
-        for preference, p, is_shown in zip(answer.preferences, answer.adjusted, answer.shown, strict=True)
-        if p < 0.05 and not is_shown
-    ]
-    if names:
+    """The comparisons that the votes on the two show, and the ranking does not, or the other way round."""
+    alone, ranked = [], []
+    for preference, p, is_shown in zip(answer.led, answer.adjusted, answer.shown, strict=True):
+        names = f"{preference.first} and {preference.second}"
+        if p < 0.05 and not is_shown:
+            alone.append(names)
+        elif p >= 0.05 and answer.ranking is not None and _are_ranks_apart(answer.ranking, preference):
+            ranked.append(names)
+    if alone:
         yield (
-            f"By their own votes (p, Holm) a preference between {_name_some(names)} would be shown, by the ranks of "
-            "all systems at once not. A preference counts as shown only where both agree."
+            f"By their own votes (p, Holm) a preference between {_name_some(alone)} would be shown, by the ranking "
+            "with all comparisons at once not. A preference counts as shown only where both agree."
         )
+    if ranked:
+        yield (
+            f"The ranking orders {_name_some(ranked)}, whose own votes do not show a preference (p, Holm). "
+            "A preference counts as shown only where both agree."
+        )
+
+
+def _are_ranks_apart(ranking: Ranking, preference: Preference) -> bool:
+    """Whether the ranks of two systems, all at once, do not overlap."""
+    ends = [
+        (ranked.all_low, ranked.all_high)
+        for ranked in ranking.systems
+        if ranked.system in (preference.first, preference.second)
+    ]
+    return len(ends) == 2 and max(low for low, _ in ends) > min(high for _, high in ends)
 
 
 def _fixed_rater_parts(nets: Sequence[RaterNet]) -> list[Table | str]:
@@ -570,7 +587,10 @@ def _controls_figure(shares: Sequence[TieShare]) -> RowFigure:
 
 def document(answer: PreferenceAnswer) -> dict[str, Any]:
     """The stable keys of `--json`; `net`, `sign_test` and `tost` are those of the first contrast."""
-    rows = [_preference_keys(pair, p) for pair, p in zip(answer.preferences, answer.adjusted, strict=True)]
+    rows = [
+        _preference_keys(pair, p, is_shown)
+        for pair, p, is_shown in zip(answer.preferences, answer.adjusted, answer.shown, strict=True)
+    ]
     rows += [_untested_keys(pair) for pair in answer.untested]
     numbers: dict[str, Any] = to_plain(
         {
@@ -595,7 +615,7 @@ def document(answer: PreferenceAnswer) -> dict[str, Any]:
     return numbers
 
 
-def _preference_keys(pair: Preference, adjusted: float) -> dict[str, Any]:
+def _preference_keys(pair: Preference, adjusted: float, is_shown: bool) -> dict[str, Any]:
     net, sign, test = pair.net, pair.sign, pair.equivalence
     return {
         "first": pair.first,
@@ -616,6 +636,7 @@ def _preference_keys(pair: Preference, adjusted: float) -> dict[str, Any]:
         },
         "sign_test": {"first": sign.a, "second": sign.b, "ties": sign.ties, "p": sign.p},
         "tost": None if test is None else {**asdict(test), "equivalent": test.equivalent},
+        "shown": is_shown,
         "reason": None,
     }
 
@@ -623,7 +644,7 @@ def _preference_keys(pair: Preference, adjusted: float) -> dict[str, Any]:
 def _untested_keys(pair: Untested) -> dict[str, Any]:
     counts = {"first": pair.sign.a, "second": pair.sign.b, "ties": pair.sign.ties, "p": None}
     names = {"first": pair.first, "second": pair.second, "votes": pair.votes}
-    return {**names, "net": None, "sign_test": counts, "tost": None, "reason": pair.reason}
+    return {**names, "net": None, "sign_test": counts, "tost": None, "shown": None, "reason": pair.reason}
 
 
 def _position_keys(side: Position) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, stdtr, stdtrit
 
+from seedvote.analysis.stats.paired.rank_sets import WayApart, chance_below
 from seedvote.dialogue.errors import InputError
 
 Ints = NDArray[np.integer]
@@ -81,7 +82,8 @@ class Fit:
     then the effects of covariates.
 
     `tie` is log nu (Davidson) or log theta (Rao-Kupper); `one_way` are the covariances by one way of clustering alone,
-    below which no variance is taken, and `counted` the degrees of freedom of each; `freedom` are the fewest.
+    below which no variance is taken, `others` those by all other ways, and `counted` the degrees of freedom of each;
+    `freedom` are the fewest.
     """
 
     model: FittedModel
@@ -92,6 +94,7 @@ class Fit:
     covariance: Floats  # (P, P)
     log_likelihood: float
     one_way: tuple[Floats, ...] = ()  # (P, P) each
+    others: tuple[Floats, ...] = ()  # (P, P) each
     freedom: float = np.inf
     counted: tuple[float, ...] = ()  # empty: `freedom` is that of everything
 
@@ -144,13 +147,20 @@ class Fit:
         return self._freedom(self.apart, [_of_differences(part[:k, :k]) for part in self.one_way])
 
     @property
-    def wrong_order(self) -> Floats:
-        """[i, j]: chance that i is in truth below j, from the t law of their difference; .5 on the diagonal.
+    def ways_apart(self) -> tuple[WayApart, ...]:
+        """What each way of clustering has to do with the errors in `apart`."""
+        k, total = len(self.systems), self.apart**2
+        alone = [_of_differences(part[:k, :k]) for part in self.one_way]
+        ways = []
+        for place, (freedom, others) in enumerate(zip(self.counted, self.others, strict=True)):
+            without = np.max([_of_differences(others[:k, :k]), *alone[:place], *alone[place + 1 :]], axis=0)
+            ways.append(WayApart(freedom, alone[place], np.maximum(total - without, 0.0)))
+        return tuple(ways)
 
-        It takes the fewest degrees of freedom, as the sets of ranks do: far out, those of Satterthwaite are too many.
-        """
-        ahead = self.strengths[:, None] - self.strengths[None, :]
-        return np.asarray(stdtr(self.freedom, -ahead / np.maximum(self.apart, 1e-150)))
+    def wrong_order(self, above: Ints, below: Ints) -> Floats:
+        """Chance, for each two systems by code, that `above` is in truth below `below`."""
+        ways = [WayApart(way.freedom, way.variance[above, below], way.added[above, below]) for way in self.ways_apart]
+        return chance_below(self.strengths[above] - self.strengths[below], self.apart[above, below], ways)
 
     def _freedom(self, error: Floats, parts: Sequence[Floats]) -> Floats:
         """Degrees of freedom of errors from their variances by each way (Satterthwaite 1946), never below the fewest.

@@ -11,7 +11,7 @@ of clustering alone. Quantiles are t's: each way counts with its effective numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -42,20 +42,28 @@ def with_clusters(
 
     Eigenvalues below zero, which the difference of matrices may have, are set to zero.
     """
-    one_way = [sandwich(codes) for codes in by.values()]
-    covariance = np.sum(one_way, axis=0)
-    for ways in range(2, len(by) + 1):
-        for names in combinations(by, ways):
-            covariance -= (-1) ** ways * sandwich(cross_codes([by[name] for name in names]))
+    parts = {
+        names: sandwich(cross_codes([by[name] for name in names]))
+        for ways in range(1, len(by) + 1)
+        for names in combinations(by, ways)
+    }
+    covariance = _add_ways(parts, list(by))
     values, vectors = np.linalg.eigh(covariance)
     freedom = [max(min(kish(codes), kish(codes, decisive)) - 1, 1.0) for codes in by.values()]
     return replace(
         fit,
         covariance=(vectors * np.maximum(values, 0)) @ vectors.T,
-        one_way=tuple(one_way),
+        one_way=tuple(parts[(name,)] for name in by),
+        others=tuple(_add_ways(parts, [other for other in by if other != name]) for name in by),
         freedom=min(freedom),
         counted=tuple(freedom),
     )
+
+
+def _add_ways(parts: Mapping[tuple[str, ...], Floats], names: Sequence[str]) -> Floats:
+    """The covariance of these ways together: by each, less by each two, and so on (zero for none)."""
+    some = [(-1) ** (len(ways) - 1) * part for ways, part in parts.items() if set(ways) <= set(names)]
+    return np.asarray(np.sum(some, axis=0)) if some else np.zeros_like(next(iter(parts.values())))
 
 
 @dataclass(frozen=True, slots=True)

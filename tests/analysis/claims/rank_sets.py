@@ -20,7 +20,15 @@ CELLS = {
     **grid(Arenas(60, 8, 10, dialogues=200, raters=40), "sixty", spread=(0.0, 4.0)),
 }
 
-
+ANNOTATORS = Arenas(votes_each=90, raters=3, panel=True, dialogues=400, sd_dialogue=1.5)
+SHOWN = {
+    **grid(Arenas(2, 1, 200), "two", raters=(3, 30)),
+    **grid(Arenas(), "five", raters=(3, 8, 30), sizes=("even", "zipf")),
+    **grid(Arenas(ties=4.0), "five, most votes ties", raters=(3,)),
+    **grid(Arenas(12, 5, 10, dialogues=100), "twelve", raters=(3,)),
+    **grid(ANNOTATORS, "five, panel of 3", sd_rater=(0.0, 0.5, 1.5)),
+    **grid(ANNOTATORS, "five, panel of 3, divided on one", divided=(1,), sd_rater=(0.5, 2.0)),
+}
 DRAWN = {
     **grid(Drawn(2, 1, 200, 10, spread=0.8), "two", work=("even", "pareto")),
     **grid(Drawn(spread=2.0), "five", raters=(10,)),
@@ -65,6 +73,14 @@ def rank_of_one_holds(world: Arenas, generator: np.random.Generator) -> float | 
     return float(system.rank_low <= best and worst <= system.rank_high)
 
 
+def orders_falsely(world: Arenas, generator: np.random.Generator) -> float | None:
+    """Whether any two systems are shown to differ that are equal, or stand the other way round."""
+    if (ranking := ranked(world, generator)) is None:
+        return None
+    strength = dict(zip((f"s{code:02}" for code in range(world.systems)), world.strengths.tolist(), strict=True))
+    return float(any(strength[above] <= strength[below] for above, below in ranking.above))
+
+
 def true_ranks(world: Arenas) -> dict[str, tuple[int, int]]:
     """System -> its best and its worst true rank, which differ where systems are equal."""
     strengths = world.strengths
@@ -98,6 +114,10 @@ CLAIMS = (
         {"stats.paired.rank_sets.RankSets": "low high"},
         {name: world for name, world in CELLS.items() if 2 < world.systems < 60}, each(rank_of_one_holds), 0.95, 0.93,
         studies=200,
+    ),
+    Claim(
+        "preferences: all comparisons at once", "no two systems are shown to differ that are equal or stand otherwise",
+        {}, SHOWN, each(orders_falsely), 0.05, 0.06, is_error=True, studies=100,
     ),
     Claim(
         "chance of a wrong order", "of orders said to be wrong with a chance of some .08 (.05 to .115), as many are",

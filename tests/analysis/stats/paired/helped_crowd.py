@@ -92,7 +92,7 @@ def what_holds(world, generator):
         return None
     k, true = world.systems, truth(world.systems, world.spread)
     low, high = np.transpose([found.fit.interval(system) for system in range(k)])
-    sets = rank_sets(found.fit.strengths, found.fit.covariance[:k, :k], found.fit.apart, found.fit.freedom, sets=500,
+    sets = rank_sets(found.fit.strengths, found.fit.covariance[:k, :k], found.fit.apart, found.fit.ways_apart, sets=500,
                      generator=generator)  # fmt: skip
     best = 1 + (true[None, :] > true[:, None] + 1e-9).sum(1)
     worst = (true[None, :] >= true[:, None] - 1e-9).sum(1)

@@ -182,7 +182,7 @@ def test_sparse_weights_and_a_fit_of_nearly_the_same_votes_change_nothing(monkey
 def test_chance_of_a_wrong_order_follows_the_error():
     _, systems, a, b, choice, left = simulated(2000, 9, systems=3)
     found = fit_model(count_games(systems, a, b, choice, left))
-    wrong = found.wrong_order
+    wrong = found.wrong_order(*np.indices((3, 3)))
     assert np.diag(wrong).tolist() == [0.5, 0.5, 0.5]
     assert wrong + wrong.T == pytest.approx(np.ones((3, 3)))
     variance = found.covariance[0, 0] + found.covariance[1, 1] - 2 * found.covariance[0, 1]

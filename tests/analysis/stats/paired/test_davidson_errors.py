@@ -82,7 +82,7 @@ def test_clusters_count_with_their_degrees_of_freedom():
     reach = t.ppf(0.975, f[1]) * alone.errors[0]
     assert alone.interval(0) == pytest.approx((alone.parameters[0] - reach, alone.parameters[0] + reach))
     chance = stdtr(f[1], -abs(alone.strengths[0] - alone.strengths[1]) / alone.apart[0, 1])
-    assert min(alone.wrong_order[0, 1], alone.wrong_order[1, 0]) == pytest.approx(chance)
+    assert alone.wrong_order(np.array([0, 1]), np.array([1, 0])).min() == pytest.approx(chance)
 
 
 def test_two_systems_differ_by_strength_as_by_preference():
@@ -180,7 +180,7 @@ class Crowd:
             found = cluster_errors(played, fit_model(played), by)
             ends = np.array([found.interval(k) for k in range(len(truth))])
             k = len(true)
-            ranks = rank_sets(found.strengths, found.covariance[:k, :k], found.apart, found.freedom, sets=500,
+            ranks = rank_sets(found.strengths, found.covariance[:k, :k], found.apart, found.ways_apart, sets=500,
                               generator=np.random.default_rng(seed))  # fmt: skip
             every = (ranks.all_low <= best) & (ranks.all_high >= worst)
             own = (ranks.low <= best) & (ranks.high >= worst)
