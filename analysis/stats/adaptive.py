@@ -211,6 +211,14 @@ class World:
     careless: float = 0.1
     work: float = 1.0  # SD of the log of how much raters vote
 
+    def ties(self, gap: float) -> float:
+        """The share of ties between two systems that are so far apart."""
+        points, weights = np.polynomial.hermite_e.hermegauss(21)
+        thresholds = self.threshold * np.exp(self.sd_habit * points)
+        scale = np.sqrt(1 + 2 * self.sd_dialogue**2 + 2 * self.sd_rater**2)
+        share = ndtr((thresholds - gap) / scale) - ndtr((-thresholds - gap) / scale)
+        return float((1 - self.careless) * (share @ (weights / weights.sum())) + self.careless / 3)
+
     def truth(self, first: Ints, second: Ints) -> Floats:
         """The net preference of these contrasts over all dialogues and raters."""
         points, weights = np.polynomial.hermite_e.hermegauss(21)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seedvote.analysis.questions.planning.crowd import measure_crowd
+from seedvote.analysis.questions.planning.decision import DecisionPlan, plan_decision
 from seedvote.analysis.questions.planning.stopping import Look, look
 from seedvote.analysis.stats import power as sizing
 from seedvote.analysis.stats.gain import bound_gain, least_correlation
@@ -150,6 +151,7 @@ class PlanAnswer:
     helper: Helper | None  # a judge on further pairs
     helped: tuple[HelpedRow, ...]
     looks: tuple[Look, ...]
+    decision: DecisionPlan | None  # votes until the best of several systems is known, where that was asked
     unmeasured: tuple[str, ...]  # what these votes cannot show about their raters
     voters: Voters | None  # of the votes that were measured
     warnings: tuple[str, ...]
@@ -173,6 +175,8 @@ def answer(
     unlabelled: int | None = None,
     rater_share: float | None = None,
     verdict_price: float | None = None,
+    adaptive: int | None = None,
+    most: int = 3000,
     clusters: str = "auto",
     seed: int = 0,
 ) -> PlanAnswer:
@@ -207,6 +211,16 @@ def answer(
             look(contrast, difference=difference, alpha=alpha_each, margin=margin, clusters=clusters)
             for contrast in contrasts
         ),
+        None
+        if adaptive is None
+        else plan_decision(
+            adaptive,
+            crowd,
+            difference,
+            most,
+            alpha=alpha,
+            generator=np.random.default_rng(child_seed(seed, "decision")),
+        ),
         _list_unmeasured(contrasts),
         who_voted,
         _collect_cautions(contrasts, known),
@@ -217,6 +231,7 @@ def answer(
             alpha=alpha,
             seed=seed,
             **_judge_in_recipe(helper),
+            **({} if adaptive is None else {"adaptive": adaptive, "most": most}),
             **judges_in_recipe(who_voted),
         ),
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from seedvote.analysis.arguments import check_help, check_margin, check_ranges
 from seedvote.analysis.questions.planning.answer import Effort, HelpedRow, PlanAnswer, answer
+from seedvote.analysis.questions.planning.decision import QUANTILES
 from seedvote.analysis.questions.planning.stopping import Decision, Look, decide_questions
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
@@ -32,7 +33,8 @@ def parts(answer: PlanAnswer) -> list[Table | str]:
     """Tables and sentences for people, the recipe last."""
     findings = [_crowd_finding(answer), _study_finding(answer)]
     marked = marked_parts(
-        [*findings, *_votes_tables(answer), *_judge_parts(answer), *_look_parts(answer)], answer.voters
+        [*findings, *_votes_tables(answer), *_decision_parts(answer), *_judge_parts(answer), *_look_parts(answer)],
+        answer.voters,
     )
     return [*marked, *not_people(answer.voters), *answer.warnings, answer.signature]
 
@@ -211,6 +213,31 @@ def _votes_tables(answer: PlanAnswer) -> list[Table | str]:
     return tables
 
 
+def _decision_parts(answer: PlanAnswer) -> list[Table | str]:
+    """Votes, raters and money until the best system is known, by both designs."""
+    plan = answer.decision
+    if plan is None:
+        return []
+    rows = []
+    for design in plan.designs:
+        cells = [design.design, percent(design.stopped), percent(design.wrong)]
+        for votes in design.votes:
+            if votes is None:
+                cells.append(f"over {plan.most:,}")
+                continue
+            raters = math.ceil(votes / answer.crowd.per_rater)
+            money = answer.question.money(votes)
+            cells.append(f"{votes:,} by {raters:,}" + ("" if money is None else f", ${money:,.0f}"))
+        rows.append(cells)
+    head = ("design", "decided", "wrongly", *(f"votes and raters, {percent(part)} of studies" for part in QUANTILES))
+    caption = f"Votes until the best of {plan.systems} systems is known, {plan.studies} simulated studies each"
+    return [
+        Table(head, rows, caption),
+        f"Each system is above the next by {number(plan.difference)}, and a study has at most {plan.most:,} votes. It "
+        "may stop after each batch, by the interval that is valid at any number of votes.",
+    ]
+
+
 def _judge_parts(answer: PlanAnswer) -> list[Table | str]:
     """What a judge on further pairs spares."""
     helper = answer.helper
@@ -372,6 +399,7 @@ def document(answer: PlanAnswer) -> dict[str, Any]:
             **asdict(answer.helper),
             "rows": [{**asdict(row), **_money_keys(row, answer)} for row in answer.helped],
         },
+        "decision": None if answer.decision is None else asdict(answer.decision),
         "running": [_look_keys(look, answer) for look in answer.looks],
         "questions": [asdict(decision) for decision in decide_questions(answer.looks)],
         "voters": None if answer.voters is None else asdict(answer.voters),
@@ -423,6 +451,7 @@ LEGAL = {
     "unlabelled": (1, math.inf),
     "rater_share": (0, 1),
     "verdict_price": (0, math.inf),
+    "most": (100, 1_000_000),
 }
 
 
@@ -450,6 +479,8 @@ def plan(
     unlabelled: int | None = None,
     rater_share: float | None = None,
     verdict_price: float | None = None,
+    adaptive: int | None = None,
+    most: int = 3000,
     clusters: str = "auto",
     seed: int = 0,
     **reading: Any,
@@ -475,6 +506,8 @@ def plan(
         unlabelled=unlabelled,
         rater_share=rater_share,
         verdict_price=verdict_price,
+        adaptive=adaptive,
+        most=most,
         clusters=clusters,
         seed=seed,
     )
