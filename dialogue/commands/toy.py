@@ -1,5 +1,5 @@
 """Write a corpus of generated dialogues: goals, seven domains, belief states, acts and databases, as in MultiWOZ 2.1;
-or of persona chats (--kind personachat).
+of short dialogues in which the order of words decides (--kind plans); or of persona chats (--kind personachat).
 
 Example: python -m dialogue toy runs/demo/corpus --dialogues 1000 --seed 0
 """
@@ -16,7 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", help="folder to write")
     parser.add_argument("--dialogues", type=int, default=1000, metavar="N", help="number of dialogues (default 1000)")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the generated text (default 0)")
-    parser.add_argument("--kind", choices=["multiwoz", "personachat"], default="multiwoz", help="default multiwoz")
+    parser.add_argument(
+        "--kind", choices=["multiwoz", "plans", "personachat"], default="multiwoz", help="default multiwoz"
+    )
 
 
 def run(args: argparse.Namespace) -> None:

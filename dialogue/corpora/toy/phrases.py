@@ -12,6 +12,25 @@ import re
 from functools import cache
 
 TEXT = """
+# Two things in an order. Every sentence names both in the same words, the first one first. What stands around it is as
+# long as an encoder before training remembers.
+user.plan.for: [We are|It is for] {people} [people|friends] [on|this] {day}. / [This|It] is for {people} of us on {day}.
+user.plan: [First|To begin with,] I need a {first}[,|] and [then|after that|later] a {second}, please.
+    / [Could|Can] you [find|book] me a {first} [first|to begin with] and a {second} [afterwards|later]?
+    / I [want|would like] a {first} before a {second}. / [We are|I am] looking for a {first} and then for a {second}.
+user.plan.help: Can you [help us|help me]? / Is [that|it] still possible? / [What|What else] is needed?
+system.plan.food: [What|Which] food [should the restaurant serve|do you want in the restaurant]?
+    / [Fine|Good], the restaurant first. [What|Which] food do you like?
+system.plan.pricerange: [What|Which] price range [should the hotel have|do you want for the hotel]?
+    / [Fine|Good], the hotel first. How much [may|should] it cost?
+system.plan.destination: Where [should the {domain} go|do you want to go by {domain}]?
+    / [Fine|Good], the {domain} first. Where [to|do you want to go]?
+user.plan.food: {wanted} food, please. / I like {wanted} food. / [Something|Anything] {wanted}.
+user.plan.pricerange: A {wanted} one, please. / It should be {wanted}. / [Something|Anything] {wanted}.
+user.plan.destination: To {wanted}, please. / I am going to {wanted}. / {wanted}.
+system.plan.booked: [Your|The] {domain} is booked as {ref}. / I have booked [your|the] {domain}: {ref}.
+system.plan.next: [Now|Next] the {second}? / What about the {second}?
+
 # The user opens a topic. {thing} is a noun phrase such as "a cheap hotel in the north".
 user.open: I am looking for {thing}. / Can you [help me find|find me|suggest] {thing}?
     / I [need|would like|want] {thing}, please. / [Could|Can] you tell me about {thing}?

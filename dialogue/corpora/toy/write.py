@@ -19,6 +19,7 @@ from seedvote.dialogue.corpora.toy.goals import Goal, draw_goals
 from seedvote.dialogue.corpora.toy.journeys import plan_journey
 from seedvote.dialogue.corpora.toy.persona import persona_chat
 from seedvote.dialogue.corpora.toy.places import visit_place
+from seedvote.dialogue.corpora.toy.plans import follow_plan, make_plan
 from seedvote.dialogue.corpora.toy.talk import SEMI, Talk
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, read_json, write_json
@@ -49,7 +50,7 @@ def dialogue_id(number: int) -> str:
 
 
 def write_toy(out: str | Path, dialogues: int, *, seed: int, kind: str = "multiwoz") -> bool:
-    """Write a corpus of `kind` multiwoz or personachat into the folder `out`; false where it stands there already."""
+    """Write a corpus of `kind` multiwoz, plans or personachat into `out`; false where it is there already."""
     if dialogues < 10:
         raise InputError(f"{dialogues} dialogues would leave a split empty; write 10 or more.")
     out = Path(out)
@@ -60,7 +61,7 @@ def write_toy(out: str | Path, dialogues: int, *, seed: int, kind: str = "multiw
     if kind == "personachat":
         _write_chats(out, dialogues, seed=seed)
     else:
-        _write_multiwoz(out, dialogues, seed=seed)
+        _write_multiwoz(out, dialogues, seed=seed, kind=kind)
     write_json(out / "recipe.json", {"signature": recipe, "complete": True})
     return True
 
@@ -77,9 +78,9 @@ def _is_written(out: Path, recipe: str) -> bool:
     return bool(record.get("complete"))
 
 
-def _write_multiwoz(out: Path, dialogues: int, *, seed: int) -> None:
+def _write_multiwoz(out: Path, dialogues: int, *, seed: int, kind: str) -> None:
     with atomic(out / "data.json") as handle:
-        for number, raw in enumerate(generate_dialogues(dialogues, seed=seed)):
+        for number, raw in enumerate(generate_dialogues(dialogues, seed=seed, kind=kind)):
             handle.write(("{" if number == 0 else ",") + f'\n"{dialogue_id(number)}": {json.dumps(raw)}')
         handle.write("\n}\n")
     for split, name in (("valid", "valListFile.txt"), ("test", "testListFile.txt")):
@@ -98,10 +99,11 @@ def _write_chats(out: Path, dialogues: int, *, seed: int) -> None:
                     handle.write(json.dumps({"split": split, **chat}) + "\n")
 
 
-def generate_dialogues(dialogues: int, *, seed: int) -> Iterator[dict[str, Any]]:
+def generate_dialogues(dialogues: int, *, seed: int, kind: str = "multiwoz") -> Iterator[dict[str, Any]]:
     """Dialogues in the form of MultiWOZ 2.1: `{"goal": ..., "log": [turn, ...]}`."""
+    generate = generate_plan if kind == "plans" else generate_one
     for number in range(dialogues):
-        yield generate_one(rng=child_random(seed, "toy", number))
+        yield generate(rng=child_random(seed, "toy", number))
 
 
 def generate_one(*, rng: random.Random) -> dict[str, Any]:
@@ -117,6 +119,13 @@ def generate_one(*, rng: random.Random) -> dict[str, Any]:
             _add_chat(talk)
     _say_goodbye(talk)
     return {"goal": _goal_json(goals), "log": talk.log}
+
+
+def generate_plan(*, rng: random.Random) -> dict[str, Any]:
+    """One dialogue in which the order of two wishes decides."""
+    goals, talk = make_plan(rng=rng), Talk(rng)
+    follow_plan(talk, *goals)
+    return {"goal": _goal_json([*goals]), "log": talk.log}
 
 
 def _add_greeting(talk: Talk) -> None:

@@ -2,8 +2,10 @@
 
 import doctest
 import json
+import random
 import re
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -16,6 +18,8 @@ from seedvote.dialogue.corpora.toy import phrases as toy_phrases
 from seedvote.dialogue.corpora.toy import wording as toy_wording
 from seedvote.dialogue.corpora.toy import world as toy_world
 from seedvote.dialogue.corpora.toy import write as toy
+from seedvote.dialogue.corpora.toy.plans import ASKED, PLANNED, follow_plan, make_plan
+from seedvote.dialogue.corpora.toy.talk import Talk
 from seedvote.dialogue.corpora.toy.world import find_matches, make_databases
 from seedvote.dialogue.errors import InputError
 
@@ -57,7 +61,9 @@ def test_it_reads_as_multiwoz_2_1_with_splits_and_databases(corpus):
     assert all(system.acts for _, system in exchanges(corpus))
 
 
-@pytest.mark.parametrize(("kind", "file"), [("multiwoz", "data.json"), ("personachat", "train.jsonl")])
+@pytest.mark.parametrize(
+    ("kind", "file"), [("multiwoz", "data.json"), ("plans", "data.json"), ("personachat", "train.jsonl")]
+)
 def test_toy_bytes_follow_from_the_seed(tmp_path, kind, file):
     for name, dialogues, seed in (("a", 20, 0), ("again", 20, 0), ("more", 40, 0), ("other", 20, 1)):
         toy.write_toy(tmp_path / name, dialogues, seed=seed, kind=kind)
@@ -66,6 +72,23 @@ def test_toy_bytes_follow_from_the_seed(tmp_path, kind, file):
     shorter, longer = read_corpus(tmp_path / "a"), read_corpus(tmp_path / "more")
     for split in ("train", "valid", "test"):
         assert longer.split(split)[: len(shorter.split(split))] == shorter.split(split)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_only_the_order_of_words_says_which_plan_comes_first(seed):
+    """The other way round the same is said in the same words, and the system asks about the other thing."""
+    first, second = make_plan(rng=random.Random(seed))
+    other = replace(second, info={ASKED[second.domain]: "any"})
+    turns = []
+    for goals in ((first, second), (other, first)):
+        talk = Talk(random.Random(seed))
+        follow_plan(talk, *goals)
+        turns.append([turn["text"] for turn in talk.log])
+        assert [*talk.log[1]["dialog_act"]] == [f"{goals[0].title}-Request"]
+        assert {domain for domain in PLANNED if talk.active(domain)} == {goals[0].domain}
+    (user, _, answer, done), (user_too, *_) = turns
+    assert user != user_too and sorted(re.findall(r"\w+", user)) == sorted(re.findall(r"\w+", user_too))
+    assert first.info[ASKED[first.domain]] in answer.lower() and first.domain in done and second.domain in done
 
 
 def test_a_corpus_too_small_for_three_splits_is_refused(tmp_path):
@@ -231,7 +254,8 @@ def test_names_phones_and_lines_are_unique():
 
 
 def test_every_sentence_can_be_said_by_its_corpus(corpus):
-    said = " ".join(turn.text for dialogue in corpus.dialogues for turn in dialogue.turns)
+    plans = [turn["text"] for raw in toy.generate_dialogues(100, seed=0, kind="plans") for turn in raw["log"]]
+    said = " ".join([*(turn.text for dialogue in corpus.dialogues for turn in dialogue.turns), *plans])
     assert "{" not in said and "[" not in said and "  " not in said
     used = [
         key for key, templates in toy_phrases.PHRASES.items() if any(_fixed(template) in said for template in templates)
