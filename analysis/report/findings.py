@@ -26,12 +26,14 @@ def list_findings(
     """The findings, the verdict on the study's question first."""
     if votes.rated is not None:
         return [find_headline(votes.rated)]
+    probes, has_shown = " ".join(probe_claims(above, below)), any(task.shown_as_trained for task in above)
     parts = [
         *(preference.findings(votes.preference) if votes.preference else ()),
         " ".join(ties.findings(votes.ties)) if votes.ties else "",
+        probes if has_shown else "",
         *(agreement.findings(votes.agreement) if votes.agreement else ()),
         find_spreads(methods),
-        " ".join(probe_claims(above, below)),
+        "" if has_shown else probes,
     ]
     return [part for part in parts if part]
 
