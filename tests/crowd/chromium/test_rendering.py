@@ -71,7 +71,7 @@ def test_no_barrier_and_no_text_beyond_its_box(visit, kind):
             assert card["x"] <= box["x"] and box["x"] + box["width"] <= card["x"] + card["width"]
 
 
-def test_a_phone_folds_turns_and_never_the_lines_of_a_list(visit):
+def test_phone_hides_neither_turns_nor_the_lines_of_their_lists(visit):
     page = visit("markdown", PHONE)
-    assert page.locator(".chat > ol > li:visible").count() == 2
-    assert page.locator(".chat .markdown li:visible").count() == 4
+    for lines in (".chat > ol > li", ".chat .markdown li"):
+        assert page.locator(f"{lines}:visible").count() == page.locator(lines).count() > 2
