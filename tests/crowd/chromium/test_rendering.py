@@ -5,7 +5,7 @@ import pytest
 from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance
-from tests.house.barriers import barriers
+from tests.house.barriers import SHARED, barriers
 
 pytestmark = pytest.mark.browser
 
@@ -59,13 +59,17 @@ def visit(chromium, pages):
     assert asked == []
 
 
+@SHARED
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_barrier_and_no_text_beyond_its_box(visit, kind):
+def test_no_barrier_and_no_text_beyond_its_box(visit, kind, by_turns):
     page = visit(kind, WIDE)
     assert "taken over" not in page.title()
     assert page.locator("form script, form img, form iframe, form a").count() == 0
-    for size, scheme in ((WIDE, "light"), (PHONE, "dark")):
-        assert barriers(page, scheme, **size) == []
+    for turn, (size, scheme) in enumerate(((WIDE, "light"), (PHONE, "dark"))):
+        if by_turns and turn != [*KINDS].index(kind) % 2:
+            page.set_viewport_size(size)
+        else:
+            assert barriers(page, scheme, **size) == []
         cards = [one.bounding_box() for one in page.locator(".response").all()]
         for card, box in zip(cards, [one.bounding_box() for one in page.locator(".said").all()], strict=True):
             assert card["x"] <= box["x"] and box["x"] + box["width"] <= card["x"] + card["width"]

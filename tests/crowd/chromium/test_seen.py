@@ -81,7 +81,14 @@ EARLY = f"""if (location.hash === "#early") document.addEventListener("DOMConten
 }})"""
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+# The widest, the usual narrow one, and one on which both stand side by side and are cut off.
+@pytest.mark.parametrize(
+    "screen",
+    [
+        pytest.param(one, marks=[] if one in ("desktop", "phone", "wide at 200 %") else pytest.mark.slow)
+        for one in SCREENS
+    ],
+)
 def test_answers_unlock_once_both_responses_were_seen(at, screen):
     page = at(screen, "pair-2")
     page.add_init_script(EARLY)
