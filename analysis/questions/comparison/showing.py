@@ -91,9 +91,9 @@ FLIPS = (
     "re-run would reproduce."
 )
 COMPARING = (
-    "Every method gives each trained model one number. The figure shows its SD over training seeds. Part of that is "
-    "chance, even if the seed makes no difference, because every number rests on a limited set of dialogues; the ring "
-    "shows how large that part is. An SD near its ring is no evidence that the seed matters."
+    "Every method gives each trained model one number. The figure shows its SD over training seeds. Part of that SD is "
+    "chance: every number rests on a limited set of dialogues. The ring shows how large that part is. An SD near its "
+    "ring is no evidence that the seed matters."
 )
 
 

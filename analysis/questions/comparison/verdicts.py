@@ -48,16 +48,16 @@ def _rank_spread(ranking: SpreadRanking) -> str:
         f"(95 % interval {_format_ratio(median.low)} to {_format_ratio(median.high)})"
     )
     lower, higher = sum(ratio.low > 1 for ratio in ratios), sum(ratio.high < 1 for ratio in ratios)
-    return f"{text}; {_differing_spreads(lower, higher, len(ratios))}."
+    return f"{text}. {_differing_spreads(lower, higher, len(ratios))}."
 
 
 def _differing_spreads(lower: int, higher: int, total: int) -> str:
     """How many of the other methods' SDs lie surely below or above people's, each tested by itself."""
     if not lower + higher:
-        return "no method's SD is shown to differ from it"
+        return "No method's SD is shown to differ from it"
     if lower + higher == 1:
         side = "lower" if lower else "higher"
-        return f"{'one method' if total > 1 else 'that'} is shown to be {side}"
+        return f"{'One method' if total > 1 else 'That'} is shown to be {side}"
     sides = [f"{n} {word}" for n, word in ((lower, "lower"), (higher, "higher")) if n]
     return f"{lower + higher} of them are shown to differ, each tested by itself: {' and '.join(sides)}"
 
@@ -172,7 +172,7 @@ def _without_rerun(orders: Sequence[Order], name: str, judged: Sequence[Method])
         why = f"{'some' if any(method.several for method in judged) else 'each'} architecture has one seed"
         new = "seeds"
     text = f"By {name}, {why}, so the effect of new {new} on their order is unknown"
-    return f"{text}; the chance that it is reversed: {', '.join(parts)}." if parts else f"{text}."
+    return f"{text}. The chance that it is reversed: {', '.join(parts)}." if parts else f"{text}."
 
 
 def find_spreads(methods: Sequence[Method]) -> str:

@@ -74,19 +74,19 @@ def test_spreads_are_ranked_if_their_ratio_excludes_one():
     person, near = method("people", "net preference", (0.0, 3.0, 6.0)), method("probe", "A", (0.0, 1.0, 2.0))
     said = verdicts(answered(person, near))
     assert said[0].startswith("Over 3 seeds of hred, people's SD is 3 times the SD of 1 other method (95 % interval")
-    assert said[0].endswith("no method's SD is shown to differ from it.")
+    assert said[0].endswith("No method's SD is shown to differ from it.")
     assert f"{3 / np.sqrt(f.ppf(0.975, 2, 2)):.2g} to {3 * np.sqrt(f.ppf(0.975, 2, 2)):.2g}" in said[0]
     assert "the true SD may be 0.5 to 6.3 times as large" in said[1]
     far = method("probe", "B", (0.0, 0.01, 0.02))
-    assert verdicts(answered(person, far))[0].endswith("; that is shown to be lower.")
+    assert verdicts(answered(person, far))[0].endswith(". That is shown to be lower.")
     (three,) = rank_spreads([person, far, near, method("probe", "C", (0.0, 1.5, 3.0))])
     assert three.median == sd_ratio(person.over_seeds, near.over_seeds)
     said = verdicts(answered(person, far, near, method("probe", "C", (0.0, 1.5, 3.0))))[0]
     assert "people's SD is 3 times the median of 3 other methods" in said
-    assert said.endswith("; one method is shown to be lower.")
+    assert said.endswith(". One method is shown to be lower.")
     wide = method("probe", "D", (0.0, 900.0, 1800.0))
     said = verdicts(answered(person, far, near, wide))[0]
-    assert said.endswith("; 2 of them are shown to differ, each tested by itself: 1 lower and 1 higher.")
+    assert said.endswith(". 2 of them are shown to differ, each tested by itself: 1 lower and 1 higher.")
 
 
 def test_advice_names_votes_seeds_and_hours(tmp_path):

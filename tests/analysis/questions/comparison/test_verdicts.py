@@ -29,7 +29,7 @@ def test_no_order_is_claimed_where_nothing_varies(tmp_path):
 def test_one_item_leaves_the_seeds_to_speak(tmp_path):
     one = [row for row in rows("mine") if row["item"] == "d0:0"]
     told = " ".join(verdicts(compared(tmp_path, one, {"mine": card()})))
-    assert "so the effect of new items on their order is unknown; the chance that it is reversed: new seeds" in told
+    assert "so the effect of new items on their order is unknown. The chance that it is reversed: new seeds" in told
 
 
 def test_an_architecture_of_one_seed_beside_others_is_not_said_of_all(tmp_path):
