@@ -67,7 +67,7 @@ def errors_of(pool: PairPool, log: VoteLog, truth: np.ndarray) -> tuple[float, f
 def covered(world: World, pool: PairPool, log: VoteLog, generator: np.random.Generator) -> list[bool]:
     """Whether the intervals of some contrasts hold the truth, first of all those of the system that leads."""
     contrast = pool.contrast[log.pair]
-    weights = weigh_votes(contrast * (int(log.batch.max()) + 1) + log.batch, log.propensity)
+    weights = weigh_votes(contrast, log.pair, log.batch, log.score)
     leader = int(np.argmax(estimate_strengths(pool, log)))
     of_leader = np.flatnonzero((pool.first == leader) | (pool.second == leader))
     others = generator.permutation(np.setdiff1d(np.arange(len(pool.first)), of_leader))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,7 @@ def give_out(
     number = len(pool.first)
     starts = np.searchsorted(pool.contrast[order], np.arange(number + 1))
     used, log, batch = np.zeros(number, np.int64), NOTHING, 0
+    differ = np.zeros(len(pool.contrast), bool)  # whether the first votes of a pair do
     while len(log) < budget:
         batch += 1
         pools = [
@@ -89,7 +91,7 @@ def give_out(
             for k in range(number)
         ]
         if any(not len(each.fresh) for each in pools):
-            pools = _add_complete(pool, rule, log, pools)
+            pools = _add_complete(pool, rule, log, pools, differ)
         shares = _share(pool, rule, log)
         drawn = draw_batch(shares, pools, min(places, budget - len(log)), fewest=rule.fewest, generator=draw)
         if not drawn:
@@ -101,6 +103,8 @@ def give_out(
         chances = np.array([part.propensity for part in drawn])
         asked_pairs = np.repeat(pairs, times)
         scores, raters = ask(asked_pairs)
+        first_votes = scores[np.repeat(fresh, times)].reshape(-1, rule.fewest)
+        differ[pairs[fresh]] = first_votes.max(1, initial=-2) > first_votes.min(1, initial=2)
         log = VoteLog(
             np.concatenate([log.pair, asked_pairs]),
             np.concatenate([log.score, scores]),
@@ -111,13 +115,12 @@ def give_out(
         yield log
 
 
-def _add_complete(pool: PairPool, rule: Rule, log: VoteLog, pools: list[ContrastPool]) -> list[ContrastPool]:
+def _add_complete(
+    pool: PairPool, rule: Rule, log: VoteLog, pools: list[ContrastPool], differ: NDArray[np.bool_]
+) -> list[ContrastPool]:
     """Pairs that may get one more vote, of the contrasts that have no fresh ones."""
-    size = len(pool.contrast)
-    votes, sums, squares = (
-        np.bincount(log.pair, weights=weights, minlength=size) for weights in (None, log.score, log.score**2)
-    )
-    differ = (votes * squares - sums**2 > 0.5) & (rule.aim is not None)
+    votes = np.bincount(log.pair, minlength=len(pool.contrast))
+    differ = differ & (rule.aim is not None)
     most = rule.most if pool.most is None else np.minimum(rule.most, pool.most)
     may = (votes >= rule.fewest) & (votes < most)
     if rule.aim is None:  # nobody's turn comes twice before everybody's has come
@@ -161,23 +164,46 @@ def measure_spread(group: Ints, score: Floats, ways: Sequence[Ints]) -> float:
     return variance * effect
 
 
-def weigh_votes(group: Ints, propensity: Floats) -> Floats:
-    """What each vote counts: the inverse of its pair's propensity, one on average within its group.
+def weigh_votes(contrast: Ints, pair: Ints, batch: Ints, answer: NDArray[Any]) -> Floats:
+    """What each vote counts, one on average: further votes by how many pairs they stand for.
 
-    A group is a contrast in one batch: there the pairs compete for places, and only their proportions say anything.
+    Further votes of a pair are those of later batches than its first. They go more often to pairs whose first votes
+    differ, so within a contrast those of either kind of pairs weigh together what such pairs are among all.
 
-    >>> weigh_votes(np.array([0, 0, 1]), np.array([0.5, 0.25, 0.1]))
-    array([0.66666667, 1.33333333, 1.        ])
+    >>> weigh_votes(np.zeros(9, int), np.array([0, 0, 1, 1, 2, 2, 0, 0, 1]), np.array([1] * 6 + [2] * 3),
+    ...             np.array([1, -1, 1, 1, 1, 1, 1, 1, 1])).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 2.0]
     """
-    codes = np.unique(group, return_inverse=True)[1]
-    inverse = 1 / propensity
-    return np.asarray((np.bincount(codes) / np.bincount(codes, weights=inverse))[codes] * inverse)
+    weights = np.ones(len(pair))
+    if not len(pair):
+        return weights
+    codes, values = np.unique(pair, return_inverse=True)[1], np.unique(answer, return_inverse=True)[1]
+    number = int(codes.max()) + 1
+    start, least, most = np.full(number, np.iinfo(np.int64).max), np.full(number, len(pair)), np.full(number, -1)
+    np.minimum.at(start, codes, batch)
+    further = batch > start[codes]
+    if not further.any():
+        return weights
+    np.minimum.at(least, codes[~further], values[~further])
+    np.maximum.at(most, codes[~further], values[~further])
+    _, place, of_vote = np.unique(contrast, return_index=True, return_inverse=True)
+    kind = 2 * of_vote + (most > least)[codes]
+    of_pair = np.zeros(number, np.int64)
+    of_pair[codes] = kind
+    pairs = np.bincount(of_pair, minlength=2 * len(place)).astype(float)
+    votes = np.bincount(kind[further], minlength=2 * len(place)).astype(float)
+    pairs = np.where(votes > 0, pairs, 0.0).reshape(-1, 2)  # a kind without further votes has nothing to weigh
+    votes = votes.reshape(-1, 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        each = pairs / pairs.sum(1, keepdims=True) * votes.sum(1, keepdims=True) / votes
+    weights[further] = each.ravel()[kind[further]]
+    return weights
 
 
 def estimate_strengths(pool: PairPool, log: VoteLog) -> Floats:
     """(systems,) least squares of all votes by their weights, hardly drawn towards each other."""
     contrast = pool.contrast[log.pair]
-    weights = weigh_votes(contrast * (int(log.batch.max()) + 1) + log.batch, log.propensity)
+    weights = weigh_votes(contrast, log.pair, log.batch, log.score)
     size = len(pool.first)
     number, net = (np.bincount(contrast, weights=w, minlength=size) for w in (weights, weights * log.score))
     normal, right = np.eye(pool.systems) * 1e-3, np.zeros(pool.systems)

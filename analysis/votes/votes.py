@@ -351,7 +351,7 @@ def _read_left(table: Columns, rows: Ints, array: Any) -> Ints | None:
 
 
 def design_weights(votes: Votes, contrast: Ints) -> Floats | None:
-    """What each vote counts where pairs of a contrast came up with different probabilities; None: all the same.
+    """What each vote counts where pairs of a contrast got further votes by what was answered; None: all the same.
 
     `contrast` are codes, one a vote. A vote without a probability counts one.
     """
@@ -359,8 +359,7 @@ def design_weights(votes: Votes, contrast: Ints) -> Floats | None:
         return None
     known = np.isfinite(votes.propensity) & (votes.propensity > 0)
     weights = np.ones(len(votes))
-    groups = contrast[known] * (int(votes.batch.max()) + 1) + votes.batch[known]
-    weights[known] = weigh_votes(groups, votes.propensity[known])
+    weights[known] = weigh_votes(contrast[known], votes.pair[known], votes.batch[known], votes.choice[known])
     return None if np.allclose(weights, 1.0) else weights
 
 

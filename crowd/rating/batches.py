@@ -213,9 +213,9 @@ def _make_pools(
     rule: AdaptiveRule, compared: Compared, offered: Sequence[Any], cast: Sequence[Any]
 ) -> list[ContrastPool]:
     """The pairs of each contrast that may come up: in the study's random order those that never did, and the others."""
-    choices: defaultdict[str, set[str]] = defaultdict(set)
+    choices: defaultdict[str, list[str]] = defaultdict(list)
     for row in cast:
-        choices[row.pair].add(decisive_part(row.choice))
+        choices[row.pair].append(decisive_part(row.choice))
     fresh: list[list[str]] = [[] for _ in compared.contrasts]
     complete: list[list[tuple[str, bool]]] = [[] for _ in compared.contrasts]
     for row in offered:
@@ -223,7 +223,7 @@ def _make_pools(
         if not row.target:
             fresh[contrast].append(row.pair)
         elif row.target <= row.votes < rule.most:
-            complete[contrast].append((row.pair, len(choices[row.pair]) > 1))
+            complete[contrast].append((row.pair, len(set(choices[row.pair][: rule.fewest])) > 1))
     return [ContrastPool(*both) for both in zip(fresh, complete, strict=True)]
 
 

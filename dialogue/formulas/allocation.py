@@ -9,9 +9,9 @@ variance v of a difference d. A vote on contrast x takes (q'Vx)^2 / (s^2 + x'Vx)
 with W the sum of slope qq' over all differences asked for, the gain is x'VWVx / (s^2 + x'Vx).
 
 Pairs of a contrast are taken in a random order, each for as many votes as it must have. Where none is left, pairs that
-have these get one more vote, those on which raters differ more probably. The probability is known beforehand and never
-zero, so that votes weighed by its inverse estimate what all pairs would: pairs that stop once two raters agree, and
-are then counted plainly, show preferences that are too large.
+have these get one more vote, more probably those whose first votes differ. That is fixed by the first votes alone, and
+no probability is zero, so further votes can be weighed by how many pairs of either kind they stand for. Pairs that stop
+once two raters agree, and are then counted plainly, show preferences that are too large.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ContrastPool:
     fresh: Sequence[Any]
     """Those without any, in a random order that was fixed beforehand."""
     complete: Sequence[tuple[Any, bool]] = ()
-    """Those that have all the votes they were given out for and may have more, and whether these differ."""
+    """Those that have all the votes they were given out for and may have more, and whether their first ones differ."""
 
 
 @dataclass(frozen=True, slots=True)

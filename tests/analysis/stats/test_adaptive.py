@@ -89,7 +89,7 @@ def test_the_spread_is_the_rating_servers():
         assert measure_spread(group, score, [rater, dialogue]) == pytest.approx(ours)
 
 
-def test_votes_weighed_by_the_inverse_of_their_propensity_estimate_all_pairs():
+def test_votes_weighed_by_what_they_stand_for_estimate_all_pairs():
     """Pairs on which two raters agree seldom get a third vote: counted pair by pair, that bends the mean."""
     generator, truth, plain, weighed = np.random.default_rng(2), 0.5, [], []
     for _ in range(400):
@@ -98,8 +98,9 @@ def test_votes_weighed_by_the_inverse_of_their_propensity_estimate_all_pairs():
         pools = [ContrastPool([], list(enumerate(differ.tolist())))]
         drawn = draw_batch([1.0], pools, 60, fewest=2, generator=random.Random(int(generator.integers(2**40))))
         third = np.where(generator.random(len(drawn)) < 0.75, 1, -1)
-        group = np.repeat([0, 1], [400, len(drawn)])
-        weights = weigh_votes(group, np.array([1.0] * 400 + [part.propensity for part in drawn]))
+        pair = np.concatenate([np.repeat(np.arange(200), 2), [part.pair for part in drawn]])
+        batch = np.repeat([1, 2], [400, len(drawn)])
+        weights = weigh_votes(np.zeros(len(pair), int), pair, batch, np.concatenate([first.ravel(), third]))
         scores = np.concatenate([first.ravel(), third])
         assert weights.sum() == pytest.approx(len(scores))
         weighed.append(np.average(scores, weights=weights))
@@ -119,7 +120,7 @@ def test_the_interval_of_every_contrast_holds_after_adaptive_batches(kind):
     for seed in range(120):
         pool, logs = run(world, Rule(Aim(kind)), 900, seed)
         log, truth = logs[-1], world.truth(pool.first, pool.second)
-        weights = weigh_votes(pool.contrast[log.pair] * 1000 + log.batch, log.propensity)
+        weights = weigh_votes(pool.contrast[log.pair], log.pair, log.batch, log.score)
         for k in range(len(truth)):
             rows = pool.contrast[log.pair] == k
             codes = {"dialogue": pool.dialogue[log.pair[rows]], "rater": log.rater[rows]}

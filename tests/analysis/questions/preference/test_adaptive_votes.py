@@ -14,12 +14,13 @@ from seedvote.analysis.stats.paired.reversal import reverse_leader
 SYSTEMS = ("one", "two", "three")
 
 
-def made_votes(chances, seed=0, dialogues=12, votes_each=2):
-    """Votes as columns; `chances(n, k)` is the probability of the k-th vote on the n-th dialogue's pairs, or None."""
+def made_votes(gets_more=lambda n, differ: differ or n % 3 == 0, seed=0, dialogues=12):
+    """Two votes on every pair, and a third in the next batch on some, as columns."""
     generator, rows = np.random.default_rng(seed), []
-    for n, (a, b), k in itertools.product(range(dialogues), itertools.combinations(SYSTEMS, 2), range(votes_each)):
-        choice = generator.choice(["a", "b", "tie"], p=[0.5, 0.3, 0.2])
-        rows.append((f"{n}{a}{b}", f"d{n}", a, b, f"r{(n + k) % 11}", choice, 1 + k, chances(n, k)))
+    for n, (a, b) in itertools.product(range(dialogues), itertools.combinations(SYSTEMS, 2)):
+        choices = generator.choice(["a", "b", "tie"], 3, p=[0.5, 0.3, 0.2])
+        number = 3 if gets_more(n, choices[0] != choices[1]) else 2
+        rows += [(f"{n}{a}{b}", f"d{n}", a, b, f"r{(n + k) % 11}", choices[k], 1 + k // 2, 0.4) for k in range(number)]
     names = ("pair", "dialogue", "system_a", "system_b", "rater", "choice", "batch", "propensity")
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
@@ -32,41 +33,44 @@ def without(votes, *names):
     return {name: column for name, column in votes.items() if name not in names}
 
 
-def test_pairs_that_were_equally_likely_are_counted_plainly():
-    votes = made_votes(lambda n, k: 0.1 if k else 0.4)
+@pytest.mark.parametrize("gets_more", [lambda n, differ: False, lambda n, differ: True])
+def test_votes_are_counted_plainly_where_no_pair_got_more_by_its_answers(gets_more):
+    votes = made_votes(gets_more)
     found, plain = preference(votes).document, preference(without(votes, "batch", "propensity")).document
     assert found["contrasts"] == plain["contrasts"] and found["davidson"] == plain["davidson"]
 
 
-def test_votes_are_weighed_within_their_comparison_and_batch():
-    votes = made_votes(lambda n, k: (0.1 if n % 3 else 0.5) if k else 0.4)
-    found = preference(votes).document["contrasts"]
-    for row in found:
-        rows = [k for k in range(72) if {votes["system_a"][k], votes["system_b"][k]} == {row["first"], row["second"]}]
+def test_further_votes_are_weighed_within_their_comparison():
+    votes = made_votes()
+    found = preference(votes).document
+    number = len(votes["pair"])
+    for row in found["contrasts"]:
+        rows = [
+            k for k in range(number) if {votes["system_a"][k], votes["system_b"][k]} == {row["first"], row["second"]}
+        ]
         score = np.array([{"a": 1, "b": -1, "tie": 0}[votes["choice"][k]] for k in rows])
         score = score * np.array([1 if votes["system_a"][k] == row["first"] else -1 for k in rows])
-        weights = weigh_votes(
-            np.array([votes["batch"][k] for k in rows]), np.array([votes["propensity"][k] for k in rows])
-        )
+        pair, batch, answer = (np.array([votes[name][k] for k in rows]) for name in ("pair", "batch", "choice"))
+        weights = weigh_votes(np.zeros(len(rows), int), np.unique(pair, return_inverse=True)[1], batch, answer)
         assert row["net"]["value"] == pytest.approx(np.average(score, weights=weights))
         assert row["net"]["low"] < row["net"]["value"] < row["net"]["high"]
     plain = preference(without(votes, "batch", "propensity")).document
-    assert found != plain["contrasts"]
-    assert preference(votes).document["davidson"] != plain["davidson"]
+    assert found["contrasts"] != plain["contrasts"] and found["davidson"] != plain["davidson"]
 
 
 def test_votes_without_a_probability_count_one():
-    votes = made_votes(lambda n, k: None if k else 0.4)
+    votes = made_votes()
+    votes["propensity"] = [None] * len(votes["pair"])
     found, plain = preference(votes).document, preference(without(votes, "batch", "propensity")).document
     assert found["contrasts"] == plain["contrasts"]
 
 
 def test_it_is_said_how_pairs_were_chosen_and_what_an_even_design_takes():
-    votes = made_votes(lambda n, k: 0.4)
-    few = [k for k in range(72) if votes["system_b"][k] == "two" or k < 36]
+    votes = made_votes(lambda n, differ: True)
+    few = [k for k in range(108) if votes["system_b"][k] == "two" or k < 54]
     warnings = preference({name: [column[k] for k in few] for name, column in votes.items()}).document["warnings"]
     assert "Pairs were chosen adaptively, in 2 batches." in warnings
-    assert any("An even design takes 72 votes to give each of 3 comparisons as many; this one took 48." in w
+    assert any("An even design takes 108 votes to give each of 3 comparisons as many; this one took 72." in w
                for w in warnings)  # fmt: skip
     assert not any("adaptively" in w for w in preference(without(votes, "batch", "propensity")).document["warnings"])
 
