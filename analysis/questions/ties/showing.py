@@ -52,7 +52,7 @@ def devices_table(answer: TiesAnswer) -> Table | None:
             percent(row.votes / total),
             f"{row.ties.value:.3f}",
             _interval_range(row.ties),
-            "-" if row.apart is None else f"{row.apart.value:+.3f} ({row.apart.low:+.3f} to {row.apart.high:+.3f})",
+            "-" if row.apart is None else f"{row.apart.value:+z.3f} ({row.apart.low:+z.3f} to {row.apart.high:+z.3f})",
         )
         for row in answer.devices
     ]
@@ -203,7 +203,7 @@ def _describe_devices(answer: TiesAnswer) -> Iterator[str]:
     if not compared:
         return
     _, row, apart = max(compared, key=lambda entry: entry[0])
-    share, gap = percent(row.ties.value), f"{100 * apart.low:+.1f} to {100 * apart.high:+.1f} points"
+    share, gap = percent(row.ties.value), f"{100 * apart.low:+z.1f} to {100 * apart.high:+z.1f} points"
     if apart.low <= 0 <= apart.high:
         yield f"The tie share does not differ between devices ({row.device} minus the others: {gap})."
     else:
