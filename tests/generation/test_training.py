@@ -146,12 +146,12 @@ def test_training_resumes_from_any_update(tmp_path, monkeypatch, model, precisio
     seen = 0
     update = training._Run._update_weights
 
-    def dying(run, batch, number):
+    def dying(run, group):
         nonlocal seen
         if seen == at:
             raise Killed
         seen += 1
-        return update(run, batch, number)
+        return update(run, group)
 
     monkeypatch.setattr(training, "SAVE_SECONDS", 0.0)
     with monkeypatch.context() as patch, pytest.raises(Killed):
@@ -428,7 +428,7 @@ def test_nan_loss_keeps_the_last_good_checkpoint(tmp_path):
     with torch.no_grad():
         model.model.output.weight.fill_(float("nan"))
     with pytest.raises(InputError, match="the loss is no longer a number"):
-        model._update_weights(training.stack_batch(DATA.train[:4], CPU), 0)
+        model._update_weights([training.stack_batch(DATA.train[:4], CPU)])
     assert digest(tmp_path / "a" / "last.safetensors") == good
 
 
