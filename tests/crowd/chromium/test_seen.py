@@ -109,9 +109,8 @@ def test_answers_wait_for_the_turns_above_and_say_how_many_were_seen(at):
     device, turns, seconds = page.evaluate("view()").split(",")
     assert locked(page) == 3 and 3 <= int(turns) < 40 and float(seconds) > 0.4 and device == "desktop"
     page.keyboard.press("1")
-    assert (
-        not page.evaluate("busy") and page.locator("#note").inner_text() == "Please read the whole conversation first"
-    )
+    assert not page.evaluate("busy")
+    page.locator("#note", has_text="Please read the whole conversation first").wait_for()
     assert page.locator(".chat li").first.bounding_box()["y"] > 0  # the way leads to the first turn
     bottom = "(chat => chat.scrollTop >= -1)(document.querySelector('.chat'))"
     while not page.evaluate(bottom):  # read on, a window of turns at a time
