@@ -1,9 +1,10 @@
 """Adaptive assignment: which pairs come up next, drawn in batches from what the votes say so far.
 
-The rule is dialogue/formulas/allocation.py. A batch is drawn when a rater finds no pair, inside the transaction that
-would have to send them away, and written into the table of pairs: how many votes each is to get so far (`target`), in
-which batch it came up and how probable that was. Everything else stays as it is. A pair is open while it is short of
-its target, the next one is found by the same index as in a fixed study, and nothing within a batch depends on answers.
+The rule is dialogue/formulas/allocation.py. The server draws a batch ahead of raters; where one finds no pair all the
+same, it is drawn inside the transaction that would have to send them away. A batch is written into the table of pairs:
+how many votes each is to get so far (`target`), in which batch it came up last and how probable that was. Everything
+else stays as it is. A pair is open while it is short of its target, the next one is found by the same index as in a
+fixed study, and nothing within a batch depends on answers.
 
 A batch follows from the study's seed, its number and the votes that count, so that a server that was killed draws the
 same one again. What is still to be given out (`places_left`) keeps a study open between two batches.
@@ -24,7 +25,7 @@ from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.hit.tables import AdaptiveRule
-from seedvote.crowd.store.store import LEFT, append_event, places_left, put, settings, unset
+from seedvote.crowd.store.store import LEFT, Store, append_event, places_left, put, settings, unset
 from seedvote.crowd.store.tables import pairs, votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.allocation import (
@@ -42,6 +43,7 @@ from seedvote.dialogue.seeds import child_random
 from seedvote.dialogue.systems import key_of, system_names
 
 BATCH = "batch"  # the study's setting that holds the number of the last batch
+AHEAD = 0.5  # of a batch's places: with fewer free the next batch is drawn
 SCORES = {"a": 1, "b": -1}
 
 _REAL = sa.select(pairs.c.pair, pairs.c.position, pairs.c.offered, pairs.c.target, pairs.c.votes, pairs.c.live).where(
@@ -49,6 +51,11 @@ _REAL = sa.select(pairs.c.pair, pairs.c.position, pairs.c.offered, pairs.c.targe
 )
 _BODIES = sa.select(pairs.c.pair, pairs.c.kind, pairs.c.body).where(pairs.c.kind != "check")
 _COUNTED = sa.select(votes.c.pair, votes.c.rater, votes.c.choice).where(votes.c.counted == 1).order_by(votes.c.vote)
+_IN_BATCH = sa.and_(pairs.c.batch == sa.select(sa.func.max(pairs.c.batch)).scalar_subquery(), pairs.c.target > 0)
+_PLACES = sa.select(
+    sa.func.sum(pairs.c.target - pairs.c.live).filter(pairs.c.open == 1),
+    sa.func.sum(pairs.c.target).filter(_IN_BATCH),
+).where(pairs.c.target > 0)
 _OPEN_PAIR = (
     sa.update(pairs)
     .where(pairs.c.pair == param("this"))
@@ -147,14 +154,47 @@ def _count_left(hit: Hit, compared: Compared, rows: Sequence[Any]) -> int:
     return max(0, votes_planned(hit, len(offered)) - sum(row.target or 0 for row in offered))
 
 
+@dataclass(frozen=True)
+class PlannedBatch:
+    """A batch that was drawn and is not written yet."""
+
+    number: int
+    drawn: list[Drawn]
+    others: list[Drawn]
+    """Controls, and pairs of one system with itself."""
+    left: int
+    """What later batches are still to give out."""
+
+
 def draw_next(connection: sa.Connection, hit: Hit, seed: int, now: float) -> bool:
-    """Draw a batch and open its pairs; False where nothing is left to be given out. The caller has the write lock.
+    """Draw a batch and open its pairs; False where nothing is left to be given out. The caller has the write lock."""
+    batch = plan_batch(connection, hit, seed)
+    return batch is not None and write_batch(connection, batch, now)
+
+
+def draw_ahead(store: Store, hit: Hit, seed: int, now: float) -> bool:
+    """Draw the next batch before raters wait for it, without the write lock; False where it is not time yet."""
+    if not hit.is_adaptive:
+        return False
+    with store.read() as connection:
+        free, taken = connection.execute(_PLACES).one()
+        if not places_left(connection) or (free or 0) > AHEAD * (taken or 0):
+            return False
+        batch = plan_batch(connection, hit, seed)
+    if batch is None:
+        return False
+    with store.write() as connection:
+        return write_batch(connection, batch, now)
+
+
+def plan_batch(connection: sa.Connection, hit: Hit, seed: int) -> PlannedBatch | None:
+    """The next batch; None where nothing is left to be given out.
 
     Where every pair has come up, a batch waits until the places of the last one are taken: whoever has seen all pairs
     must not open what only others can answer.
     """
     if not hit.is_adaptive or not places_left(connection):
-        return False
+        return None
     rule, compared = hit.adaptive or AdaptiveRule(), read_compared(connection)
     rows = sorted(connection.execute(_REAL).all(), key=lambda row: row.position)
     left = _count_left(hit, compared, rows)
@@ -163,7 +203,7 @@ def draw_next(connection: sa.Connection, hit: Hit, seed: int, now: float) -> boo
     planned = votes_planned(hit, len(offered))
     places = min(rule.batch or batch_places(planned), left)
     if all(row.target for row in offered) and sum(max(0, row.target - row.live) for row in offered) >= places:
-        return False
+        return None
     cast = connection.execute(_COUNTED).all()
     drawn = draw_batch(
         _share(rule, compared, cast),
@@ -174,17 +214,26 @@ def draw_next(connection: sa.Connection, hit: Hit, seed: int, now: float) -> boo
     )
     given_out = planned - left + sum(part.places for part in drawn)
     others = _draw_others(compared, rows, hit.votes_per_pair, given_out / max(planned, 1))
-    opened = [
-        {"this": part.pair, "places": part.places, "number": number, "chance": part.propensity or None}
-        for part in (*drawn, *others)
-    ]
-    if opened:
-        connection.execute(_OPEN_PAIR, opened)
-    put(connection, BATCH, str(number))
-    put(connection, LEFT, str(max(0, planned - given_out) if drawn else 0))
-    by_pair = {part.pair: part.places for part in (*drawn, *others)}
-    append_event(connection, "batch", now, number=number, places=by_pair)
-    return bool(drawn)
+    return PlannedBatch(number, drawn, others, max(0, planned - given_out) if drawn else 0)
+
+
+def write_batch(connection: sa.Connection, batch: PlannedBatch, now: float) -> bool:
+    """Open its pairs; False where it has none, or where another server was faster."""
+    if int(settings(connection).get(BATCH, 0)) != batch.number - 1:
+        return False
+    parts = [*batch.drawn, *batch.others]
+    if parts:
+        connection.execute(
+            _OPEN_PAIR,
+            [
+                {"this": part.pair, "places": part.places, "number": batch.number, "chance": part.propensity or None}
+                for part in parts
+            ],
+        )
+    put(connection, BATCH, str(batch.number))
+    put(connection, LEFT, str(batch.left))
+    append_event(connection, "batch", now, number=batch.number, places={part.pair: part.places for part in parts})
+    return bool(batch.drawn)
 
 
 def _share(rule: AdaptiveRule, compared: Compared, cast: Sequence[Any]) -> list[float]:

@@ -30,9 +30,11 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from seedvote.crowd.forms.form import NoAnswer
 from seedvote.crowd.hit.about import LONGEST_COMMENT
 from seedvote.crowd.hit.hit import Hit
+from seedvote.crowd.rating import batches
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import Refused, WrongKind
 from seedvote.crowd.store.identity import cookie_key
+from seedvote.crowd.store.lost_turn import LostTurn
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.web import dashboard, page, views
 from seedvote.crowd.web.entrance import Entrance, origin_of
@@ -42,6 +44,7 @@ from seedvote.crowd.web.study_request import SIGNED, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
 
+AHEAD_EVERY = 2.0  # seconds between two looks at whether the next batch is due
 MOST_KEYS = 10_000  # beyond it full buckets are dropped, so that made-up ids cannot fill the memory
 
 
@@ -212,12 +215,24 @@ def create_app(config: ServerConfig) -> Flask:
         )
     )
     app.register_blueprint(metrics_page(metrics, lambda token: is_token_of(desk, token)))
+    if desk.rules.hit.is_adaptive and config.source != "simulated":  # whose studies repeat to the letter
+        threading.Thread(target=_draw_ahead, args=(desk,), daemon=True).start()
     if config.proxies:
         n = config.proxies
         app.front = _with_sound_prefix(ProxyFix(app.front, x_for=n, x_proto=n, x_host=n, x_prefix=n))
     if config.prefix:
         app.front = _serve_below(config.prefix, app.front)
     return app
+
+
+def _draw_ahead(desk: Desk) -> None:
+    """Draw the batches of an adaptive study before raters wait for them; ends with the process."""
+    while True:
+        try:
+            batches.draw_ahead(desk.store, desk.rules.hit, desk.seed, desk.clock())
+        except (SQLAlchemyError, LostTurn) as error:  # the next rater who needs a batch draws it
+            LOG.warning("batch", extra={"facts": {"error": str(error)}})
+        time.sleep(AHEAD_EVERY)
 
 
 def largest_body(hit: Hit) -> int:

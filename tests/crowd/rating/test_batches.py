@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import hit_from
 from seedvote.crowd.hit.tables import AdaptiveRule
-from seedvote.crowd.rating import standing
+from seedvote.crowd.rating import batches, standing
 from seedvote.crowd.rating.batches import compare_systems
 from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.desk import Desk
@@ -171,6 +171,20 @@ def test_a_blocked_rater_s_places_are_given_out_again(tmp_path):
         log = list(read_events(desk.store.engine.connect()))
         assert all(row.votes <= row.target for row in rows_of(desk, pairs) if row.kind != "check")
         assert sum(event.kind == "batch" for event in log) >= 1
+
+
+def test_the_next_batch_is_drawn_ahead_of_raters_and_once_alone(desk):
+    hit, store = ADAPTIVE, desk.store
+    assert not batches.draw_ahead(store, SHORT, 0, 0.0) and not batches.draw_ahead(store, hit, 0, 0.0)
+    work(desk, 6, most=12)  # of twenty places
+    with store.read() as connection:
+        late = batches.plan_batch(connection, hit, 0)
+    assert batches.draw_ahead(store, hit, 0, 0.0) and not batches.draw_ahead(store, hit, 0, 0.0)
+    with store.write() as connection:
+        assert late.number == 2 and not batches.write_batch(connection, late, 0.0)
+    assert {row.batch for row in rows_of(desk, pairs)} == {None, 1, 2}
+    given = 12 + work(desk, 14)
+    assert given == pytest.approx(160, abs=2) and not batches.draw_ahead(store, hit, 0, 0.0)
 
 
 def test_the_log_alone_says_which_votes_count(desk):
