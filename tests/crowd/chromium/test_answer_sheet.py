@@ -185,7 +185,8 @@ def test_the_page_has_no_barrier(arrive, server, screens):
 
 
 def answer_all(page, text):
-    """Answer every question, and write this."""
+    """Read all, answer every question, and write this."""
+    page.evaluate(READ, PATIENCE)
     for name in ("q-better", "q-fluency-left", "q-fluency-right"):
         page.locator(f"input[name={name}]").first.check(force=True)
     page.locator("textarea").fill(text)
