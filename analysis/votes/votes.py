@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -42,7 +42,7 @@ from seedvote.dialogue.importing.tools import recognise_tool
 from seedvote.dialogue.importing.votes import Judgements, read_judgements
 from seedvote.dialogue.records import Comment
 from seedvote.dialogue.tables.reading import read_table
-from seedvote.dialogue.tables.table import RawTable, table_in_memory
+from seedvote.dialogue.tables.table import RawTable, cell_text, table_in_memory
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -519,6 +519,44 @@ def _open_table(table: RawTable, stated: Stated, fields: Mapping[str, pa.DataTyp
     return _open_judgements(read_judgements(table, stated), fields)
 
 
+def _are_filled(is_right: Callable[[str], bool]) -> Callable[[Sequence[Any]], bool]:
+    """Whether all cells that hold something, and one at least, hold what they should."""
+
+    def check(values: Sequence[Any]) -> bool:
+        words = [word for value in values if value is not None and (word := cell_text(value).strip())]
+        return bool(words) and all(map(is_right, words))
+
+    return check
+
+
+def _is_probability(word: str) -> bool:
+    try:
+        return 0 < float(word) <= 1
+    except ValueError:
+        return False
+
+
+# Columns that weigh or part the votes: of a table from elsewhere they are ours only if they hold what ours do.
+OURS_ALONE: Mapping[tuple[str, ...], Mapping[str, Callable[[Sequence[Any]], bool]]] = {
+    ("device",): {"device": _are_filled({"phone", "tablet", "desktop"}.__contains__)},
+    ("batch", "propensity"): {
+        "batch": _are_filled(lambda word: word.removesuffix(".0").isdecimal()),
+        "propensity": _are_filled(_is_probability),
+    },
+}
+
+
+def _drop_foreign(columns: Mapping[str, Sequence[Any]], named: Collection[str]) -> dict[str, Any]:
+    """The columns without those that only have the name of one of ours; one that somebody named is meant."""
+    foreign = [
+        name
+        for names, fits in OURS_ALONE.items()
+        for name in names
+        if name not in named and not all(ours in columns and fits[ours](columns[ours]) for ours in names)
+    ]
+    return {name: values for name, values in columns.items() if name not in foreign}
+
+
 def _open_judgements(judgements: Judgements, fields: Mapping[str, pa.DataType]) -> Opened:
     """Settled votes as typed columns; a column of our names that a tool wrote for itself is not one of ours."""
     table, columns = judgements.table, dict[str, Any]()
@@ -527,6 +565,7 @@ def _open_judgements(judgements: Judgements, fields: Mapping[str, pa.DataType]) 
         name = judgements.names.get(ours, ours if judgements.tool == "plain" else "")
         if name in table.columns and ours not in ignored:
             columns[ours] = table.columns[name]
+    columns = _drop_foreign(columns, judgements.names)
     columns |= {"pair": judgements.pair, "choice": judgements.choice}
     if any(judgements.left):
         columns["left"] = judgements.left
@@ -568,6 +607,7 @@ def _open_labelled(table: RawTable, stated: Stated, fields: Mapping[str, pa.Data
         for field in fields
         if (name := names.get(field, field)) in table.columns and field not in ignored
     }
+    columns = _drop_foreign(columns, names)
     typed = columns_of_table(replace(table, columns=columns), fields)
     columns_used = {field: names.get(field, field) for field in columns}
     return Opened(

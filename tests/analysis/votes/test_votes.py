@@ -226,3 +226,24 @@ def test_a_parquet_row_is_named_by_its_number(tmp_path):
     pq.write_table(pa.table({"pair": ["p", "p"], "choice": ["a", "left"]}), path)
     with pytest.raises(InputError, match=r"votes.parquet: row 2: choice is 'left'"):
         read_votes(path)
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [
+        ({"batch": ["batch3", "batch1"]}, ()),
+        ({"batch": [1, 2]}, ()),  # without a propensity it is not of an adaptive study
+        ({"propensity": [0.5, 0.2]}, ()),
+        ({"batch": [1, 2], "propensity": [0.5, 7.0]}, ()),
+        ({"batch": ["1", "2"], "propensity": ["0.5", "1"]}, ("batch", "propensity")),
+        ({"device": ["Pixel 7", "iPad"]}, ()),
+        ({"device": ["phone", "tablet"]}, ("device",)),
+    ],
+)
+def test_columns_that_only_have_the_name_of_ours_weigh_and_part_nothing(more, kept, tmp_path):
+    table = {"pair": ["p1", "p2"], "rater": ["r1", "r2"], "choice": ["a", "b"], **more}
+    path = tmp_path / "votes.csv"
+    pd.DataFrame(table).to_csv(path, index=False)
+    for votes in (votes_from_columns(table), read_votes(path), read_votes(path, labels="any")):
+        values = {name: getattr(votes, name) for name in ("batch", "propensity", "device")}
+        assert [name for name, column in values.items() if column is not None] == list(kept)
