@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,10 @@ from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.hit.tables import AdaptiveRule
-from seedvote.crowd.store.store import LEFT, Store, append_event, places_left, put, settings, unset
+from seedvote.crowd.rating import standing
+from seedvote.crowd.rating.moment import make_assignment_rules
+from seedvote.crowd.store import statements as sql
+from seedvote.crowd.store.store import LEFT, Store, append_event, fetch, places_left, put, settings, unset
 from seedvote.crowd.store.tables import pairs, votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.allocation import (
@@ -56,6 +59,8 @@ _PLACES = sa.select(
     sa.func.sum(pairs.c.target - pairs.c.live).filter(pairs.c.open == 1),
     sa.func.sum(pairs.c.target).filter(_IN_BATCH),
 ).where(pairs.c.target > 0)
+_ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < pairs.c.target).label("any"))
+_SURPLUS = sa.select(votes.c.pair).where(votes.c.counted == 0, votes.c.failed.is_(None)).distinct()
 _OPEN_PAIR = (
     sa.update(pairs)
     .where(pairs.c.pair == param("this"))
@@ -154,6 +159,22 @@ def _count_left(hit: Hit, compared: Compared, rows: Sequence[Any]) -> int:
     return max(0, votes_planned(hit, len(offered)) - sum(row.target or 0 for row in offered))
 
 
+def count_to_come(connection: sa.Connection, hit: Hit, rater: str, most: int) -> int:
+    """How many pairs later batches may open for this rater, counted up to `most`; none of those that they have seen."""
+    if not hit.is_adaptive or not (left := places_left(connection)):
+        return 0
+    top = (hit.adaptive or AdaptiveRule()).most
+    ((row,),) = fetch(connection, (sql.MAY_OPEN, {"rater": rater, "top": top, "most": min(most, left)}))
+    return int(row.pairs)
+
+
+def may_draw_for(connection: sa.Connection, hit: Hit, rater: str) -> bool:
+    """Whether a batch that is drawn now may hold a pair for this rater: a fresh one, or others' places are taken."""
+    rule = hit.adaptive or AdaptiveRule()
+    fresh, room = fetch(connection, (sql.MAY_COME_UP, {"rater": rater, "top": rule.most}), (_ROOM, {}))
+    return (bool(fresh[0].any) and places_left(connection) >= rule.fewest) or not room[0].any
+
+
 @dataclass(frozen=True)
 class PlannedBatch:
     """A batch that was drawn and is not written yet."""
@@ -162,14 +183,16 @@ class PlannedBatch:
     drawn: list[Drawn]
     others: list[Drawn]
     """Controls, and pairs of one system with itself."""
+    before: int
+    """What was still to be given out when it was drawn."""
     left: int
     """What later batches are still to give out."""
 
 
 def draw_next(connection: sa.Connection, hit: Hit, seed: int, now: float) -> bool:
-    """Draw a batch and open its pairs; False where nothing is left to be given out. The caller has the write lock."""
+    """Draw a batch and open its pairs; False where none can be drawn by now. The caller has the write lock."""
     batch = plan_batch(connection, hit, seed)
-    return batch is not None and write_batch(connection, batch, now)
+    return batch is not None and write_batch(connection, hit, batch, now)
 
 
 def draw_ahead(store: Store, hit: Hit, seed: int, now: float) -> bool:
@@ -184,16 +207,17 @@ def draw_ahead(store: Store, hit: Hit, seed: int, now: float) -> bool:
     if batch is None:
         return False
     with store.write() as connection:
-        return write_batch(connection, batch, now)
+        return write_batch(connection, hit, batch, now)
 
 
 def plan_batch(connection: sa.Connection, hit: Hit, seed: int) -> PlannedBatch | None:
-    """The next batch; None where nothing is left to be given out.
+    """The next batch; None where none can be drawn by now.
 
     Where every pair has come up, a batch waits until the places of the last one are taken: whoever has seen all pairs
-    must not open what only others can answer.
+    must not open what only others can answer. Where every place is taken but not yet answered it waits for the
+    answers, since only pairs that have all their votes get further ones.
     """
-    if not hit.is_adaptive or not places_left(connection):
+    if not hit.is_adaptive or not (before := places_left(connection)):
         return None
     rule, compared = hit.adaptive or AdaptiveRule(), read_compared(connection)
     rows = sorted(connection.execute(_REAL).all(), key=lambda row: row.position)
@@ -201,25 +225,30 @@ def plan_batch(connection: sa.Connection, hit: Hit, seed: int) -> PlannedBatch |
     number = int(settings(connection).get(BATCH, 0)) + 1
     offered = [row for row in rows if row.offered and row.pair in compared.of_pair]
     planned = votes_planned(hit, len(offered))
-    places = min(rule.batch or batch_places(planned), left)
+    places = min(max(rule.batch or batch_places(planned), rule.fewest), left)
     if all(row.target for row in offered) and sum(max(0, row.target - row.live) for row in offered) >= places:
         return None
     cast = connection.execute(_COUNTED).all()
+    pools = _make_pools(rule, compared, offered, cast)
     drawn = draw_batch(
         _share(rule, compared, cast),
-        _make_pools(rule, compared, offered, cast),
+        pools,
         places,
         fewest=rule.fewest,
         generator=child_random(seed, "batch", number),
     )
-    given_out = planned - left + sum(part.places for part in drawn)
+    if not drawn and left and any((row.target or 0) > row.votes for row in offered):
+        return None
+    left -= sum(part.places for part in drawn)
+    given_out = planned - left
     others = _draw_others(compared, rows, hit.votes_per_pair, given_out / max(planned, 1))
-    return PlannedBatch(number, drawn, others, max(0, planned - given_out) if drawn else 0)
+    rest = left if drawn and _may_follow(rule, pools, drawn, left) else 0
+    return PlannedBatch(number, drawn, others, before, rest)
 
 
-def write_batch(connection: sa.Connection, batch: PlannedBatch, now: float) -> bool:
-    """Open its pairs; False where it has none, or where another server was faster."""
-    if int(settings(connection).get(BATCH, 0)) != batch.number - 1:
+def write_batch(connection: sa.Connection, hit: Hit, batch: PlannedBatch, now: float) -> bool:
+    """Open its pairs; False where it has none, or where another server or a change of `votes` was faster."""
+    if int(settings(connection).get(BATCH, 0)) != batch.number - 1 or places_left(connection) != batch.before:
         return False
     parts = [*batch.drawn, *batch.others]
     if parts:
@@ -232,8 +261,23 @@ def write_batch(connection: sa.Connection, batch: PlannedBatch, now: float) -> b
         )
     put(connection, BATCH, str(batch.number))
     put(connection, LEFT, str(batch.left))
-    append_event(connection, "batch", now, number=batch.number, places={part.pair: part.places for part in parts})
+    by_pair = {part.pair: part.places for part in parts}
+    append_event(connection, "batch", now, number=batch.number, places=by_pair)
+    _count_surplus(connection, hit, by_pair)
     return bool(batch.drawn)
+
+
+def _may_follow(rule: AdaptiveRule, pools: Sequence[ContrastPool], drawn: Sequence[Drawn], left: int) -> bool:
+    """Whether what is left is enough for a fresh pair, or there is a comparison whose pairs have all come up."""
+    now = {part.pair for part in drawn}
+    may_grow = rule.most > rule.fewest and any(now.issuperset(pool.fresh) for pool in pools)
+    return left >= rule.fewest or may_grow
+
+
+def _count_surplus(connection: sa.Connection, hit: Hit, drawn: Collection[str]) -> None:
+    """A vote that a pair had no place for, say a late one, takes the place that it has now."""
+    surplus = set(connection.scalars(_SURPLUS)).intersection(drawn)
+    standing.count_anew(connection, make_assignment_rules(hit), surplus)
 
 
 def _share(rule: AdaptiveRule, compared: Compared, cast: Sequence[Any]) -> list[float]:

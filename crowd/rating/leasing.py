@@ -156,7 +156,7 @@ def left_for(moment: Moment, rater: str, most: int, *, with_held: bool) -> int:
     own_life, own_version = (sql.LIFE_OF_RATER, who), (sql.VERSION_OF_RATER, who)
     life_rows, waits, reals, whose = fetch(moment.connection, own_life, waiting, open_to, own_version)
     life, checks = count_life(moment, life_rows[0], whose[0].version), waits[0].checks
-    to_come = min(most, places_left(moment.connection)) if moment.rules.hit.is_adaptive else 0
+    to_come = batches.count_to_come(moment.connection, moment.rules.hit, rater, most)
     judged = min(reals[0].pairs + to_come, most) + waits[0].reals
     first = max(0, moment.rules.assignment.first_checks - life.checks - checks)
     later_ = later_checks(moment.rules.assignment, life.last_check, life.reals + judged, seed=moment.seed, rater=rater)
@@ -431,7 +431,7 @@ def _finish_sitting(moment: Moment, seated: SeatedRater) -> Step:
 
 def _make_end_step(moment: Moment, seated: SeatedRater) -> Step:
     length, running = len(seated.slots), seated.state == "running"
-    prospects = read_outlook(moment.connection, seated.seat.rater, moment.rules.assignment)
+    prospects = read_outlook(moment, seated.seat.rater)
     stage = name_ending(
         prospects, is_full=seated.is_full and length > 0, stopped=seated.state == "stopped", timed=seated.timed
     )
@@ -460,14 +460,18 @@ class Outlook:
     """The rater has given all the answers that one person may give."""
 
 
-def read_outlook(connection: sa.Connection, rater: str, assignment: AssignmentRules) -> Outlook:
+def read_outlook(moment: Moment, rater: str) -> Outlook:
     """Ask the store."""
+    connection, assignment = moment.connection, moment.rules.assignment
     open_pairs, fewest = fetch(connection, (_OPEN, {}), (NEXT_PAIR, {"rater": rater}))
     row = fewest[0] if fewest else None
-    more = places_left(connection) > 0
-    can_show = more or judge_offer(row, assignment.votes_per_pair) == "show"
+    may_come = batches.count_to_come(connection, moment.rules.hit, rater, 1) > 0
+    can_show = judge_offer(row, assignment.votes_per_pair) == "show" or (
+        may_come and batches.may_draw_for(connection, moment.rules.hit, rater)
+    )
     capped = is_at_cap(connection, rater, assignment)
-    return Outlook(more or bool(open_pairs[0].open), more or row is not None, can_show and not capped, capped)
+    somebody = bool(open_pairs[0].open) or places_left(connection) > 0
+    return Outlook(somebody, may_come or row is not None, can_show and not capped, capped)
 
 
 def over_for_all(connection: sa.Connection) -> Literal["complete", "stopped"] | None:

@@ -139,6 +139,19 @@ _ANY_OPEN = sa.select(pairs.c.pair).where(
 OPEN_TO_RATER: sa.Select[Any] = sa.select(sa.func.count().label("pairs")).select_from(
     _ANY_OPEN.limit(param("most")).subquery("open_to")
 )
+_UNSEEN = sa.select(pairs.c.pair).where(
+    pairs.c.kind == "real",
+    pairs.c.offered == 1,
+    pairs.c.open == 0,
+    pairs.c.target < param("top"),
+    _FOR_RATER,
+    ~sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair),
+)
+# of an adaptive study: pairs that this rater has not seen and that a later batch may open; those that never came up
+MAY_OPEN: sa.Select[Any] = sa.select(sa.func.count().label("pairs")).select_from(
+    _UNSEEN.limit(param("most")).subquery("may_open")
+)
+MAY_COME_UP: sa.Select[Any] = sa.select(_UNSEEN.where(pairs.c.target == 0).exists().label("any"))
 INSERT_LEASE = sa.insert(leases)
 RENEW_LEASE = (
     sa.update(leases)

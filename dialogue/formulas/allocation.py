@@ -197,34 +197,34 @@ def draw_batch(
     fewest: int,
     generator: random.Random,
 ) -> list[Drawn]:
-    """The pairs of a batch of about so many places; a fresh pair gets `fewest` of them, any other pair one.
+    """The pairs of a batch of so many places, never more; a fresh pair gets `fewest` of them, any other pair one.
 
-    What a contrast has no pairs for goes to the others. It may be less than was asked for, when few pairs are left.
+    What a contrast has no pairs for goes to the others. It is less than was asked for when few pairs are left, or
+    when fresh pairs do not fill the places to the last.
     """
     room = [fewest * len(pool.fresh) if pool.fresh else len(pool.complete) for pool in pools]
     expected = share_out(shares, min(places, sum(room)), room)
-    is_fresh = [bool(pool.fresh) for pool in pools]
-    pairs = [number / fewest if fresh else 0.0 for number, fresh in zip(expected, is_fresh, strict=True)]
+    pairs = [mean / fewest if pool.fresh else 0.0 for pool, mean in zip(pools, expected, strict=True)]
+    if (total := math.fsum(pairs)) > (most := places // fewest):
+        pairs = [mean * most / total for mean in pairs]
     drawn = []
     for pool, number, mean in zip(pools, round_at_random(pairs, generator), pairs, strict=True):
         drawn += [Drawn(pair, fewest, mean / len(pool.fresh)) for pair in pool.fresh[:number]]
-    for pool, mean in zip(pools, expected, strict=True):
-        if not pool.fresh and mean > 0:
-            drawn += _draw_complete(pool.complete, mean, generator)
-    return drawn
+    complete = [0 if pool.fresh else len(pool.complete) for pool in pools]
+    rest = min(places - fewest * len(drawn), sum(complete))
+    return drawn + _draw_complete(pools, share_out(shares, rest, complete), generator)
 
 
-def _draw_complete(complete: Sequence[tuple[Any, bool]], mean: float, generator: random.Random) -> list[Drawn]:
-    """Pairs that get one more vote: `mean` of them on average, with probabilities by whether their raters differ."""
-    order = generator.sample(list(complete), len(complete))
-    sizes = [1.0 if differ else AGREED_SIZE for _, differ in order]
-    chances = share_out(sizes, mean, [1.0] * len(order))
+def _draw_complete(pools: Sequence[ContrastPool], means: Sequence[float], generator: random.Random) -> list[Drawn]:
+    """Pairs that get one more vote: so many of each contrast on average, more probably those whose raters differ."""
+    order, chances = [], []
+    for pool, mean in zip(pools, means, strict=True):
+        if mean > 0:
+            ones = generator.sample(list(pool.complete), len(pool.complete))
+            order += [pair for pair, _ in ones]
+            chances += share_out([1.0 if differ else AGREED_SIZE for _, differ in ones], mean, [1.0] * len(ones))
     numbers = round_at_random(chances, generator)
-    return [
-        Drawn(pair, 1, chance)
-        for (pair, _), chance, number in zip(order, chances, numbers, strict=True)
-        if number
-    ]  # fmt: skip
+    return [Drawn(pair, 1, chance) for pair, chance, number in zip(order, chances, numbers, strict=True) if number]
 
 
 def share_out(weights: Sequence[float], total: float, most: Sequence[float]) -> list[float]:
@@ -245,7 +245,8 @@ def share_out(weights: Sequence[float], total: float, most: Sequence[float]) -> 
         for k in full:
             parts[k] = float(most[k])
             total -= most[k]
-        left = [k for k in left if k not in set(full)]
+        gone = set(full)
+        left = [k for k in left if k not in gone]
     return parts
 
 

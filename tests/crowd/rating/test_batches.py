@@ -181,7 +181,7 @@ def test_the_next_batch_is_drawn_ahead_of_raters_and_once_alone(desk):
         late = batches.plan_batch(connection, hit, 0)
     assert batches.draw_ahead(store, hit, 0, 0.0) and not batches.draw_ahead(store, hit, 0, 0.0)
     with store.write() as connection:
-        assert late.number == 2 and not batches.write_batch(connection, late, 0.0)
+        assert late.number == 2 and not batches.write_batch(connection, hit, late, 0.0)
     assert {row.batch for row in rows_of(desk, pairs)} == {None, 1, 2}
     given = 12 + work(desk, 14)
     assert given == pytest.approx(160, abs=2) and not batches.draw_ahead(store, hit, 0, 0.0)
@@ -258,3 +258,52 @@ def test_the_systems_of_the_question_must_be_there(tmp_path):
     refusal = pytest.raises(InputError, match="names nobody, which is not one of four")
     with database("sqlite", tmp_path) as url, refusal, desk_of(url, tmp_path, hit, rated(2)):
         pass
+
+
+@pytest.mark.parametrize(
+    ("rule", "contexts", "raters", "votes_given"),
+    [
+        (AdaptiveRule(votes=15, batch=1), 5, 4, 14),  # a batch smaller than the votes of one pair
+        (AdaptiveRule(votes=5, fewest=7), 5, 8, 0),  # fewer votes than one pair takes
+        (AdaptiveRule(votes=60, fewest=7, batch=3), 4, 8, 56),
+        (AdaptiveRule(votes=40, batch=500), 2, 6, 40),  # every pair comes up in the first batch
+        (AdaptiveRule(votes=9_999, most=4), 2, 5, 48),
+    ],
+)
+def test_a_study_gives_out_its_votes_and_not_one_more(tmp_path, rule, contexts, raters, votes_given):
+    hit = dataclasses.replace(ADAPTIVE, adaptive=rule)
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, rated(contexts)) as desk:
+        assert work(desk, raters) == votes_given
+        assert desk.over_for_all() == "complete"
+
+
+def test_a_vote_too_many_takes_a_place_that_a_later_batch_gives_its_pair(tmp_path):
+    rule = AdaptiveRule(votes=60, batch=12)
+    hit = dataclasses.replace(ADAPTIVE, adaptive=rule, late_votes="count")
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, rated(2)) as desk:
+        late = [(seat := seated(desk, f"l{n}"), desk.next_step(seat)) for n in range(6)]
+        desk.clock.now += 3600
+        work(desk, 2)
+        for seat, step in late:
+            desk.answer(seat, step.shown.token, press(step, "a"), 3.0)
+        work(desk, 9)
+        with desk.store.read() as connection:
+            again = replay(read_events(connection), desk.rules.gate, votes_per_pair=3, late_votes="count")
+            assert again.counted == {row.lease: bool(row.counted) for row in connection.execute(sa.select(votes))}
+        assert all(row.votes <= row.target for row in rows_of(desk, pairs))
+
+
+def test_who_has_judged_every_pair_is_promised_no_further_sitting(desk):
+    work(desk, 1)
+    seat = seated(desk, "w0", "last")
+    step = desk.next_step(seat)
+    assert (step.stage, step.more, step.done) == ("none_left", False, 0)
+
+
+def test_a_batch_that_was_drawn_before_votes_were_raised_is_not_written(desk):
+    with desk.store.read() as connection:
+        early = batches.plan_batch(connection, ADAPTIVE, 0)
+    more = dataclasses.replace(ADAPTIVE, adaptive=dataclasses.replace(ADAPTIVE.adaptive, votes=200))
+    take_up(desk.store, more, now=0.0)
+    with desk.store.write() as connection:
+        assert not batches.write_batch(connection, more, early, 0.0) and places_left(connection) == 180

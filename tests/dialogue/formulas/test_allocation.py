@@ -119,19 +119,33 @@ def test_pairs_come_into_a_batch_as_often_as_their_propensity_says():
         ContrastPool([], [(f"y{k}", k < 3) for k in range(8)]),
         ContrastPool([], []),
     ]
-    generator, times, stated, sizes = random.Random(5), Counter(), {}, []
+    generator, times, weights, sizes = random.Random(5), Counter(), Counter(), set()
     for _ in range(3000):
         generator.shuffle(order := [f"x{k}" for k in range(10)])  # the study's own random order
         drawn = draw_batch([0.5, 0.3, 0.2], [ContrastPool(order), *pools[1:]], 12, fewest=2, generator=generator)
-        sizes.append(sum(part.places for part in drawn))
+        sizes.add(sum(part.places for part in drawn))
         for part in drawn:
             times[part.pair] += 1
-            stated[part.pair] = part.propensity
+            weights[part.pair] += 1 / part.propensity
             assert part.places == (2 if part.pair[0] == "x" else 1)
-    assert set(sizes) <= {10, 11, 12, 13} and np.mean(sizes) == pytest.approx(12, abs=0.1)
-    for pair, propensity in stated.items():
-        assert times[pair] / 3000 == pytest.approx(propensity, abs=0.04)
-    assert stated["y0"] == pytest.approx(1.0, abs=0.2) and stated["y7"] < stated["y0"]
+    assert sizes == {12}
+    assert len(weights) == 18 and all(weight / 3000 == pytest.approx(1, abs=0.15) for weight in weights.values())
+    assert times["y0"] / 3000 == pytest.approx(1.0, abs=0.2) and times["y7"] < times["y0"]
+
+
+def test_a_batch_is_never_larger_than_what_is_left_and_empty_only_where_no_pair_fits():
+    generator = random.Random(0)
+    for _ in range(300):
+        fewest, places, number = generator.choice([1, 2, 3, 7]), generator.randint(1, 60), generator.randint(1, 15)
+        fresh = [[(k, n) for n in range(generator.choice([0, 1, 9]))] for k in range(number)]
+        complete = [[((k, -n), n > 2) for n in range(1, 1 + generator.choice([0, 4]))] for k in range(number)]
+        pools = list(map(ContrastPool, fresh, complete))
+        shares = [generator.random() for _ in pools]
+        drawn = draw_batch(shares, pools, places, fewest=fewest, generator=generator)
+        assert sum(part.places for part in drawn) <= places
+        assert all(0 < part.propensity <= 1 for part in drawn) and len({part.pair for part in drawn}) == len(drawn)
+        if places >= fewest:
+            assert bool(drawn) == any(pool.fresh or pool.complete for pool in pools)
 
 
 def test_a_batch_takes_what_is_left_where_less_is_left():
