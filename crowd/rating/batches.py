@@ -26,7 +26,7 @@ from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.hit.tables import AdaptiveRule
 from seedvote.crowd.rating import standing
-from seedvote.crowd.rating.moment import make_assignment_rules
+from seedvote.crowd.rating.moment import kept_hit, make_assignment_rules
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.store import LEFT, Store, append_event, fetch, places_left, put, settings, unset
 from seedvote.crowd.store.tables import pairs, votes
@@ -203,6 +203,7 @@ def draw_ahead(store: Store, hit: Hit, seed: int, now: float) -> bool:
         free, taken = connection.execute(_PLACES).one()
         if not places_left(connection) or (free or 0) > AHEAD * (taken or 0):
             return False
+        hit = kept_hit(connection) or hit  # another server may have taken up more votes meanwhile
         batch = plan_batch(connection, hit, seed)
     if batch is None:
         return False

@@ -307,3 +307,12 @@ def test_a_batch_that_was_drawn_before_votes_were_raised_is_not_written(desk):
     take_up(desk.store, more, now=0.0)
     with desk.store.write() as connection:
         assert not batches.write_batch(connection, more, early, 0.0) and places_left(connection) == 180
+
+
+def test_a_server_that_has_not_read_the_new_votes_draws_ahead_by_them_all_the_same(desk):
+    more = dataclasses.replace(ADAPTIVE, adaptive=dataclasses.replace(ADAPTIVE.adaptive, votes=200))
+    work(desk, 6, most=12)
+    take_up(desk.store, more, now=0.0)
+    assert batches.draw_ahead(desk.store, ADAPTIVE, 0, 0.0)
+    with desk.store.read() as connection:
+        assert places_left(connection) == 160
