@@ -101,7 +101,8 @@ def estimate_coefficients(
     left_out = _left_out(votes, cross_codes([*ways.values()]), statistics) if len(ways) == 2 else None
 
     share = float(measure_agreement(table))
-    repeated = repeated_items(votes.counts)
+    is_repeated = find_repeated(votes.counts)
+    repeated = int(is_repeated.sum())
     is_constant = (
         min(share, 1 - share) < ALIKE
     )  # votes agree on every item or on none: nothing shows how they would vary
@@ -111,7 +112,15 @@ def estimate_coefficients(
         unseen = is_constant or (repeated < FEWEST_REPEATED and name in CHANCE_CORRECTED)
         if not ways or not np.isfinite(value) or (unseen and name != "observed"):
             return Coefficient(value)
-        parts = [LeftOut(left_out_by_way[way][name], kish(codes)) for way, codes in ways.items()]
+        parts = [
+            LeftOut(
+                left_out_by_way[way][name],
+                kish(codes)
+                if way == "rater" or name not in CHANCE_CORRECTED
+                else repeating_clusters(codes, is_repeated[votes.item]),
+            )
+            for way, codes in ways.items()
+        ]
         return _attach_interval(
             name, value, jackknife(value, parts, None if left_out is None else left_out[name]), level
         )
@@ -134,14 +143,23 @@ def estimate_coefficients(
     )
 
 
-def repeated_items(counts: Ints) -> int:
-    """Items with two votes or more for one label that is not the most common: what kappa and alpha vary by.
+def find_repeated(counts: Ints) -> NDArray[np.bool_]:
+    """Whether an item has two votes or more for one label that is not the most common: what kappa and alpha vary by.
 
-    Where nearly all votes are ties, a study may hold none by chance. It then shows an agreement just below that by
-    chance and hardly any error, whatever raters would agree on in another one.
+    Where nearly all votes are ties, a study may hold no such item by chance. It then shows an agreement just below that
+    by chance and hardly any error, whatever raters would agree on in another one.
     """
     rarer = np.arange(counts.shape[1]) != counts.sum(0).argmax()
-    return int(((counts > 1) & rarer).any(1).sum()) if len(counts) else 0
+    return np.asarray(((counts > 1) & rarer).any(1))
+
+
+def repeating_clusters(codes: Codes, is_repeated: NDArray[np.bool_]) -> float:
+    """The effective number of clusters that hold the votes on repeated items, if fewer than hold all votes.
+
+    Where most votes are ties and dialogues are unequal, a few dialogues decide kappa, and its error is as uncertain as
+    they are few: with the clusters of all votes its interval held the truth in .91 of studies.
+    """
+    return min(kish(codes), kish(codes, is_repeated.astype(np.float64)))
 
 
 def _choose_statistics(values: Sequence[float] | None) -> dict[str, Statistic]:

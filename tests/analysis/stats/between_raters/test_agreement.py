@@ -94,6 +94,24 @@ def test_pairs_with_a_single_vote_change_no_coefficient():
     assert np.isnan(many.fleiss_kappa.low) and many.gwet_ac1.low < many.gwet_ac1.value
 
 
+def test_few_dialogues_with_the_repeated_rare_labels_count_as_few():
+    """With 86 % ties and unequal dialogues, the degrees of freedom of all 40 dialogues gave .91 instead of .95."""
+    dialogue = np.repeat(np.arange(20), 5)
+    item, cluster = np.repeat(np.arange(100), 3), np.repeat(dialogue, 3)
+    tied = np.ones((100, 3), np.int64)
+    tied[::5, 0] = 0
+    few, many = tied.copy(), tied.copy()
+    few[np.isin(dialogue, (0, 1, 2))] = 2
+    many[1::6] = 2
+    narrow, wide = (
+        estimate_coefficients(item, rows.ravel(), "abc", values=None, clusters={"dialogue": cluster})
+        for rows in (many, few)
+    )
+    assert wide.fleiss_kappa.df == wide.alpha_nominal.df == pytest.approx(2)
+    assert wide.gwet_ac1.df == wide.observed.df == pytest.approx(19)
+    assert narrow.fleiss_kappa.df == pytest.approx(16) and narrow.repeated == 17
+
+
 def test_landis_and_koch_1977_with_the_error_of_statsmodels():
     data = golden("landis_koch1977.json")
     for city, kappa in data["published"].items():
