@@ -3,7 +3,7 @@
 import sys
 
 from seedvote.analysis.questions.table import COMMANDS as QUESTIONS
-from seedvote.dialogue.command_line import CommandModule, dispatch, exit_with
+from seedvote.dialogue.shell.command_line import CommandModule, dispatch, exit_with
 
 COMMANDS: dict[str, str | CommandModule] = {
     "read": "what the program makes of a file of judgements, and why",

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seedvote.dialogue.command_line import next_command, repeat_options
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.wording import as_typed
+from seedvote.dialogue.shell.command_line import next_command, repeat_options
+from seedvote.dialogue.shell.wording import as_typed
 
 if TYPE_CHECKING:
     from seedvote.analysis.showing.page import Reported

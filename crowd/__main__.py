@@ -2,7 +2,7 @@
 
 import sys
 
-from seedvote.dialogue.command_line import dispatch, exit_with
+from seedvote.dialogue.shell.command_line import dispatch, exit_with
 
 COMMANDS = {
     "serve": "serve a study to raters",

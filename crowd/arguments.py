@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from seedvote.crowd.marketplaces.market import MARKETPLACES, Market, Marketplace, launch_of, sites_at
 from seedvote.crowd.marketplaces.options import LaunchOptions, Wording, wordings
-from seedvote.dialogue.command_line import repeat_options
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import repeat_options
 
 if TYPE_CHECKING:
     from decimal import Decimal

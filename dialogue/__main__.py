@@ -2,7 +2,7 @@
 
 import sys
 
-from seedvote.dialogue.command_line import dispatch, exit_with
+from seedvote.dialogue.shell.command_line import dispatch, exit_with
 
 COMMANDS = {
     "describe": "show what a corpus contains: version, splits, dialogues, turns, labels",

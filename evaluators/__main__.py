@@ -2,7 +2,7 @@
 
 import sys
 
-from seedvote.dialogue.command_line import dispatch, exit_with
+from seedvote.dialogue.shell.command_line import dispatch, exit_with
 
 COMMANDS: dict[str, str] = {
     "questions": "questions for next-utterance choice: the truth among false options, with what length alone gets",

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from seedvote.crowd.commands import preview  # noqa: E402 (the checkout is not installed)
-from seedvote.dialogue.command_line import dispatch  # noqa: E402
+from seedvote.dialogue.shell.command_line import dispatch  # noqa: E402
 
 GERMAN = [
     f"--{name}={ROOT / 'examples/german' / file}" for name, file in (("hit", "hit.toml"), ("pairs", "pairs.jsonl"))

@@ -92,7 +92,7 @@ def _draw_layers(scores: list[TaskScore], recipe: str) -> Figure | str:
 
 
 def _draw_evolution(request: FigureRequest, scores: list[TaskScore], recipe: str) -> Figure | str:
-    from seedvote.dialogue.command_line import next_command
+    from seedvote.dialogue.shell.command_line import next_command
     from seedvote.probes import comparisons
 
     every = comparisons.score_courses(scores)

@@ -12,11 +12,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from seedvote.dialogue.command_line import CommandModule, dispatch, exit_with, run_command
-from seedvote.dialogue.completion import TYPED
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import CommandModule, dispatch, exit_with, run_command
+from seedvote.dialogue.shell.completion import TYPED
+from seedvote.dialogue.shell.wording import COMMAND, as_typed
 from seedvote.dialogue.signature import VERSION
-from seedvote.dialogue.wording import COMMAND, as_typed
 
 VERBS = {
     "rate": ("RESPONSES...", "pairs, hidden checks, the rating page and links for the people who rate"),

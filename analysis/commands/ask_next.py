@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import refuse_below, tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import refuse_below, tell_next
 
 if TYPE_CHECKING:
     from seedvote.analysis.votes.verdicts import Bench

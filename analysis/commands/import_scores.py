@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seedvote.dialogue.cards import LATE, legal
-from seedvote.dialogue.command_line import tell_next
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.reading import parse_names
+from seedvote.dialogue.shell.command_line import tell_next
 
 if TYPE_CHECKING:
     from seedvote.analysis.votes.scores.importing import Brought

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seedvote.analysis.arguments import JSON, READING, add_options, deliver, reading
-from seedvote.dialogue.command_line import next_command
+from seedvote.dialogue.shell.command_line import next_command
 
 if TYPE_CHECKING:
     from seedvote.dialogue.importing.votes import Judgements

@@ -26,8 +26,8 @@ from seedvote.analysis.arguments import (
     split_names,
     study_beside,
 )
-from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.analysis.votes.study import Study
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.analysis.report.paper.kit import kit_folder, write_kit
     from seedvote.analysis.votes.cautions import told_of_reading
     from seedvote.dialogue.files import atomic, write_json
-    from seedvote.dialogue.progress import step
+    from seedvote.dialogue.shell.progress import step
 
     check_margin(args.margin)
     study = _open_study(args)

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from seedvote.analysis.arguments import CLUSTERS, READING, STATED, VOTES, add_options, repeat_clusters
-from seedvote.dialogue.command_line import repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 LASTING = True  # runs until it is stopped
 

@@ -36,8 +36,8 @@ from seedvote.analysis.arguments import (
     split_names,
     study_beside,
 )
-from seedvote.dialogue.command_line import next_command, repeat_options
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import next_command, repeat_options
 
 if TYPE_CHECKING:
     from seedvote.analysis.showing.result import Result

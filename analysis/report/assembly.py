@@ -45,8 +45,8 @@ from seedvote.analysis.showing.tables import Table, markdown_text, write_latex, 
 from seedvote.analysis.showing.words import to_plain
 from seedvote.analysis.votes.cautions import judges_caption, marked_table, not_people
 from seedvote.analysis.votes.study import ReportRequest, Study
+from seedvote.dialogue.shell.wording import as_typed
 from seedvote.dialogue.signature import VERSION
-from seedvote.dialogue.wording import as_typed
 
 ORDER = (
     *("advice", "limits", "preferred", "rated", "ranked", "ties", "excluded", "compare", "leaderboard", "robustness"),

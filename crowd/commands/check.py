@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

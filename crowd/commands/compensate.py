@@ -12,7 +12,7 @@ import time
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import next_command, tell_next
+from seedvote.dialogue.shell.command_line import next_command, tell_next
 
 if TYPE_CHECKING:
     from seedvote.dialogue.importing.votes import Imported

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 DEFAULT_URL = "http://127.0.0.1:8765"
 PROOF = "." + 32 * "0"  # as long as what is added to a name

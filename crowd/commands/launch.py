@@ -12,7 +12,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from seedvote.dialogue.command_line import dispatch, next_command, repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import dispatch, next_command, repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.marketplaces.checklist import Planned

@@ -15,7 +15,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.shell.command_line import tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.marketplaces.market import Market

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from seedvote.dialogue.command_line import repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

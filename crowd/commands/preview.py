@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.forms.form import HitForm

@@ -10,7 +10,7 @@ import argparse
 import sys
 import time
 
-from seedvote.dialogue.command_line import refuse_below, tell_next
+from seedvote.dialogue.shell.command_line import refuse_below, tell_next
 
 LASTING = True
 ODDS = 0.2  # of a failure, of an unkind call

@@ -13,8 +13,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import dispatch, refuse_below, tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch, refuse_below, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.exchange.answer_files import JoinedAnswers

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import next_command, repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import next_command, repeat_options, tell_next
 
 if TYPE_CHECKING:
     from flask import Flask

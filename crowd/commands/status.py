@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import next_command, repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import next_command, repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.forms.form import HitForm

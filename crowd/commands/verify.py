@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.store.store import Store

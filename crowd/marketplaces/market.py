@@ -17,9 +17,9 @@ from seedvote.crowd.marketplaces.mephisto.options import MephistoOptions
 from seedvote.crowd.marketplaces.mturk.options import MTurkOptions
 from seedvote.crowd.marketplaces.options import LaunchOptions
 from seedvote.crowd.marketplaces.prolific.options import ProlificOptions
-from seedvote.dialogue.command_line import next_command
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
+from seedvote.dialogue.shell.command_line import next_command
 
 if TYPE_CHECKING:
     from seedvote.crowd.hit.hit import Hit

@@ -33,7 +33,7 @@ from seedvote.crowd.watching.progress import StudyState, set_state
 from seedvote.crowd.watching.refreshing import SoFar, export_anew, read_so_far
 from seedvote.crowd.watching.share_interval import law_of_ties, polyline, set_size
 from seedvote.crowd.web import page
-from seedvote.dialogue.wording import as_typed
+from seedvote.dialogue.shell.wording import as_typed
 
 COOKIE = "seedvote_study"
 SWITCHES: dict[StudyState, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}

@@ -21,8 +21,8 @@ from flask import Flask
 from waitress import wasyncore
 from waitress.channel import HTTPChannel
 
-from seedvote.dialogue import stopping
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell import stopping
 
 SERVER_THREADS = 8
 LARGEST_REQUEST = 524_288  # bytes that are read at all; the application's own limit is lower

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from seedvote.dialogue.command_line import tell_next
 from seedvote.dialogue.records import Dialogue
+from seedvote.dialogue.shell.command_line import tell_next
 
 WORD = re.compile(r"[\w:']+|[^\w\s]")
 

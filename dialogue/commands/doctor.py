@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import argparse
 
-from seedvote.dialogue.command_line import tell_next
-from seedvote.dialogue.doctor import examine_machine
+from seedvote.dialogue.shell.command_line import tell_next
+from seedvote.dialogue.shell.doctor import examine_machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.shell.command_line import tell_next
 from seedvote.dialogue.shipped import shipped
 
 FILES = ("votes.csv", "pairs.jsonl", "hit.toml")

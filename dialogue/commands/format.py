@@ -9,7 +9,7 @@ import re
 from typing import Literal, get_args, get_origin
 
 from seedvote.dialogue import cards, records
-from seedvote.dialogue.command_line import tell_next
+from seedvote.dialogue.shell.command_line import tell_next
 from seedvote.dialogue.validity import FORMATS, singular
 
 ABOUT = """# Files of a study

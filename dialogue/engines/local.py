@@ -17,9 +17,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import BaseContext
 
-from seedvote.dialogue import stopping
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.jobs import Job, Outcome, Work, perform
+from seedvote.dialogue.shell import stopping
 
 TURN = "SEEDVOTE_GPU_TURN"  # as in dialogue/devices.py, which loads torch
 LONGEST_FOLDER = 70  # the path of a socket has 107 characters at most, and Python adds up to 35 to this folder's
@@ -69,7 +69,7 @@ def _worker_context(work: Work) -> BaseContext:
 
 
 def _forget_sockets() -> None:
-    # Ctrl-C ends the command without Python's own end (dialogue/stopping.py), which would have removed this folder.
+    # Ctrl-C ends the command without Python's own end (shell/stopping.py), which would have removed this folder.
     if folder := multiprocessing.current_process()._config.get("tempdir"):  # type: ignore[attr-defined]
         shutil.rmtree(folder, ignore_errors=True)
 

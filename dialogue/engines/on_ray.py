@@ -18,9 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue import stopping
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.jobs import Job, Outcome, Place, Work, cores, job_environment, perform
+from seedvote.dialogue.shell import stopping
 
 RETRIES = 5  # times that a job may lose its process or its node
 LONGEST_FOLDER = 40  # letters of Ray's folder: it adds about 65 for a socket, whose path may have 107

@@ -15,10 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue import stopping
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
 from seedvote.dialogue.jobs import Job, Outcome, Place, Work, cores, perform
+from seedvote.dialogue.shell import stopping
 
 LARGEST_ARRAY = 1000  # what Slurm takes where nobody has set MaxArraySize
 MINUTES = 24 * 60  # where SBATCH_TIMELIMIT says nothing

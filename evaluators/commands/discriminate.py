@@ -13,9 +13,9 @@ import json
 from pathlib import Path
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import refuse_below, tell_next
 from seedvote.dialogue.engines import running
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import refuse_below, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,8 +16,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import refuse_below, tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import refuse_below, tell_next
 
 if TYPE_CHECKING:
     from seedvote.dialogue.records import Pair, Verdict

@@ -12,8 +12,8 @@ import argparse
 import json
 from pathlib import Path
 
-from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 OWN = "the corpus's own replies, delexicalised by its acts: not comparable with a leaderboard that has other references"
 

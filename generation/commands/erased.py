@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import refuse_below, tell_next
 from seedvote.dialogue.engines import running
+from seedvote.dialogue.shell.command_line import refuse_below, tell_next
 
 if TYPE_CHECKING:
     from seedvote.generation.redecoding import ErasedPart, Redecoding

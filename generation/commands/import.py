@@ -18,8 +18,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import refuse_below, repeat_options, tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import refuse_below, repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.dialogue.records import Response

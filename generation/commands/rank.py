@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import tell_next
 from seedvote.dialogue.engines import running
+from seedvote.dialogue.shell.command_line import tell_next
 
 if TYPE_CHECKING:
     from seedvote.dialogue.records import Question

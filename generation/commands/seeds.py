@@ -12,8 +12,8 @@ import argparse
 import csv
 from pathlib import Path
 
-from seedvote.dialogue.command_line import tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import tell_next
 
 FACTORS = ("init", "order", "dropout", "draw", "item")
 ROWS_AT_ONCE = 1 << 16

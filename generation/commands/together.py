@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from seedvote.dialogue.command_line import refuse_below, tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import refuse_below, tell_next
 
 MOST = 10
 

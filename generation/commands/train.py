@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import refuse_below, repeat_options, tell_next
 from seedvote.dialogue.engines import running
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import refuse_below, repeat_options, tell_next
 
 if TYPE_CHECKING:
     from seedvote.generation.training import Settings

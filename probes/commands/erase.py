@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import refuse_below, repeat_options, tell_next
 from seedvote.dialogue.engines import running
+from seedvote.dialogue.shell.command_line import refuse_below, repeat_options, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

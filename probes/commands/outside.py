@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seedvote.dialogue.command_line import tell_next
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import tell_next
 
 if TYPE_CHECKING:
     from seedvote.probes.foreign import ForeignTalk

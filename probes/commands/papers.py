@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedvote.dialogue.command_line import repeat_options, tell_next
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.dialogue import jobs
-from seedvote.dialogue.command_line import repeat_options, tell_next
 from seedvote.dialogue.engines import running
+from seedvote.dialogue.shell.command_line import repeat_options, tell_next
 from seedvote.probes import inputs
 from seedvote.probes.classifiers.catalogue import CLASSIFIERS, FitSettings
 

@@ -15,8 +15,8 @@ import importlib
 import io
 from pathlib import Path
 
-from seedvote.dialogue.command_line import dispatch, repeat_options
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch, repeat_options
 
 STORE = "crowd.sqlite"
 HELD = (STORE, "votes.jsonl", "ratings.jsonl", "choices.jsonl", "pairs.jsonl", "scores.parquet", "metrics.parquet")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from seedvote.dialogue.wording import as_typed
+from seedvote.dialogue.shell.wording import as_typed
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_json, write_json
-from seedvote.dialogue.wording import as_typed
+from seedvote.dialogue.shell.wording import as_typed
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -26,10 +26,10 @@ from seedvote.analysis.questions.ties import answer as ties
 from seedvote.analysis.questions.variance import answer as variance
 from seedvote.analysis.showing.words import p_value
 from seedvote.analysis.votes.systems import UNKNOWN
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Vote
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.conditions_study import make_study
 from tests.analysis.report_study import add_scores, add_votes
 

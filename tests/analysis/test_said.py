@@ -15,9 +15,9 @@ from seedvote.analysis.showing.tables import MOST_ROWS, Table, write_markdown
 from seedvote.analysis.stats.power import Assumptions
 from seedvote.analysis.votes.systems import Contrast
 from seedvote.analysis.votes.votes import votes_from_columns
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair
+from seedvote.dialogue.shell.command_line import dispatch
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 

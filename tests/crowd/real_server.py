@@ -24,7 +24,7 @@ if wrong:
     for name in [name for name in sys.modules if name.partition(".")[0] == "seedvote"]:
         del sys.modules[name]  # what has been loaded has the right clock in its defaults
 from seedvote.crowd.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 dispatch("crowd", "", COMMANDS, sys.argv[1:])
 """
 

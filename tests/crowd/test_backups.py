@@ -17,8 +17,8 @@ from seedvote.crowd.simulation.browser import FETCH, PageForm
 from seedvote.crowd.store.store import SCHEMA_VERSION, open_store, settings, sqlite_url
 from seedvote.crowd.store.tables import METADATA, votes
 from seedvote.crowd.study_folder import prepare_study
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.real_server import Browser, make_study, serving
 from tests.crowd.store.test_migrations import OLD
 from tests.crowd.study import database

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from seedvote.crowd.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.marketplaces.study import write_pairs
 
 

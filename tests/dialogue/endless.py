@@ -4,9 +4,9 @@ import argparse
 import os
 from pathlib import Path
 
-from seedvote.dialogue.command_line import exit_with, run_command
 from seedvote.dialogue.engines import running
 from seedvote.dialogue.jobs import Job, Work
+from seedvote.dialogue.shell.command_line import exit_with, run_command
 
 
 def compute(folder, piece):

@@ -12,7 +12,6 @@ import threading
 import pytest
 
 from seedvote.dialogue.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch, exit_with
 from seedvote.dialogue.commands.format import format_document
 from seedvote.dialogue.errors import InputError, unusable
 from seedvote.dialogue.files import (
@@ -27,6 +26,7 @@ from seedvote.dialogue.files import (
     write_records,
 )
 from seedvote.dialogue.records import Candidate, Pair, Response, Utterance, Vote
+from seedvote.dialogue.shell.command_line import dispatch, exit_with
 from seedvote.dialogue.validity import FORMATS, singular
 
 PAIR = Pair(

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, read_header, read_json, read_records
 from seedvote.dialogue.records import Pair, Response, States
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.dialogue.tokens import normalize, tokenize
 from seedvote.dialogue.validity import from_json
 from seedvote.generation import curves, encoding

@@ -7,11 +7,11 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, read_json, read_records
 from seedvote.dialogue.records import Response, Turn
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.generation.__main__ import COMMANDS
 from seedvote.generation.decoding import parse_decoding, write_responses
 from seedvote.generation.numbering import Numbered

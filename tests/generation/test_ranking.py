@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.questions import texts_hash, write_questions
 from seedvote.dialogue.records import Option, Question, Utterance
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.generation.__main__ import COMMANDS
 from seedvote.generation.batches import stack_batch
 from seedvote.generation.models.architectures import ARCHITECTURES, build_model

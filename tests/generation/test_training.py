@@ -16,10 +16,10 @@ import torch
 from safetensors.torch import load_file
 
 from seedvote.dialogue.adam import Adam
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, read_json, write_json
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.dialogue.signature import VERSION
 from seedvote.generation import training
 from seedvote.generation.__main__ import COMMANDS

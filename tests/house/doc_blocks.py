@@ -10,7 +10,7 @@ from pathlib import Path
 
 from seedvote.__main__ import WHERE
 from seedvote.analysis.questions.table import COMMANDS as QUESTIONS
-from seedvote.dialogue.command_line import find_command, parser_of
+from seedvote.dialogue.shell.command_line import find_command, parser_of
 from tests.house.waiting import PATIENCE
 from tests.house.warm import SERVING, warm, warm_python
 

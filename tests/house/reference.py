@@ -14,7 +14,7 @@ from pathlib import Path
 
 from seedvote.__main__ import ABOUT, MORE, VERBS, WHERE
 from seedvote.analysis.questions.table import NAMES
-from seedvote.dialogue.command_line import find_command, parser_of
+from seedvote.dialogue.shell.command_line import find_command, parser_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "reference" / "commands.md"

@@ -57,7 +57,7 @@ def test_a_python_without_the_packages_says_what_to_type(command, clone):
 
 
 def test_any_other_missing_module_is_not_explained_away():
-    from seedvote.dialogue.command_line import exit_with
+    from seedvote.dialogue.shell.command_line import exit_with
 
     def broken():
         raise ModuleNotFoundError("No module named 'seedvote.analysis.nothing'", name="seedvote.analysis.nothing")

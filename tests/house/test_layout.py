@@ -83,10 +83,11 @@ ROOMS = {
     "evaluators": {"task": set(), "perturbing": set(), "detection": set(), "judging": set(), "choosing": {"detection"}},
     "dialogue": {
         "corpora": {"errors", "files", "records", "seeds", "signature", "tables"},
-        "engines": {"errors", "files", "jobs", "signature", "stopping"},
+        "engines": {"errors", "files", "jobs", "signature", "shell"},
         "conversations": {"corpora", "errors", "records", "seeds", "tokens", "validity"},
         "domains": {"records"},
         "formulas": set(),
+        "shell": {"errors", "importing", "jobs", "shipped", "signature"},
         "tables": {"errors", "files"},
         "importing": {"tables", "errors", "files", "judges", "records"},
     },

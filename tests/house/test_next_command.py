@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from seedvote.analysis.report.paper import kit
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.house.doc_blocks import ROOT, checkout, parse
 from tests.house.warm import SERVING, warm_python
 

@@ -7,9 +7,9 @@ import tomllib
 import pytest
 
 from seedvote.crowd.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.records import Comment, Rater, Vote
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.house.doc_blocks import ROOT
 
 GERMAN = ROOT / "examples" / "german"

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.toy.write import write_toy
+from seedvote.dialogue.shell.command_line import dispatch
 
 ROOT = Path(__file__).resolve().parents[2]
 FINDINGS = ROOT / "docs" / "results.md"

@@ -11,8 +11,8 @@ import pytest
 from seedvote.__main__ import ABOUT, VERBS, _run
 from seedvote.commands.papers import PAPERS
 from seedvote.commands.study import SIZES, stages, take_corpus
-from seedvote.dialogue.command_line import find_command, parser_of
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import find_command, parser_of
 from tests.analysis.report_study import add_votes
 from tests.house.doc_blocks import ROOT
 

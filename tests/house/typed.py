@@ -8,7 +8,7 @@ import sys
 import unittest.mock
 from pathlib import Path
 
-from seedvote.dialogue.command_line import dispatch, exit_with, run_command
+from seedvote.dialogue.shell.command_line import dispatch, exit_with, run_command
 from tests.house.warm import SERVING, warm_python
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from seedvote.probes import papers, plots
 from seedvote.probes.__main__ import COMMANDS

@@ -36,8 +36,8 @@ from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, voters
 from seedvote.analysis.votes.clusters import Strata, Ways, clusters_of
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.progress import step
 from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.shell.progress import step
 from seedvote.dialogue.signature import signature
 
 SMOOTHING = 6.0  # imaginary votes a true label: a crowd's raters have a dozen votes each (docs/method-agreement.md)

@@ -36,8 +36,8 @@ from seedvote.analysis.votes.scores.files import by_reason
 from seedvote.analysis.votes.scores.panel import PEOPLE, Method, Panel, methods
 from seedvote.analysis.votes.scores.study_panels import Baseline, best_baseline, compared_panels
 from seedvote.analysis.votes.study import Study
-from seedvote.dialogue.command_line import next_command
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import next_command
 
 METHOD_HEAD = (
     "method",

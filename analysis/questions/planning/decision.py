@@ -20,7 +20,7 @@ from seedvote.analysis.stats.power import Assumptions
 from seedvote.analysis.stats.sequential import FEWEST_CLUSTERS, look_by_mixture
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.allocation import Aim
-from seedvote.dialogue.progress import step
+from seedvote.dialogue.shell.progress import step
 
 Floats = NDArray[np.float64]
 STUDIES = 40

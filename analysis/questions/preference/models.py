@@ -32,8 +32,8 @@ from seedvote.analysis.votes.ranking import Ranking
 from seedvote.analysis.votes.systems import Contrast, Matches
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.progress import step
 from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.shell.progress import step
 
 if TYPE_CHECKING:
     from seedvote.analysis.stats.mixed import CrossedLogit, Estimate

@@ -20,7 +20,7 @@ from seedvote.analysis.stats.power import smallest_shown
 from seedvote.analysis.votes.cautions import judges_caption, voters
 from seedvote.analysis.votes.study import Study
 from seedvote.analysis.votes.votes import Votes
-from seedvote.dialogue.wording import as_typed
+from seedvote.dialogue.shell.wording import as_typed
 
 AUTHOR = "**For the author to answer.**"
 OURS = {"local", "mturk", "prolific", "panel", "mephisto"}  # doors of the tool's own rating page

@@ -21,8 +21,8 @@ from seedvote.analysis.showing.page import RowFigure, Section, named_figures
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.votes.study import Study
 from seedvote.dialogue.files import atomic, read_json, write_json, write_records
-from seedvote.dialogue.progress import step
 from seedvote.dialogue.records import Pair
+from seedvote.dialogue.shell.progress import step
 from seedvote.dialogue.signature import signature
 
 MANIFEST = ".kit.json"  # what was written, so that a file that has been edited since is known

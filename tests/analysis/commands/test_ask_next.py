@@ -9,10 +9,10 @@ from seedvote.analysis.commands import ask_next
 from seedvote.analysis.notebook import judged
 from seedvote.analysis.stats.drawing_chances import spread_chances
 from seedvote.analysis.stats.powered import Sample, estimate_weighted, tune_weight
-from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Pair, Vote
+from seedvote.dialogue.shell.command_line import parser_of
 from tests.analysis.judge_crowd import study_folder
 
 

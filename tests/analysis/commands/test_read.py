@@ -5,8 +5,8 @@ import json
 import pytest
 
 from seedvote.analysis.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.dialogue.importing.layouts import LAYOUTS, TRUE
 from tests.dialogue.importing.test_shaping import written
 

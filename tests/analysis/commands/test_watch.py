@@ -6,8 +6,8 @@ import time
 import pytest
 
 from seedvote.analysis.commands import watch
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 

@@ -14,8 +14,8 @@ from seedvote.analysis.questions.agreement.showing import document, gate_sentenc
 from seedvote.analysis.stats.between_raters.agreement import Coefficient
 from seedvote.analysis.votes.inputs import votes_of
 from seedvote.analysis.votes.study import read_study, study_of
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.report_study import add_votes
 
 ROOT = Path(__file__).resolve().parents[3]

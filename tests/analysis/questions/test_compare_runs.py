@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from seedvote.analysis.notebook import compare_runs
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.questions import logs
 
 GENERATOR = np.random.default_rng(7)

@@ -20,10 +20,10 @@ from seedvote.analysis.notebook import erasure
 from seedvote.analysis.questions.erasure import ErasedCheckpoint, ErasedReplies, answer, compare_erasures, erasure_notes
 from seedvote.analysis.questions.erasure import document as erasure_document
 from seedvote.dialogue.__main__ import COMMANDS as DIALOGUE
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_json, read_records, write_json
 from seedvote.dialogue.records import Response
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.generation.__main__ import COMMANDS as GENERATION
 from seedvote.generation.encoding import Form, encode_block
 from seedvote.generation.erasing import PARTS, PLACES, LinearEraser, read_eraser, with_eraser

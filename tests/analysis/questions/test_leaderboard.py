@@ -6,8 +6,8 @@ import pytest
 from seedvote.analysis.notebook import leaderboard
 from seedvote.analysis.questions.table import COMMANDS
 from seedvote.dialogue.cards import Card, TaskCard
-from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import parser_of
 from tests.analysis.conditions_study import lowered, make_study, scored, write_table
 
 command = COMMANDS["leaderboard"]

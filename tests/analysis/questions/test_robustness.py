@@ -11,8 +11,8 @@ import pytest
 from seedvote.analysis.notebook import robustness
 from seedvote.analysis.questions.table import COMMANDS
 from seedvote.analysis.stats.intervals import mean_interval
-from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import parser_of
 from tests.analysis.conditions_study import CARD, make_study, scored, write_table
 
 

@@ -21,10 +21,10 @@ from seedvote.analysis.votes.scores.study_panels import panels_of
 from seedvote.analysis.votes.study import read_study
 from seedvote.analysis.votes.systems import fixed_sides
 from seedvote.analysis.votes.votes import votes_from_columns
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.report_study import add_scores, add_votes
 from tests.analysis.stats.test_components import crossed_study
 from tests.analysis.worlds import Crowd

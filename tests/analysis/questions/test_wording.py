@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from seedvote.analysis.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.conditions_study import make_study
 from tests.analysis.judge_crowd import study_folder
 from tests.analysis.questions.choice.made import made_answers, made_questions, write_choice_study

@@ -13,10 +13,10 @@ from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.notebook import worth
 from seedvote.analysis.stats.gain import gain_of
 from seedvote.analysis.votes.scores.paired import signed_ranks
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.judge_crowd import study, study_folder
 
 NET = {"a": 1.0, "b": -1.0, "tie": 0.0}

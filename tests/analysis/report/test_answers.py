@@ -9,7 +9,7 @@ import pytest
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.report.assembly import as_latex, as_markdown, build_report, render_page
 from seedvote.analysis.votes.study import read_study
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.judge_crowd import study_folder
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

@@ -13,8 +13,8 @@ from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.variance.cubes import on_common_items, read_cubes
 from seedvote.analysis.stats.multibootstrap import METRICS, Cube, bootstrap_difference, one_system
 from seedvote.analysis.votes.scores import files
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 from tests.analysis.evaluators_study import card, rows, without, write
 

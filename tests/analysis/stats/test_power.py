@@ -15,8 +15,8 @@ from seedvote.analysis.stats.equivalence import tost
 from seedvote.analysis.stats.intervals import mean_interval, robust_variance
 from seedvote.analysis.stats.net_preference import net_estimate
 from seedvote.analysis.stats.power import Assumptions, smallest_shown, votes_to_show
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 
 PAPER = Assumptions(0.35)
 

@@ -16,10 +16,10 @@ from seedvote.analysis.votes.inputs import votes_of
 from seedvote.analysis.votes.keeping import NO_JUDGES
 from seedvote.analysis.votes.study import read_study
 from seedvote.analysis.votes.votes import read_votes, votes_from_columns
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import as_json, read_records, write_records
 from seedvote.dialogue.records import Verdict, Vote
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.report_study import add_scores, add_votes
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

@@ -11,9 +11,9 @@ from seedvote.analysis.votes.cautions import reading_of, told_of_reading
 from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.systems import contrasts
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError, Unclear
 from seedvote.dialogue.importing.reading import parse_names
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis import worlds_tables as worlds
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

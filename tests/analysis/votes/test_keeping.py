@@ -8,10 +8,10 @@ import pytest
 from seedvote.analysis import notebook
 from seedvote.analysis.votes.study import read_study
 from seedvote.analysis.votes.votes import read_votes
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.house.typed import typed
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

@@ -4,7 +4,7 @@ import csv
 import json
 
 from seedvote.analysis.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis import worlds_tables as worlds
 
 

@@ -7,8 +7,8 @@ import pytest
 from seedvote.analysis.__main__ import COMMANDS as ANALYSIS
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.crowd.__main__ import COMMANDS as CROWD
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.dialogue.importing.layouts import LAYOUTS, TRUE
 from tests.dialogue.importing.test_shaping import read, tally, written
 

@@ -12,7 +12,7 @@ from seedvote.crowd.hit.hit import read_hit
 from seedvote.crowd.study_folder import prepare_study
 from seedvote.crowd.web.app import ServerConfig, create_app, study_token
 from seedvote.crowd.web.page import MESSAGE_KINDS
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.study import SO_FAR
 from tests.house.barriers import SHARED, barriers, barriers_of
 

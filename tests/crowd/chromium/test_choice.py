@@ -7,8 +7,8 @@ import pytest
 
 from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.study_folder import opened
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.questions import read_questions
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.chromium.test_hit import BLIND, READ, TWO_WAYS, WAYS, awaited, follow
 from tests.house.barriers import SHARED, barriers_of
 from tests.house.waiting import PATIENCE

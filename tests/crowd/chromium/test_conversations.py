@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.chromium.test_seen import SCREENS, at, locked
 from tests.crowd.conversations import candidate
 from tests.house.barriers import SHARED, barriers_of

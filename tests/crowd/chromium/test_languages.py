@@ -2,7 +2,7 @@
 
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.house.barriers import barriers_of
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.store.launches import read_record
 from seedvote.crowd.store.tables import raters
 from seedvote.crowd.study_folder import opened
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study, served
 from tests.house.waiting import wait_for

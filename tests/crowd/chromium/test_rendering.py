@@ -2,9 +2,9 @@
 
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.house.barriers import SHARED, barriers
 
 pytestmark = pytest.mark.browser

@@ -9,9 +9,9 @@ from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.hit.hit import hit_from
 from seedvote.crowd.study_folder import opened, prepare_study
 from seedvote.crowd.web.app import ServerConfig, create_app
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import ResponseSet
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.chromium.test_hit import BLIND, READ, TWO_WAYS, WAYS, awaited, follow
 from tests.crowd.marketplaces.study import served as at_a_port
 from tests.crowd.sets import make_sets

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Pair, Utterance
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.house.waiting import wait_for
 
 pytestmark = pytest.mark.browser

@@ -7,8 +7,8 @@ import pytest
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.store.identity import rater_hash
 from seedvote.crowd.store.store import open_store, settings, sqlite_url
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 
 EXPORT = (
     "Submission id,Participant id,Status,Age,Sex\n"

@@ -1,7 +1,7 @@
 """What `crowd export` says of what it wrote."""
 
 from seedvote.crowd.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.study import SHORT, desk_of, make_pairs, seated, vote
 
 

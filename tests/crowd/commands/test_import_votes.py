@@ -7,12 +7,12 @@ import pytest
 
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.commands import import_votes
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.importing import tools as other_tools
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict, Vote
 from seedvote.dialogue.seeds import child_random
+from seedvote.dialogue.shell.command_line import dispatch
 
 MTURK = (
     "HITId,HITTypeId,Title,Description,Keywords,Reward,CreationTime,MaxAssignments,RequesterAnnotation,"

@@ -8,10 +8,10 @@ import pytest
 
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.exchange.answer_tables import answer_table, sets_from_answers
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.records import Candidate, Pair, ResponseSet, Utterance
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.dialogue.tables.reading import read_table
 
 ROWS = [

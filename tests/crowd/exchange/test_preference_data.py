@@ -150,7 +150,7 @@ def test_sets_of_a_store_give_preferences_too(tmp_path):
 
 def test_the_command_writes_both_tables_and_says_what_it_left_out(tmp_path, capsys):
     from seedvote.crowd.__main__ import COMMANDS
-    from seedvote.dialogue.command_line import dispatch
+    from seedvote.dialogue.shell.command_line import dispatch
 
     with desk_of(f"sqlite:///{tmp_path / 'crowd.sqlite'}", tmp_path, SHORT, made=make_pairs(2)) as desk:
         seat = seated(desk, "w1")

@@ -23,10 +23,10 @@ from seedvote.crowd.study_folder import hit_of
 from seedvote.crowd.watching.overview import overview
 from seedvote.crowd.web.app import ServerConfig, create_app
 from seedvote.crowd.web.page import Frame, SittingProgress, consent_page, pair_fragment, task_page
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Pair, Utterance, Vote
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.conversations import WHOLE, as_talk, candidate, desk_of_talks, make_talks
 from tests.crowd.rating import test_answer_sheet as sheets
 from tests.crowd.rating import test_desk as desks

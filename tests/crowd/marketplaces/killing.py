@@ -23,8 +23,8 @@ from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.marketplaces import ledger
 from seedvote.crowd.marketplaces.prolific import calling
 from seedvote.crowd.store.store import Store
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.house.waiting import PATIENCE
 
 FORKS = multiprocessing.get_context("forkserver")

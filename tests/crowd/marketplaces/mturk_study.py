@@ -10,7 +10,7 @@ from seedvote.crowd.marketplaces.ledger import PayoutLedger
 from seedvote.crowd.store.launches import read_record
 from seedvote.crowd.study_folder import opened
 from seedvote.crowd.watching.progress import progress
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study, served
 

@@ -17,9 +17,9 @@ from seedvote.crowd.rating.leasing import Step
 from seedvote.crowd.store.launches import write_record
 from seedvote.crowd.study_folder import opened
 from seedvote.crowd.web.entrance import way_back
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.marketplaces.study import make_study
 
 

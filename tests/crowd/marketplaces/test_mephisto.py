@@ -14,10 +14,10 @@ from seedvote.crowd.exchange import exporting
 from seedvote.crowd.marketplaces.mephisto.market import free_port, task_module, task_name
 from seedvote.crowd.study_folder import opened
 from seedvote.crowd.web.entrance import OVER
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.records import Vote
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.marketplaces.mturk_endpoint import serve
 from tests.crowd.marketplaces.study import Person, make_study
 from tests.house.forked import PIPE, Forked

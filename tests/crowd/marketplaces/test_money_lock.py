@@ -8,8 +8,8 @@ import pytest
 
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.marketplaces.money_lock import money_lock
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.marketplaces.study import make_study
 from tests.crowd.study import database
 

@@ -14,8 +14,8 @@ from seedvote.crowd.rating.leasing import Step
 from seedvote.crowd.study_folder import opened
 from seedvote.crowd.watching.progress import progress, set_state
 from seedvote.crowd.web.entrance import way_back
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.marketplaces.study import Person, make_study, served
 
 BACK = "https://school.example/credit?token=t"

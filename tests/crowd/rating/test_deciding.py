@@ -15,10 +15,10 @@ from seedvote.crowd.rating.pool import _explain_change, key_in
 from seedvote.crowd.store.tables import events, pairs, payments, raters, votes
 from seedvote.crowd.study_folder import prepare_study
 from seedvote.crowd.watching.checks import check_lines
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.study import database, make_pairs
 from tests.crowd.visitor import Visitor, careful, live
 

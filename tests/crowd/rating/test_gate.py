@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.rating.gate import GateRule, judge, pass_probability, rule_within, standing
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.study import make_pairs
 
 OUTCOMES = st.lists(st.booleans(), max_size=10)

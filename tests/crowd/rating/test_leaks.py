@@ -8,9 +8,9 @@ import pytest
 
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.rating.leaks import find_leaks
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.study import make_pairs
 from tests.house.warm import SERVING, warm
 

@@ -3,9 +3,9 @@
 import pytest
 
 from seedvote.crowd.rating.leaks import markup_warning
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Option, Pair, Question, ResponseSet, Utterance
+from seedvote.dialogue.shell.command_line import dispatch
 
 
 def pair(text, kind="real"):

@@ -21,11 +21,11 @@ from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.simulation.crowd import MOST_IDLE, SimulatedCrowd
 from seedvote.crowd.simulation.raters import FLUENCY, Habits, Reader, draw_habits, draw_quality, known_neighbours
 from seedvote.crowd.web.page import Frame, SittingProgress, pair_fragment
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Candidate, Pair, Rater, Utterance, Vote
 from seedvote.dialogue.seeds import child_random
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.study import make_pairs
 from tests.house.forked import Forked
 from tests.house.waiting import PATIENCE, wait_for
@@ -165,7 +165,7 @@ SIMULATE = """
 import sys
 sys.executable = sys.argv.pop(1)
 from seedvote.crowd.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 dispatch("crowd", "", COMMANDS, ["simulate", *sys.argv[1:]])
 """
 

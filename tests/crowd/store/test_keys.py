@@ -13,8 +13,8 @@ from seedvote.crowd.store.tables import raters
 from seedvote.crowd.study_folder import opened
 from seedvote.crowd.web.app import create_app
 from seedvote.crowd.web.invitations import invitation_link
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.marketplaces.study import make_study
 
 DAY = 86_400.0

@@ -41,10 +41,10 @@ from seedvote.crowd.watching.signals import PageEvents, Signals
 from seedvote.crowd.web import dashboard
 from seedvote.crowd.web.app import ServerConfig, create_app, study_token
 from seedvote.crowd.web.dashboard import render_page
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import read_json, write_records
 from seedvote.dialogue.records import Vote
 from seedvote.dialogue.seeds import child_random
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.conversations import make_talks
 from tests.crowd.questions import make_questions
 from tests.crowd.sets import make_sets
@@ -475,7 +475,7 @@ import sys
 from seedvote.crowd.watching import refreshing
 refreshing.PYTHON = ("nice", sys.argv.pop(1), "-m", "seedvote")
 from seedvote.crowd.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 dispatch("crowd", "", COMMANDS, sys.argv[1:])
 """
 

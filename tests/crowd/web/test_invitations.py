@@ -16,8 +16,8 @@ from seedvote.crowd.store.tables import raters, votes
 from seedvote.crowd.study_folder import hit_of, opened, prepare_study
 from seedvote.crowd.web.app import ServerConfig, create_app
 from seedvote.crowd.web.invitations import invitation_link
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.real_server import Browser, make_study, serving
 
 RULES = "pairs_per_sitting = 3\nfirst_checks = 0\nlater_checks = 0\n"

@@ -13,9 +13,9 @@ from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.web import page
 from seedvote.crowd.web.page import show_literally
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Utterance
+from seedvote.dialogue.shell.command_line import dispatch
 
 FRAME = page.Frame(base="/prefix", seat="seat-token", nonce="nonce-token")
 HIT = Hit()

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seedvote.dialogue.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch, exit_with
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch, exit_with
 
 GOOD = json.dumps({"SNG1": {"log": [{"text": "hi", "metadata": {}}, {"text": "ho", "metadata": {}}]}}).encode()
 LINE = json.dumps({"turns": ["a", "b"]}).encode()

@@ -11,7 +11,6 @@ from itertools import pairwise
 import pytest
 
 from seedvote.dialogue.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy import phrases as toy_phrases
@@ -22,6 +21,7 @@ from seedvote.dialogue.corpora.toy.plans import ASKED, PLANNED, follow_plan, mak
 from seedvote.dialogue.corpora.toy.talk import Talk
 from seedvote.dialogue.corpora.toy.world import find_matches, make_databases
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 
 DOMAINS = {"attraction", "bus", "hospital", "hotel", "restaurant", "taxi", "train"}
 WORD = re.compile(r"[\w:']+|[^\w\s]")

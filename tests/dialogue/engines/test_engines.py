@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.files import digest
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[3]

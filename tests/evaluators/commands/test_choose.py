@@ -7,12 +7,12 @@ import pytest
 
 from seedvote.analysis.votes.scores.files import read_study_scores
 from seedvote.analysis.votes.scores.study_panels import baselines_beside, kept_keys
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_header
 from seedvote.dialogue.questions import read_questions, texts_hash, write_choices
 from seedvote.dialogue.records import OptionChoice
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.evaluators.__main__ import COMMANDS
 
 

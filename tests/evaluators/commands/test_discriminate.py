@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from seedvote.dialogue.cards import cards_from
-from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_json, write_records
 from seedvote.dialogue.records import Response
+from seedvote.dialogue.shell.command_line import parser_of
 from seedvote.dialogue.tokens import tokenize
 from seedvote.evaluators.commands import discriminate
 from seedvote.evaluators.detection import figures

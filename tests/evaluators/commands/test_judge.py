@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.judges import read_verdicts
 from seedvote.dialogue.records import Candidate, Pair, Utterance
+from seedvote.dialogue.shell.command_line import parser_of
 from seedvote.evaluators.commands import judge
 from tests.dialogue.engines.batch_server import BatchServer
 from tests.dialogue.engines.chat_server import ChatServer

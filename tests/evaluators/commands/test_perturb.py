@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.conditions import condition_folder, condition_folders, condition_of
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import parser_of
 from seedvote.evaluators.commands import perturb
 from seedvote.evaluators.perturbing.kinds import ChangedTurn, Condition
 from seedvote.evaluators.perturbing.writing import differences_page, mark_differences

@@ -13,12 +13,12 @@ import sacrebleu
 
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.dialogue.cards import cards_from
-from seedvote.dialogue.command_line import dispatch, parser_of
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Response, Utterance
+from seedvote.dialogue.shell.command_line import dispatch, parser_of
 from seedvote.evaluators.commands import score
 from tests.evaluators.toys import held_out_toy
 

@@ -9,11 +9,11 @@ import signal
 import numpy as np
 import pytest
 
-from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.judges import read_verdicts
 from seedvote.dialogue.records import Candidate, Pair, Utterance
+from seedvote.dialogue.shell.command_line import parser_of
 from seedvote.evaluators.commands import judge
 from seedvote.evaluators.judging import local
 from seedvote.evaluators.judging.asking import prompt_of, questions_on

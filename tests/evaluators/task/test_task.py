@@ -6,12 +6,12 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Response
+from seedvote.dialogue.shell.command_line import parser_of
 from seedvote.evaluators.commands import task
 from seedvote.evaluators.task.states import compare_states, gold_states
 from tests.evaluators.toys import held_out_toy

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.generation.__main__ import COMMANDS
 from seedvote.generation.imports import hidden_states
 from seedvote.generation.imports.hidden_states import StateReader, _looks_back

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.importing.answer_rows import read_answer_rows
 from seedvote.dialogue.records import Response
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.generation.__main__ import COMMANDS
 from seedvote.generation.imports.sources import make_calls
 from seedvote.generation.imports.tables import messages_of, parse_columns, read_responses

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from seedvote.analysis.notebook import robustness
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy import world
@@ -16,6 +15,7 @@ from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest, read_header, read_json, read_records
 from seedvote.dialogue.records import Response
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.evaluators.__main__ import COMMANDS as EVALUATORS
 from seedvote.generation import training
 from seedvote.generation.__main__ import COMMANDS

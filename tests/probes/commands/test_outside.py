@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from seedvote.dialogue.command_line import parser_of
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import parser_of
 from seedvote.evaluators.commands import perturb
 from seedvote.probes.commands import outside
 from seedvote.probes.foreign import foreign_turns

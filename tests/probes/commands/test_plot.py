@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.probes import baselines, plots
 from seedvote.probes.__main__ import COMMANDS
 from seedvote.probes.comparisons import layer_curves, means_by_difficulty

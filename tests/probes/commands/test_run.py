@@ -14,12 +14,12 @@ import pytest
 import torch
 
 from seedvote.dialogue.cards import PROBE
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.counts import micro_f1
 from seedvote.dialogue.records import Score
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.probes import codelength, suite, summary
 from seedvote.probes.__main__ import COMMANDS
 from seedvote.probes.plan import Options

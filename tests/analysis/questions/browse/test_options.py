@@ -7,11 +7,11 @@ import pytest
 from seedvote.analysis.questions.browse.options import answer_questions
 from seedvote.analysis.questions.browse.page import questions_page
 from seedvote.analysis.questions.table import COMMANDS
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.questions import read_questions, texts_hash, write_questions
 from seedvote.dialogue.records import Comment, Option, OptionChoice, Question, Utterance
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.dialogue.signature import signature
 
 HOSTILE = '</script><img src=x onerror="document.title=1">'

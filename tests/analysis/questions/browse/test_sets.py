@@ -8,10 +8,10 @@ import pytest
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.browse.page import sets_page
 from seedvote.analysis.questions.browse.sets import answer_sets
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Candidate, Comment, ResponseRating, ResponseSet, Utterance
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.questions.ratings.sets_study import SYSTEMS, make_sets_study
 
 HOSTILE = '</script><img src=x onerror="document.title=1">'

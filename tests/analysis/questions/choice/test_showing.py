@@ -5,8 +5,8 @@ import json
 import pytest
 
 from seedvote.analysis.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.questions.choice.made import made_answers, made_questions, write_choice_study
 
 

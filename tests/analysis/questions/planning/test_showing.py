@@ -3,8 +3,8 @@
 import pytest
 
 from seedvote.analysis.__main__ import COMMANDS
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 
 
 @pytest.mark.parametrize("words", [["--from", "potato"], ["--question", "fluent"], ["--uncounted"]])

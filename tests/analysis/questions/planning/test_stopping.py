@@ -15,7 +15,7 @@ from seedvote.analysis.stats.power import Assumptions
 from seedvote.analysis.stats.sequential import Now
 from seedvote.analysis.votes.systems import Contrast
 from seedvote.analysis.votes.votes import Votes
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.growing_study import Crowd, contrast, grown
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

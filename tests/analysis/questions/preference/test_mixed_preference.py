@@ -11,8 +11,8 @@ from seedvote.analysis.questions.preference.answer import prefer
 from seedvote.analysis.questions.preference.models import MOST_CONTRASTS, mixed_answer
 from seedvote.analysis.votes.systems import Contrast
 from seedvote.analysis.votes.votes import Votes
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.worlds import Crowd
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")

@@ -26,10 +26,10 @@ from seedvote.analysis.showing.words import signed
 from seedvote.analysis.stats.paired import bayes_davidson
 from seedvote.analysis.votes.systems import fixed_sides
 from seedvote.analysis.votes.votes import votes_from_columns
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Vote
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.report_study import add_votes
 
 

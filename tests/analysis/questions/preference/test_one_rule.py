@@ -18,7 +18,7 @@ from seedvote.analysis.questions.preference.showing import best_of, parts, prefe
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.votes.systems import fixed_sides, named_sides
 from seedvote.analysis.votes.votes import votes_from_columns
-from seedvote.dialogue.command_line import dispatch
+from seedvote.dialogue.shell.command_line import dispatch
 
 
 def pandalm(shared):

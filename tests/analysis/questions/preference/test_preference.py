@@ -16,11 +16,11 @@ from seedvote.analysis.stats.net_preference import net_estimate, net_interval
 from seedvote.analysis.stats.sign_tests import position_test, sign_test, tie_index
 from seedvote.analysis.votes.systems import contrasts, fixed_sides, match
 from seedvote.analysis.votes.votes import net_scores, read_votes, votes_from_columns
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
+from seedvote.dialogue.shell.command_line import dispatch
 
 
 def study(folder, *, pairs=240, seed=0, systems=3, gap=0.6):

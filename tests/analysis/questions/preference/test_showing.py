@@ -14,9 +14,9 @@ from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short, write_l
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.systems import Matches
 from seedvote.analysis.votes.votes import votes_from_columns
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Vote
+from seedvote.dialogue.shell.command_line import dispatch
 
 pytestmark = pytest.mark.usefixtures("hasty_throughout")
 

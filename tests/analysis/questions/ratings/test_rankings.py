@@ -15,10 +15,10 @@ from seedvote.analysis.notebook import ranks, ratings, variance
 from seedvote.analysis.questions.ratings.rankings import compare_ranks
 from seedvote.analysis.questions.ratings.showing import ask_title, find_headline
 from seedvote.analysis.votes.inputs import ranks_of
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import ResponseRating
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.questions.ratings.rankings import rankings, write_ranks
 from tests.analysis.questions.ratings.sets_study import SYSTEMS, make_sets_study
 

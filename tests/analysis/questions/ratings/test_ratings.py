@@ -14,8 +14,8 @@ from seedvote.analysis.notebook import ratings
 from seedvote.analysis.report.assembly import build_report
 from seedvote.analysis.stats.ordinal import proportional_odds
 from seedvote.analysis.votes.inputs import study_of_table
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError, Unclear
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis import worlds_tables as worlds
 
 

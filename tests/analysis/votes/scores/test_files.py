@@ -18,8 +18,8 @@ from seedvote.analysis.votes.scores.files import read_scores, read_study_scores
 from seedvote.analysis.votes.scores.values import Sums, bleu, of_counts
 from seedvote.analysis.votes.study import read_study
 from seedvote.dialogue.cards import BUILT_IN, Card, TaskCard
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.evaluators_study import MODELS, card, rows, without, write
 
 ROW = {"evaluator": "probe", "task": "AllSlots", "model": "hred", "seed": 0, "checkpoint": "last", "item": "d:1"}

@@ -10,10 +10,10 @@ from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.comparison.answer import answer
 from seedvote.analysis.votes.scores import importing
 from seedvote.analysis.votes.study import read_study
-from seedvote.dialogue.command_line import dispatch
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Response
+from seedvote.dialogue.shell.command_line import dispatch
 from seedvote.dialogue.tables import reading
 
 MODELS, SEEDS, ITEMS = ("good", "poor"), (0, 1), [f"d{n // 2}:{n % 2}" for n in range(12)]

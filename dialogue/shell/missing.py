@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import sys
 
+from seedvote.dialogue.shell.wording import COMMAND
 from seedvote.dialogue.shipped import CHECKOUT, is_checkout
-from seedvote.dialogue.wording import COMMAND
 
 PACKAGE_OF = {"sklearn": "scikit-learn", "hydra": "hydra-core"}  # imported by another name than installed by
 # Which extra a command asks for, where a package stands in several.

@@ -20,10 +20,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from seedvote.dialogue.jobs import cores
-from seedvote.dialogue.missing import requirement_lines
+from seedvote.dialogue.shell.missing import requirement_lines
+from seedvote.dialogue.shell.wording import COMMAND
 from seedvote.dialogue.shipped import CHECKOUT, is_checkout
 from seedvote.dialogue.signature import VERSION
-from seedvote.dialogue.wording import COMMAND
 
 STAGES = {"core": "analysis", "rate": "rating page", "markets": "Mechanical Turk", "models": "models and probes"}
 BROWSERS = (

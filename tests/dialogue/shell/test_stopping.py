@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from seedvote.dialogue.corpora.toy.write import write_toy
-from seedvote.dialogue.stopping import SENTENCE
+from seedvote.dialogue.shell.stopping import SENTENCE
 from tests.analysis.report_study import add_votes
 from tests.house.doc_blocks import ROOT
 from tests.house.waiting import PATIENCE, wait_for
@@ -113,7 +113,7 @@ def test_threads_that_do_not_stop_do_not_hold_it_up():
     """As the simulated raters did, who wait up to a minute for a server that is gone."""
     script = """
 import signal, threading, time
-from seedvote.dialogue.command_line import exit_with
+from seedvote.dialogue.shell.command_line import exit_with
 def main():
     threading.Thread(target=lambda: [time.sleep(1) for _ in range(10_000)]).start()
     print("ready", flush=True)

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NoReturn, Protocol, cast
 
-from seedvote.dialogue import stopping
-from seedvote.dialogue.completion import TYPED, candidates
 from seedvote.dialogue.errors import InputError, Unclear, unusable
-from seedvote.dialogue.missing import missing_package
-from seedvote.dialogue.progress import watched
-from seedvote.dialogue.wording import as_typed
+from seedvote.dialogue.shell import stopping
+from seedvote.dialogue.shell.completion import TYPED, candidates
+from seedvote.dialogue.shell.missing import missing_package
+from seedvote.dialogue.shell.progress import watched
+from seedvote.dialogue.shell.wording import as_typed
 
 
 class Parser(argparse.ArgumentParser):

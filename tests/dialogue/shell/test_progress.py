@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from seedvote.dialogue import progress
-from seedvote.dialogue.progress import ERASE, QUIET, ProgressLine, step, watched
+from seedvote.dialogue.shell import progress
+from seedvote.dialogue.shell.progress import ERASE, QUIET, ProgressLine, step, watched
 
 
 class Terminal(io.StringIO):
