@@ -57,8 +57,16 @@ def holds_net(votes: Votes, _: float, net: float) -> float | None:
     return found.low <= net <= found.high
 
 
-def rejects_ties(votes: Votes, ties: float, _: float) -> float | None:
-    return share_test(mean_interval(votes.tie, by=clusters_of(votes), share=True), ties)[1] < 0.05
+def rejects_ties(crowd: Crowd, studies: int, generator: np.random.Generator) -> np.ndarray:
+    """The same p without the way through `Votes`, in a tenth of the time, so that studies can be many."""
+    ties, _ = crowd.truth()
+    shared = "dialogue" if crowd.pairs_each > 1 else "pair"
+    answers = []
+    for _ in range(studies):
+        study = crowd.study(generator)
+        ways = {name: study[name] for name in (shared, "rater")}
+        answers.append(share_test(mean_interval(study["score"] == 0, by=ways, share=True), ties)[1] < 0.05)
+    return np.array(answers, float)
 
 
 CLAIMS = (
@@ -73,6 +81,7 @@ CLAIMS = (
     ),
     Claim(
         "tie share against a value", "p of a tie share against its true value is below .05 in 5 % of studies",
-        {"questions.ties.answer.Chance": "p"}, CELLS, run(rejects_ties), 0.05, 0.08, is_error=True,
+        {"questions.ties.answer.Chance": "p"}, CELLS, rejects_ties, 0.05, 0.065, is_error=True,
+        studies=3000,
     ),
 )  # fmt: skip
