@@ -5,7 +5,13 @@ each vote to disk. Ours also keeps leases, sides, checks, the event log and exac
 the ratios to the plain server, measured in alternation in the same run, for a machine is never equally busy twice.
 
     python benchmarks/bench_hit.py [--judgements 1600] [--raters 16 64] [--rounds 3] [--postgresql] [--workers 2 4]
-        [--large]
+        [--large] [--potato PYTHON]
+
+`--potato` adds Potato (Pei et al., 2022) in its documented production setting: gunicorn, one worker, eight threads.
+PYTHON is that of its own environment (`pip install potato-annotation gunicorn`). Its task has the same pairs and three
+raters a pair, in its crowdsourcing setup. A judgement is the three requests that its page cannot do without; a browser
+sends more. Requests that Potato answers with an error are sent again and counted. The bench ends where a vote is
+missing from Potato's output.
 """
 
 from __future__ import annotations
@@ -23,19 +29,20 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.parse
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 HIT = "pairs_per_sitting = 1000\nfirst_checks = 0\nlater_checks = 0\n"
 HIDDEN = re.compile(r'name="(\w+)" value="([^"]*)"')
-FORM = {"Content-Type": "application/x-www-form-urlencoded", "X-Requested-With": "fetch"}
+INSTANCE = re.compile(r'id="instance_id"[^>]* value="([^"]+)"')
 WORDS = [
     "hotel", "train", "room", "cheap", "north", "centre", "table", "food", "please",
     "thanks", "number", "leave", "arrive", "friday", "parking", "star",
@@ -105,12 +112,20 @@ def make_plain(database: Path, pairs: Path) -> None:
         connection.executemany("INSERT INTO pairs VALUES (?, ?)", rows)
 
 
+class Refused(SystemExit):
+    """The server answered with an error."""
+
+
 class Rater:
     """A browser with a cookie and a kept-open connection, as light as can be."""
 
+    headers: Mapping[str, str] = {"X-Requested-With": "fetch"}
+    content_type = "application/x-www-form-urlencoded"
+    encode: Callable[[Any], str] = staticmethod(urllib.parse.urlencode)
+
     def __init__(self, port: int, name: str) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        self.cookie, self.times = "", list[float]()
+        self.cookie, self.times, self.errors = "", list[float](), 0
         text = self.ask("GET", f"/?rater={name}")
         if "/consent" in text:
             self.ask("POST", "/consent", dict(HIDDEN.findall(text)))
@@ -118,25 +133,62 @@ class Rater:
                 fields = dict(HIDDEN.findall(self.ask("GET", f"/instructions/{number}")))
                 self.ask("POST", f"/instructions/{number}", fields | {"choice": "left"})
 
-    def ask(self, method: str, path: str, fields: dict[str, str] | None = None) -> str:
+    def ask(self, method: str, path: str, fields: dict[str, Any] | None = None) -> str:
         """One request; the cookie is kept."""
-        body = urllib.parse.urlencode(fields) if fields is not None else None
-        self.connection.request(method, path, body, FORM | {"Cookie": self.cookie})
-        reply = self.connection.getresponse()
-        text = reply.read().decode()
+        headers, body = {**self.headers, "Cookie": self.cookie}, None
+        if fields is not None:
+            headers["Content-Type"], body = self.content_type, self.encode(fields)
+        try:
+            self.connection.request(method, path, body, headers)
+            reply = self.connection.getresponse()
+            text = reply.read().decode()
+        except (OSError, http.client.HTTPException) as error:
+            raise SystemExit(f"{method} {path}: the server did not answer ({error!r})") from error
         if reply.status >= 400:
-            raise SystemExit(f"{method} {path}: {reply.status}")
+            raise Refused(f"{method} {path}: {reply.status}")
         if cookie := reply.headers["Set-Cookie"]:
             self.cookie = cookie.split(";")[0]
-        return json.loads(text)["html"] if text.startswith("{") else text
+        return str(json.loads(text).get("html", text)) if text.startswith("{") else text
 
     def judge(self, number: int) -> None:
         """So many times: fetch the task, submit an answer."""
         for n in range(number):
             begun = time.perf_counter()
-            fields = dict(HIDDEN.findall(self.ask("GET", "/task")))
-            self.ask("POST", "/answer", fields | {"choice": ("left", "right", "tie")[n % 3], "seconds": "1"})
+            self.vote(n)
             self.times.append(time.perf_counter() - begun)
+
+    def vote(self, n: int) -> None:
+        """Fetch the task, submit an answer."""
+        fields = dict(HIDDEN.findall(self.ask("GET", "/task")))
+        self.ask("POST", "/answer", fields | {"choice": ("left", "right", "tie")[n % 3], "seconds": "1"})
+
+
+class PotatoRater(Rater):
+    """A browser on Potato's page, without its second save of an unchanged answer and without its scripts."""
+
+    headers: Mapping[str, str] = {"X-Potato-Navigation": "1"}  # its page asks for no second page with it
+    content_type = "application/json"
+    encode = staticmethod(json.dumps)
+
+    def vote(self, n: int) -> None:
+        """Fetch the page, save the choice, move to the next pair."""
+        instance = INSTANCE.search(self.ask_again("GET", "/annotate"))
+        if instance is None:
+            raise SystemExit("Potato's page shows no pair")
+        annotations = {"preference:selection": ("A", "B", "tie")[n % 3]}
+        reply = self.ask("POST", "/updateinstance", {"instance_id": instance[1], "annotations": annotations})
+        if json.loads(reply)["status"] != "success":
+            raise SystemExit(f"Potato refused a vote: {reply}")
+        self.ask_again("POST", "/annotate", {"action": "next_instance", "instance_id": instance[1]})
+
+    def ask_again(self, method: str, path: str, fields: dict[str, Any] | None = None) -> str:
+        """Potato fails at times while another rater completes a pair; people try again, here twice at most."""
+        for _ in range(2):
+            try:
+                return self.ask(method, path, fields)
+            except Refused:
+                self.errors += 1
+        return self.ask(method, path, fields)
 
 
 @dataclass(frozen=True)
@@ -147,23 +199,24 @@ class Load:
     median: float  # of fetch + submit, ms
     p95: float
     cpu: float  # of the server's own processes, ms a judgement
+    errors: int  # requests that failed and were sent again
 
 
-def load(port: int, judgements: int, number: int, pid: int) -> Load:
+def load(port: int, judgements: int, number: int, pid: int, rater_class: type[Rater] = Rater) -> Load:
     """So many raters judge at once; the server's processor time is its own and that of the processes it started."""
     name = uuid.uuid4().hex
-    raters = [Rater(port, f"{name}-{n}") for n in range(number)]
-    threads = [threading.Thread(target=rater.judge, args=(judgements // number,)) for rater in raters]
+    raters = [rater_class(port, f"{name}-{n}") for n in range(number)]
     before = processor_time(pid)
     begun = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(number) as pool:
+        jobs = [pool.submit(rater.judge, judgements // number) for rater in raters]
+    for job in jobs:
+        job.result()  # a rater's failure ends the bench
     spent = time.perf_counter() - begun
     times = sorted(1000 * t for rater in raters for t in rater.times)
+    errors = sum(rater.errors for rater in raters)
     cpu = 1000 * (processor_time(pid) - before) / len(times)
-    return Load(len(times) / spent, statistics.median(times), times[int(0.95 * len(times))], cpu)
+    return Load(len(times) / spent, statistics.median(times), times[int(0.95 * len(times))], cpu, errors)
 
 
 def processor_time(pid: int) -> float:
@@ -181,28 +234,35 @@ def started(command: list[str], port: int, environment: dict[str, str] | None = 
         if probe.connect_ex(("127.0.0.1", port)) == 0:
             raise SystemExit(f"port {port} is in use: another server would be measured in place of this one")
     begun = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, *command],
-        cwd=ROOT,
-        env=os.environ | (environment or {}),
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        while True:
-            with (
-                contextlib.suppress(OSError),
-                contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as first,
-            ):
-                first.request("GET", "/?rater=first")
-                first.getresponse().read()
-                break
-            time.sleep(0.01)
-        yield process.pid, time.perf_counter() - begun
-    finally:
-        os.killpg(process.pid, 9)
-        process.wait()
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=os.environ | (environment or {}),
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
+        try:
+            while True:
+                if process.poll() is not None:
+                    log.seek(0)
+                    lines = log.read().decode(errors="replace").splitlines() or ["it wrote nothing"]
+                    cause = next((line for line in reversed(lines) if "Error:" in line), lines[-1])
+                    raise SystemExit(f"the server on port {port} ended before its first page: {cause}")
+                with (
+                    contextlib.suppress(OSError),
+                    contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as first,
+                ):
+                    first.request("GET", "/?rater=first")
+                    first.getresponse().read()
+                    break
+                time.sleep(0.01)
+            yield process.pid, time.perf_counter() - begun
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, 9)
+            process.wait()
 
 
 def memory(pid: int) -> float:
@@ -214,12 +274,18 @@ def memory(pid: int) -> float:
 
 
 def measure(
-    name: str, command: list[str], port: int, judgements: int, raters: int, environment: dict[str, str] | None = None
+    name: str,
+    command: list[str],
+    port: int,
+    judgements: int,
+    raters: int,
+    environment: dict[str, str] | None = None,
+    rater_class: type[Rater] = Rater,
 ) -> Load:
     """Start, warm up, load, print one line."""
     with started(command, port, environment) as (pid, start):
-        load(port, raters * 3, raters, pid)
-        found = load(port, judgements, raters, pid)
+        load(port, raters * 3, raters, pid, rater_class)
+        found = load(port, judgements, raters, pid, rater_class)
         print(
             f"{name:<40}{raters:>7}{found.rate:>8.0f}/s{found.median:>9.0f} ms{found.p95:>9.0f} ms"
             f"{found.cpu:>9.2f} ms{start:>8.2f} s{memory(pid):>7.0f} MB",
@@ -236,7 +302,7 @@ def study(folder: Path, number: int) -> list[str]:
     from seedvote.crowd.study_folder import hit_of, prepare_study
 
     prepare_study(folder, None, hit_of(folder, None), None, seed=0, simulated=False)
-    return ["-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet", "--walk-in"]
+    return [sys.executable, "-m", "crowd", "serve", str(folder), "--rate", "0", "--quiet", "--walk-in"]
 
 
 def sqlite(folder: Path, number: int, judgements: int, raters: int) -> Load:
@@ -249,8 +315,14 @@ def plain(folder: Path, number: int, judgements: int, raters: int) -> Load:
     folder.mkdir()
     write_pairs(folder / "pairs.jsonl", number)
     make_plain(folder / "plain.sqlite", folder / "pairs.jsonl")
-    command = [__file__, "--plain", str(folder / "plain.sqlite"), "8902"]
+    command = [sys.executable, __file__, "--plain", str(folder / "plain.sqlite"), "8902"]
     return measure("plain Flask + waitress + SQLite", command, 8902, judgements, raters)
+
+
+def gunicorn(python: str, workers: int, port: int) -> list[str]:
+    """The same threads and kept-open connections for every server that it runs."""
+    command = [python, "-m", "gunicorn", "--workers", str(workers), "--threads", "8"]
+    return [*command, "--bind", f"127.0.0.1:{port}", "--keep-alive", "60"]
 
 
 def postgresql(folder: Path, number: int, judgements: int, raters: int, workers: int = 2) -> Load:
@@ -269,13 +341,45 @@ def postgresql(folder: Path, number: int, judgements: int, raters: int, workers:
         prepare_study(folder, None, hit_of(folder, None), url, seed=0, simulated=False)
         environment = {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_WALK_IN": "1"}
         environment |= {"SEEDVOTE_RATE": "0", "SEEDVOTE_QUIET": "1"}
-        command = ["-m", "gunicorn", "--workers", str(workers), "--threads", "8", "--bind", "127.0.0.1:8904"]
-        command += ["--keep-alive", "60", "seedvote.crowd.wsgi:from_environment()"]
+        command = [*gunicorn(sys.executable, workers, 8904), "seedvote.crowd.wsgi:from_environment()"]
         return measure(f"ours, PostgreSQL, {workers} gunicorn workers", command, 8904, judgements, raters, environment)
     finally:
         with server.connect() as connection:
             connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
         server.dispose()
+
+
+def potato(python: str, version: str, folder: Path, number: int, judgements: int, raters: int) -> Load:
+    """Potato with as many pairs; every vote must be in its output."""
+    folder.mkdir()
+    write_pairs(folder / "pairs.jsonl", number)
+    with (folder / "instances.jsonl").open("w", encoding="utf-8") as file:
+        for pair in map(json.loads, (folder / "pairs.jsonl").read_text().splitlines()):
+            context = "<br>".join(f"{turn['speaker']}: {turn['text']}" for turn in pair["context"])
+            responses = [pair["a"]["text"], pair["b"]["text"]]
+            file.write(json.dumps({"id": pair["pair"], "context": context, "responses": responses}) + "\n")
+    scheme: dict[str, Any] = {
+        "annotation_type": "pairwise",
+        "name": "preference",
+        "description": "Which is more relevant?",
+    }
+    scheme |= {"items_key": "responses", "allow_tie": True, "tie_label": "Tie"}
+    config = {
+        "annotation_task_name": "bench", "task_dir": str(folder), "output_annotation_dir": str(folder / "output"),
+        "data_files": ["instances.jsonl"], "item_properties": {"id_key": "id", "text_key": "context"},
+        "login": {"type": "url_direct", "url_argument": "rater"}, "require_password": False, "debug": False,
+        "assignment_strategy": "random", "num_annotators_per_item": 3, "annotation_schemes": [scheme],
+    }  # fmt: skip
+    (folder / "potato.yaml").write_text(json.dumps(config))  # JSON is YAML
+    command = [*gunicorn(python, 1, 8905), "--chdir", str(folder), "potato.flask_server:create_app('potato.yaml')"]
+    name = f"Potato {version}, 1 gunicorn worker"
+    result = measure(name, command, 8905, judgements, raters, rater_class=PotatoRater)
+    states = map(json.loads, (file.read_text() for file in folder.glob("output/*/user_state.json")))
+    votes = sum(len(state["instance_id_to_label_to_value"]) for state in states)
+    if votes != (expected := raters * 3 + judgements // raters * raters):
+        raise SystemExit(f"Potato saved {votes} of {expected} votes")
+    print(f"Potato saved all {votes} votes; {result.errors} failed requests were sent again.", flush=True)
+    return result
 
 
 Server = Callable[[Path, int, int, int], Load]
@@ -288,6 +392,21 @@ def with_workers(workers: int) -> Server:
         return postgresql(folder, number, judgements, raters, workers)
 
     server.__name__ = f"postgresql-{workers}"
+    return server
+
+
+def with_potato(python: str) -> Server:
+    """Potato as its environment has it."""
+    code = "import gunicorn, importlib.metadata; print(importlib.metadata.version('potato-annotation'))"
+    try:
+        run = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SystemExit(f"{python} has no potato-annotation with gunicorn: {error}") from error
+
+    def server(folder: Path, number: int, judgements: int, raters: int) -> Load:
+        return potato(python, run.stdout.strip(), folder, number, judgements, raters)
+
+    server.__name__ = "potato"
     return server
 
 
@@ -317,11 +436,14 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="also with 100,000 pairs in the store")
     parser.add_argument("--postgresql", action="store_true", help="also on PostgreSQL")
     parser.add_argument("--workers", type=int, nargs="+", default=[2], help="gunicorn workers with PostgreSQL")
+    parser.add_argument("--potato", metavar="PYTHON", help="also Potato, in the environment of this Python")
     parser.add_argument("--plain", nargs=2, metavar=("DATABASE", "PORT"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.plain:
         plain_server(args.plain[0], int(args.plain[1]))
     servers: list[Server] = [sqlite, plain, *(map(with_workers, args.workers) if args.postgresql else [])]
+    if args.potato:
+        servers.append(with_potato(args.potato))
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         busy = os.getloadavg()[0]
