@@ -71,8 +71,8 @@ class PageForm(HTMLParser):
             self._in_box = True
             self._texts.append((self._within, ""))
         elif tag in ("section", "div"):
-            if "data-question" in values:
-                self.rankings[values["data-question"]] = "data-strict" in values
+            if "data-ranks" in values:
+                self.rankings[values["data-ranks"]] = "data-strict" in values
             first, *more = values.get("class", "").split() or [""]
             self._within = first
             if "talk" in more:

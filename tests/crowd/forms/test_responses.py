@@ -18,6 +18,8 @@ from seedvote.crowd.rating.moment import Refused, rules_in_force
 from seedvote.crowd.rating.personal_data import forget
 from seedvote.crowd.rating.replaying import replay
 from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.simulation.raters import draw_habits
+from seedvote.crowd.simulation.readers import SetReader
 from seedvote.crowd.store.store import read_events
 from seedvote.crowd.store.tables import events, raters, votes
 from seedvote.crowd.watching.checks import check_lines
@@ -201,6 +203,20 @@ def test_responses_page_hides_systems_and_checks(app):
         for page in seen:
             assert not HIDDEN.search(page.text + str(page.headers)), page.text
     assert len(shapes) == 2  # one for every set but the last of a sitting, and that one
+
+
+def test_a_simulated_rater_ranks_by_what_the_page_says(app):
+    """Told from ratings by the page alone: of a rating the highest number is the best, of a rank the lowest."""
+    people = [draw_habits(number, seed=0) for number in range(9)]
+    for person in (person for person in people if not person.lapse > 0.2):
+        client, _ = arrive(app, f"simulated {person.number}")
+        form = PageForm(client.get("/task").text)  # the first one is a check, whose first response is the best
+        context, *texts = form.shown_texts()
+        assert form.rankings == {"q-order": False}
+        reader = SetReader(make_sets(4, checks=2), seed=0)
+        given = reader.answer_all(person, context, texts, form.radios, form.texts, form.rankings)
+        best = next(place for place, text in enumerate(texts) if text.endswith("text 0"))
+        assert given[f"q-order-{best}"] == "1"
 
 
 def test_without_script_half_an_answer_is_refused(app):
