@@ -1,4 +1,4 @@
-"""Where a model computes, with how many threads, and how the process holds its memory meanwhile.
+"""Where a model computes, and with how many threads.
 
 `auto` is CUDA where there is one. The number of threads is put back after `with threads`.
 """
@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import os
 from collections.abc import Iterator
@@ -99,14 +98,3 @@ def use_threads(number: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def keep_freed_memory() -> None:
-    """Let this process keep the memory that it frees for its next tensors (glibc; elsewhere nothing happens).
-
-    Else each large tensor is fetched from the system anew, page by page: a sixth of the time of an LSTM on CPU.
-    """
-    with contextlib.suppress(AttributeError, OSError, TypeError):
-        libc = ctypes.CDLL(None)
-        libc.mallopt(-4, 0)  # M_MMAP_MAX: no tensor in pages of its own
-        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: give nothing back at the end of the heap
