@@ -65,23 +65,24 @@ def run(args: argparse.Namespace) -> None:
     doubts = np.array([measure_doubt(benches, pair.pair) for pair in pairs])
     chances = spread_chances(doubts, args.pairs, args.even)
     is_drawn = np.random.default_rng(child_seed(args.seed, "ask-next")).random(len(pairs)) < chances
-    drawn = [
+    drawn_pairs = [
         replace(pair, extra={**pair.extra, CHANCE: float(chance)})
         for pair, chance, chosen in zip(pairs, chances, is_drawn, strict=True)
         if chosen
     ]
     checks = [pair for pair in benches[0].pairs.values() if pair.kind == "check"]
     recipe = signature(
-        pairs=len(pairs), drawn=len(drawn), checks=len(checks), even=args.even, seed=args.seed,
+        pairs=len(pairs), drawn=len(drawn_pairs), checks=len(checks), even=args.even, seed=args.seed,
         judges=",".join(sorted({bench.judge for bench in benches})).replace(" ", "_"),
     )  # fmt: skip
     args.out.mkdir(parents=True, exist_ok=True)
-    write_records(args.out / "pairs.jsonl", [*drawn, *checks], signature=recipe, kind=Pair)
+    write_records(args.out / "pairs.jsonl", [*drawn_pairs, *checks], signature=recipe, kind=Pair)
     if (args.study / "hit.toml").exists():
         shutil.copy(args.study / "hit.toml", args.out / "hit.toml")
     middle = float(np.median(doubts))
     print(
-        f"{len(drawn):,} of {len(pairs):,} pairs are drawn, with chances of {chances.min():.3f} to {chances.max():.3f}."
+        f"{len(drawn_pairs):,} of {len(pairs):,} pairs are drawn, with chances of {chances.min():.3f} to "
+        f"{chances.max():.3f}."
     )
     print(f"{int((doubts[is_drawn] > middle).sum()):,} of them are among the half that judges doubt most.")
     print(f"{args.out}/pairs.jsonl holds them with {len(checks):,} checks. After the votes: python -m analysis judge "

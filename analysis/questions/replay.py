@@ -118,20 +118,20 @@ def answer(
     study, chosen = _arrange_votes(matches), _make_aim(matches.systems, aim, systems, margin)
     fewest = min(fewest, int(np.diff(study.starts).min()))
     everything = np.arange(len(study.contrast))
-    whole = estimate_strengths(study.pool(everything, study.cluster), _give_all(study))
+    all_strengths = estimate_strengths(study.pool(everything, study.cluster), _give_all(study))
     grid = np.arange(1, STEPS + 1) / STEPS
     rules = {"even": Rule(None, fewest=fewest), "adaptive": Rule(chosen, floor=floor, fewest=fewest, most=MOST)}
     errors = {name: np.zeros((replays, STEPS)) for name in rules}
     for k in range(replays):
         for name, rule in rules.items():  # the same dialogues for both
             generator = np.random.default_rng(child_seed(seed, "replay", k))
-            errors[name][k] = _replay_once(study, rule, chosen, whole, generator)
+            errors[name][k] = _replay_once(study, rule, chosen, all_strengths, generator)
     votes = len(matches.votes)
     even, adaptive = (_make_curve(name, errors[name], grid, votes) for name in rules)
     redraw = np.random.default_rng(child_seed(seed, "redraw"))
     return ReplayAnswer(
         question=ASKED[aim].format(*systems, margin),
-        conclusion=_conclude(matches.systems, chosen, whole),
+        conclusion=_conclude(matches.systems, chosen, all_strengths),
         systems=matches.systems,
         votes=votes,
         pairs=len(study.contrast),
@@ -202,13 +202,13 @@ def _give_all(study: _Study) -> VoteLog:
     return VoteLog(pairs, study.score[study.order], study.rater[study.order], ones, ones.astype(float))
 
 
-def _replay_once(study: _Study, rule: Rule, aim: Aim, whole: Floats, generator: np.random.Generator) -> Floats:
+def _replay_once(study: _Study, rule: Rule, aim: Aim, all_strengths: Floats, generator: np.random.Generator) -> Floats:
     """The error after each step."""
     number = int(study.cluster.max()) + 1
     by_cluster = np.argsort(study.cluster, kind="stable")
     bounds = np.searchsorted(study.cluster[by_cluster], np.arange(number + 1))
-    drawn = generator.integers(number, size=number)
-    parts = [by_cluster[bounds[k] : bounds[k + 1]] for k in drawn]
+    clusters_drawn = generator.integers(number, size=number)
+    parts = [by_cluster[bounds[k] : bounds[k + 1]] for k in clusters_drawn]
     pairs, clusters = np.concatenate(parts), np.repeat(np.arange(number), [len(part) for part in parts])
     pool, taken = study.pool(pairs, clusters), np.zeros(len(pairs), np.int64)
     # the votes of a pair in a random order, which is the same for both designs
@@ -224,7 +224,7 @@ def _replay_once(study: _Study, rule: Rule, aim: Aim, whole: Floats, generator: 
     budget = sum(map(len, shuffled))
     errors, reached = np.ones(STEPS), 0
     for log in give_out(pool, rule, ask, budget, generator, places=max(1, -(-budget // STEPS))):
-        error = _measure_error(aim, estimate_strengths(pool, log), whole)
+        error = _measure_error(aim, estimate_strengths(pool, log), all_strengths)
         now = min(STEPS, round(len(log) / budget * STEPS))
         errors[reached:now] = error
         reached = max(reached, now)
@@ -232,30 +232,30 @@ def _replay_once(study: _Study, rule: Rule, aim: Aim, whole: Floats, generator: 
     return errors
 
 
-def _measure_error(aim: Aim, strengths: Floats, whole: Floats) -> float:
+def _measure_error(aim: Aim, strengths: Floats, all_strengths: Floats) -> float:
     """Whether the answer is another one than the whole study's; of a ranking, for which part of two systems each."""
     if aim.systems is not None:
         first, second = aim.systems
-        gap, true_gap = strengths[first] - strengths[second], whole[first] - whole[second]
+        gap, true_gap = strengths[first] - strengths[second], all_strengths[first] - all_strengths[second]
         if aim.kind == "alike":
             return float((abs(gap) < aim.margin) != (abs(true_gap) < aim.margin))
         return float(gap * true_gap <= 0)
     if aim.kind == "best":
-        return float(np.argmax(strengths) != np.argmax(whole))
-    i, j = np.triu_indices(len(whole), 1)
-    return float(((strengths[i] - strengths[j]) * (whole[i] - whole[j]) <= 0).mean())
+        return float(np.argmax(strengths) != np.argmax(all_strengths))
+    i, j = np.triu_indices(len(all_strengths), 1)
+    return float(((strengths[i] - strengths[j]) * (all_strengths[i] - all_strengths[j]) <= 0).mean())
 
 
-def _conclude(names: Sequence[str], aim: Aim, whole: Floats) -> str:
+def _conclude(names: Sequence[str], aim: Aim, all_strengths: Floats) -> str:
     if aim.systems is not None:
         first, second = aim.systems
-        gap = float(whole[first] - whole[second])
+        gap = float(all_strengths[first] - all_strengths[second])
         if aim.kind == "alike":
             return (
                 f"{names[first]} and {names[second]} are {'' if abs(gap) < aim.margin else 'not '}within {aim.margin:g}"
             )
         return f"{names[first if gap > 0 else second]} leads {names[second if gap > 0 else first]}"
-    order = [names[k] for k in np.argsort(-whole, kind="stable")]
+    order = [names[k] for k in np.argsort(-all_strengths, kind="stable")]
     return f"{order[0]} leads" if aim.kind == "best" else " > ".join(order)
 
 
@@ -277,8 +277,8 @@ def _compare_designs(
         if not even[:, place].any():  # an error of zero is reached, and nobody knows when
             continue
         value = saved_part(even.mean(0), adaptive.mean(0), grid, place)
-        drawn = [saved_part(even[rows].mean(0), adaptive[rows].mean(0), grid, place) for rows in sets]
-        low, high = np.quantile(drawn, [0.025, 0.975])
+        parts_saved = [saved_part(even[rows].mean(0), adaptive[rows].mean(0), grid, place) for rows in sets]
+        low, high = np.quantile(parts_saved, [0.025, 0.975])
         savings.append(Saving(round(part * votes), float(even[:, place].mean()), value, float(low), float(high)))
     return tuple(savings)
 
@@ -347,11 +347,11 @@ def list_findings(answer: ReplayAnswer) -> list[str]:
         else:
             part = percent(curve.enough / answer.votes)
             sentences.append(f"{curve.enough:,} votes ({part}) by the {curve.design} design give {same}.")
-    shown = [row for row in answer.savings if row.low > 0]
-    if not shown:
+    savings_shown = [row for row in answer.savings if row.low > 0]
+    if not savings_shown:
         sentences.append("These replays do not show that the adaptive design saves votes here.")
     else:
-        best = max(shown, key=lambda row: row.votes)
+        best = max(savings_shown, key=lambda row: row.votes)
         sentences.append(f"The adaptive design saves {_spell_saving(best)} of {best.votes:,} votes at the same error.")
     return sentences
 

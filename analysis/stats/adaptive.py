@@ -207,13 +207,13 @@ def estimate_strengths(pool: PairPool, log: VoteLog) -> Floats:
     size = len(pool.first)
     number, net = (np.bincount(contrast, weights=w, minlength=size) for w in (weights, weights * log.score))
     normal, right = np.eye(pool.systems) * 1e-3, np.zeros(pool.systems)
-    for one, other, sign in (
+    for row, column, sign in (
         (pool.first, pool.first, 1),
         (pool.second, pool.second, 1),
         (pool.first, pool.second, -1),
         (pool.second, pool.first, -1),
     ):
-        np.add.at(normal, (one, other), sign * number)
+        np.add.at(normal, (row, column), sign * number)
     np.add.at(right, pool.first, net)
     np.add.at(right, pool.second, -net)
     return np.asarray(np.linalg.solve(normal, right))

@@ -155,8 +155,8 @@ def _check_apart(a: NDArray[Any], b: NDArray[Any], covariates: Floats | None, na
     systems = np.zeros((len(a), int(max(a.max(), b.max())) + 1))
     systems[cells, a] += 1
     systems[cells, b] -= 1
-    whole = np.column_stack([systems, covariates])
-    if np.linalg.matrix_rank(whole.T @ whole, hermitian=True) < np.linalg.matrix_rank(
+    design = np.column_stack([systems, covariates])
+    if np.linalg.matrix_rank(design.T @ design, hermitian=True) < np.linalg.matrix_rank(
         systems.T @ systems, hermitian=True
     ) + len(names):
         raise InputError(

@@ -177,11 +177,11 @@ def trait_tables(traits: Sequence[TieTrait]) -> list[Table]:
 
 def trait_findings(traits: Sequence[TieTrait]) -> list[str]:
     """The traits with which ties are shown to go, after the correction for their number."""
-    shown = [trait for trait in traits if trait.p_holm < 0.05]
-    if not shown:
+    traits_shown = [trait for trait in traits if trait.p_holm < 0.05]
+    if not traits_shown:
         tried = count(len(traits), "trait")
         return [f"Ties are not shown to go with any of {tried} ({', '.join(trait.name for trait in traits)})."]
-    return [_describe_ratio(trait) for trait in shown]
+    return [_describe_ratio(trait) for trait in traits_shown]
 
 
 def _describe_ratio(trait: TieTrait) -> str:

@@ -35,9 +35,9 @@ ROOM = 55.0  # percent of the width that the names of two lines take up on a pho
 
 def parts(answer: TiesAnswer) -> list[Table | str]:
     """The tables, what to take home, and the recipe."""
-    shown = [table for table in (*tables(answer), devices_table(answer)) if table is not None]
+    shown_tables = [table for table in (*tables(answer), devices_table(answer)) if table is not None]
     traits = trait_parts(answer.traits)
-    return [*marked_parts(shown, answer.voters), *sentences(answer), *traits, answer.signature]
+    return [*marked_parts(shown_tables, answer.voters), *sentences(answer), *traits, answer.signature]
 
 
 def devices_table(answer: TiesAnswer) -> Table | None:
@@ -408,14 +408,14 @@ def section(answer: TiesAnswer, study: Study) -> Section:
             f"HumanExp-k holds the k-th vote of every pair. The {rounds} experiments share their pairs, so they are "
             "rounds of one study, not replications."
         )
-    shown = (*tables(answer), devices_table(answer))
+    answer_tables = (*tables(answer), devices_table(answer))
     return Section(
         "ties",
         "How many ties, and with what certainty",
         tuple(text),
         row_figures(answer),
         tuple(trait_findings(answer.traits)) if answer.traits else (),
-        tables=(*(table for table in shown if table is not None and table.rows), *trait_tables(answer.traits)),
+        tables=(*(table for table in answer_tables if table is not None and table.rows), *trait_tables(answer.traits)),
         notes=answer.warnings,
     )
 
