@@ -1,7 +1,7 @@
 """How often 95 % intervals of a share of ties hold the truth, by six ways of making them from the same votes.
 
 The grid of docs/judge.md (people alone): three votes a pair, two pairs a dialogue, raters who differ and of whom some
-give more votes. Prints a line of docs/results/simulations.md for each number of pairs and raters, and one for the net
+give more votes. Prints a line for each number of pairs and raters, and one for the net
 preference of the same votes by the way in use.
 """
 

@@ -3,7 +3,8 @@
 A corpus metric (BLEU, micro-F1) is a function of counts summed over items, so a drawn set needs weighted sums of the
 items' counts and never the texts. From n seeds (and n clusters of items) n - 1 are drawn with replacement, which makes
 the bootstrap variance of a mean equal to the unbiased one (Rao and Wu 1988): with three seeds, drawing three would make
-every interval .82 of its width. Few seeds stay few: see the coverage table in docs/results/simulations.md.
+every interval .82 of its width. Few seeds stay few: with three
+the 95 % interval holds the difference in .90 of studies, with ten in .96.
 """
 
 from __future__ import annotations

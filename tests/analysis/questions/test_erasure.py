@@ -330,7 +330,7 @@ def test_the_interval_holds_the_truth(name):
 
 @pytest.mark.slow
 def test_the_interval_holds_the_truth_in_many_studies():
-    """The table of docs/results/simulations.md."""
+    """Worlds in which the task costs more than a random map, or as much."""
     generator = np.random.default_rng(1)
     for name, how in WORLDS.items():
         for seeds in (1, 3, 5):

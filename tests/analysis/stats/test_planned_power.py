@@ -13,7 +13,7 @@ from tests.analysis.growing_study import Crowd, grown, path, ruled_out, shares
 
 POINTS, MASS = np.polynomial.hermite_e.hermegauss(40)
 MASS = MASS / MASS.sum()
-STUDIES, NOISE = 10_000, 0.004  # a cell of the table in docs/results/simulations.md, and its Monte-Carlo error
+STUDIES, NOISE = 10_000, 0.004  # of a cell, and their Monte-Carlo error
 AT_ONCE = 100
 
 

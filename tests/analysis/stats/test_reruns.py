@@ -179,7 +179,7 @@ def replicates(scores):
     [(3, 150), *(pytest.param(seeds, 2000, marks=pytest.mark.slow) for seeds in (2, 3, 5))],
 )
 def test_new_everything_flips_as_often_as_predicted(case, seeds, studies):
-    """The table of docs/results/simulations.md; seeds are few, and the truth is known."""
+    """Seeds are few, and the truth is known."""
     random, sds = np.random.default_rng(seeds), CASES[case]
     error = np.sqrt((sds[0] ** 2 + sds[1] ** 2) / seeds + 2 * (MODEL_ITEM**2 + REST**2 / seeds) / ITEMS)
     told, chances, inside = [], [], []
@@ -212,7 +212,7 @@ def test_two_levels_widen_by_the_root_of_squares():
 @pytest.mark.parametrize("items", [10, 40, 200])
 @pytest.mark.parametrize("sds", [(0, 0), (1, 1), (3, 3), (3, 1), (3, 0)])
 def test_the_error_of_a_difference_holds_the_truth_with_everything_new(seeds, items, sds, studies=2000):
-    """A table of docs/results/simulations.md; SDs in units of what items make of the SE of one architecture."""
+    """SDs in units of what items make of the SE of one architecture."""
     random, held = np.random.default_rng(7), 0
     scale = np.sqrt(MODEL_ITEM**2 * seeds / items + REST**2 / items)
     for _ in range(studies):

@@ -1,6 +1,6 @@
 """The one rule by which votes are clustered, and how often the default intervals hold the truth.
 
-The slow test prints the table of docs/results/simulations.md.
+The slow test prints the table.
 """
 
 import numpy as np

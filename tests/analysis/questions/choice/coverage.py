@@ -1,6 +1,6 @@
 """Simulated studies of known truth: how often intervals hold it. Dialogues, unequal raters, seeds that share questions.
 
-python -m tests.analysis.questions.choice.coverage prints a table of docs/results/simulations.md.
+python -m tests.analysis.questions.choice.coverage prints the table.
 """
 
 import numpy as np

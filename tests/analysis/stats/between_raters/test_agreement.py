@@ -358,7 +358,7 @@ def test_intervals_cover_other_raters_and_those_of_pairs_alone_do_not():
     ("threshold", "pairs_each", "sd"), [(0.22, 1, 0.0), (1.0, 1, 0.0), (1.6, 1, 0.0), (0.9, 5, 0.5), (0.7, 5, 1.0)]
 )
 def test_the_coverage_of_agreement_that_the_docs_show(threshold, pairs_each, sd, work, raters, studies):
-    """Twelve votes a rater, three a pair: one row of the table of docs/results/simulations.md."""
+    """Twelve votes a rater, three a pair."""
     crowd = Crowd(4 * raters // pairs_each, pairs_each, raters=raters, work=work, sd_dialogue=sd, threshold=threshold)
     by_clusters, by_pairs = coverage(crowd, studies, 7)
     cells = " | ".join(" ".join(f"{share:.1f}" for share in shares.values()) for shares in (by_clusters, by_pairs))
