@@ -2,13 +2,15 @@
 
 One call is asked at once, so that options which the endpoint refuses are known before the batch is sent. What is under
 way stands next to the journal, from before it is paid for until its answers are kept: a run that is killed at any point
-finds its batch again and sends no second one. Answers go into the same journal as those of single calls.
+finds its batch again and sends no second one. Killed between the upload of the calls and the batch, it uploads them
+again, which costs nothing. Answers go into the same journal as those of single calls, also where the run that collects
+them asks for fewer calls than the one that sent them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,7 +41,7 @@ def ask_by_batch(
     endpoint: Endpoint, calls: Sequence[Call], journal: Path, *, budget: Budget | None = None
 ) -> tuple[Answered | None, str]:
     """Replies to all calls once a batch has ended, else None; and a sentence on how it stands."""
-    state_file = journal.with_suffix(".batch.json")
+    state_file = find_state_file(journal)
     first = ask_all(endpoint, calls[:1], journal, lambda: None, budget=budget) if calls else Answered((), 0.0)
     headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     with (
@@ -48,11 +50,12 @@ def ask_by_batch(
     ):
         note, keys = "", [sent_hash(endpoint, call) for call in calls]
         if state_file.exists():
-            batch = _find_batch(client, endpoint, json.loads(state_file.read_text(encoding="utf-8")))
+            state = json.loads(state_file.read_text(encoding="utf-8"))
+            batch = _find_batch(client, endpoint, state, state_file)
             if batch is not None and batch["status"] in UNDER_WAY:
                 return None, _describe_progress(batch)
             if batch is not None:
-                note = _collect(client, endpoint, batch, read_journal(journal), file, keys)
+                note = _collect(client, endpoint, batch, read_journal(journal), file, {*keys, *state.get("calls", [])})
             state_file.unlink()
         known = read_journal(journal)
         missing = {key: call for key, call in zip(keys, calls, strict=True) if key not in known}
@@ -65,6 +68,20 @@ def ask_by_batch(
         return None, (
             f"Batch {batch['id']} has {len(sent):,} calls. Run the same command again to collect its answers, within a "
             "day or so."
+        )
+
+
+def find_state_file(journal: Path) -> Path:
+    """Where it stands what batch of this journal is under way, if one is."""
+    return journal.with_suffix(".batch.json")
+
+
+def refuse_under_way(journal: Path) -> None:
+    """Calls of a batch that nobody has collected would be paid for twice."""
+    if (state_file := find_state_file(journal)).exists():
+        raise InputError(
+            f"{state_file} names a batch whose answers are not collected yet. Run the same command with --batch first; "
+            "single calls would pay for them again."
         )
 
 
@@ -97,19 +114,34 @@ def _send(
         lines.append(json.dumps({"custom_id": key, "method": "POST", "url": PATH, "body": body}, ensure_ascii=False))
     upload = {"file": ("calls.jsonl", ("\n".join(lines) + "\n").encode(), "application/jsonl")}
     file = _ask(client, endpoint, "POST", "/files", data={"purpose": "batch"}, files=upload)
-    write_json(state_file, {"file": file["id"], "batch": None})
+    state = {"url": endpoint.url, "calls": list(calls), "file": file["id"], "batch": None}
+    write_json(state_file, state)
     wanted = {"input_file_id": file["id"], "endpoint": PATH, "completion_window": "24h"}
     batch = _ask(client, endpoint, "POST", "/batches", json=wanted)
-    write_json(state_file, {"file": file["id"], "batch": batch["id"]})
+    write_json(state_file, {**state, "batch": batch["id"]})
     return batch
 
 
-def _find_batch(client: httpx.Client, endpoint: Endpoint, state: Mapping[str, Any]) -> dict[str, Any] | None:
+def _find_batch(
+    client: httpx.Client, endpoint: Endpoint, state: Mapping[str, Any], state_file: Path
+) -> dict[str, Any] | None:
     """The batch of an earlier run; where that was killed as it sent it, the one of its file, if it arrived at all."""
+    if (url := state.get("url", endpoint.url)) != endpoint.url:
+        raise InputError(
+            f"{state_file} names a batch at {url}. Collect it from there, or remove the file to give it up."
+        )
     if state["batch"] is not None:
         return _ask(client, endpoint, "GET", f"/batches/{state['batch']}")
-    begun = _ask(client, endpoint, "GET", "/batches?limit=100").get("data") or []
-    return next((batch for batch in begun if batch.get("input_file_id") == state["file"]), None)
+    after = ""
+    while True:  # the newest come first, a hundred at a time
+        page = _ask(client, endpoint, "GET", f"/batches?limit=100{after}")
+        begun = page.get("data") or []
+        for batch in begun:
+            if batch.get("input_file_id") == state["file"]:
+                return dict(batch)
+        if not begun or not page.get("has_more"):
+            return None
+        after = f"&after={begun[-1]['id']}"
 
 
 def _describe_progress(batch: Mapping[str, Any]) -> str:
@@ -125,10 +157,10 @@ def _collect(
     batch: Mapping[str, Any],
     known: Mapping[str, Reply],
     file: IO[str],
-    keys: Sequence[str],
+    asked: Collection[str],
 ) -> str:
     """Keep the answers of a batch that has ended, each once; and say what became of the others."""
-    kept, asked, failed, why = set(known), set(keys), 0, ""
+    kept, failed, why = set(known), 0, ""
     models = {reply.model for reply in known.values() if reply.model}
     for name in ("output_file_id", "error_file_id"):
         if not batch.get(name):
@@ -145,7 +177,7 @@ def _collect(
             models |= {reply.model} if reply.model else set()
             if len(models) > 1:
                 raise InputError(f"{endpoint.url} answers as {' and '.join(sorted(models))}: one judge is one model.")
-            if row.get("custom_id") in asked - kept:
+            if row.get("custom_id") in asked and row["custom_id"] not in kept:
                 file.write(journal_line(row["custom_id"], reply))
                 file.flush()
                 kept.add(row["custom_id"])

@@ -432,6 +432,9 @@ def verdicts_of(
     budget: Budget | None = None,
 ) -> Ruled:
     """Ask everything, and once more what could not be read; a run that was broken off goes on where it ended."""
+    from seedvote.dialogue.engines.batches import refuse_under_way
+
+    refuse_under_way(journal)
     calls = [manner.call(question) for question in questions]
     first = ask_all(endpoint, calls, journal, tell, budget=budget, check=_Cuts(manner.longest, prompt).count)
     blurred = [

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 
 from tests.dialogue.engines.chat_server import ChatServer, is_strict_schema
 
@@ -10,12 +11,16 @@ class BatchServer(ChatServer):
     """`fates` are the statuses that a batch goes through; `fails` the numbers of calls that fail in it.
 
     Single calls are answered as by ChatServer, batches by `answers` (or "A"): in the reverse order, one of them twice.
+    They are listed one on a page. `before_answer` is called with the number of each request once it is carried out.
     """
+
+    def before_answer(self, number):
+        """Nothing, unless somebody wants to break in."""
 
     def __init__(self, *, key=None, fates=("validating", "in_progress", "completed"), fails=(), answers=()):
         super().__init__(key=key)
         self.fates, self.fails, self.answers = list(fates), set(fails), list(answers)
-        self.files, self.batches, self.lost = {}, [], False
+        self.files, self.batches, self.lost, self.requests = {}, [], False, 0
         outer, chat = self, self.http.RequestHandlerClass
 
         class Handler(chat):
@@ -34,15 +39,26 @@ class BatchServer(ChatServer):
                     return outer.send(self, 200, outer.files[match[1]])
                 if match := re.fullmatch(r"/v1/batches/(\w+)", self.path):
                     return outer.send(self, 200, outer.look_at(int(match[1][1:])))
-                return outer.send(self, 200, {"data": [outer.look_at(n) for n in range(len(outer.batches))]})
+                after = re.search(r"after=b(\d+)", self.path)  # the newest first, one on a page
+                place = int(after[1]) - 1 if after else len(outer.batches) - 1
+                found = [outer.look_at(place)] if place >= 0 else []
+                return outer.send(self, 200, {"data": found, "has_more": place > 0})
 
         self.http.RequestHandlerClass = Handler
 
     def allowed(self, handler):
         return self.key is None or handler.headers.get("Authorization") == f"Bearer {self.key}"
 
-    @staticmethod
-    def send(handler, status, body):
+    def reply(self, handler, body, how):
+        self.count_request()
+        super().reply(handler, body, how)
+
+    def count_request(self):
+        self.requests += 1
+        self.before_answer(self.requests)
+
+    def send(self, handler, status, body):
+        self.count_request()
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         handler.send_response(status)
         handler.send_header("Content-Length", str(len(data)))
@@ -68,7 +84,8 @@ class BatchServer(ChatServer):
                  "request_counts": {"total": total, "completed": 0}}  # fmt: skip
         self.batches.append(batch)
         if self.lost:  # it arrived, and nobody learns of it
-            return handler.connection.close()
+            handler.close_connection = True
+            return handler.connection.shutdown(socket.SHUT_RDWR)
         return self.send(handler, 200, batch)
 
     def look_at(self, number):

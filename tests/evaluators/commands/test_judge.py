@@ -324,6 +324,55 @@ def test_a_batch_whose_beginning_nobody_heard_of_is_found_and_not_sent_twice(stu
     assert len(read_verdicts(study / "verdicts.jsonl")) == 8
 
 
+def test_a_batch_is_found_among_many_whose_answers_fewer_pairs_collect(study):
+    with BatchServer(key=KEY, fates=["completed"]) as server:
+        server.script, server.lost = says("A"), True
+        with pytest.raises(InputError, match="cannot be reached"):
+            batched(study, server)
+        server.lost = False
+        server.batches += [{"id": f"b{n}", "status": "completed", "input_file_id": "f0", "output_file_id": "f0"}
+                           for n in (1, 2)]  # fmt: skip
+        for batch in server.batches[1:]:
+            batch["input_file_id"] = "another's"
+        with pytest.raises(InputError, match="not collected yet"):
+            judged(study, *at(server, "--yes"))
+        with ChatServer(key=KEY) as elsewhere, pytest.raises(InputError, match="names a batch at"):
+            elsewhere.script = says("A")
+            batched(study, elsewhere)
+        batched(study, server, "--limit", 1)
+        assert len(read_verdicts(study / "verdicts.jsonl")) == 4  # one pair and the check
+        batched(study, server)
+        assert len(server.files) == 2  # the calls and their answers: nothing was sent again
+    assert len(read_verdicts(study / "verdicts.jsonl")) == 8
+
+
+def killed_at_request(study, server, number):
+    """Whether a copy of this process was killed before the answer to its request of this number."""
+    process = os.fork()
+    if process == 0:
+        try:
+            batched(study, server)
+        finally:
+            os._exit(0)
+    server.before_answer = lambda count: os.kill(process, signal.SIGKILL) if count == number else None
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_kill_minus_nine_at_any_request_of_a_batch_pays_for_nothing_twice(study, number):
+    """Requests: the single call, the upload, the batch; in the second run a look at it, and its answers."""
+    with BatchServer(key=KEY, fates=["completed"]) as server:
+        server.script = says("A", "A")
+        assert any(killed_at_request(study, server, number) for _ in range(2))
+        server.before_answer = lambda count: None
+        while not (study / "verdicts.jsonl").exists():
+            batched(study, server)
+        batched(study, server)
+        assert len(server.batches) == 1
+        assert len(server.asked) == (2 if number == 1 else 1)  # its answer was on the way
+    assert len(read_verdicts(study / "verdicts.jsonl")) == 8
+
+
 def test_a_budget_bounds_a_batch_before_it_is_sent(study, capsys):
     with BatchServer(key=KEY) as server:
         server.script = says("A")
