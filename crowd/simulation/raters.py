@@ -22,7 +22,7 @@ from itertools import pairwise
 from random import Random
 
 from seedvote.crowd.forms.pairs import Button
-from seedvote.crowd.web.page import show_literally
+from seedvote.crowd.web.rendering import show_literally
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Candidate, Choice, Pair, Utterance
 from seedvote.dialogue.seeds import child_random

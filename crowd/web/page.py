@@ -33,7 +33,8 @@ from seedvote.crowd.hit.languages import CATALOGUES, ENGLISH, TextsIn, texts_by_
 from seedvote.crowd.rating.answer_sheet import buttons_of
 from seedvote.crowd.rating.leasing import Ending
 from seedvote.crowd.rating.personal_data import KnownRater
-from seedvote.crowd.web.rendering import render_text
+from seedvote.crowd.web.rendering import box_text, show_literally
+from seedvote.crowd.web.translated import TranslatedEnvironment
 
 if TYPE_CHECKING:
     from seedvote.crowd.web.entrance import WayOut
@@ -248,16 +249,6 @@ def said_incomplete(content: OnPage | None) -> str:
     return CHOOSE_TWO if getattr(content, "ranked", True) else CHOOSE_ONE
 
 
-def show_literally(text: str) -> str:
-    """Text as it was written: control characters become visible signs, so that no browser drops or obeys them.
-
-    >>> show_literally("a\\r\\nb\\0")
-    'a\\nb␀'
-    """
-    text = text.replace("\r\n", "\n").encode("utf-8", "backslashreplace").decode("utf-8")
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda match: chr(0x2400 + min(ord(match[0]), 0x21)), text)
-
-
 def split_paragraphs(text: str) -> list[str]:
     """The paragraphs of a text of hit.toml, parted by empty lines."""
     return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
@@ -272,8 +263,8 @@ def asset_path(name: str) -> str:
 @cache
 def jinja_environment(language: str = ENGLISH) -> Environment:
     """Templates that speak a language, with autoescape on and a complaint for every name that is not given."""
-    jinja = Environment(
-        extensions=["jinja2.ext.i18n"],
+    jinja = TranslatedEnvironment(
+        read_catalogue(language),
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -281,12 +272,9 @@ def jinja_environment(language: str = ENGLISH) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    jinja.filters.update(
-        literal=show_literally, rendered=render_text, paragraphs=split_paragraphs, buttons_of=buttons_of
-    )
+    jinja.filters.update(literal=show_literally, boxed=box_text, paragraphs=split_paragraphs, buttons_of=buttons_of)
     jinja.globals.update(asset=asset_path, said_incomplete=said_incomplete, direction=text_direction(language))
     jinja.globals.update(name_of=name_of, moment=moment)
-    jinja.install_gettext_translations(read_catalogue(language), newstyle=True)  # type: ignore[attr-defined]
     return jinja
 
 

@@ -30,6 +30,16 @@ NUMBER = {"li": {"value"}}  # the only attribute: a list counts as it was writte
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+def show_literally(text: str) -> str:
+    """Text as it was written: control characters become visible signs, so that no browser drops or obeys them.
+
+    >>> show_literally("a\\r\\nb\\0")
+    'a\\nb␀'
+    """
+    text = text.replace("\r\n", "\n").encode("utf-8", "backslashreplace").decode("utf-8")
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", lambda match: chr(0x2400 + min(ord(match[0]), 0x21)), text)
+
+
 def render_text(text: str, rendering: Rendering) -> Markup:
     """A text as the study shows it; empty where it is shown literally.
 
@@ -41,6 +51,24 @@ def render_text(text: str, rendering: Rendering) -> Markup:
     if rendering == "literal" or not text.strip():
         return Markup()
     return _render_markdown(text) if rendering == "markdown" else _render_code(text)
+
+
+@lru_cache(4096)  # the raters of a pair see the same texts, and those of an item the same context
+def box_text(text: str, rendering: Rendering, empty: str, box_class: str = "") -> Markup:
+    """A text in a box of its own, as the study shows it; `empty` is what stands there for a text without a letter.
+
+    >>> box_text("a < b", "literal", "(empty)", "said")
+    Markup('<p class="said" dir="auto">a &lt; b</p>')
+    """
+    made = Markup() if rendering == "literal" else render_text(show_literally(text), rendering)
+    if made:
+        classes, direction = f"rendered {rendering} {box_class}".rstrip(), "ltr" if rendering == "code" else "auto"
+        scrolls = rendering == "code" or "<pre" in made or "<table" in made
+        focus = Markup(' tabindex="0"') if scrolls else ""
+        return Markup('<div class="{}" dir="{}"{}>{}</div>').format(classes, direction, focus, made)
+    words = escape(show_literally(text)) if text.strip() else Markup("<em>{}</em>").format(empty)
+    classes = Markup(' class="{}"').format(box_class) if box_class else ""
+    return Markup('<p{} dir="auto">{}</p>').format(classes, words)
 
 
 def _render_code(text: str) -> Markup:

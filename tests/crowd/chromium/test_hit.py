@@ -11,7 +11,7 @@ import pytest
 
 from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.study_folder import opened
-from seedvote.crowd.web.page import show_literally
+from seedvote.crowd.web.rendering import show_literally
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance
 from tests.house.waiting import PATIENCE, wait_for

@@ -12,7 +12,7 @@ from seedvote.crowd.commands.preview import _invent_rater
 from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.web import page
-from seedvote.crowd.web.page import show_literally
+from seedvote.crowd.web.rendering import show_literally
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Utterance
 from seedvote.dialogue.shell.command_line import dispatch

@@ -14,8 +14,7 @@ from seedvote.crowd.hit.hit import Hit, hit_from
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.web import page
 from seedvote.crowd.web.app import ServerConfig, create_app
-from seedvote.crowd.web.page import show_literally
-from seedvote.crowd.web.rendering import TAGS, render_text
+from seedvote.crowd.web.rendering import TAGS, render_text, show_literally
 from seedvote.dialogue.records import Utterance
 from tests.crowd.study import SHORT, database, desk_of
 
