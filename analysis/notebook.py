@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from seedvote.analysis.questions.erasure import erasure as erasure
     from seedvote.analysis.questions.judge.showing import judged as judged
     from seedvote.analysis.questions.leaderboard import leaderboard as leaderboard
+    from seedvote.analysis.questions.patching import patching as patching
     from seedvote.analysis.questions.planning.showing import plan as plan
     from seedvote.analysis.questions.preference.showing import preference as preference
     from seedvote.analysis.questions.ratings.showing import ranks as ranks

@@ -10,6 +10,7 @@ COMMANDS = {
     "import": "import responses of other models into responses.jsonl",
     "encode": "write encoder states for probes: states/",
     "erased": "decode again while something is erased from what the decoder sees: erased/",
+    "patched": "score references while parts of what was read come from other dialogues: patched/",
     "rank": "answer questions of next-utterance choice by likelihood: ranks.parquet",
     "score": "score responses with token metrics: metrics.parquet",
     "seeds": "write what each score followed from, seed by seed, for the analysis of variance: seeds.csv",

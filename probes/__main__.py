@@ -11,6 +11,7 @@ COMMANDS: dict[str, str] = {
     "list": "list the probe tasks of a corpus, with their labels and majority shares",
     "outside": "whether states tell talk that no domain covers: a probe, and a distance",
     "papers": "every table and figure of the papers in their layout, with an index of what is where: papers/",
+    "patch": "draw which dialogues are patched into which, by their labels: patches/",
     "plot": "draw the figures: evolution, difficulty, selection, token metric, states",
     "run": "fit probes on encoder states, with every baseline and control",
 }

@@ -702,6 +702,27 @@ Example: python -m analysis erasure runs/demo
         follow=follow_with("compare", "study"),
     ),
     Question(
+        name="patching",
+        title="where decoders find what they use: sites patched with another dialogue",
+        about="""\
+Where does what a decoder uses lie? What a reference costs when a site comes from a dialogue of another label.
+
+Reads STUDY/patched (generation patched). A site is a layer or a group of positions. The null is a dialogue of the same
+label. Prints the effect of each site and its share of that of the whole context, with intervals for new dialogues and
+seeds.
+
+Example: python -m analysis patching runs/demo
+""",
+        home="patching",
+        reported="patching",
+        options=(
+            study("study folder with patched/", metavar="STUDY"),
+            Option("--margin", "share of the effect of everything that is too little to matter (.1)", 0.1, kind=float),
+            FIGURE,
+        ),
+        follow=follow_with("compare", "study"),
+    ),
+    Question(
         name="browse",
         title="one page of every pair with its votes, to filter and to search",
         about="""\

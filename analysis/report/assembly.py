@@ -50,7 +50,19 @@ from seedvote.dialogue.signature import VERSION
 
 ORDER = (
     *("advice", "limits", "preferred", "rated", "ranked", "ties", "excluded", "compare", "leaderboard", "robustness"),
-    *("probes", "erasure", "discriminators", "choice", "variance", "raters", "judge", "worth", "done", "reviewers"),
+    *(
+        "probes",
+        "erasure",
+        "patching",
+        "discriminators",
+        "choice",
+        "variance",
+        "raters",
+        "judge",
+        "worth",
+        "done",
+        "reviewers",
+    ),
     "dictionary",
 )  # of the sections
 LAST_QUESTION = "worth"  # after which a section stands that is not in this order

@@ -28,7 +28,7 @@ from seedvote.generation.batches import Batch, stack_batch
 from seedvote.generation.decoding import mask_special
 from seedvote.generation.metrics.embedding import Yardstick, row_cosines
 from seedvote.generation.metrics.overlap import Synonyms, bleu2, bleu_counts, overlap_scores
-from seedvote.generation.models.interface import CHUNK, DialogueModel
+from seedvote.generation.models.interface import CHUNK, DialogueModel, Encoded
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import EOS, PAD, Vocabulary
 
@@ -133,8 +133,19 @@ def forced_rows(
 @torch.inference_mode()
 def _teacher_forced(model: DialogueModel, batch: Batch) -> tuple[Tensor, Tensor]:
     """-log p of each real token of a batch under teacher forcing, and the likeliest token there, row after row."""
+    return _forced_behind(model, model.encode(batch.contexts), batch)
+
+
+@torch.inference_mode()
+def summed_nats(model: DialogueModel, encoded: Encoded, batch: Batch) -> list[float]:
+    """What each target costs a decoder that sees `encoded`, in nats."""
+    losses, _ = _forced_behind(model, encoded, batch)
+    return [float(row.sum()) for row in torch.split(losses, (batch.targets != PAD).sum(1).tolist())]
+
+
+def _forced_behind(model: DialogueModel, encoded: Encoded, batch: Batch) -> tuple[Tensor, Tensor]:
     real = batch.targets != PAD
-    hidden = model.decode_targets(model.encode(batch.contexts), batch.inputs)[real]
+    hidden = model.decode_targets(encoded, batch.inputs)[real]
     losses, best = [], []
     for states, wanted in zip(torch.split(hidden, CHUNK), torch.split(batch.targets[real], CHUNK), strict=True):
         logits = model.output(states)

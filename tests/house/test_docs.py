@@ -41,6 +41,7 @@ NOT_RUN = {
     r"evaluators discriminate": "needs 50 dialogues; tests/evaluators/commands run it on them",
     r"--draws 100": "takes minutes; the same command with fewer stands in generation.md",
     r"analysis (robustness|leaderboard)": "needs scores under conditions; tests/analysis/questions make them",
+    r"probes patch|generation patched|analysis patching": "tests/analysis/questions run it, from plan to report",
     r"--pooling decoder|probes erase|generation erased|analysis erasure": "tests/analysis/questions run the whole line",
     r"runs/people": "needs people; tests/crowd/forms and tests/crowd/test_faults.py run the whole line",
     r"analysis report (STUDY|runs/simulated)$": "the walk along the printed commands runs it",

@@ -28,6 +28,7 @@ CARRIED = {  # class and fields -> the class whose numbers they are, adjusted by
     "questions.comparison.untrained.BaselineAbove: p_here p_anew": "stats.rivals.Margin",
     "questions.compare_runs._Error: low high": "questions.compare_runs.RunContrast",
     "questions.erasure.ErasedTask: p_holm": "stats.mean_over_seeds.SeedMean",
+    "questions.patching.PatchedSite: p_holm": "stats.mean_over_seeds.SeedMean",
     "questions.preference.answer.TieShare: low high": "stats.intervals.Interval",
     "votes.ranking.Ranked: rank_low rank_high all_low all_high": "stats.paired.rank_sets.RankSets",
     "questions.preference.answer.GroupPreference: p_holm": "stats.disparity.Disparity",

@@ -1,0 +1,117 @@
+"""Patching: the whole line on a small study, and effects with known means."""
+
+import html
+import json
+
+import numpy as np
+import pytest
+
+from seedvote.analysis.notebook import patching
+from seedvote.analysis.questions.patching import PatchedTask, answer, compare_patches, patching_notes
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json
+from tests.analysis.questions.test_erasure import say
+from tests.analysis.report_study import add_scores
+from tests.generation.imports.toy_models import PLAIN, save
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("patching")
+    for line in (
+        f"dialogue toy {folder}/corpus --dialogues 40 --seed 0",
+        f"generation train {folder} --models seq2seq_attn --seeds 0-1 --preset tiny --epochs 1 --valid 0 --jobs 1",
+        f"probes patch {folder} --tasks UtteranceLoc,IsMultiTopic --limit 12 --draws 1",
+        f"generation patched {folder} --jobs 1",
+    ):
+        assert say(line)[0] in (0, None), line
+    return folder
+
+
+def test_command_notebook_report_and_document_say_the_same(study, tmp_path):
+    found = patching(study)
+    assert json.loads(say(f"analysis patching {study} --json -")[1]) == json.loads(json.dumps(found.document))
+    rows = {(row["task"], row["site"]): row for row in found.document["rows"]}
+    sites = {"everything", "state", "memory", "memory.older", "memory.newer"}
+    assert set(rows) == {(task, site) for task in ("UtteranceLoc", "IsMultiTopic") for site in sites}
+    assert all(row["seeds"] == 2 and row["effect"]["low"] <= row["effect"]["high"] for row in rows.values())
+    say(f"analysis report {add_scores(study)} --out {tmp_path}/report.html")
+    assert json.loads((tmp_path / "report.json").read_text())["patching"] == found.document
+    page = html.unescape((tmp_path / "report.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Where decoders find what they use" in page
+    for note in patching_notes(answer(study)):
+        assert note in page.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"), note
+
+
+def test_what_is_done_is_kept_and_other_plans_are_patched_anew(study):
+    assert "4 of 4 files were already there" in say(f"generation patched {study} --jobs 1")[1]
+    before = read_json(study / "patches" / "IsMultiTopic.json")
+    told = say(f"probes patch {study} --tasks IsMultiTopic --limit 12 --draws 1 --seed 1")[1]
+    assert before != read_json(study / "patches" / "IsMultiTopic.json") and "IsMultiTopic" in told
+    assert [path.name for path in (study / "patches").iterdir()] == ["IsMultiTopic.json"]
+    assert "0 of 2 files were already there" in say(f"generation patched {study} --jobs 1")[1]
+
+
+def test_a_pretrained_model_is_patched_as_it_is(study, tmp_path):
+    pytest.importorskip("transformers")
+    base = save(tmp_path / "gpt", "causal", PLAIN, n_layer=2)
+    say(f"generation patched {study} --hugging-face {base} --name gpt --jobs 1")
+    rows = [row for row in patching(study).document["rows"] if row["model"] == "gpt"]
+    sites = {"everything", "layer.1", "layer.2", "layer.1.last", "layer.2.last"}
+    assert {row["site"] for row in rows} == sites and {row["checkpoint"] for row in rows} == {"pretrained"}
+    assert "One seed alone: gpt" in str(patching(study))
+
+
+def test_studies_without_patches_and_bad_margins_are_refused(study, tmp_path):
+    with pytest.raises(InputError, match="has nothing patched"):
+        patching(tmp_path)
+    with pytest.raises(InputError, match="--margin"):
+        patching(study, margin=1)
+    with pytest.raises(InputError, match="holds no plan"):
+        say(f"generation patched {tmp_path} --corpus {study}/corpus")
+
+
+def world(generator, seeds, *, effect, whole, seed_sd, dialogues=40, each=4):
+    """Costs with known means: seeds differ, and the turns of a dialogue hang together."""
+    codes = np.repeat(np.arange(dialogues), each)
+    tokens = generator.integers(5, 20, len(codes)).astype(float)
+    shared = generator.normal(0, 0.05, dialogues)[codes]
+    items = tuple(f"d{code}:{n}" for n, code in enumerate(codes))
+    tasks = []
+    for seed in range(seeds):
+        own = generator.normal(0, seed_sd)
+        costs = {}
+        for site, mean in (("everything", whole), ("layer.1", effect)):
+            noise = generator.normal(0, 0.1, (2, len(codes)))
+            costs[site] = tokens * (0.3 + noise[0]), tokens * (0.3 + mean * (1 + own) + shared + noise[1])
+        same, other = ({site: pair[side] for site, pair in costs.items()} for side in (0, 1))
+        tasks.append(PatchedTask("m", seed, "last", "T", "p", 1, items, codes, tokens, same, other))
+    return tasks
+
+
+WORLDS = {
+    "seeds alike": {"effect": 0.1, "whole": 0.4, "seed_sd": 0.0},
+    "seeds differ": {"effect": 0.1, "whole": 0.4, "seed_sd": 0.2},
+    "nothing there": {"effect": 0.0, "whole": 0.4, "seed_sd": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_intervals_hold_effect_and_share(name):
+    generator, how, reps = np.random.default_rng(0), WORLDS[name], 60
+    covered, carried, shares = np.zeros(2), 0, 0
+    for _ in range(reps):
+        row = next(row for row in compare_patches(world(generator, 3, **how)).rows if row.site == "layer.1")
+        carried += row.verdict == "carries"
+        covered[0] += row.effect.low <= how["effect"] <= row.effect.high
+        if row.share is None:  # three seeds need not show the effect of everything
+            continue
+        shares += 1
+        covered[1] += row.share.low <= how["effect"] / how["whole"] <= row.share.high
+    assert shares > 0.8 * reps and (covered / (reps, shares) > 0.88).all(), covered
+    assert carried <= 0.1 * reps or name != "nothing there"
+
+
+def test_no_share_is_given_where_the_whole_context_has_no_effect():
+    rows = compare_patches(world(np.random.default_rng(0), 2, effect=0.0, whole=0.0, seed_sd=0.0)).rows
+    assert all(row.share is None and row.verdict == "open" for row in rows)
