@@ -167,7 +167,7 @@ def refusal(where: str, why: str) -> InputError:
     known = f" (its rater {why})" if why else ""
     return InputError(
         f"{where}: this vote is a judge's{known}. People and judges are not counted together: keep it in {VERDICTS}, "
-        "or say --with-judges to treat judges as raters and be told so in every table."
+        "or say --with-judges. Then judges count as raters, and every table says so."
     )
 
 

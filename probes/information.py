@@ -26,7 +26,6 @@ from seedvote.probes.states import Representation
 from seedvote.probes.suite import Material
 from seedvote.probes.tasks.labels import Labels
 
-STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 RANKS = (0, 64, 16)  # axes; 0 stands for all
 
 

@@ -3,8 +3,8 @@
   python -m analysis ask-next runs/mine --pairs 200 --out runs/next
   python -m analysis judge runs/mine --votes runs/next/votes.jsonl --labels weights chance
 
-Votes on pairs that judges are sure of teach little. So a pair's chance rises with the spread of the verdicts on it, and
-half of it (--even) is the same for all, since a judge may be sure and wrong. Because every chance is known and above 0,
+Votes on pairs that judges are sure of teach little. So a pair's chance rises with the spread of the verdicts on it.
+Half of it (--even) is the same for all, since a judge may be sure and wrong. Because every chance is known and above 0,
 estimates that weigh votes by it are those of all pairs. The folder has the drawn pairs, the checks and hit.toml.
 """
 

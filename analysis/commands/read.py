@@ -1,8 +1,8 @@
 """Show what the program makes of a file of judgements, and why, without analysing it.
 
-Every column with what it was taken for and the evidence, every word of the answers with its meaning, the first rows as
-votes, what was left out, and who won how often. Where the file can be read in several ways, it says so as every other
-command does, with the result of each.
+It shows what every column was taken for and on which evidence, what every word of the answers means, and the first rows
+as votes. It says what was left out and who won how often. Where the file can be read in several ways, it says so with
+the result of each.
 
   python -m analysis read votes.csv
 """

@@ -1,12 +1,13 @@
-"""Write the report of a study: a page (STUDY/report.html), Markdown, LaTeX tables, its numbers as JSON, and for votes a
-paper kit (STUDY/paper/: methods paragraph, tables, figures, datasheet, BibTeX, data to publish). Its numbers lead to
-the pairs behind them, on the page that `browse` writes (STUDY/browse.html).
+"""Write the report of a study: a page (STUDY/report.html), Markdown, LaTeX tables and its numbers as JSON.
 
-A table of votes alone gets the same page, without what needs pairs or scores, and says so; it is read as `preference`
-reads it. So does a table of ratings on a scale, read as `ratings` reads it, and a study of response sets, rated or
-ranked, without the paper kit. The page is one self-contained file: it needs no script and no network, and it prints
-well. No rater appears in it. Two systems are called equivalent only within a margin that you state (--margin): the
-smallest net preference that would matter, as in `preference`.
+For votes there is a paper kit too (STUDY/paper/: methods paragraph, tables, figures, datasheet, BibTeX, data to
+publish). Numbers lead to the pairs behind them, on the page that `browse` writes (STUDY/browse.html).
+
+A table of votes alone, read as `preference` reads it, gets the same page and says what needs pairs or scores. So does,
+without the paper kit, a table of ratings on a scale, and a study of response sets that were rated or ranked. The page
+is one self-contained file: it needs no script and no network, and it prints well. No rater appears in it. Two systems
+are called equivalent only within a margin that you state (--margin): the smallest net preference that would matter, as
+in `preference`.
 """
 
 from __future__ import annotations

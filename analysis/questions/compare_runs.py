@@ -264,7 +264,7 @@ def _check_questions(by_run: Mapping[str, Sequence[Sequence[Score]]]) -> None:
                 if earlier and earlier[1].question != score.question:
                     raise InputError(
                         f"{score.place}: item {score.item} of {score.task} asks something else than in {earlier[0]} "
-                        f"({earlier[1].place}): the runs saw different versions of the data, or ids are row numbers of "
+                        f"({earlier[1].place}). The runs saw different versions of the data, or ids are row numbers of "
                         "shuffled files. Evaluate both on the same items."
                     )
 

@@ -442,8 +442,8 @@ def name_flat_directions(answer: ErasureAnswer) -> str:
     if not models:
         return ""
     return (
-        "Directions that hardly vary (their SD is below a millionth of the largest) are set to the mean by every "
-        f"eraser, random ones too, and are no part of its rank: {'; '.join(models)}."
+        "Every eraser, random ones too, sets directions that hardly vary to the mean (SD below a millionth of the "
+        f"largest). They are no part of its rank: {'; '.join(models)}."
     )
 
 

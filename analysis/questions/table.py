@@ -338,8 +338,8 @@ votes of a crowd, and for a study that may stop early.
         about="""\
 Find out how many votes a finished study would have needed for its conclusion.
 
-Draws the study's dialogues anew, gives their votes out in batches, evenly or by the adaptive rule of `crowd serve`, and
-counts how often the answer differs from that of all votes. Says what the adaptive rule saves where both err as often.
+Draws the study's dialogues anew and gives their votes out in batches, evenly or by the adaptive rule of `crowd serve`.
+Counts how often the answer differs from that of all votes. Says what the adaptive rule saves where both err as often.
 """,
         home="replay",
         options=(
@@ -369,11 +369,11 @@ counts how often the answer differs from that of all votes. Says what the adapti
         about="""\
 Which system raters prefer, with what certainty, and whether two systems are equivalent.
 
-Prints the net preference (the share for the first minus the share for the second, with ties in the denominator) and an
-interval that allows for dialogues and raters; the exact sign test; left against right; change over the rounds; and a
-ranking of the systems by Davidson's model with ties, or Rao and Kupper's, with the chance that the order is wrong. Two
-systems are called equivalent only within a margin that you state before you look at the votes (--margin). pairs.jsonl
-says which systems a and b are.
+Prints the net preference: the share for the first minus the share for the second, with ties in the denominator. Its
+interval allows for dialogues and raters. Also printed are the exact sign test, left against right, change over the
+rounds, and a ranking. The ranking is by Davidson's model with ties, or Rao and Kupper's, with the chance that the order
+is wrong. Two systems are called equivalent only within a margin that you state before you look at the votes (--margin).
+pairs.jsonl says which systems a and b are.
 """,
         home="preference.showing",
         options=(
@@ -416,11 +416,11 @@ says which systems a and b are.
         about="""\
 Compare systems that people rated on a scale (1 to 5, say), or with a slider.
 
-Takes any table with one row a rating (columns score, system, item, rater), one column a system (--systems ours,theirs),
-or one row a person (--wide KEY, whose columns are column, item and system). The ratings of one rater on one item belong
-together: the difference of their means has an interval that allows for items and raters, as everywhere here, and so
-does the odds ratio of a proportional-odds model, which does not take the steps of the scale as equal. It also prints
-how often each system was rated higher, and the net preference that follows. Where raters or items differ from system to
+Takes any table with one row a rating (columns score, system, item, rater) or one column a system (--systems
+ours,theirs). With --wide KEY it takes one row a person; the key's columns are column, item and system. The ratings of
+one rater on one item belong together. So the difference of their means has an interval that allows for items and
+raters. So does the odds ratio of a proportional-odds model, which does not take the steps as equal. It also prints how
+often each system was rated higher, and the net preference that follows. Where raters or items differ from system to
 system, a linear mixed model compares all ratings (rater, item and seed random). Several questions are analysed one by
 one (--question).
 """,
@@ -506,9 +506,9 @@ says how many votes the judge is worth. Verdicts stand in STUDY/verdicts.jsonl: 
         about="""\
 What every evaluator that scores both sides of a pair is worth in votes of people.
 
-Token metrics, judges, your own scores (import-scores), the length of a response: for each the correlation of its
-differences with people's votes, and the part of the votes that it could save, with an interval that allows for
-dialogues and raters; and all of them together. No language model is needed.
+Takes token metrics, judges, your own scores (import-scores) and the length of a response. Prints for each, and for all
+together, the correlation of its differences with people's votes and the part of the votes that it could save. Intervals
+allow for dialogues and raters. No language model is needed.
 """,
         home="worth",
         reported="worth",
@@ -687,8 +687,8 @@ Example: python -m analysis leaderboard runs/demo --weights jga=1,combined=1
 Does the decoder use what the encoder holds? What changes when a task is erased, beyond random erasers of its rank.
 
 Reads STUDY/erasers (probes erase) and STUDY/erased (generation erased). Prints what a probe reads before and after,
-what the reference then costs, how many replies change and how, each with its interval for new dialogues and seeds, and
-whether the decoder uses the task, does not, or whether that is not known.
+what the reference then costs, and how many replies change and how. Each has an interval for new dialogues and seeds.
+Says whether the decoder uses the task, does not, or whether that is not known.
 
 Example: python -m analysis erasure runs/demo
 """,
@@ -774,8 +774,8 @@ Writes ties.json, ties.png and ties.pdf beside the votes (or to --out) and print
             seed("seed of the sampled sets (default 0)"),
             Option(
                 "--unit",
-                "what is drawn to form a set: single votes, as in the papers (default), or pairs, dialogues, ... until "
-                "it has its votes, the last one cut at random",
+                "what is drawn to form a set: single votes, as in the papers (default), or whole pairs, dialogues, "
+                "...; the last one is cut at random",
                 "vote",
                 choices=("vote", "pair", "item", "dialogue", "rater", "pair+rater", "item+rater", "dialogue+rater"),
             ),

@@ -57,7 +57,7 @@ def _of_ratings(table: RatingsTable) -> Iterator[str]:
         yield "Ranks say which response is better, and not by how much, or whether any of them is good."
     else:
         yield (
-            "Ratings do not say what a person would have chosen with both responses in view: a difference too small "
+            "Ratings do not say what a person would have chosen with both responses in view. A difference too small "
             "for a step of the scale shows as equal."
         )
     yield "The table names systems and no training seeds, so it is unknown what other seeds would show."
@@ -80,8 +80,8 @@ def _of_votes(study: Study) -> list[str]:
         sentences.append(f"With {count(raters, 'rater')}, the spread between raters is itself uncertain.")
     if study.controls is None:
         sentences.append(
-            "No control pairs were judged (a seed against itself, or a clearly worse answer), so it is unknown how "
-            "these raters judge pairs with a known answer."
+            "No control pairs were judged (a seed against itself, or a clearly worse answer). How these raters judge "
+            "pairs with a known answer is unknown."
         )
     if votes.left is None:
         sentences.append(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import fdtri, gammaincinv  # chi-square and F as scipy.stats has them, without its weight
 
 from seedvote.dialogue.formulas.uncertainty import sd_interval
@@ -67,8 +67,3 @@ def sd_ratio(first: SeedSpread, second: SeedSpread, *, level: float = 0.95) -> R
     value = first.sd / second.sd
     high, low = (float(fdtri(sizes[0] - 1, sizes[1] - 1, (1 + sign * level) / 2)) for sign in (1, -1))
     return Ratio(value, value / math.sqrt(high), value / math.sqrt(low))
-
-
-def pooled_sd(groups: Sequence[ArrayLike]) -> float:
-    """The SD within groups, each of two values or more, all groups weighing the same."""
-    return float(np.sqrt(np.mean([np.var(np.asarray(values), ddof=1) for values in groups])))

@@ -110,9 +110,9 @@ def read_study(
     if not votes.exists() and not sets and not find_score_files(folder)[0]:
         raise InputError(
             read_elsewhere(folder)
-            or f"{folder} holds neither votes.jsonl nor a score table. Serve the study (python -m crowd serve "
-            f"{folder}) and export its votes, probe its models (python -m probes run {folder}), or bring scores of "
-            f"your own (python -m analysis import-scores)."
+            or f"{folder} holds neither votes.jsonl nor a score table. Serve the study and export its votes (python -m "
+            f"crowd serve {folder}), or probe its models (python -m probes run {folder}). Scores of your own come by "
+            f"python -m analysis import-scores."
         )
     how: Mapping[str, Any] = {"with_judges": with_judges, "unverified": unverified, "question": question or ""}
     return Study(

@@ -1,8 +1,8 @@
 """Pay the people of a launch: approve their work, pay bonuses, and see which visits the marketplace confirms.
 
 Without --yes it prints whom it would pay what, and spends and changes nothing. Nobody is ever rejected, and work that
-cannot be matched is left to you. Each payment is written in the ledger before it is sent, and is never sent again: what
-got no answer is uncertain, and is settled by asking the marketplace, or by you with --confirm or --not-paid.
+cannot be matched is left to you. Each payment is written in the ledger before it is sent, and is never sent again.
+What got no answer is uncertain: the next `pay` asks the marketplace, or you settle it with --confirm or --not-paid.
 
 The exit code is 1 where a payment was refused or is uncertain; the last line says how many.
 """

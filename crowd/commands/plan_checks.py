@@ -3,8 +3,8 @@
 Three kinds are shown: one who clicks at random, one who always answers tie, and one who reads carefully. The chances
 are exact (from the distribution of the number of failed checks, or of the longest run of them), not simulated.
 
-With STUDY, the rule is the one of its hit.toml, and the number of checks and of ties among them is that of its
-pairs.jsonl: a rater meets each check once, however many sittings they come to.
+With STUDY, the rule is the one of its hit.toml; checks, and ties among them, are counted in its pairs.jsonl. A rater
+meets each check once, however many sittings they come to.
 """
 
 from __future__ import annotations

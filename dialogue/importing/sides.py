@@ -364,7 +364,7 @@ def _nobody_knows_who_stood_there(
             "that stood on the left."
         )
     return Unclear(
-        f"{rows.place(row)}: choice is {word!r}, which names the side that was shown, and the file does not tell which "
+        f"{rows.place(row)}: choice is {word!r}, which names the side that was shown. The file does not tell which "
         f"response stood there.{who} If {first} always stood on the left, or always the other, say so by --values. In "
         "import-votes, --fixed-order says it too. If the sides changed, name the column that tells which response was "
         "on the left (a or b): --columns left=..., or left_text=... with --pairs. Without one, nobody can say who won.",

@@ -30,7 +30,6 @@ from seedvote.evaluators.detection.rates import Measured, share_told
 False_ = Literal["uniform", "same-turn", "hard"]
 Law = Literal["lowe2015", "all"]
 FALSE: tuple[False_, ...] = get_args(False_)
-LAWS: tuple[Law, ...] = get_args(Law)
 CHECK_POOL = 2000  # utterances among which the options of a check are looked for
 MENTION = re.compile(r"(?<!\w)@\w+")
 

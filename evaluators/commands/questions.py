@@ -1,6 +1,6 @@
 """Draw questions for next-utterance choice: a context, what was really said, and false options of other dialogues.
 
-What length, shared words and TF-IDF get is printed at once, beside chance: a set on which the shortest option is right
+What length, shared words and TF-IDF get is printed at once, next to chance. A set on which the shortest option is right
 too often measures length. Candidate sets of others (MuTual, ParlAI, a table) come in with --from.
 
 Example: python -m evaluators questions runs/demo --n 200

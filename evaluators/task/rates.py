@@ -89,8 +89,6 @@ def bleu4(sums: Floats) -> Floats:
 
 # The corpus as a judge of predictions: goals, databases, annotated states and reference replies.
 
-OWN_REFERENCES = "replies of the corpus, delexicalised by its own acts"
-
 
 def world_of(corpus: Path, database: Path | None, split: str, references: Path | None) -> World:
     """What the dialogues of one split hold; `database` is a folder of *_db.json, else the corpus's own."""

@@ -1,7 +1,8 @@
 """Decode again while something is erased from all that the decoder sees: STUDY/erased/.
 
-Reads the erasers of `probes erase`. For each of them, and once without: the reply to every context, how similar it is
-to the reply without erasure, its dialogue acts as read from its words, and the likelihood of the reference.
+Reads the erasers of `probes erase`. For each of them, and once without, it writes the reply to every context and the
+likelihood of the reference. To each reply belong its dialogue acts, as read from its words, and how similar it is to
+the reply without erasure.
 
   python -m generation erased runs/demo --limit 200
 """

@@ -5,7 +5,7 @@
   an endpoint  python -m generation import runs/mine --endpoint http://localhost:8000/v1 --remote-model name --limit 200
 
 An endpoint needs no PyTorch. With --prompts (JSON Lines with a prompt or messages) no corpus and no reference answer is
-needed: the answers are written to STUDY/NAME.jsonl, which `python -m seedvote rate` reads.
+needed. The answers are then written to STUDY/NAME.jsonl, which `python -m seedvote rate` reads.
 
 The item of a response is the id of its context in the corpus: `dialogue:n`, n = index of the target utterance. The key
 of an endpoint is read from the environment variable SEEDVOTE_API_KEY and never written to disk.

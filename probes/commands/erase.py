@@ -1,8 +1,8 @@
 """Take tasks out of all that a decoder sees, by linear maps: STUDY/erasers/.
 
-Reads STUDY/decoder_states (generation encode --pooling decoder). For every task a map is fitted on the training split
-that leaves nothing of it to a linear reader (leace), or projects it away step by step (inlp), and as many random maps
-of the same rank. Prints what a probe reads before and after. What the decoder does then: generation erased.
+Reads STUDY/decoder_states (generation encode --pooling decoder). For every task a map is fitted on the training split.
+It leaves nothing of the task to a linear reader (leace), or projects it away step by step (inlp). As many random maps
+have the same rank. Prints what a probe reads before and after. What the decoder does then: generation erased.
 
   python -m probes erase runs/demo --tasks IsMultiTopic,RecentTopic
 """

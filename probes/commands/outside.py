@@ -2,7 +2,7 @@
 
 Reads the conditions of kind `outside` (evaluators perturb): those with training dialogues teach the probe, those with
 test dialogues are reported on. Prints F1, precision, recall and AUROC, with a bag of words and the share of foreign
-turns next to them, and joint goal accuracy where agents were scored there. Writes STUDY/outside.json.
+turns next to them. Where agents were scored there, joint goal accuracy is printed too. Writes STUDY/outside.json.
 
   python -m probes outside runs/agents
 """

@@ -1,9 +1,9 @@
 """Every table and figure of the two probe papers in their layout, from one study: STUDY/papers/, with an index.
 
-Sizes, BLEU-2 by seed with its decoding, a table of probe tasks for each classifier (with ± as the papers print it and
-the SD), difficulty, selection by each metric, scores over epochs, the principal axes of the states, and label
-distributions; and the figures, as probes plot draws them. The index names every table and figure with the command that
-makes its numbers, and says what is not there and why.
+The tables: sizes, BLEU-2 by seed with its decoding, difficulty, selection by each metric, scores over epochs, the
+principal axes of the states, and label distributions. Each classifier has a table of probe tasks, with ± as the papers
+print it and the SD. The figures are those of probes plot. The index names every table and figure with the command that
+makes its numbers, and says what is missing and why.
 
   python -m probes papers runs/demo
 """

@@ -337,8 +337,3 @@ def tasks_of(corpus: str, names: str = "all") -> list[ProbeTask]:
             f"{', '.join(unknown)} is not a probe task of {corpus}; these are: {', '.join(legal)}, or all of them: all."
         )
     return [legal[name] for name in dict.fromkeys(wanted)]
-
-
-def task_names(tasks: Sequence[ProbeTask]) -> str:
-    """Their names, comma-separated."""
-    return ",".join(task.name for task in tasks)

@@ -1,7 +1,7 @@
 """Find out what a file holds, answer what it can, and write the report.
 
-VOTES is a study folder, whose votes are exported first where they are still in its store, or any table: votes, ratings
-on a scale, ranks. Two or more logs of inspect_ai, lm-eval, lighteval or HELM are compared. The report is one page, and
+VOTES is a study folder or any table: votes, ratings on a scale, ranks. Votes that are still in a study's store are
+exported first. Two or more logs of inspect_ai, lm-eval, lighteval or HELM are compared. The report is one page, and
 next to it are its Markdown, LaTeX and JSON.
 
   python -m seedvote analyze votes.csv

@@ -3,7 +3,7 @@
 Each stage is a command that a person could type; it reads and writes files of the study folder. A stage is skipped
 if its command, code, inputs and outputs are unchanged: a second run ends in seconds, and a stopped run goes on. Without
 --corpus the dialogues are invented ones. Raters compare three seeds of one architecture with each other and with a
-baseline that draws words by their frequency: a difference that nobody would miss.
+baseline that draws words by their frequency. Nobody would miss that difference.
 
   python -m seedvote study runs/mine --corpus path/to/corpus
 """

@@ -205,8 +205,8 @@ def _split_strata(choices: Choices, groups: Mapping[str, str] | None) -> tuple[d
         if name not in hidden:
             strata[name] = np.array([group == name for group in names], dtype=bool)[choices.rater]
     note = (
-        f"{count(len(hidden), 'group')} of together {sum(people[name] for name in hidden)} people not shown: a group "
-        f"of fewer than {FEWEST} people is hidden, and never one alone, since the total would give it away."
+        f"Not shown: {count(len(hidden), 'group')} with {sum(people[name] for name in hidden)} people together. A "
+        f"group of fewer than {FEWEST} is hidden, and never one alone, since the total would give it away."
     )
     return strata, [note] if hidden else []
 

@@ -78,12 +78,12 @@ Signs = Mapping[str, tuple[str, str]]  # architecture -> shape and colour
 NAMED = 4  # evaluators that a title names
 SPREAD_TICKS = (0.0001, 0.001, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300)
 NOISE = (
-    "SD if seeds alike: the SD over seeds to expect if the seed made no difference, since every value rests on a "
-    "sample of dialogues (and raters). An SD over seeds near it is no evidence that the seed matters. E rho^2 of "
-    "seeds: the share of the variance over seeds that new items and raters would reproduce; the seeds differ if its "
-    "95 % interval is above 0. SE of items and of raters: how much one model's value would change with other dialogues "
-    "or other raters. All seeds share these, so most of that change moves them together: it is no measure for the SD "
-    "over seeds."
+    "SD if seeds alike: the SD over seeds to expect if the seed made no difference. It is not 0, because every value "
+    "rests on a sample of dialogues (and raters). An SD over seeds near it is no evidence that the seed matters. "
+    "E rho^2 of seeds: the share of the variance over seeds that new items and raters would reproduce. The seeds "
+    "differ if its 95 % interval is above 0. SE of items and of raters: how much one model's value would change with "
+    "other dialogues or other raters. All seeds share these, so most of that change moves them together: it is "
+    "no measure for the SD over seeds."
 )
 LOWER = "The better one is named first; A < B where lower is better, and then the difference is below 0. "
 FLIPS = (

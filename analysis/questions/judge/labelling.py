@@ -139,7 +139,7 @@ def refuse_drift(judge: str, names: Sequence[tuple[str, str]], drifts: Sequence[
         if is_far and drift.unsure_p * len(tested) < REFUSED:
             raise InputError(
                 f"{first} and {second}: people voted almost only where {judge} was unsure "
-                f"({drift.unsure_voted:.0%} of the pairs with votes, {drift.unsure_others:.0%} of the others), so they "
+                f"({drift.unsure_voted:.0%} of the pairs with votes, {drift.unsure_others:.0%} of the others). They "
                 "are no random sample. Give each pair's chance of being voted on: --labels weights COLUMN."
             )
         if drift.p * len(tested) < REFUSED:

@@ -177,7 +177,7 @@ def describe_estimate(row: HelpedEstimate, judge: str) -> Iterator[str]:
     if row.drift is not None and row.drift.p_holm < DOUBTED:
         yield (
             f"The judge's mean is {row.drift.voted:+z.3f} on pairs with votes and {row.drift.others:+z.3f} on the "
-            f"others ({p_equals(row.drift.p_holm)}, Holm): make sure that the pairs with votes are a random part."
+            f"others ({p_equals(row.drift.p_holm)}, Holm). Make sure that the pairs with votes are a random part."
         )
 
 

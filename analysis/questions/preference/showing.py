@@ -144,10 +144,11 @@ def preferred(answer: PreferenceAnswer) -> list[str]:
     """Whether any difference was shown, then the largest one seen."""
     if not answer.led:
         return ["No two systems were compared often enough for an interval."]
-    shown_preferences = [preference for preference, is_shown in zip(answer.led, answer.shown, strict=True) if is_shown]
-    largest = max(shown_preferences or answer.led, key=lambda preference: preference.net.value)
+    comparisons = list(zip(answer.led, answer.adjusted, answer.shown, strict=True))
+    shown_ones = [comparison for comparison in comparisons if comparison[2]]
+    largest, p, _ = max(shown_ones or comparisons, key=lambda comparison: comparison[0].net.value)
     sentences = (
-        _describe_largest(answer, largest, len(shown_preferences))
+        _describe_largest(answer, largest, p, len(shown_ones))
         if largest.net.value
         else [_describe_balance(answer, largest)]
     )
@@ -170,7 +171,7 @@ def _spell_fewest(reversal: Reversal) -> str:
     return f"{reversal.fewest:,} of the {count(reversal.of, reversal.unit)}"
 
 
-def _describe_largest(answer: PreferenceAnswer, largest: Preference, shown_count: int) -> list[str]:
+def _describe_largest(answer: PreferenceAnswer, largest: Preference, p: float, shown_count: int) -> list[str]:
     interval = f"95 % interval {spell_points(largest.net.low, largest.net.high)}"
     size = f"{100 * largest.net.value:.1f} points of net preference"
     if len(answer.led) == 1:
@@ -180,9 +181,13 @@ def _describe_largest(answer: PreferenceAnswer, largest: Preference, shown_count
         return [f"No preference between {names} was shown: {largest.first} leads by {size} ({interval})."]
     total = f"{len(answer.led)} comparisons of two systems"
     names = f"{largest.first} over {largest.second}"
-    detail = f"The largest difference is {size}, {names} ({interval}, not corrected)."
+    is_apart = not largest.net.low <= 0 <= largest.net.high
+    alone = ", this comparison alone" if is_apart else ""
+    detail = f"The largest difference is {size}, {names} ({interval}{alone})."
     if not shown_count:
-        return [f"No preference was shown in any of {total}.", detail]
+        chance = f"Corrected for {len(answer.led)} comparisons it may be chance ({p_equals(p)}, Holm)."
+        doubt = [chance] if is_apart and p >= 0.05 else []
+        return [f"No preference was shown in any of {total}.", detail, *doubt]
     most = f", the largest for {names}" if shown_count > 1 else f": for {names}"
     return [f"A preference was shown in {shown_count} of {total}{most}.", detail]
 
@@ -457,8 +462,8 @@ def _describe_index(index: TieIndex | None) -> Iterator[str]:
     if index is None or not (index.low >= 0 and index.high <= 1):
         return
     yield (
-        f"Tie index {index.value:.2f} (95 % interval {index.low:.2f} to {index.high:.2f}): 0 is the tie share of "
-        f"clearly different pairs ({percent(index.different)}), 1 that of one system against itself "
+        f"Tie index {index.value:.2f} (95 % interval {index.low:.2f} to {index.high:.2f}). At 0, ties are as frequent "
+        f"as on clearly different pairs ({percent(index.different)}), at 1 as on one system against itself "
         f"({percent(index.same)})."
     )
 

@@ -141,8 +141,8 @@ def scale_notes(answer: RatingsAnswer) -> Iterator[str]:
         if without:
             names = ", ".join(without) if len(without) <= MOST_NAMED else count(len(without), "comparison")
             yield (
-                f"No odds ratio for {names}: no rating of one system is below any of the other, or all are the same, "
-                "so the odds have no finite estimate."
+                f"No odds ratio for {names}: all ratings are the same, or no rating of one system is below any of the "
+                "other. So the odds have no finite estimate."
             )
 
 

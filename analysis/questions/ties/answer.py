@@ -336,10 +336,10 @@ def _crowding_cautions(curves: Sequence[Curve]) -> list[str]:
         return []
     name = f" of {least.name}" if least.name != "pooled" else ""
     return [
-        f"A set of {size} is {part} of the {count(least.votes, 'vote')}{name}; in the papers it is a tenth. Drawn "
-        f"without replacement, two sets share {part} of their votes on average, so their SD "
-        f"({100 * least.law.sd:.1f} points) is smaller than that of new votes; with replacement it is "
-        f"{100 * least.replaced.sd:.1f}. Both are given."
+        f"A set of {size} is {part} of the {count(least.votes, 'vote')}{name}; in the papers it is a tenth. "
+        f"Without replacement two sets have {part} of their votes in common. So their SD is "
+        f"{100 * least.law.sd:.1f} points, smaller than that of new votes. With replacement it is "
+        f"{100 * least.replaced.sd:.1f}; the tables have both."
     ]
 
 

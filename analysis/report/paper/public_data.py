@@ -71,8 +71,8 @@ def write_dictionary(study: Study) -> str:
         tables.append(Table(("field", "meaning"), tuple(FIELDS.items()), "pairs.jsonl, one line a pair"))
     text = [
         "# The votes of this study",
-        "Only votes that counted. No person is in these files: raters, pairs and dialogues have names that were drawn "
-        "for publication, there are no times of day, and the order of the rows tells nothing.",
+        "Only votes that counted. No person is in these files. Raters, pairs and dialogues have names that were drawn "
+        "for publication. There are no times of day, and the order of the rows tells nothing.",
         "Before you publish: whether the corpus and the models allow it, and which licence this folder gets, only you "
         "can say. Each run of the report draws new names, so publish one run.",
         *map(write_markdown, tables),

@@ -110,9 +110,9 @@ def test_large_sets_stand_beside_those_with_replacement():
     assert round(one.law.sd, 4) == 0.0138 and round(one.replaced.sd, 4) == 0.0337
     assert (one.replace, found.recipe.replace) == (False, False) and all(unit.replace for unit in found.units)
     assert found.warnings[0] == (
-        "A set of 200 is 83 % of the 240 votes of HumanExp-1; in the papers it is a tenth. Drawn without replacement, "
-        "two sets share 83 % of their votes on average, so their SD (1.4 points) is smaller than that of new votes; "
-        "with replacement it is 3.4. Both are given."
+        "A set of 200 is 83 % of the 240 votes of HumanExp-1; in the papers it is a tenth. Without replacement two "
+        "sets have 83 % of their votes in common. So their SD is 1.4 points, smaller than that of new votes. With "
+        "replacement it is 3.4; the tables have both."
     )
     shown = document(found)
     assert shown["crowded"] and "|replace:no,yes|" in shown["signature"]

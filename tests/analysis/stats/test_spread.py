@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seedvote.analysis.stats.spread import pooled_sd, sd_ratio, seed_spread
+from seedvote.analysis.stats.spread import sd_ratio, seed_spread
 
 
 def test_three_seeds_give_an_interval_from_half_to_six_times_the_sd():
@@ -22,10 +22,6 @@ def test_the_interval_covers_the_true_sd_as_often_as_it_says():
     samples = random.normal(0, 2.0, (4000, 5))
     covered = [found.low <= 2.0 <= found.high for found in map(seed_spread, samples)]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.012)
-
-
-def test_the_pooled_sd_is_the_root_of_the_mean_variance():
-    assert pooled_sd([[0.0, 2.0], [1.0, 1.0, 4.0]]) == pytest.approx(((2 + 3) / 2) ** 0.5)
 
 
 @pytest.mark.parametrize("seeds", [(4, 9), (9, 4)])

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("hasty_throughout")
 
 SENTENCE = (
     "this vote is a judge's. People and judges are not counted together: keep it in verdicts.jsonl, or say "
-    "--with-judges to treat judges as raters and be told so in every table."
+    "--with-judges. Then judges count as raters, and every table says so."
 )
 VERDICT = Verdict("p0", "GPT-4 Turbo", "ab", "a")
 CAPTION = "10 of 100 votes are judges' (gpt-x, gpt-y)"

@@ -101,7 +101,7 @@ def test_strata_under_five_people_are_hidden_and_never_one_alone():
     three = {f"r{k}": "a" if k < 3 else "b" if k < 9 else "c" for k in range(16)}
     found = answer(questions, given, groups=three, by="g")
     assert [row.name for row in found.rows] == [ALL, "c"]
-    assert "2 groups of together 9 people not shown" in found.warnings[0]
+    assert "2 groups with 9 people together" in found.warnings[0]
     profiles = {name: {"age": group} for name, group in three.items()}
     found = answer(questions, given, profiles=profiles)
     assert found.participants == (("age", "c", 7),)

@@ -3,13 +3,14 @@
 import json
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.preference.answer import answer
-from seedvote.analysis.questions.preference.showing import best_of
+from seedvote.analysis.questions.preference.showing import best_of, preferred
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short, write_latex, write_markdown
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.systems import Matches
@@ -48,6 +49,16 @@ def say(capsys):
         return capsys.readouterr().out
 
     return run
+
+
+@pytest.mark.parametrize("low", [0.01, -0.01])
+def test_a_largest_difference_that_leaves_out_zero_alone_is_said_to_be_chance(low):
+    nets = [SimpleNamespace(value=0.1, low=low, high=0.2), SimpleNamespace(value=0.02, low=-0.1, high=0.1)]
+    rows = [SimpleNamespace(first="one", second=other, net=net) for other, net in zip("ab", nets, strict=True)]
+    found = preferred(SimpleNamespace(led=rows, adjusted=(0.07, 0.6), shown=(False, False), fixed=()))
+    assert found[0] == "No preference was shown in any of 2 comparisons of two systems."
+    assert found[2:] == (["Corrected for 2 comparisons it may be chance (p = 0.0700, Holm)."] if low > 0 else [])
+    assert ("this comparison alone" in found[1]) == (low > 0)
 
 
 def test_the_most_voted_contrasts_are_shown_and_json_has_all(arena, say):
