@@ -19,6 +19,7 @@ from seedvote.crowd.store.tables import METADATA
 from seedvote.crowd.study_folder import opened
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
+from seedvote.dialogue.media import find_inside, media_in_body
 
 STORE = "crowd.sqlite"
 FILES = ("hit.toml", *sorted({form.file for form in FORMS.values()}), *(f"{name}.json" for name in ONCE_FILES))
@@ -39,7 +40,7 @@ def save_study(study: Path, database: str | None, file: Path) -> Mapping[str, in
             Path(handle.name).chmod(0o600)
             with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
                 archive.write(copy, STORE)
-                for name in FILES:
+                for name in (*FILES, *_media_beside(copy, study)):
                     if (study / name).exists():
                         archive.write(study / name, name)
     return rows
@@ -54,7 +55,7 @@ def restore_study(study: Path, database: str | None, file: Path) -> Mapping[str,
         )
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / STORE
-        texts = _unpack_backup(file, copy)
+        contents = _unpack_backup(file, copy)
         rows = check_copy(copy)
         with closing(open_store(f"sqlite:///{copy}")):  # an older one becomes one of this version
             pass
@@ -63,7 +64,7 @@ def restore_study(study: Path, database: str | None, file: Path) -> Mapping[str,
             save_sqlite(copy, _make_private(study / STORE))
         else:
             load_store(copy, database)
-        for name, content in texts.items():
+        for name, content in contents.items():
             with atomic(study / name, "wb") as handle:
                 handle.write(content)
     with opened(study, database):
@@ -92,9 +93,24 @@ def _unpack_backup(file: Path, copy: Path) -> dict[str, bytes]:
             if STORE not in names:
                 raise InputError(f"{file} holds no {STORE}, so it is no backup of a study.")
             copy.write_bytes(archive.read(STORE))
-            return {name: archive.read(name) for name in FILES if name in names}
+            return {name: archive.read(name) for name in (*FILES, *_media_in(copy)) if name in names}
     except (OSError, zipfile.BadZipFile) as error:
         raise InputError(f"{file} cannot be read as a backup: {error}. It is what `crowd backup` writes.") from error
+
+
+def _media_in(copy: Path) -> list[str]:
+    """The files that the pairs of a saved store name; a name that leads elsewhere was never one of them."""
+    with closing(_open_file(copy, "ro")) as connection:  # of any version, which it stays
+        bodies = [body for (body,) in connection.execute("""SELECT body FROM pairs WHERE body LIKE '%"sha256"%'""")]
+    names = dict.fromkeys(name for body in bodies for name, _, _ in media_in_body(body))
+    for name in names:
+        find_inside(copy.parent, name)
+    return list(names)
+
+
+def _media_beside(copy: Path, study: Path) -> list[str]:
+    """The files that the pairs name and that lie in the folder of the study; others cannot be saved with it."""
+    return [name for name in _media_in(copy) if (study / name).is_file()]
 
 
 def _make_private(path: Path) -> Path:

@@ -15,7 +15,6 @@ import os
 import platform
 import re
 import stat
-import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -134,12 +133,7 @@ def write_records(path: str | Path, records: Iterable[Any], *, signature: str, k
 
 def as_json(record: Any) -> dict[str, Any]:
     """The record as plain JSON values, with the fields of `extra` among the known ones, without empty sparse ones."""
-    values = _record_values(record)
-    kind: Any = type(record)
-    _leave_out_empty(kind, values)
-    for name, part in _find_parts(kind):
-        for inner in values[name] if isinstance(values[name], (list, tuple)) else [values[name]]:
-            _leave_out_empty(part, inner)
+    values: dict[str, Any] = _record_values(record)
     return {**values.pop("extra", {}), **values}
 
 
@@ -147,31 +141,19 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def _record_values(value: Any) -> Any:
-    """What dataclasses.asdict gives of a record, without a copy of every text and number in it."""
+    """What dataclasses.asdict gives of a record, without copies of texts or empty sparse fields."""
     kind = type(value)
     if kind in _PLAIN:
         return value
     if dataclasses.is_dataclass(kind):
-        return {name: _record_values(getattr(value, name)) for name in field_names(kind)}
+        values = {name: _record_values(getattr(value, name)) for name in field_names(kind)}
+        for name, empty in _sparse_fields(kind):
+            if values[name] == empty:
+                del values[name]
+        return values
     if isinstance(value, (list, tuple)):
         return [_record_values(part) for part in value]
     return {name: _record_values(part) for name, part in value.items()} if isinstance(value, Mapping) else value
-
-
-def _leave_out_empty(kind: Any, values: dict[str, Any]) -> None:
-    for name, empty in _sparse_fields(kind):
-        if values[name] == empty:
-            del values[name]
-
-
-@cache
-def _find_parts(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """Fields that are records, or sequences of them, with sparse fields of their own."""
-    hints = ((name, [hint, *typing.get_args(hint)]) for name, (hint, _) in typed_fields(kind).items())
-    inner: Iterator[tuple[str, Any]] = (
-        (name, part) for name, options in hints for part in options if dataclasses.is_dataclass(part)
-    )
-    return tuple((name, part) for name, part in inner if _sparse_fields(part))
 
 
 @cache

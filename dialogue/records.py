@@ -20,6 +20,7 @@ Device = Literal["phone", "tablet", "desktop"]
 Ruling = Literal["a", "b", "tie", "unusable"]
 Order = Literal["ab", "ba"]
 QuestionKind = Literal["real", "check"]
+PartType = Literal["text", "image", "audio", "video", "tool_call", "tool_result"]
 
 
 def _field(doc: str, *, sparse: bool = False, **options: Any) -> Any:
@@ -32,11 +33,31 @@ def _extra_fields() -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a text that holds more than words. A file is named by its path from the folder of the records."""
+
+    type: PartType = _field("what it is")
+    text: str = _field("words; of a tool result, what the tool gave", sparse=True, default="")
+    file: str = _field("image, audio, video: its file, inside the folder of this one", sparse=True, default="")
+    alt: str = _field("words for who cannot see or hear it: read out, not shown", sparse=True, default="")
+    caption: str = _field("words below it, for everybody", sparse=True, default="")
+    captions: str = _field("audio, video: a file of WebVTT, what is said and when", sparse=True, default="")
+    name: str = _field("tool call: the tool", sparse=True, default="")
+    arguments: str = _field("tool call: what the tool was asked, e.g. JSON", sparse=True, default="")
+    sha256: str = _field("of the file, as the server read it", sparse=True, default="")
+    captions_sha256: str = _field("of the file of captions", sparse=True, default="")
+
+
+PARTS = "what is shown in place of `text`: words, images, recordings, calls of tools; `text` may be this list itself"
+
+
+@dataclass(frozen=True, slots=True)
 class Utterance:
     """One line of a conversation, as a rater sees it."""
 
     speaker: str = _field("who speaks, e.g. `user` or `system`")
     text: str = _field("the text, shown literally")
+    parts: Sequence[Part] | None = _field(PARTS, sparse=True, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +107,7 @@ class Response:
     domains: Sequence[str] | None = _field(
         "domains that the system takes this turn to be about", sparse=True, default=None
     )
+    parts: Sequence[Part] | None = _field(PARTS, sparse=True, default=None)
     extra: Mapping[str, Any] = _extra_fields()
 
 
@@ -103,6 +125,7 @@ class Candidate:
         default=None,
     )
     speaker: str = _field("who of `turns` is judged; raters are never shown the name", sparse=True, default="")
+    parts: Sequence[Part] | None = _field(PARTS, sparse=True, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +261,7 @@ class Option:
 
     text: str = _field("the utterance")
     item: str = _field("context id that it is taken from, see response; empty where unknown", default="")
+    parts: Sequence[Part] | None = _field(PARTS, sparse=True, default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ from functools import cache, partial
 from typing import Any, Literal, TypeVar
 
 from seedvote.dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.parts import complain_of_part, parts_from, spell_parts
 from seedvote.dialogue.records import (
     Candidate,
     Choice,
     Comment,
     OptionChoice,
     Pair,
+    Part,
     Question,
     Rater,
     Response,
@@ -79,6 +81,8 @@ def typed_fields(kind: type) -> dict[str, tuple[Any, bool]]:
 def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
     """Build one record from parsed JSON; every complaint names the place, the field and what is legal."""
     fields = typed_fields(kind)  # type: ignore[arg-type]
+    if "parts" in fields and isinstance(value.get("text"), list):
+        value = _with_parts(value, f"{where}: text")
     if absent := [name for name, (_, required) in fields.items() if required and name not in value]:
         raise InputError(
             f"{where}: {', '.join(absent)} missing; a {singular(kind)} needs it. "
@@ -91,6 +95,13 @@ def from_json(kind: type[R], value: Mapping[str, Any], where: str) -> R:
     if wrong := complaint(record):
         raise InputError(f"{where}: {wrong}")
     return record
+
+
+def _with_parts(value: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """A record whose text is a list of parts: the parts, and the text that is written out of them."""
+    parts = list(parts_from(value["text"], where))
+    checked = [from_json(Part, part, f"{where}[{place}]") for place, part in enumerate(parts)]
+    return {**value, "parts": parts, "text": spell_parts(checked)}
 
 
 @cache
@@ -188,7 +199,7 @@ def _check_question(question: Question) -> Iterator[str]:
     if (options := len(question.options)) < 2:
         number = "1 option" if options == 1 else "no options"
         yield f"the question has {number}; it needs two or more. Leave the question out."
-    yield from _check_distinct([option.text for option in question.options])
+    yield from _check_distinct([option.text for option in question.options if not option.parts])
     if not 0 <= question.answer < options:
         yield f"answer is {question.answer}; it is the index of the true option, here 0 to {options - 1}."
     if question.version < 1:
@@ -301,11 +312,16 @@ def claims_of(responses: int) -> list[str]:
     ]
 
 
+def shown_key(content: Any) -> tuple[Any, ...]:
+    """What a rater is shown of a record with a text: equal where two show the same, whatever their words alone say."""
+    return content.text, *(content.parts or ())
+
+
 def _check_response_set(group: ResponseSet) -> Iterator[str]:
     yield from _check_not_empty(set=group.set, item=group.item)
     if not group.responses:
         yield "responses is empty; it needs one or more."
-    is_identical = len({response.text for response in group.responses}) == 1 < len(group.responses)
+    is_identical = len({shown_key(response) for response in group.responses}) == 1 < len(group.responses)
     if is_identical != group.identical:
         words = "all" if is_identical else "not all"
         yield f"identical is {str(group.identical).lower()}, and the texts are {words} the same."
@@ -346,6 +362,7 @@ def _check_not_negative(**numbers: float | None) -> Iterator[str]:
 
 
 RULES: dict[type, Callable[[Any], Iterator[str]]] = {
+    Part: complain_of_part,
     Verdict: _check_verdict,
     Question: _check_question,
     OptionChoice: _check_choice,

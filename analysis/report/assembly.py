@@ -40,6 +40,7 @@ from seedvote.analysis.report.behind import with_pairs_behind
 from seedvote.analysis.report.checklist import asked_of_judges, fill_checklist
 from seedvote.analysis.report.design import count_facts, dictionary_section, done_section, reviewers_section
 from seedvote.analysis.report.paper.kit import KitSource, paper_section
+from seedvote.analysis.showing.media import embed_images
 from seedvote.analysis.showing.page import RowFigure, Section, hash_source
 from seedvote.analysis.showing.tables import Table, markdown_text, write_latex, write_markdown
 from seedvote.analysis.showing.words import to_plain
@@ -338,6 +339,7 @@ def render_page(full_report: Report) -> str:
             numbers=numbers,
             version=VERSION,
             folder=study.name,
+            embed=embed_images(study.folder),
             style=style,
             script=script,
             # Places within figures are styles of their elements, which no hash can name.

@@ -1,7 +1,8 @@
 """Look for what raters should not see: responses that name the model that wrote them, and the marks of Markdown.
 
-Prints each name with its pair, and asks how Markdown is to be shown where hit.toml does not say. Leaves with code 1 if
-there is any of it. `serve` warns of both too.
+Prints each name with its pair, and asks how Markdown is to be shown where hit.toml does not say. Images, recordings and
+videos are read: one that is missing is refused with its line. Leaves with code 1 if there is anything to look at.
+`serve` warns too.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ def run(args: argparse.Namespace) -> int:
     """Print them."""
     from seedvote.crowd.forms.known import FORMS
     from seedvote.crowd.rating.batches import check_systems, compare_systems
-    from seedvote.crowd.rating.leaks import find_leaks, markup_warning
+    from seedvote.crowd.rating.leaks import find_file_leaks, find_leaks, markup_warning
     from seedvote.crowd.study_folder import hit_of, pairs_file, says_rendering
     from seedvote.crowd.watching.progress import describe_assignment
+    from seedvote.dialogue.media import media_of
     from seedvote.dialogue.records import Pair
 
     hit = hit_of(args.study, None)
@@ -36,6 +38,11 @@ def run(args: argparse.Namespace) -> int:
     if markup:
         print(markup)
     leaks_found = list(find_leaks(pairs))
+    files_found = list(find_file_leaks(pairs, path.parent))
+    for leak in files_found:
+        print(f"{leak.pair}: a file names its model {leak.model}: {leak.excerpt}. Write it again without its notes.")
+    if files := {media for record in records for media in media_of(record)}:
+        print(f"{len(files):,} images, recordings and videos are there, and are what they are said to be.")
     for leak in leaks_found:
         print(f"{leak.pair}: a response names its model {leak.model}: {leak.excerpt}")
     if pairs:
@@ -44,4 +51,4 @@ def run(args: argparse.Namespace) -> int:
         check_systems(hit.adaptive, compare_systems(pairs))
         print(f"How pairs are chosen: {describe_assignment(hit)}.")
     tell_next("python -m crowd serve", args.study, *repeat_options(args, "pairs"))
-    return 1 if leaks_found or markup else 0
+    return 1 if leaks_found or files_found or markup else 0

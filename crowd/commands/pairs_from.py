@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from seedvote.dialogue.shell.command_line import tell_next
 
@@ -41,6 +42,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.files import atomic, write_records
     from seedvote.dialogue.importing.reading import meanings, parse_names
+    from seedvote.dialogue.media import bring_files
     from seedvote.dialogue.records import Pair, ResponseSet
     from seedvote.dialogue.signature import signature
     from seedvote.dialogue.tables.reading import read_table
@@ -51,7 +53,8 @@ def run(args: argparse.Namespace) -> None:
     stated = meanings(parse_names(args.columns, "--columns"), "--columns")
     answers = answer_table(read_table(args.table), stated, systems)
     sets = args.together or args.alone
-    pairs = sets_from_answers(answers, args.good, alone=args.alone) if sets else pairs_of_answers(answers, args.good)
+    made = sets_from_answers(answers, args.good, alone=args.alone) if sets else pairs_of_answers(answers, args.good)
+    pairs: list[Any] = [bring_files(pair, args.out.parent) for pair in made]
     things = "sets" if sets else "pairs"
     recipe = signature(**{things: len(pairs)}, source=args.table.name)
     args.out.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> None:
     records = (
         _sample_pairs(args) if hit.form == "conversations" and not args.pairs else _read_records(args, FORMS[hit.form])
     )
-    pages = {name: text for language in hit.languages for name, text in _name_pages(hit, records, language)}
+    media = _copy_media(records, (args.questions or args.pairs or SAMPLE).parent, args.out)
+    pages = {name: text for language in hit.languages for name, text in _name_pages(hit, records, language, media)}
     links = "".join(f'<li><a href="{name}.html">{name}</a></li>\n' for name in pages)
     pages["index"] = f"<!doctype html><html lang=en><title>Preview</title><h1>Preview</h1>\n<ul>\n{links}</ul>\n"
     for name, text in pages.items():
@@ -81,18 +82,35 @@ def _sample_pairs(args: argparse.Namespace) -> list[Pair]:
     return pairs_of_systems(conversations, args.number, seed=0)
 
 
-def _name_pages(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str) -> Iterator[tuple[str, str]]:
+def _copy_media(records: Sequence[Any], folder: Path, out: Path) -> Mapping[str, str]:
+    """Put the files that are shown beside the pages; hash -> the name of its copy."""
+    from seedvote.dialogue.media import media_of
+
+    names = {sha256: f"{sha256[:16]}{Path(name).suffix}" for record in records for name, _, sha256 in media_of(record)}
+    for name, _, sha256 in [media for record in records for media in media_of(record)]:
+        (out / "media").mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder / name, out / "media" / names[sha256])
+    return names
+
+
+def _name_pages(
+    hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str, media: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """Each page with its name, which says the language where there are several."""
-    for name, text in _in_language(hit, pairs, language):
+    for name, text in _in_language(hit, pairs, language, media):
         yield f"{language}-{name}" if hit.languages[1:] else name, text
 
 
-def _in_language(hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str) -> Iterator[tuple[str, str]]:
+def _in_language(
+    hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str, media: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     from seedvote.crowd.forms.known import FORMS
     from seedvote.crowd.web import page
+    from seedvote.dialogue.media import parts_of
 
     form, seat = FORMS[hit.form], "preview" if hit.languages[1:] else ""
-    frame = page.Frame(base=".", seat=seat, nonce="", language=language)
+    is_rich = any(True for pair in pairs for _ in parts_of(pair))
+    frame = page.Frame(".", seat, "", language, media.__getitem__, is_rich=is_rich)
     yield "glance", page.glance_page(hit, frame)
     yield "consent", page.consent_page(hit, frame)
     yield "stored", page.stored_page(hit, frame, _invent_rater(hit), own=True)

@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int | None:
     from seedvote.crowd.exchange.answer_tables import pairs_of_answers
     from seedvote.crowd.exchange.made_checks import CHECKS, fitted_rules, make_checks
     from seedvote.crowd.watching.address import own_address
+    from seedvote.dialogue.media import bring_files
 
     refuse_below(args, checks=0, people=0)
     answers = _read_answers(args)
@@ -53,6 +54,7 @@ def run(args: argparse.Namespace) -> int | None:
     wanted = args.checks if args.checks is not None else 0 if any(pair.kind == "check" for pair in real) else CHECKS
     pairs = [*real, *make_checks(answers.table.rows, wanted, seed=args.seed)]
     study = args.out or Path("-".join(answers.table.systems))
+    pairs = [bring_files(pair, study) for pair in pairs]
     _write_study(study, pairs, fitted_rules(pairs))
     print(f"Read: answers of {', '.join(answers.table.systems)} to {len(answers.table.rows):,} contexts.")
     for sentence in (*answers.remarks, *_study_remarks(pairs, study)):

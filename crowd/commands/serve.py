@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.crowd.arguments import chosen, sites_of
     from seedvote.crowd.forms.known import FORMS
     from seedvote.crowd.marketplaces.market import adopt_launches, refuse_walk_in, usual_entrances
-    from seedvote.crowd.study_folder import hit_of, opened, prepare_study
+    from seedvote.crowd.study_folder import hit_of, opened, pairs_file, prepare_study
     from seedvote.crowd.watching.refreshing import keep_fresh
     from seedvote.crowd.web.app import ServerConfig, create_app, log_to_stderr
     from seedvote.crowd.web.serving import serve
@@ -71,6 +71,7 @@ def run(args: argparse.Namespace) -> None:
     hit = hit_of(args.study, args.hit, args.questions)
     options = {"seed": args.seed, "simulated": args.simulated}
     url = prepare_study(args.study, args.pairs or args.questions, hit, args.database, **options, tell=_tell_operator)
+    pairs = pairs_file(args.study, args.pairs or args.questions, hit.form)
     _warn_of_texts(args, hit.form)
     log_to_stderr(quiet=args.quiet)
     sites = sites_of(args)
@@ -82,6 +83,7 @@ def run(args: argparse.Namespace) -> None:
             database=url,
             hit=hit,
             folder=args.study,
+            media=pairs.parent,
             source="simulated" if args.simulated else "local",
             prefix=args.prefix.rstrip("/"),
             proxies=args.proxies,
@@ -117,7 +119,7 @@ def _tell_operator(sentence: str) -> None:
 def _warn_of_texts(args: argparse.Namespace, form: FormName) -> None:
     """What raters should not see: the names of the models, and marks that were meant to be formatted."""
     from seedvote.crowd.forms.known import FORMS
-    from seedvote.crowd.rating.leaks import find_leaks, leak_warning, markup_warning
+    from seedvote.crowd.rating.leaks import find_file_leaks, find_leaks, leak_warning, markup_warning
     from seedvote.crowd.study_folder import pairs_file, says_rendering
     from seedvote.dialogue.records import Pair
 
@@ -125,7 +127,8 @@ def _warn_of_texts(args: argparse.Namespace, form: FormName) -> None:
     records = [FORMS[form].record_of(row.body) for row in FORMS[form].read_rows(path)]
     if not says_rendering(args.study) and (marked := markup_warning(records)):
         print(marked, file=sys.stderr, flush=True)
-    if leaks_found := list(find_leaks(record for record in records if isinstance(record, Pair))):
+    pairs = [record for record in records if isinstance(record, Pair)]
+    if leaks_found := [*find_leaks(pairs), *find_file_leaks(pairs, path.parent)]:
         lint = next_command("python -m crowd lint", args.study, *repeat_options(args, "pairs"))
         print(f"{leak_warning(leaks_found)} See all: {lint}", file=sys.stderr, flush=True)
 

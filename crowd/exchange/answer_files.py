@@ -14,8 +14,9 @@ from pathlib import Path
 
 from seedvote.crowd.exchange.answer_tables import AnsweredContext, AnswerTable
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import as_json
 from seedvote.dialogue.importing.answer_rows import IDS, TEXTS, AnswerRow, read_answer_rows
-from seedvote.dialogue.records import Utterance
+from seedvote.dialogue.records import Part, Utterance
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +67,26 @@ def join_answers(files: Sequence[AnswerFile]) -> JoinedAnswers:
         raise InputError(f"{lacking.where}: neither an id ({', '.join(IDS[:3])}) nor a prompt says what was asked.")
     contexts: dict[str, AnswerRow] = {}
     texts: dict[str, dict[str, str]] = {}
+    parts: dict[str, dict[str, Sequence[Part]]] = {}
     for file in files:
         for row in file.rows:
-            key = row.name if by_id else json.dumps([[turn.speaker, turn.text] for turn in row.context])
+            key = row.name if by_id else json.dumps([as_json(turn) for turn in row.context])
             _keep_context(contexts, key, row)
             if row.text:
                 answers = texts.setdefault(key, {})
                 if file.system in answers:
                     raise InputError(f"{row.where}: a second answer of {file.system} to {row.name or 'this prompt'}.")
                 answers[file.system] = row.text
+                if row.parts:
+                    parts.setdefault(key, {})[file.system] = row.parts
     rows = [
-        AnsweredContext(context.where, context.name if by_id else f"row {k}", _context(context), texts_of_system)
+        AnsweredContext(
+            context.where,
+            context.name if by_id else f"row {k}",
+            _context(context),
+            texts_of_system,
+            parts=parts.get(key, {}),
+        )
         for k, (key, texts_of_system) in enumerate(texts.items(), 1)
         if len(texts_of_system) > 1 and (context := contexts[key])
     ]

@@ -6,14 +6,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any, cast
 
 from seedvote.dialogue.errors import InputError, Unclear
 from seedvote.dialogue.importing.answer_rows import IDS, PROMPTS, SPEAKERS
 from seedvote.dialogue.importing.columns import plain_name
+from seedvote.dialogue.importing.contents import ReadContent, read_content
 from seedvote.dialogue.importing.reading import IGNORED, type_names
-from seedvote.dialogue.records import Candidate, Choice, Pair, PairKind, ResponseSet, Utterance
+from seedvote.dialogue.records import Candidate, Choice, Pair, PairKind, Part, ResponseSet, Utterance
 from seedvote.dialogue.tables.table import RawTable, cell_text
+from seedvote.dialogue.validity import shown_key
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "id": IDS[1:],
@@ -39,6 +42,13 @@ class AnsweredContext:
     kind: PairKind = "real"
     answer: str = ""  # of a check: the system, or a or b, that is right
     dialogue: str = ""
+    parts: Mapping[str, Sequence[Part]] = field(
+        default_factory=dict
+    )  # system -> those of a response of more than words
+
+    def candidate(self, system: str) -> Candidate:
+        """The system's response as a side of a pair."""
+        return Candidate(self.texts[system], system, parts=self.parts.get(system))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +123,11 @@ def _find_systems(table: RawTable, wanted: Sequence[str], left: Sequence[str]) -
 def _from_wide(table: RawTable, names: Mapping[str, str], systems: Sequence[str]) -> list[AnsweredContext]:
     rows = []
     for where, row in table.rows():
-        texts = {system: cell_text(row[system]).strip() for system in systems}
+        contents = {system: read_content(row[system], where, table.path.parent) for system in systems}
+        texts = {system: content.text for system, content in contents.items()}
         if empty := [system for system, text in texts.items() if not text]:
             raise InputError(f"{where}: {empty[0]} is empty. Write what the system answered, or leave the row out.")
-        rows.append(_read_context(where, row, names, texts))
+        rows.append(_read_context(where, row, names, contents, table.path.parent))
     return _each_once(rows)
 
 
@@ -124,12 +135,14 @@ def _from_long(table: RawTable, names: Mapping[str, str], wanted: Sequence[str])
     """One row an answer, gathered by the context's id."""
     gathered: dict[str, AnsweredContext] = {}
     for where, row in table.rows():
-        system, text = (cell_text(row[names[name]]).strip() for name in ("system", "text"))
+        system = cell_text(row[names["system"]]).strip()
+        content = read_content(row[names["text"]], where, table.path.parent)
+        text = content.text
         if wanted and system not in wanted:
             continue
         if not system or not text:
             raise InputError(f"{where}: {names['text' if system else 'system']} is empty.")
-        answered = _read_context(where, row, names, {system: text})
+        answered = _read_context(where, row, names, {system: content}, table.path.parent)
         first = gathered.setdefault(answered.name, answered)
         if first is not answered:
             if system in first.texts:
@@ -137,6 +150,8 @@ def _from_long(table: RawTable, names: Mapping[str, str], wanted: Sequence[str])
             if first.context != answered.context:
                 raise InputError(f"{where}: another context for {answered.name} than at {first.where}.")
             cast(dict[str, str], first.texts)[system] = text
+            if content.parts:
+                cast(dict[str, Sequence[Part]], first.parts)[system] = content.parts
     if lone := [row for row in gathered.values() if len(row.texts) < 2]:
         raise InputError(f"{lone[0].where}: only {next(iter(lone[0].texts))} answered {lone[0].name}; two are needed.")
     return list(gathered.values())
@@ -151,7 +166,7 @@ def _each_once(rows: Sequence[AnsweredContext]) -> list[AnsweredContext]:
 
 
 def _read_context(
-    where: str, row: Mapping[str, Any], names: Mapping[str, str], texts: dict[str, str]
+    where: str, row: Mapping[str, Any], names: Mapping[str, str], contents: Mapping[str, ReadContent], folder: Path
 ) -> AnsweredContext:
     fields = {ours: cell_text(row[name]).strip() for ours, name in names.items() if ours != "context"}
     kind = fields.get("kind") or "real"
@@ -162,15 +177,22 @@ def _read_context(
         )
     if not fields["id"]:
         raise InputError(f"{where}: {names['id']} is empty; every context needs a name.")
-    context = tuple(_read_utterances(row[names["context"]], where))
+    context = tuple(_read_utterances(row[names["context"]], where, folder))
     if not context:
         raise InputError(f"{where}: {names['context']} is empty; a rater must see what was answered.")
     return AnsweredContext(
-        where, fields["id"], context, texts, cast(PairKind, kind), fields.get("answer", ""), fields.get("dialogue", "")
+        where,
+        fields["id"],
+        context,
+        {system: content.text for system, content in contents.items()},
+        cast(PairKind, kind),
+        fields.get("answer", ""),
+        fields.get("dialogue", ""),
+        {system: content.parts for system, content in contents.items() if content.parts},
     )
 
 
-def _read_utterances(cell: Any, where: str) -> Iterator[Utterance]:
+def _read_utterances(cell: Any, where: str, folder: Path) -> Iterator[Utterance]:
     """A text is one utterance of the user; a list (also written as JSON in a cell) is a conversation."""
     if isinstance(cell, str) and cell.lstrip().startswith("[{"):
         try:
@@ -184,10 +206,11 @@ def _read_utterances(cell: Any, where: str) -> Iterator[Utterance]:
     for turn in cell:
         fields = turn if isinstance(turn, dict) else {}
         speaker = str(fields.get("speaker") or fields.get("role") or fields.get("from") or "")
-        text = str(fields.get("text") or fields.get("content") or fields.get("value") or "")
-        if not speaker or not text:
+        said = fields.get("text") or fields.get("content") or fields.get("value")
+        content = read_content(said, where, folder)
+        if not speaker or not content.text:
             raise InputError(f"{where}: an utterance is {str(turn)[:40]!r}; speaker (or role) and text are expected.")
-        yield Utterance(SPEAKERS.get(speaker.lower(), speaker), text)
+        yield Utterance(SPEAKERS.get(speaker.lower(), speaker), content.text, content.parts)
 
 
 def pairs_of_answers(answers: AnswerTable, good: str = "") -> list[Pair]:
@@ -208,10 +231,10 @@ def _make_pair(row: AnsweredContext, first: str, second: str, good: str, many: b
         pair=f"{row.name}|{first}|{second}" if many else row.name,
         item=f"{row.dialogue or row.name}:{len(row.context)}",
         context=row.context,
-        a=Candidate(row.texts[first], first),
-        b=Candidate(row.texts[second], second),
+        a=row.candidate(first),
+        b=row.candidate(second),
         kind=row.kind,
-        identical=row.texts[first] == row.texts[second],
+        identical=shown_key(row.candidate(first)) == shown_key(row.candidate(second)),
         dialogue=row.dialogue or row.name,
         answer=_find_right_side(row, first, second, good) if row.kind == "check" else None,
         contrast=f"{first}-{second}",
@@ -243,14 +266,14 @@ def sets_from_answers(answers: AnswerTable, good: str = "", *, alone: bool = Fal
 
 
 def _one_set(row: AnsweredContext, systems: list[str], good: str, name: str) -> ResponseSet:
-    texts = [row.texts[system] for system in systems]
+    responses = tuple(map(row.candidate, systems))
     return ResponseSet(
         set=name,
         item=f"{row.dialogue or row.name}:{len(row.context)}",
         context=row.context,
-        responses=tuple(Candidate(text, system) for text, system in zip(texts, systems, strict=True)),
+        responses=responses,
         kind=row.kind,
-        identical=len(set(texts)) == 1 < len(texts),
+        identical=len({shown_key(response) for response in responses}) == 1 < len(responses),
         dialogue=row.dialogue or row.name,
         answer=_state_claim(row, systems, good) if row.kind == "check" else None,
     )

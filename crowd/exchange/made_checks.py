@@ -23,6 +23,7 @@ FIRST, LATER, FAILURES, SITTING = 3, 5, 3, 20  # the defaults of hit.toml
 def make_checks(rows: Sequence[AnsweredContext], number: int, *, seed: int) -> list[Pair]:
     """At most `number` checks, each on a context of its own; a and b are right equally often."""
     rng = child_random(seed, "checks of answers")
+    rows = [row for row in rows if not row.parts]  # nobody knows what an image or a recording holds
     long = [row for row in rows if max(len(text.split()) for text in row.texts.values()) >= SHORTEST]
     chosen = rng.sample(long, min(number, len(long))) if len(long) > 1 else []
     return [_make_check(row, _draw_other(row, long, rng), k) for k, row in enumerate(chosen)]

@@ -19,6 +19,7 @@ from seedvote.crowd.exchange.answer_rows import system_of
 from seedvote.crowd.exchange.exporting import Answer, Export
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
+from seedvote.dialogue.media import media_of
 from seedvote.dialogue.records import (
     Candidate,
     Choice,
@@ -67,6 +68,11 @@ def preference_data(export: Export) -> PreferenceData:
         raise InputError(
             'Answers of form = "choice" name the next utterance, not the better response, so they make no preference '
             "data. Export them without --preferences."
+        )
+    if seen := next((name for name, record in export.records.items() for _ in media_of(record)), ""):
+        raise InputError(
+            f"Pair {seen} shows an image, a recording or a video, and preference data hold texts alone. Export them "
+            "without --preferences; pairs.jsonl names the files."
         )
     omitted: Counter[str] = Counter()
     counted = [answer for answer in export.votes if _is_counted(answer, omitted)]

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar
 
 from seedvote.crowd.forms.form import (
+    Content,
     FormRow,
     HitForm,
     Incomplete,
     NoAnswer,
     Told,
     body_of,
+    content_of,
     context_of,
     decisive_part,
     talk_said,
 )
 from seedvote.dialogue.errors import InputError, value_in_short
+from seedvote.dialogue.files import placed_records
+from seedvote.dialogue.media import parts_of, with_hashes
 from seedvote.dialogue.questions import read_questions, texts_hash
 from seedvote.dialogue.records import OptionChoice, Question, Utterance
 from seedvote.dialogue.seeds import child_random, child_seed
@@ -35,7 +40,7 @@ class OptionsOnPage:
 
     lease: str
     context: Sequence[Utterance]
-    options: Sequence[str]
+    options: Sequence[Content]
     number: int
     fragment: ClassVar[str] = "hit/_choice.html"
 
@@ -88,6 +93,9 @@ class ChoiceForm(HitForm):
     def read_rows(self, path: Path) -> list[FormRow]:
         """The questions of a file; each version is for raters of its own."""
         questions = read_questions(path)
+        if any(True for question in questions for _ in parts_of(question)):
+            places = [where for where, _ in placed_records(path, Question)]
+            questions = [with_hashes(*placed) for placed in zip(questions, repeat(path.parent), places)]
         is_parted = len({question.version for question in questions}) > 1
         return [
             FormRow(
@@ -134,8 +142,8 @@ class ChoiceForm(HitForm):
 
     def on_page(self, lease: str, record: Question, layout: str, number: int) -> OptionsOnPage:
         """The texts in the order shown: not who speaks next, which is true, or where an option is from."""
-        texts = [record.options[int(index)].text for index in option_order(layout)]
-        return OptionsOnPage(lease, record.context, texts, number)
+        options = [content_of(record.options[int(index)]) for index in option_order(layout)]
+        return OptionsOnPage(lease, record.context, options, number)
 
     def example_from(self, value: object, where: str) -> ChoiceExample:
         """Its table in hit.toml."""
@@ -168,7 +176,7 @@ class ChoiceForm(HitForm):
 
     def example_on_page(self, example: ChoiceExample, number: int) -> OptionsOnPage:
         """A worked example."""
-        return OptionsOnPage("", example.context, example.options, number)
+        return OptionsOnPage("", example.context, [Content(option) for option in example.options], number)
 
     def read_pressed(self, sent: Mapping[str, str]) -> str:
         """The places from the top, from 0, of the best and of the second best.

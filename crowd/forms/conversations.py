@@ -14,7 +14,7 @@ from typing import ClassVar
 from seedvote.crowd.forms.form import context_of
 from seedvote.crowd.forms.pairs import Button, SidedForm
 from seedvote.dialogue.errors import InputError, value_in_short
-from seedvote.dialogue.records import Candidate, Pair, Utterance
+from seedvote.dialogue.records import Candidate, Pair, Part, Utterance
 
 JUDGED = "system"  # in a worked example that does not say whom
 
@@ -25,6 +25,7 @@ class Line:
 
     who: int
     text: str
+    parts: Sequence[Part] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,10 @@ def lines_of(turns: Sequence[Utterance], speaker: str) -> list[Line]:
     """The turns without the names: others are numbered as they begin to speak.
 
     >>> lines_of([Utterance("x", "Hi."), Utterance("gpt", "Hello."), Utterance("y", "Hey.")], "gpt")
-    [Line(who=1, text='Hi.'), Line(who=0, text='Hello.'), Line(who=2, text='Hey.')]
+    [Line(who=1, text='Hi.', parts=()), Line(who=0, text='Hello.', parts=()), Line(who=2, text='Hey.', parts=())]
     """
     numbers = {speaker: 0}
-    return [Line(numbers.setdefault(turn.speaker, len(numbers)), turn.text) for turn in turns]
+    return [Line(numbers.setdefault(turn.speaker, len(numbers)), turn.text, tuple(turn.parts or ())) for turn in turns]
 
 
 def _side_lines(side: Candidate) -> list[Line]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 from seedvote.dialogue.errors import InputError, value_in_short
 from seedvote.dialogue.files import as_json
-from seedvote.dialogue.records import PairKind, Utterance, Vote
+from seedvote.dialogue.records import PairKind, Part, Utterance, Vote
 from seedvote.dialogue.validity import from_json
 
 Told = Mapping[str, int]
@@ -43,6 +43,23 @@ class FormRow:
     identical: bool = False
     version: int = 0
     """The part of the study that it belongs to; 0: every rater's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A text on a page, and its parts where it holds more than words."""
+
+    text: str
+    parts: Sequence[Part] = ()
+
+
+def content_of(record: Any) -> Content:
+    """What a page shows of a response or an option: not who wrote it, or where it is from.
+
+    >>> content_of(Utterance("gpt", "Hello."))
+    Content(text='Hello.', parts=())
+    """
+    return Content(record.text, tuple(record.parts or ()))
 
 
 class OnPage(Protocol):

@@ -7,9 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from seedvote.crowd.forms.form import FormRow, HitForm, NoAnswer, Told, body_of, context_of, talk_said
+from seedvote.crowd.forms.form import (
+    Content,
+    FormRow,
+    HitForm,
+    NoAnswer,
+    Told,
+    body_of,
+    content_of,
+    context_of,
+    talk_said,
+)
 from seedvote.dialogue.errors import InputError, value_in_short
 from seedvote.dialogue.files import placed_records
+from seedvote.dialogue.media import with_hashes
 from seedvote.dialogue.records import Pair, Utterance
 from seedvote.dialogue.seeds import child_seed
 
@@ -27,8 +38,8 @@ class PairOnPage:
 
     lease: str
     context: Sequence[Utterance]
-    left: str
-    right: str
+    left: Content
+    right: Content
     number: int
     fragment: ClassVar[str] = "hit/_pair.html"
 
@@ -57,7 +68,7 @@ class SidedForm(HitForm):
         for where, record in placed:
             if (record.a.turns is not None) != self.holds_conversations:
                 raise InputError(f"{where}: {WRONG_FORM[self.holds_conversations]}")
-        records = [record for _, record in placed]
+        records = [with_hashes(record, path.parent, where) for where, record in placed]
         if lost := [
             record.pair for record in records if record.kind == "check" and not (record.answer or record.answers)
         ]:
@@ -124,9 +135,9 @@ class PairForm(SidedForm):
 
     def on_page(self, lease: str, record: Pair, layout: str, number: int) -> PairOnPage:
         """The texts in the order shown, never which is a or b."""
-        a, b = record.a.text, record.b.text
-        left_text, right_text = (a, b) if layout == "a" else (b, a)
-        return PairOnPage(lease, record.context, left_text, right_text, number)
+        a, b = content_of(record.a), content_of(record.b)
+        left, right = (a, b) if layout == "a" else (b, a)
+        return PairOnPage(lease, record.context, left, right, number)
 
     def example_from(self, value: object, where: str) -> WorkedExample:
         """Its table in hit.toml."""
@@ -152,4 +163,4 @@ class PairForm(SidedForm):
 
     def example_on_page(self, example: WorkedExample, number: int) -> PairOnPage:
         """A worked example."""
-        return PairOnPage("", example.context, example.left, example.right, number)
+        return PairOnPage("", example.context, Content(example.left), Content(example.right), number)

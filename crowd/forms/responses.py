@@ -12,9 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Never
 
-from seedvote.crowd.forms.form import FormRow, HitForm, NoAnswer, Told, body_of
+from seedvote.crowd.forms.form import Content, FormRow, HitForm, NoAnswer, Told, body_of, content_of
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import read_records
+from seedvote.dialogue.files import placed_records
+from seedvote.dialogue.media import with_hashes
 from seedvote.dialogue.records import ResponseRating, ResponseSet, Utterance
 from seedvote.dialogue.seeds import child_random, child_seed
 from seedvote.dialogue.validity import claims_of, option_order
@@ -28,7 +29,7 @@ class ResponsesOnPage:
 
     lease: str
     context: Sequence[Utterance]
-    responses: Sequence[str]
+    responses: Sequence[Content]
     number: int
     fragment: ClassVar[str] = "hit/_responses.html"
 
@@ -87,7 +88,7 @@ class ResponseForm(HitForm):
 
     def read_rows(self, path: Path) -> list[FormRow]:
         """The sets of a file."""
-        records = read_records(path, ResponseSet)
+        records = [with_hashes(record, path.parent, where) for where, record in placed_records(path, ResponseSet)]
         if large := [record for record in records if len(record.responses) > MOST]:
             contents = f"{large[0].set} has {len(large[0].responses)} responses"
             raise InputError(f"{path}: set {contents}; a page shows at most {MOST} at once. Make smaller sets: --size.")
@@ -121,8 +122,8 @@ class ResponseForm(HitForm):
 
     def on_page(self, lease: str, record: ResponseSet, layout: str, number: int) -> ResponsesOnPage:
         """The texts in the order shown, never whose they are."""
-        texts = [record.responses[int(index)].text for index in option_order(layout)]
-        return ResponsesOnPage(lease, record.context, texts, number)
+        shown = [content_of(record.responses[int(index)]) for index in option_order(layout)]
+        return ResponsesOnPage(lease, record.context, shown, number)
 
     def example_from(self, value: object, where: str) -> Never:
         """There are none: every answer is a matter of degree."""

@@ -59,6 +59,7 @@ Change = Literal[
 
 Rendering = Literal["literal", "markdown", "code"]
 Unlock = Literal["seen", "responses", "open"]
+UnlockMedia = Literal["played", "begun", "shown"]
 
 
 def _legal_text(longest: int, *, empty: bool = False) -> Legal:
@@ -215,6 +216,12 @@ class Hit:
         _one_of("seen", "responses", "open"),
         "when an answer may be given: once the whole conversation and all responses were on the screen, once the "
         "responses were, or at once",
+    )
+    unlock_media: UnlockMedia = _hit_key(  # noqa: RUF009
+        "played",
+        _one_of("played", "begun", "shown"),
+        "when a recording or video counts as seen: once it was played to its end, once it was begun, or once it was on "
+        "the screen",
     )
     program_trap: bool = _hit_key(
         False,

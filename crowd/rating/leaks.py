@@ -12,11 +12,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
+from seedvote.dialogue.media import media_of, read_media
+from seedvote.dialogue.parts import spell_parts
 from seedvote.dialogue.records import Candidate, Pair, Question, ResponseSet
 
 SHORTEST = 3
 CORPUS = "reference"  # the checkpoint of a response that no model wrote
+SHORTEST_IN_FILE = 5  # letters: a shorter name stands among bytes by chance
+NOTES = 65_536  # bytes at either end of a file that are looked through
 AROUND = 30  # characters shown before and after
 
 
@@ -47,11 +52,37 @@ def leak_warning(all_leaks: Sequence[Leak]) -> str:
 
 def _find_excerpt(response: Candidate) -> str:
     # names are not shown
-    text = response.text if response.turns is None else "\n".join(turn.text for turn in response.turns)
+    text = "\n".join(_list_words(response))
     match = _compile_name(response.model).search(text) if len(response.model) >= SHORTEST else None
     if match is None:
         return ""
     return " ".join(text[max(0, match.start() - AROUND) : match.end() + AROUND].split())
+
+
+def _list_words(response: Candidate) -> Iterator[str]:
+    """What a rater may read of it: its text, its turns, and the words of its parts."""
+    for content in (response,) if response.turns is None else response.turns:
+        yield content.text
+        yield spell_parts(content.parts or ())
+
+
+def find_file_leaks(pairs: Iterable[Pair], folder: Path) -> Iterator[Leak]:
+    """Files of a response whose own notes name its model: the page serves every byte of them."""
+    for pair in pairs:
+        for response in (pair.a, pair.b):
+            if response.checkpoint == CORPUS or len(response.model) < SHORTEST_IN_FILE:
+                continue
+            name = _compile_name(response.model)
+            for file, use, _ in media_of(response):
+                if name.search(_read_notes(read_media(folder, file, use).path)):
+                    yield Leak(pair.pair, response.model, f"in the bytes of {file}")
+
+
+@cache
+def _read_notes(path: Path) -> str:
+    """The beginning and the end of a file, where programs write what made it."""
+    content = path.read_bytes()
+    return (content[:NOTES] + content[-NOTES:]).decode("latin-1")
 
 
 @cache

@@ -37,6 +37,7 @@ from seedvote.dialogue.records import RaterStatus, Source
 # The rules in force
 
 KEPT = "hit"
+RICH = "rich"  # the setting that says whether texts hold more than words
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class StudyRules:
     """The pairs that a rater may be shown beside them: of several versions, of the smallest."""
     revision: str | None
     """Turned whenever anything here changes, so that every server of the study sees it in its next transaction."""
+    is_rich: bool = False
+    """Whether texts hold more than words: images, recordings, calls of tools."""
 
     @property
     def has_versions(self) -> bool:
@@ -89,7 +92,9 @@ def make_rules(connection: sa.Connection, hit: Hit) -> StudyRules:
     assignment = replace(make_assignment_rules(hit), first_checks=gate.first_checks)
     smallest = min(offered.get(0, 0) + (offered[version] if version else 0) for version in versions)
     names = tuple(row.pair for row in checks)
-    return StudyRules(hit, FORMS[hit.form], assignment, gate, names, parts, fewest, smallest, read_value(revision))
+    is_rich = bool(_read_setting(connection, RICH))
+    form, now = FORMS[hit.form], read_value(revision)
+    return StudyRules(hit, form, assignment, gate, names, parts, fewest, smallest, now, is_rich)
 
 
 def rules_in_force(connection: sa.Connection) -> StudyRules:

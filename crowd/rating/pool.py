@@ -9,6 +9,7 @@ Which one a rater sees next is chosen from these in crowd/rating/moment.py.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -21,10 +22,12 @@ from seedvote.crowd.forms.form import FormRow, HitForm
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.answer_sheet import wrong_key
+from seedvote.crowd.rating.moment import RICH
 from seedvote.crowd.store.store import Store, append_event, put, settings
 from seedvote.crowd.store.tables import leases, pairs
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import digest
+from seedvote.dialogue.media import media_in_body
 from seedvote.dialogue.seeds import child_seed
 
 TEXTS = "texts"  # the study's setting that holds the form's fingerprint of what is shown
@@ -34,10 +37,14 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
     """Bring the store up to the pairs file: new pairs are added; a pair that was served may not change or go."""
     fingerprint = digest(path) + f"|{hit.identical}"
     with store.read() as connection:
-        if settings(connection).get("pairs") == fingerprint:
+        values_before = settings(connection)
+        if values_before.get("pairs") == fingerprint and not values_before.get(RICH):
             return
     form = FORMS[hit.form]
     records = form.read_rows(path)
+    fingerprint += _hash_media(records)
+    if values_before.get("pairs") == fingerprint:
+        return
     _check_records(records, path, hit)
     with store.write() as connection:
         values = settings(connection)
@@ -47,8 +54,15 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
         if fresh := [row for row in rows if row["pair"] not in known]:
             connection.execute(sa.insert(pairs), fresh)
         put(connection, "pairs", fingerprint)
+        put(connection, RICH, "yes" if any('"parts": [' in row.body for row in records) else "")
         put(connection, TEXTS, form.make_fingerprint(records))
         append_event(connection, "study", now, pairs=len(records), digest=fingerprint)
+
+
+def _hash_media(records: Sequence[FormRow]) -> str:
+    """What follows from the files that the records name: they may change while the file of records stays."""
+    hashes = [sha256 for record in records if '"sha256"' in record.body for *_, sha256 in media_in_body(record.body)]
+    return f"|{hashlib.sha256(''.join(hashes).encode()).hexdigest()}" if hashes else ""
 
 
 def _check_records(records: Sequence[FormRow], path: Path, hit: Hit) -> None:

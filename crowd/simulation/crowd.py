@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 import httpx
 from tqdm import tqdm
@@ -23,6 +24,7 @@ from seedvote.crowd.simulation.raters import Habits, Reader
 from seedvote.crowd.simulation.readers import QuestionReader, SetReader
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
+from seedvote.dialogue.media import parts_of
 
 TIMEOUT = 30.0  # seconds for one reply
 MOST_IDLE = 20  # rounds in a row in which nobody answers and somebody walks away: some always do
@@ -47,7 +49,13 @@ READERS: Mapping[FormName, Callable[..., PageReader]] = {
 
 def reader_of(path: Path, form: FormName, *, seed: int) -> PageReader:
     """How simulated raters read the pages of this file."""
-    return READERS[form](read_records(path, FORMS[form].record), seed=seed)
+    records: list[Any] = read_records(path, FORMS[form].record)
+    if any(True for record in records for _ in parts_of(record)):
+        raise InputError(
+            f"{path} shows images, recordings, videos or calls of tools, and simulated raters read words alone. "
+            "Rehearse with a few pairs of text, or try the page yourself: python -m crowd serve --open."
+        )
+    return READERS[form](records, seed=seed)
 
 
 class SimulatedCrowd:

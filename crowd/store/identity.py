@@ -66,6 +66,11 @@ def invited_id(secret: str, worker: str) -> str:
     return f"{worker}.{invitation_proof(secret, worker)}"
 
 
+def media_name(secret: str, sha256: str) -> str:
+    """The name under which a page loads a file: it says neither whose it is, nor whether two files are the same."""
+    return keyed(secret, "media", sha256)[:32]
+
+
 def self_test_proof(secret: str) -> str:
     """What lets the test worker of a launch in, who looks at two pages and stores nothing."""
     return keyed(secret, "self-test")[:32]

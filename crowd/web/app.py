@@ -40,6 +40,7 @@ from seedvote.crowd.web import dashboard, page, views
 from seedvote.crowd.web.entrance import Entrance, origin_of
 from seedvote.crowd.web.health import Metrics, Pulse, metrics_page
 from seedvote.crowd.web.invitations import InvitationEntrance
+from seedvote.crowd.web.media import POLICY, MediaShelf
 from seedvote.crowd.web.study_request import SIGNED, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
@@ -93,6 +94,7 @@ WITH_MARKET_SCRIPT = (
     "hit.undo",
     "hit.last_questions",
 )  # pages after consent
+MEDIA = "hit.media"
 REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 PATH = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 WSGI = Callable[[dict[str, Any], Any], Iterable[bytes]]
@@ -105,6 +107,7 @@ class ServerConfig:
     database: str
     hit: Hit
     folder: Path | None = None  # of the study: where the dashboard finds figures
+    media: Path | None = None  # of the pairs: where the files lie that they name; None: the study's own
     source: Source = "local"
     prefix: str = ""  # path under which a proxy shows the study, e.g. /study-1
     proxies: int = 0  # trusted reverse proxies in front
@@ -186,6 +189,7 @@ def create_app(config: ServerConfig) -> Flask:
     app = _Site("crowd", static_folder=page.STATIC, template_folder=None)
     desk = Desk(open_store(config.database, serving=True), config.hit)
     app.extensions["desk"], app.extensions["config"] = desk, config
+    app.extensions["media"] = MediaShelf(desk.store, config.media or config.folder)
     app.extensions["pulse"] = pulse = Pulse(desk.store)
     pulse.tell_clock()
     app.secret_key, app.session_interface = cookie_key(desk.secret), SeatCookie()
@@ -323,6 +327,8 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk, metrics: Metrics) 
         app.secret_key = cookie_key(desk.secret)
         is_known = incoming.blueprint != views.rater_pages.name or incoming.read_visit()
         person = incoming.person or _invited_person(incoming, invitations)
+        if incoming.endpoint == MEDIA and incoming.seat:
+            return None  # a page of many images and a player's parts are no requests of the rater's own
         allowed = raters.allows(person) if person else addresses.allows(str(incoming.remote_addr))
         if not allowed:
             seconds = secrets.choice(RETRIES)  # so that a crowd does not come back all at once
@@ -334,7 +340,10 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk, metrics: Metrics) 
     @app.after_request
     def finish_reply(reply: Response) -> Response:
         reply.headers.update(_make_headers(config, desk.rules.hit.market_script))
-        if request.endpoint != "static":
+        if request.endpoint == MEDIA and reply.status_code < 400:
+            reply.headers["Content-Security-Policy"] = POLICY
+            reply.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        elif request.endpoint != "static":
             reply.headers["Cache-Control"] = "no-store"
         spent = time.perf_counter() - g.get("begun", time.perf_counter())
         metrics.seconds.labels(request.endpoint or "none").observe(spent)  # so that nobody makes up routes
@@ -424,7 +433,8 @@ def _make_headers(config: ServerConfig, market_script: str) -> dict[str, str]:
     talks = f"'self' {origin_of(theirs) if theirs else ''}".rstrip()
     policy = (
         f"default-src 'none'; script-src {scripts}; style-src 'nonce-{g.get('nonce')}'; "
-        f"img-src 'self'; connect-src {talks}; form-action {forms}; base-uri 'none'; frame-ancestors {framing}"
+        f"img-src 'self'; media-src 'self'; connect-src {talks}; form-action {forms}; base-uri 'none'; "
+        f"frame-ancestors {framing}"
     )
     headers = {
         "Content-Security-Policy": policy,

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache, partial
@@ -92,6 +93,14 @@ class Frame:
     nonce: str
     language: str = ENGLISH
     """In which the page speaks."""
+    name_media: Callable[[str], str] = str
+    """By the hash of a file, the name under which this study serves it."""
+    is_rich: bool = False
+    """Whether texts of the study hold more than words."""
+
+    def media(self, sha256: str) -> str:
+        """The address of an image, a recording or its captions."""
+        return self.to(f"/media/{self.name_media(sha256)}")
 
     def to(self, path: str, **parameters: str) -> str:
         """The address of a page of this visit.
@@ -249,6 +258,19 @@ def said_incomplete(content: OnPage | None) -> str:
     return CHOOSE_TWO if getattr(content, "ranked", True) else CHOOSE_ONE
 
 
+def indent_json(text: str) -> str:
+    """The same with a line for every field, where it is an object or a list in JSON.
+
+    >>> indent_json('{"city": "Ulm"}').split(chr(10)), indent_json("no JSON")
+    (['{', '  "city": "Ulm"', '}'], 'no JSON')
+    """
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return json.dumps(value, ensure_ascii=False, indent=2) if isinstance(value, (dict, list)) else text
+
+
 def split_paragraphs(text: str) -> list[str]:
     """The paragraphs of a text of hit.toml, parted by empty lines."""
     return [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
@@ -272,6 +294,7 @@ def jinja_environment(language: str = ENGLISH) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    jinja.filters.update(indented=indent_json)
     jinja.filters.update(literal=show_literally, boxed=box_text, paragraphs=split_paragraphs, buttons_of=buttons_of)
     jinja.globals.update(asset=asset_path, said_incomplete=said_incomplete, direction=text_direction(language))
     jinja.globals.update(name_of=name_of, moment=moment)

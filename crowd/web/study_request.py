@@ -22,7 +22,7 @@ import math
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, NoReturn, cast, get_args
 
 import flask
@@ -32,7 +32,7 @@ from itsdangerous import BadData, URLSafeSerializer
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.leasing import Step
 from seedvote.crowd.rating.moment import Refused, Seat
-from seedvote.crowd.store.identity import seat_proof
+from seedvote.crowd.store.identity import media_name, seat_proof
 from seedvote.crowd.web import page
 from seedvote.crowd.web.entrance import Entrance, WayOut, way_back
 from seedvote.crowd.web.page import TOKEN
@@ -279,7 +279,8 @@ class StudyRequest(flask.Request):
         """What every page needs of the request."""
         language = self.language
         token = self.visit.token(self.desk.secret, self.now) if self.visit else ""
-        return page.Frame(self.script_root, token, g.nonce, language)
+        name_media, is_rich = partial(media_name, self.desk.secret), self.desk.rules.is_rich
+        return page.Frame(self.script_root, token, g.nonce, language, name_media, is_rich=is_rich)
 
     def go(self, path: str, **parameters: str) -> Response:
         """On to another page of this visit."""

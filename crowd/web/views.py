@@ -31,6 +31,7 @@ from seedvote.crowd.store.tables import ASKED_LATER
 from seedvote.crowd.web import page
 from seedvote.crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
 from seedvote.crowd.web.health import Pulse
+from seedvote.crowd.web.media import send_media
 from seedvote.crowd.web.study_request import KEPT, PageReply, PageVisit, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Device, Source
@@ -144,6 +145,13 @@ def choose_language(request: StudyRequest) -> PageReply:
     """Go on in another language."""
     change_language(request, request.form.get("language", ""))
     return request.go("/task") if request.seat else ask_consent(request)
+
+
+@route("/media/<name>")
+def media(request: StudyRequest, name: str) -> PageReply:
+    """An image, a recording or its captions, for whoever sits here."""
+    file = current_app.extensions["media"].find(request.desk.secret, name) if request.seat else None
+    return send_media(file) if file else Response(status=404)
 
 
 @route("/task")

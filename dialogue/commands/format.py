@@ -47,6 +47,7 @@ RECORDS_SHOWN = [
     records.Candidate,
     records.Option,
     records.Utterance,
+    records.Part,
     records.Turn,
     records.Dialogue,
 ]

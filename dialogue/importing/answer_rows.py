@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.records import Utterance
+from seedvote.dialogue.importing.contents import ReadContent, read_content
+from seedvote.dialogue.records import Part, Utterance
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import cell_text
 
@@ -20,6 +21,7 @@ CHATS = ("messages", "conversations", "conversation")
 SPEAKERS = {"human": "user", "assistant": "system", "bot": "system", "gpt": "system", "ai": "system"}
 PROMPTED = ("system", "developer", "tool")  # roles that no person said: raters do not see them
 LINES = (".jsonl", ".ndjson")
+NOTHING = ReadContent("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class AnswerRow:
     name: str
     context: tuple[Utterance, ...]
     text: str
+    parts: Sequence[Part] | None = None
+    """Of an answer that holds more than words."""
 
 
 def read_answer_rows(path: Path) -> tuple[list[AnswerRow], int]:
@@ -39,9 +43,9 @@ def read_answer_rows(path: Path) -> tuple[list[AnswerRow], int]:
         if line.get("error") or _status_code(line) not in (None, 200):
             failed += 1
             continue
-        context, text = _split_row(line, where)
+        context, answer = _split_row(line, where, path.parent)
         name = next((cell_text(line[key]).strip() for key in IDS if line.get(key) not in (None, "")), "")
-        rows.append(AnswerRow(where, name, context, text))
+        rows.append(AnswerRow(where, name, context, answer.text, answer.parts))
     return rows, failed
 
 
@@ -64,24 +68,31 @@ def _read_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield f"{path}:{number}", value
 
 
-def _split_row(line: Mapping[str, Any], where: str) -> tuple[tuple[Utterance, ...], str]:
+def _split_row(line: Mapping[str, Any], where: str, folder: Path) -> tuple[tuple[Utterance, ...], ReadContent]:
     """Prompt and answer of a row, whatever its form."""
+    answered = read_content(_first_field(line, TEXTS), where, folder) if not _is_reply(line) else NOTHING
     if isinstance(reply := line.get("response"), dict) and isinstance(body := reply.get("body"), dict):
-        return (), _answer_in_body(body, where)
+        return (), ReadContent(_answer_in_body(body, where))
     body = line.get("body")
     asked = body if isinstance(body, dict) else line
     if isinstance(chat := _first_field(asked, (*CHATS, "input") if asked is body else CHATS), list):
-        context = _read_messages(chat, where)
+        context = _read_messages(chat, where, folder)
         if asked is body:
-            return context, ""
-        if text := cell_text(_first_field(line, TEXTS) or "").strip():
-            return context, text
+            return context, NOTHING
+        if answered.text:
+            return context, answered
         if not context or context[-1].speaker != "system":  # a prompt that nobody has answered
-            return context, ""
-        return context[:-1], context[-1].text
+            return context, NOTHING
+        return context[:-1], ReadContent(context[-1].text, context[-1].parts)
     prompt = _first_field(asked, PROMPTS)
-    context = _read_messages(prompt, where) if isinstance(prompt, list) else _say_as_user(cell_text(prompt or ""))
-    return context, "" if asked is body else cell_text(_first_field(line, TEXTS) or "").strip()
+    is_chat = isinstance(prompt, list)
+    context = _read_messages(prompt, where, folder) if is_chat else _say_as_user(cell_text(prompt or ""))
+    return context, NOTHING if asked is body else answered
+
+
+def _is_reply(line: Mapping[str, Any]) -> bool:
+    """Whether its response is that of an API, an object of its own."""
+    return isinstance(line.get("response"), dict)
 
 
 def _answer_in_body(body: Mapping[str, Any], where: str) -> str:
@@ -96,17 +107,17 @@ def _answer_in_body(body: Mapping[str, Any], where: str) -> str:
     raise InputError(f"{where}: the response's body holds no answer (choices or output).")
 
 
-def _read_messages(messages: Sequence[Any], where: str) -> tuple[Utterance, ...]:
+def _read_messages(messages: Sequence[Any], where: str, folder: Path) -> tuple[Utterance, ...]:
     """The messages that people and the system said; instructions to the model are none."""
     spoken = []
     for message in messages:
         known = message if isinstance(message, dict) else {}
         speaker = str(known.get("role") or known.get("from") or known.get("speaker") or "").lower()
-        text = _join_parts(_first_field(known, ("content", "text", "value")) or "")
+        content = read_content(_first_field(known, ("content", "text", "value")), where, folder)
         if not speaker:
             raise InputError(f"{where}: a message is {str(message)[:40]!r}; role and content are expected.")
-        if text and not ("speaker" not in known and speaker in PROMPTED):
-            spoken.append(Utterance(SPEAKERS.get(speaker, speaker), text))
+        if content.text and not ("speaker" not in known and speaker in PROMPTED):
+            spoken.append(Utterance(SPEAKERS.get(speaker, speaker), content.text, content.parts))
     return tuple(spoken)
 
 

@@ -16,6 +16,7 @@ from seedvote.dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_al
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_field, write_records
 from seedvote.dialogue.judges import VERDICTS, folded_name, read_verdicts
+from seedvote.dialogue.media import media_of
 from seedvote.dialogue.records import Candidate, Order, Pair, Ruling, Verdict, Vote
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
@@ -569,6 +570,11 @@ def chosen_pairs(study: Path, pairs: Sequence[Pair], *, only: str, limit: int | 
     """Real pairs, all or those without votes, as many as asked for; and the checks, as raters get them."""
     votes = study / "votes.jsonl"
     voted = set(read_field(votes, Vote, "pair")) if only == "unvoted" and votes.exists() else set()
+    if unseen := next((pair for pair in pairs for _ in media_of(pair)), None):
+        raise InputError(
+            f"{study}: pair {unseen.pair} shows an image, a recording or a video, and this judge is asked in words. "
+            "Leave such pairs out, or bring the verdicts of a judge that sees them: --replies FILE --from TOOL."
+        )
     real = [pair for pair in pairs if pair.kind != "check" and pair.pair not in voted]
     chosen = [*real[:limit], *(pair for pair in pairs if pair.kind == "check")]
     if not real:

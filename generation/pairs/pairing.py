@@ -17,6 +17,7 @@ from seedvote.dialogue.files import atomic
 from seedvote.dialogue.records import Candidate, Pair, PairKind, Response, Utterance
 from seedvote.dialogue.seeds import child_random, child_seed
 from seedvote.dialogue.tokens import detokenize, normalize, telling_words, tokenize
+from seedvote.dialogue.validity import shown_key
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 
 # Pairs for raters: two seeds of one architecture (or two systems) answer the same context; controls and sanity checks.
@@ -199,7 +200,7 @@ def against_reference(
 
 def candidate_of(response: Response) -> Candidate:
     """One side of a pair from a response."""
-    return Candidate(response.text, response.model, response.seed, response.checkpoint)
+    return Candidate(response.text, response.model, response.seed, response.checkpoint, parts=response.parts)
 
 
 def reference_of(example: Example) -> Candidate:
@@ -220,7 +221,7 @@ def make_pair(
         a,
         b,
         kind,
-        first.text == second.text,
+        shown_key(first) == shown_key(second),
         example.dialogue.dialogue,
         None,
         contrast,

@@ -12,6 +12,7 @@ from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Candidate, Pair, PairKind, Response, ResponseSet
 from seedvote.dialogue.seeds import child_random, child_seed
+from seedvote.dialogue.validity import shown_key
 from seedvote.generation.pairs.pairing import NO_SEED, Answers, candidate_of, choose_contexts, context_shown
 
 Systems = Mapping[str, Mapping[str, Response]]  # `model-seed` -> item -> its response
@@ -71,7 +72,7 @@ def make_set(
         context=context_shown(example),
         responses=responses,
         kind=kind,
-        identical=len({response.text for response in responses}) == 1 < len(responses),
+        identical=len({shown_key(response) for response in responses}) == 1 < len(responses),
         dialogue=example.dialogue.dialogue,
         answer=answer,
     )

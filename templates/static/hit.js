@@ -45,6 +45,13 @@ async function send(url, body) {
 
 // Seen before judged: the answers are locked until each turn and each response was on the screen, from head to end.
 // `unlock` in hit.toml says for what they wait: the conversation too (seen), the responses, or nothing (open).
+function unlock() {
+  pair()?.querySelectorAll(".answers button").forEach((button) => {
+    if (unseen.size) button.setAttribute("aria-disabled", "true");
+    else button.removeAttribute("aria-disabled");
+  });
+}
+
 function lock() {
   for (const timer of [...unseen.values(), ...unread.values()]) clearTimeout(timer);
   [unseen, unread] = [new Map(), new Map()];
@@ -63,10 +70,6 @@ function lock() {
     parts.delete(target);
     unlock();
   };
-  const unlock = () => answers.querySelectorAll("button").forEach((button) => {
-    if (unseen.size) button.setAttribute("aria-disabled", "true");
-    else button.removeAttribute("aria-disabled");
-  });
   const waitFor = (head, text, parts) => {
     const end = document.createElement("span");
     text.append(end);
@@ -82,11 +85,20 @@ function lock() {
   for (const response of pair().querySelectorAll(".response")) {
     waitFor(response.querySelector("h3"), response.querySelector(".said"), waitsFor === "open" ? unread : unseen);
   }
+  for (const box of pair().querySelectorAll(".chat li, .response")) { // what is to be loaded or played: media.js
+    const waits = box.matches(".response") ? waitsFor !== "open" : waitsFor === "seen";
+    for (const media of globalThis.mediaWaiting?.(box) ?? []) (waits ? unseen : unread).set(media, null);
+  }
   unlock();
   chatWatch?.disconnect();
   [chatSince, chatTime] = [null, 0];
   chatWatch = new IntersectionObserver((changes) => timeChat(changes.at(-1).isIntersecting), margin);
   for (const chat of pair().querySelectorAll(".chat")) chatWatch.observe(chat);
+}
+
+function mediaSeen(media) {
+  for (const parts of [unseen, unread]) parts.delete(media);
+  unlock();
 }
 
 // Also called before an answer is sent, for the time until then.
@@ -110,6 +122,7 @@ function view() {
 function tooEarly() {
   const [hidden] = [...unseen].find(([, timer]) => timer === null) ?? [];
   if (!hidden) return;
+  if (hidden.matches(".media *")) return leadToMedia(hidden);
   const response = hidden.closest(".response"), letter = response?.querySelector("h3").lastChild.textContent;
   if (!response) {
     hidden.scrollIntoView({ block: "center" });

@@ -48,7 +48,7 @@ function takeBack() {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (!save()) return;
+  if (!save() || event.target.matches("audio, video") && !/^[\du]$/i.test(event.key)) return; // a player has keys of its own
   event.stopPropagation(); // before hit.js takes a letter of a comment for its key
   const writes = event.target.matches("textarea");
   if (writes && event.key === "Enter" && (event.ctrlKey || event.metaKey)) return save().click();

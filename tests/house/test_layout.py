@@ -89,7 +89,7 @@ ROOMS = {
         "formulas": set(),
         "shell": {"errors", "importing", "jobs", "shipped", "signature"},
         "tables": {"errors", "files"},
-        "importing": {"tables", "errors", "files", "judges", "records"},
+        "importing": {"tables", "errors", "files", "judges", "media", "parts", "records", "validity"},
     },
 }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from seedvote.analysis.questions.browse.showing import (
     sets_parts,
     slice_words,
 )
+from seedvote.analysis.showing.media import link_files
 from seedvote.analysis.showing.page import hash_source
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
@@ -42,6 +43,7 @@ from seedvote.analysis.votes.cautions import not_people, told_of_reading, with_r
 from seedvote.analysis.votes.inputs import pairs_known, votes_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
+from seedvote.dialogue.records import Candidate
 from seedvote.dialogue.signature import VERSION
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
@@ -64,21 +66,25 @@ def browse(
     page_title = title or votes.resolve().name
     if has_ratings(votes):
         sets = answer_sets(votes, sets=pairs, question=question, uncounted=uncounted)
-        return _write_page(sets_page(sets, page_title), out or votes / PAGE, sets_document(sets), sets_parts(sets))
+        place = out or votes / PAGE
+        page = sets_page(sets, page_title, link_files((pairs or votes / PAGE).parent, place))
+        return _write_page(page, place, sets_document(sets), sets_parts(sets))
     if has_choices(votes):
         picked = answer_questions(votes, uncounted=uncounted)
         numbers, pieces = questions_document(picked), questions_parts(picked)
-        return _write_page(questions_page(picked, page_title), out or votes / PAGE, numbers, pieces)
+        place = out or votes / PAGE
+        return _write_page(questions_page(picked, page_title, link_files(votes, place)), place, numbers, pieces)
     reading |= {"uncounted": uncounted} | ({"question": question} if question else {})
     table = votes_of(votes, also=("comment",), **reading)
     try:
         controls = votes_of(votes, also=("comment",), kinds=("control",), **reading)
     except InputError:  # no control pairs
         controls = None
-    judged = answer(table, tuple(pairs_known(votes, pairs)[1].values()), controls, clusters=clusters)
+    file, known = pairs_known(votes, pairs)
+    judged = answer(table, tuple(known.values()), controls, clusters=clusters)
     folder, name = (votes, votes.name) if votes.is_dir() else (votes.parent, votes.stem)
-    page = browse_page(judged, title or name)
     place = out or folder / (f"browse-{question}.html" if question else PAGE)
+    page = browse_page(judged, title or name, link_files(file.parent, place))
     return _write_page(page, place, with_reading(document(judged), table), parts(judged), told_of_reading(table))
 
 
@@ -90,8 +96,8 @@ def _write_page(
     return Result(numbers, pieces, dict, lines, written=str(path))
 
 
-def browse_page(answer: BrowseAnswer, title: str) -> str:
-    """The whole page of pairs."""
+def browse_page(answer: BrowseAnswer, title: str, link: Callable[[str], str] = str) -> str:
+    """The whole page of pairs; `link` gives the addresses of their images and recordings."""
     places = {cut.name: k for k, cut in enumerate(answer.slices, FIXED)}
     return _render_template(
         "browse/pairs.html",
@@ -103,10 +109,11 @@ def browse_page(answer: BrowseAnswer, title: str) -> str:
         tables=list(_slice_tables(answer)),
         places=places,
         not_people=not_people(answer.voters),
+        link=link,
     )
 
 
-def questions_page(answer: QuestionsAnswer, title: str) -> str:
+def questions_page(answer: QuestionsAnswer, title: str, link: Callable[[str], str] = str) -> str:
     """The whole page of questions; its script is that of pairs, whose keys of systems stay empty."""
     kinds = dict.fromkeys(question.source.kind for question in answer.questions)
     facets = [
@@ -123,11 +130,11 @@ def questions_page(answer: QuestionsAnswer, title: str) -> str:
         for question in answer.questions
     ]
     return _render_template(
-        "browse/questions.html", "question", title=title, answer=answer, facets=facets, articles=articles
+        "browse/questions.html", "question", title=title, answer=answer, facets=facets, articles=articles, link=link
     )
 
 
-def sets_page(answer: SetsAnswer, title: str) -> str:
+def sets_page(answer: SetsAnswer, title: str, link: Callable[[str], str] = str) -> str:
     """The whole page of sets of responses."""
     systems = sorted({name for rated in answer.sets for name in rated.systems})
     kinds = dict.fromkeys(rated.source.kind for rated in answer.sets)
@@ -141,7 +148,9 @@ def sets_page(answer: SetsAnswer, title: str) -> str:
         | {"rated": rated}
         for rated in answer.sets
     ]
-    return _render_template("browse/sets.html", "set", title=title, answer=answer, facets=facets, articles=articles)
+    return _render_template(
+        "browse/sets.html", "set", title=title, answer=answer, facets=facets, articles=articles, link=link
+    )
 
 
 def _describe_question(judged: AnsweredQuestion | RatedSet, name: str, winner: str) -> dict[str, Any]:
@@ -168,13 +177,13 @@ def _render_template(template: str, what: str, **values: object) -> str:
         _load_templates()
         .get_template(template)
         .render(
-            **{"places": {}, "not_people": [], **values},
+            **{"places": {}, "not_people": [], "link": str, **values},
             what=what,
             version=VERSION,
             script=script,
             style=style,
             policy=f"default-src 'none'; script-src '{hash_source(script)}'; style-src '{hash_source(style)}'; "
-            "base-uri 'none'; form-action 'none'",
+            "img-src 'self' file:; media-src 'self' file:; base-uri 'none'; form-action 'none'",
         )
     )
     return page.encode("utf-8", "replace").decode()
@@ -255,9 +264,9 @@ def _name_winner(pair: JudgedPair) -> str:
     return pair.systems[side == "b"] if side in ("a", "b") else f":{side or 'none'}"
 
 
-def _list_sides(pair: JudgedPair) -> list[tuple[str, int, str]]:
-    texts = ("", "") if pair.source is None else (pair.source.a.text, pair.source.b.text)
-    return [(name, number, text) for name, number, text in zip(pair.systems, pair.counts[:2], texts, strict=True)]
+def _list_sides(pair: JudgedPair) -> list[tuple[str, int, Candidate | None]]:
+    sides = (None, None) if pair.source is None else (pair.source.a, pair.source.b)
+    return list(zip(pair.systems, pair.counts[:2], sides, strict=True))
 
 
 def _vote_words(vote: CastVote, systems: tuple[str, str]) -> str:

@@ -15,6 +15,7 @@ import pytest
 from scipy.optimize import minimize
 
 from seedvote.crowd.__main__ import COMMANDS
+from seedvote.crowd.forms.form import Content
 from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.simulation.browser import PageForm
@@ -119,7 +120,7 @@ def test_a_browser_reads_a_page_to_the_letter():
     html = pair_fragment(
         Hit(),
         Frame("", "c", "n"),
-        PairOnPage("t", lines, "<unk> & <script>", "b\tb", 1),
+        PairOnPage("t", lines, Content("<unk> & <script>"), Content("b\tb"), 1),
         SittingProgress(0, 9, 5),
     )
     form = PageForm(html)

@@ -12,6 +12,7 @@ import pytest
 from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.forms.choice import OptionsOnPage
 from seedvote.crowd.forms.conversations import ConversationsOnPage, Line
+from seedvote.crowd.forms.form import Content
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.forms.responses import ResponsesOnPage
 from seedvote.crowd.hit.about import AboutQuestion
@@ -114,9 +115,9 @@ def unmarked(text):
 
 ON_PAGE = {
     "pairs": shown("1", "2", "3"),
-    "choice": OptionsOnPage("", [], ["1", "2", "3"], 1),
+    "choice": OptionsOnPage("", [], [Content("1"), Content("2"), Content("3")], 1),
     "conversations": ConversationsOnPage("", [], [Line(0, "1"), Line(1, "2")], [Line(0, "3"), Line(2, "4")], 1),
-    "responses": ResponsesOnPage("", [], ["1", "2"], 1),
+    "responses": ResponsesOnPage("", [], [Content("1"), Content("2")], 1),
 }
 
 

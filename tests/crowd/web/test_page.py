@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedvote.crowd.commands.preview import _invent_rater
+from seedvote.crowd.forms.form import Content
 from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.web import page
@@ -60,7 +61,7 @@ class Texts(HTMLParser):
 
 
 def shown(left="left text", right="right text", context="hello"):
-    return PairOnPage("lease-token", (Utterance("user", context),), left, right, 4)
+    return PairOnPage("lease-token", (Utterance("user", context),), Content(left), Content(right), 4)
 
 
 def progress(**change):

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seedvote.crowd.forms.choice import OptionsOnPage
+from seedvote.crowd.forms.form import Content
 from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit, hit_from
 from seedvote.crowd.simulation.browser import PageForm
@@ -72,7 +73,7 @@ def hit(rendering, **more):
 
 
 def fragment(rendering, left, right="right", context="hello"):
-    shown = PairOnPage("lease", (Utterance("user", context),), left, right, 4)
+    shown = PairOnPage("lease", (Utterance("user", context),), Content(left), Content(right), 4)
     return page.pair_fragment(hit(rendering), FRAME, shown, page.SittingProgress(3, 28, 9, "last"))
 
 
@@ -156,7 +157,7 @@ def test_code_keeps_every_space_and_names_what_turns_the_direction():
 def test_the_default_loads_and_shows_nothing_of_it():
     one = fragment("literal", "**a** <b>")
     assert '<p class="said" dir="auto">**a** &lt;b&gt;</p>' in one and "rendered" not in one
-    shown = PairOnPage("lease", (Utterance("user", "c"),), "l", "r", 1)
+    shown = PairOnPage("lease", (Utterance("user", "c"),), Content("l"), Content("r"), 1)
     pages = {
         kind: page.task_page(hit(kind), FRAME, shown, page.SittingProgress(0, 3, None), "")
         for kind in ("literal", "markdown", "code")
@@ -165,13 +166,15 @@ def test_the_default_loads_and_shows_nothing_of_it():
 
 
 def test_every_form_and_the_worked_examples_show_it():
-    options = OptionsOnPage("lease", (Utterance("user", "**c**"),), ("**one**", "two", "`three`"), 1)
+    options = OptionsOnPage(
+        "lease", (Utterance("user", "**c**"),), [Content(text) for text in ("**one**", "two", "`three`")], 1
+    )
     made = hit_from({"form": "choice", "rendering": "markdown"}, "x")
     choice = page.pair_fragment(made, FRAME, options, page.SittingProgress(0, 3, None))
     assert choice.count('<div class="rendered markdown') == 4
     assert PageForm(choice).shown_texts() == ([Utterance("user", "c")], "one", "two", "three")
     asked = {"rendering": "markdown", "questions": [{"name": "better", "ask": "Which?"}]}
-    shown = PairOnPage("lease", (Utterance("user", "c"),), "**l**", "r", 1)
+    shown = PairOnPage("lease", (Utterance("user", "c"),), Content("**l**"), Content("r"), 1)
     several = page.pair_fragment(hit_from(asked, "x"), FRAME, shown, page.SittingProgress(0, 3, None))
     assert "<strong>l</strong>" in several and 'name="q-better"' in several
     example = dataclasses.replace(Hit().examples[0], left="**bold**")

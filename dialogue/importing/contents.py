@@ -1,0 +1,45 @@
+"""What a chat message or an answer holds: a text, or a list of parts of which some are images, recordings or videos.
+
+Calls of tools and what came of them are left out, as raters read what was said. A file of pairs may show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.media import locate_parts
+from seedvote.dialogue.parts import FILES, parts_from, spell_parts
+from seedvote.dialogue.records import Part
+from seedvote.dialogue.tables.table import cell_text
+from seedvote.dialogue.validity import from_json
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContent:
+    """A text, and its parts where it has more than words."""
+
+    text: str
+    parts: Sequence[Part] | None = None
+
+
+def read_content(value: Any, where: str, folder: Path) -> ReadContent:
+    """A text as it stands; of a list of parts the texts, and every file, which must lie in the folder.
+
+    >>> read_content(["Hello.", {"type": "text", "text": "And?"}], "x", Path())
+    ReadContent(text='Hello.\\nAnd?', parts=None)
+    """
+    if not isinstance(value, list):
+        return ReadContent(cell_text("" if value is None else value).strip())
+    kept = [part for part in parts_from(value, where) if part["type"] in ("text", *FILES)]
+    try:
+        located = locate_parts(kept, folder)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    parts = tuple(from_json(Part, part, where) for part in located)
+    if all(part.type == "text" for part in parts):
+        return ReadContent("\n".join(part.text for part in parts).strip())
+    return ReadContent(spell_parts(parts), parts)
