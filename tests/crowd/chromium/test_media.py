@@ -70,7 +70,7 @@ def test_media_are_seen_and_played_before_an_answer_is_taken(arrive, server, siz
             assert page.locator("[autoplay]").count() == 0
             wait_for(lambda: read_all(page) == ["AUDIO", "AUDIO"])
             page.locator("h1").focus()
-            page.keyboard.press("Enter")  # too early: it leads to the first recording
+            page.keyboard.press("1")  # too early: it leads to the first recording
             page.locator("#note", has_text="Please play this to its end first").wait_for()
             assert page.evaluate("document.activeElement.tagName") == "AUDIO"
             first, second = page.locator("audio").all()
@@ -82,7 +82,7 @@ def test_media_are_seen_and_played_before_an_answer_is_taken(arrive, server, siz
             wait_for(lambda: read_all(page) == [])
         wait_for(lambda: page.evaluate(LOCKED) == 0)
         heading = page.locator("h1").inner_text()
-        page.get_by_text("A", exact=True).locator("visible=true").last.click()
+        page.locator(".option").first.click()
         wait_for(lambda before=heading: page.locator("h1").inner_text() != before)
     assert kinds == {"AUDIO", "IMG", "PRE"}
     page.locator("body.message").wait_for()
