@@ -23,6 +23,7 @@ import jinja2
 
 from seedvote.analysis.questions import discriminators
 from seedvote.analysis.questions.agreement import showing as agreement
+from seedvote.analysis.questions.browse.page import address_of
 from seedvote.analysis.questions.comparison import probes
 from seedvote.analysis.questions.comparison import showing as comparison
 from seedvote.analysis.questions.comparison.verdicts import order_verdicts
@@ -36,13 +37,12 @@ from seedvote.analysis.report.answers import (
     VotesAnswers,
     votes_answers,
 )
-from seedvote.analysis.report.behind import with_pairs_behind
 from seedvote.analysis.report.checklist import asked_of_judges, fill_checklist
 from seedvote.analysis.report.design import count_facts, dictionary_section, done_section, reviewers_section
 from seedvote.analysis.report.paper.kit import KitSource, paper_section
 from seedvote.analysis.showing.media import embed_images
 from seedvote.analysis.showing.page import RowFigure, Section, hash_source
-from seedvote.analysis.showing.tables import Table, markdown_text, write_latex, write_markdown
+from seedvote.analysis.showing.tables import MOST_ROWS, Table, markdown_text, write_latex, write_markdown
 from seedvote.analysis.showing.words import to_plain
 from seedvote.analysis.votes.cautions import judges_caption, marked_table, not_people
 from seedvote.analysis.votes.study import ReportRequest, Study
@@ -79,6 +79,11 @@ ON_VOTES = (
     *(key for key, question in REPORTED.items() if question.is_on_votes),
 )
 UNPRINTED = ("ties", "excluded", "probes", "variance", "raters", "done", "reviewers", "dictionary")  # not in report.tex
+ON_TIES = (({"winner": ":tie"}, "pairs where a tie has most votes"),)
+ON_AGREEMENT = (
+    ({"agreement": "split"}, "pairs without a majority"),
+    ({"agreement": "all"}, "pairs on which all raters agree"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,3 +417,23 @@ def _sample_pairs(study: Study) -> tuple[Mapping[str, Any], ...]:
         if pair.item in answers and pair.item not in samples and pair.kind == "real" and len(samples) < SAMPLES:
             samples[pair.item] = {"item": pair.item, "context": pair.context, "responses": answers[pair.item]}
     return tuple(samples.values())
+
+
+def with_pairs_behind(sections: Sequence[Section], answers: VotesAnswers, page: str) -> tuple[Section, ...]:
+    """The same sections; those on votes lead to their pairs on `page`."""
+    choices = {"preferred": _list_comparisons(answers), "ties": ON_TIES, "raters": ON_AGREEMENT}
+    links = {key: tuple((address_of(choice, page), words) for choice, words in rows) for key, rows in choices.items()}
+    return tuple(replace(section, behind=links.get(section.key, ())) for section in sections)
+
+
+def _list_comparisons(answers: VotesAnswers) -> list[tuple[dict[str, str], str]]:
+    """Every two systems, the first ones of very many."""
+    if answers.preference is None or not answers.preference.known:
+        return []
+    answer = answers.preference
+    contrasts = [(contrast.first, contrast.second) for contrast in answer.preferences]
+    contrasts += [(contrast.first, contrast.second) for contrast in answer.untested]
+    return [
+        ({"system": first, "against": second, "kind": "real"}, f"{first} against {second}")
+        for first, second in contrasts[:MOST_ROWS]
+    ]

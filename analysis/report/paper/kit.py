@@ -1,24 +1,26 @@
 """Writes the folder for the paper, beside the page: what to paste, to draw, to cite, to fill in and to publish.
 
-A file that the author has edited is never overwritten: the new one stands beside it as NAME.new.
+A file that the author has edited is never overwritten: the new one stands beside it as NAME.new. Tables in LaTeX are
+for a page of one column and of two; a table shrinks only where it would not fit.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from seedvote.analysis.report.answers import VotesAnswers
 from seedvote.analysis.report.paper.bibliography import write_bibliography
-from seedvote.analysis.report.paper.fitting import fit_tables
 from seedvote.analysis.report.paper.heds import fill_datasheet, sheet_text
 from seedvote.analysis.report.paper.methods import as_latex_text, as_plain, write_paragraph
 from seedvote.analysis.report.paper.public_data import public_data, write_dictionary
 from seedvote.analysis.showing.page import RowFigure, Section, named_figures
-from seedvote.analysis.showing.tables import Table
+from seedvote.analysis.showing.tables import PLAIN, Table, latex_label, latex_rows, latex_text
 from seedvote.analysis.votes.study import Study
 from seedvote.dialogue.files import atomic, read_json, write_json, write_records
 from seedvote.dialogue.records import Pair
@@ -28,6 +30,9 @@ from seedvote.dialogue.signature import signature
 MANIFEST = ".kit.json"  # what was written, so that a file that has been edited since is known
 METHODS, SHEET, BOOK = "methods.tex", "heds.md", "references.bib"
 TABLES = {1: "tables-one-column.tex", 2: "tables-two-columns.tex"}
+WIDE = 5  # columns; more of them do not fit half a page in legible type
+FITS = r"\newsavebox{\seedvotebox}"
+SHRINK = r"\resizebox{\ifdim\wd\seedvotebox>\linewidth \linewidth\else\wd\seedvotebox\fi}{!}{\usebox{\seedvotebox}}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,3 +143,43 @@ def _remove_stale_files(folder: Path, before: Mapping[str, str], now: Mapping[st
 
 def _hash_content(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def fit_tables(tables: Sequence[Table], *, columns: int, recipe: str) -> str:
+    """Every table as a float that is no wider than its place; wide ones span both columns."""
+    head = [
+        f"% {recipe}".translate(PLAIN),
+        f"% For a page of {'one column' if columns == 1 else 'two columns'}. Needs booktabs and graphicx.",
+        FITS,
+    ]
+    labels = _label_tables(tables)
+    return (
+        "\n\n".join(["\n".join(head), *(_format_float(*row, columns) for row in zip(tables, labels, strict=True))])
+        + "\n"
+    )
+
+
+def _label_tables(tables: Sequence[Table]) -> Iterator[str]:
+    labels: Counter[str] = Counter()
+    for table in tables:
+        name = latex_label(table)
+        labels[name] += 1
+        yield name if labels[name] == 1 else f"{name}-{labels[name]}"
+
+
+def _format_float(table: Table, label: str, columns: int) -> str:
+    place = "table*" if columns == 2 and len(table.head) > WIDE else "table"
+    caption = re.sub(r"\.+$", "", latex_text(table.caption))
+    return "\n".join(
+        [
+            rf"\begin{{{place}}}",
+            r"\centering\small",
+            rf"\caption{{{caption}.}}",
+            rf"\label{{tab:{label}}}",
+            r"\begin{lrbox}{\seedvotebox}",
+            *latex_rows(table),
+            r"\end{lrbox}",
+            SHRINK,
+            rf"\end{{{place}}}",
+        ]
+    )
