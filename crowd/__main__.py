@@ -37,6 +37,7 @@ COMMANDS = {
     "rate": "pairs, hidden checks, the rating page and links, from the answers of two systems or more",
     "pairs-from": "make a study's pairs from a table of what two or more systems answered",
     "conversations-from": "make a study's pairs of whole conversations from those that systems held",
+    "live-from": "make a study's pairs for live conversations: two systems answer each rater at once",
     "demographics": "put a table of people into the names of a study's raters, coarsely",
     "import-mephisto": "restore votes from Mephisto's own data store",
     "import-votes": "turn the export of another tool into votes.jsonl",

@@ -199,6 +199,29 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldConversation:
+    """What one rater said to both sides of a pair at once, and what each answered (`conversations.jsonl`)."""
+
+    pair: str = _field("pair id")
+    rater: str = _field("keyed hash, as in votes")
+    a: Sequence[Utterance] = _field("the conversation with side `a` of the pair, list of `{speaker, text}`")
+    b: Sequence[Utterance] = _field("the conversation with side `b`; what `user` says is the same in both")
+    turns: int = _field("messages of the rater")
+    outcome: Literal["voted", "returned", "open"] = _field(
+        "how it ended: with a vote, handed back because a system did not answer, or not yet"
+    )
+    left: Side | None = _field("which side was on the left", default=None)
+    counted: bool = _field("the vote on it is one of the pair's k", default=False)
+    kind: PairKind = _field("kind of the pair", default="real")
+    dialogue: str | None = _field("cluster: the dialogue of the pair", default=None)
+    topic: str = _field("what the rater was asked to talk about", sparse=True, default="")
+    began: str | None = _field("time of the first message, ISO 8601, UTC", default=None)
+    seconds_a: Sequence[float] = _field("how long each reply of `a` took", sparse=True, default=())
+    seconds_b: Sequence[float] = _field("the same of `b`", sparse=True, default=())
+    extra: Mapping[str, Any] = _extra_fields()
+
+
+@dataclass(frozen=True, slots=True)
 class Comment:
     """What one rater wrote (`comments.jsonl`), apart from the votes: free text may name somebody."""
 

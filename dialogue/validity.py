@@ -16,6 +16,7 @@ from seedvote.dialogue.records import (
     Candidate,
     Choice,
     Comment,
+    HeldConversation,
     OptionChoice,
     Pair,
     Part,
@@ -40,6 +41,7 @@ FORMATS: dict[type, str] = {
     Question: "questions",
     OptionChoice: "choices",
     Comment: "comments",
+    HeldConversation: "conversations",
     ResponseSet: "response_sets",
     ResponseRating: "ratings",
 }
@@ -294,7 +296,10 @@ def _check_candidate(candidate: Candidate) -> Iterator[str]:
 def _check_pair(pair: Pair) -> Iterator[str]:
     for name, side in (("a", pair.a), ("b", pair.b)):
         yield from (f"{name}: {wrong}" for wrong in _check_candidate(side))
-    if (pair.a.turns is None) != (pair.b.turns is None):
+    # a response without a text is held live: next to it, turns are what is played
+    if (pair.a.turns is None) != (pair.b.turns is None) and any(
+        side.turns is None and side.text for side in (pair.a, pair.b)
+    ):
         conversation, response = ("a", "b") if pair.b.turns is None else ("b", "a")
         yield f"{conversation} is a whole conversation and {response} is not; compare two of one kind."
 

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/hit.md, questions.md and conversations.md, and that of report.md if the demo has run.
+"""Draw the pictures of docs/hit.md, questions.md, conversations.md, live.md, and that of report.md if the demo has run.
 
 Needs Chromium and what `make setup-dev` installs.
 """
@@ -53,6 +53,12 @@ def main() -> None:
         page.goto((talks / "conversation-2.html").as_uri())
         page.wait_for_timeout(1000)
         page.screenshot(path=ROOT / "docs/pictures/conversations.png")
+        live = ["--hit", str(ROOT / "examples/live/hit.toml"), "--number", "1", "--out", f"{folder}/live"]
+        dispatch("crowd", "", {"preview": ""}, ["preview", *live])
+        page = browser.new_context(viewport={"width": 1280, "height": 760}, reduced_motion="reduce").new_page()
+        page.goto((Path(folder) / "live/live-choose.html").as_uri())
+        page.wait_for_timeout(1000)
+        page.screenshot(path=ROOT / "docs/pictures/live.png")
         for name, options in PICTURES.items():
             page = browser.new_context(**options, reduced_motion="reduce").new_page()
             page.goto((Path(folder) / "pair-2.html").as_uri())

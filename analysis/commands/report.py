@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> None:
     from random import SystemRandom
 
     from seedvote.analysis.questions.browse.answer import answer
-    from seedvote.analysis.questions.browse.page import PAGE, browse_page
+    from seedvote.analysis.questions.browse.page import PAGE, browse_page, read_talks
     from seedvote.analysis.report.assembly import as_latex, as_markdown, build_report, render_page
     from seedvote.analysis.report.paper.kit import kit_folder, write_kit
     from seedvote.analysis.votes.cautions import told_of_reading
@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> None:
     if args.margin is not None and study.ratings is not None:
         raise InputError("--margin is a net preference of votes, and this table holds ratings or ranks; leave it out.")
     name = f"report-{args.question}.html" if study.asked else "report.html"
-    out = args.out or (args.study if args.study.is_dir() else args.study.parent) / name
+    folder = args.study if args.study.is_dir() else args.study.parent
+    out = args.out or folder / name
     if out.suffix in BESIDE or out.name == PAGE:
         raise InputError(f"--out is {out}, which names a file that is written beside the page; name it report.html.")
     options = {"title": args.title, "margin": args.margin, "clusters": args.clusters}
@@ -95,7 +96,8 @@ def run(args: argparse.Namespace) -> None:
         with atomic(out.with_suffix(suffix)) as handle:
             handle.write(written)
     if study.votes is not None and every_pair is not None:
-        browsable = answer(study.votes, study.pairs, study.controls, clusters=args.clusters)
+        talks = read_talks(folder)
+        browsable = answer(study.votes, study.pairs, study.controls, clusters=args.clusters, talks=talks)
         with atomic(every_pair) as handle:
             handle.write(browse_page(browsable, page_report.title))
     edited = write_kit(page_report.material, kit_folder(out), rng=SystemRandom()) if study.votes is not None else []

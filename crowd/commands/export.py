@@ -2,7 +2,7 @@
 
 Choices name the response and not the side it was shown on, rater ids are keyed hashes, and nothing about payment is
 written. CSV and Parquet hold the same columns. With several questions a vote is one row a question, and what raters
-wrote goes into a file of its own, comments.jsonl.
+wrote goes into a file of its own, comments.jsonl; live conversations into conversations.jsonl.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ def run(args: argparse.Namespace) -> None:
     """Read once, write each file whole."""
 
     from seedvote.crowd.exchange import exporting, preference_data
+    from seedvote.crowd.rating.desk import Desk
     from seedvote.crowd.rating.excluding import exclude_by_rule
+    from seedvote.crowd.rating.talk_books import held_conversations
     from seedvote.crowd.study_folder import hit_in_force, not_yet_in_force, opened
     from seedvote.dialogue.errors import InputError
-    from seedvote.dialogue.records import Comment, Rater
+    from seedvote.dialogue.records import Comment, HeldConversation, Rater
 
     if args.licence and not args.preferences:
         raise InputError("--licence is the licence of preference data; give --preferences as well.")
@@ -52,6 +54,12 @@ def run(args: argparse.Namespace) -> None:
         with store.read() as connection:
             exported = exporting.export(connection, votes_per_pair=hit.votes_per_pair, auto_ties=hit.identical == "tie")
             log = list(exporting.exported_events(connection)) if args.events else []
+        held = Desk(store, hit).look(held_conversations) if hit.live else []
+    if args.preferences and hit.live:
+        raise InputError(
+            "Each rater of live conversations judged a conversation of their own, so no prompt has two responses. Take "
+            "conversations.jsonl and votes.jsonl, and leave out --preferences."
+        )
     preferences = preference_data.preference_data(exported) if args.preferences else None
     answers = out / f"{exported.name}.{args.format}"
     exporting.write(answers, exported.votes, exported.kind, exported.recipe)
@@ -61,6 +69,9 @@ def run(args: argparse.Namespace) -> None:
     gave = sum(rater.votes > 0 for rater in exported.raters)
     came = "" if gave == len(exported.raters) else f" ({len(exported.raters)} came)"
     print(f"{exported.given} {exported.name} of {gave} rater{'s' * (gave != 1)}{came}: {answers}")
+    if hit.live:
+        exporting.write(out / "conversations.jsonl", held, HeldConversation, exported.recipe)
+        print(f"{len(held)} conversations: {out}/conversations.jsonl. Read them before you publish any.")
     if exported.comments:
         exporting.write(out / f"comments.{args.format}", exported.comments, Comment, exported.recipe)
         print(f"{len(exported.comments)} comments: {out}/comments.{args.format}. Read them before you publish any.")

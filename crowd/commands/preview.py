@@ -44,7 +44,9 @@ def run(args: argparse.Namespace) -> None:
 
     hit = hit_from({"form": "choice"}, "preview") if args.questions and not args.hit else read_hit(args.hit)
     records = (
-        _sample_pairs(args) if hit.form == "conversations" and not args.pairs else _read_records(args, FORMS[hit.form])
+        _sample_pairs(args)
+        if hit.form in ("conversations", "live") and not args.pairs
+        else _read_records(args, FORMS[hit.form])
     )
     media = _copy_media(records, (args.questions or args.pairs or SAMPLE).parent, args.out)
     pages = {name: text for language in hit.languages for name, text in _name_pages(hit, records, language, media)}
@@ -55,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
             file.write(text)
     shutil.copytree(page.STATIC, args.out / "static", dirs_exist_ok=True)
     print(f"{len(pages)} pages: open {args.out / 'index.html'}")
-    if hit.form == "conversations" and not args.pairs:
+    if hit.form in ("conversations", "live") and not args.pairs:
         tell_next("python -m crowd conversations-from", *sorted(TALKS.glob("*.jsonl")), "--out", "runs/talks")
     else:
         tell_next("python -m crowd serve", "runs/hit", *repeat_options(args, "pairs", "questions", "hit"), "--open")
@@ -120,6 +122,9 @@ def _in_language(
     for number, example in enumerate(hit.examples, 1):
         yield f"example-{number}", page.example_page(hit, frame, number, None)
         yield f"example-{number}-answered", page.example_page(hit, frame, number, form.right_answer(example))
+    if form.is_live:
+        yield from _live_pages(hit, frame, pairs)
+        pairs = ()
     for number, pair in enumerate(pairs, 1):
         layout = form.choose_layout(pair, {}, {}, seed=0, name=(), before="a" if form.is_sided else None)
         form_page = form.on_page("preview", pair, layout, number)
@@ -138,6 +143,34 @@ def _in_language(
         if kind in page.ENDINGS and hit.asked_of_rater("after"):
             at = replace(at, asks="told" if kind == "handed_in" else "asked")
         yield f"message-{kind.replace('_', '-')}", page.message_page(hit, frame, kind, at)
+
+
+def _live_pages(hit: Hit, frame: Any, pairs: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    """A live conversation in each of its stages; of a pair of whole conversations, as if one rater had held both."""
+    from seedvote.crowd.forms.conversations import lines_of
+    from seedvote.crowd.forms.known import FORMS
+    from seedvote.crowd.hit.live import LiveRule
+    from seedvote.crowd.web import page
+
+    rule, pair = hit.live or LiveRule(()), pairs[0]
+    bare: Any = FORMS["live"].on_page("preview", pair, "a", 1)
+    bare = replace(bare, fewest=rule.turns[0], most=rule.turns[1], characters=rule.characters)
+    said = [lines_of(side.turns, side.speaker) if side.turns else () for side in (pair.a, pair.b)]
+    left, right = said
+    asked = iter([line.text for line in left if line.who])
+    right = [replace(line, text=next(asked, line.text)) if line.who else line for line in right]
+    talked = replace(bare, left=left, right=right, turn=rule.turns[0] + 1)
+    stages = {
+        "live-begin": bare,
+        "live-wait": replace(bare, left=left[:1], right=right[:1], stage="wait"),
+        "live-failed": replace(bare, left=left[:1], right=right[:1], stage="failed", may_return=True),
+        "live-choose": replace(talked, stage="choose"),
+        "live-spent": replace(talked, stage="choose", is_spent=True),
+        "live-last": replace(talked, stage="choose", turn=rule.turns[1] + 1),
+    }
+    progress = page.SittingProgress(0, hit.shown_per_sitting, hit.lease_minutes, "", 20)
+    for name, content in stages.items():
+        yield name, page.task_page(hit, frame, content, progress, "")
 
 
 def _invent_rater(hit: Hit) -> KnownRater:

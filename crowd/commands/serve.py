@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.crowd.study_folder import hit_of, opened, pairs_file, prepare_study
     from seedvote.crowd.watching.refreshing import keep_fresh
     from seedvote.crowd.web.app import ServerConfig, create_app, log_to_stderr
-    from seedvote.crowd.web.serving import serve
+    from seedvote.crowd.web.serving import LAST_CALL, serve
 
     hit = hit_of(args.study, args.hit, args.questions)
     options = {"seed": args.seed, "simulated": args.simulated}
@@ -105,6 +105,8 @@ def run(args: argparse.Namespace) -> None:
         lambda port: _announce_addresses(args, port, app),
         stop_with_stdin=args.stop_with_stdin,
     )
+    if endpoints := app.extensions.get("endpoints"):
+        endpoints.finish(LAST_CALL)
     if not args.stop_with_stdin:
         tell_next("python -m crowd export", args.study, *repeat_options(args, "database"))
     if stopped:

@@ -27,6 +27,7 @@ def run(args: argparse.Namespace) -> None:
 
     from seedvote.crowd.forms.known import FORMS
     from seedvote.crowd.rating.desk import Desk
+    from seedvote.crowd.rating.talk_books import describe_money
     from seedvote.crowd.store.keys import caution, where_it_was
     from seedvote.crowd.study_folder import hit_in_force, not_yet_in_force, opened
     from seedvote.crowd.watching.overview import overview
@@ -37,6 +38,7 @@ def run(args: argparse.Namespace) -> None:
         if before := where_it_was(connection):
             notes.append(caution(args.study, before))
         desk = Desk(store, hit)
+        money = desk.look(describe_money) if hit.live else []
     now = state.progress
     print(f"Study:   {now.state}")
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
@@ -49,6 +51,8 @@ def run(args: argparse.Namespace) -> None:
         print(f"{form.marked + ':':<8} {share_text(state, form)}")
     print(f"{form.things + ':':<8} {now.complete} of {now.pairs} complete, {now.held} being answered")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
+    for line in money:
+        print(line)
     if excluded := [line for line in state.raters if line.status == "excluded"]:
         print(f"Out:     {state.excluded_votes} votes do not count, of raters excluded: {len(excluded)}")
     print(f"Sources: {', '.join(f'{n} {source}' for source, n in sorted(now.sources.items())) or 'no votes yet'}")

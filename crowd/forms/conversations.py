@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from seedvote.crowd.forms.form import context_of
+from seedvote.crowd.forms.form import OnPage, context_of
 from seedvote.crowd.forms.pairs import Button, SidedForm
 from seedvote.dialogue.errors import InputError, value_in_short
 from seedvote.dialogue.records import Candidate, Pair, Part, Utterance
@@ -72,7 +72,7 @@ class ConversationForm(SidedForm):
     fewest_examples = 1
     holds_conversations = True
 
-    def on_page(self, lease: str, record: Pair, layout: str, number: int) -> ConversationsOnPage:
+    def on_page(self, lease: str, record: Pair, layout: str, number: int) -> OnPage:
         """The conversations in the order shown, never which is a or b."""
         a, b = _side_lines(record.a), _side_lines(record.b)
         left_lines, right_lines = (a, b) if layout == "a" else (b, a)

@@ -134,6 +134,8 @@ class HitForm:
     """Whether an answer is the left side, the right one or a tie: what is known of votes holds for it."""
     is_set: ClassVar[bool] = False
     """Whether it shows a set of responses, of which each is rated, or all are ranked."""
+    is_live: ClassVar[bool] = False
+    """Whether raters talk to systems before they answer, which costs time and money (crowd/rating/talks.py)."""
     balances_places: ClassVar[bool] = False
     """Whether layouts are balanced among the answers that have a place, rather than among all that were shown."""
     marked: ClassVar[str] = "Ties"

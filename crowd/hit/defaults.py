@@ -196,6 +196,21 @@ CONVERSATIONS_EXAMPLES = (
     ),
 )
 
+LIVE_CONSENT = _consent_text(
+    "computer programs that hold a conversation. You will talk to two programs at once, by writing, and say which of "
+    "the two you would rather talk to.",
+    "What the programs say is made while you talk, and now and then something may be odd, wrong or unpleasant.",
+)
+
+LIVE_INSTRUCTIONS = """\
+You will talk to two programs at once: speaker A and speaker B. Whatever you write goes to both of them, and each \
+answers in a conversation of its own. Talk about what the page asks you to, in your own words.
+
+Then say which of the two you would rather talk to. Judge what the speakers say, and how it fits what you said before. \
+Choose Tie when you would talk to both equally gladly, or to neither.
+
+Worked examples come first. They are for practice and do not count."""
+
 RESPONSES_CONSENT = _consent_text(
     "computer programs that hold a conversation. You will read short conversations and judge one or several "
     "responses to each.",
@@ -263,6 +278,18 @@ DEFAULTS: Mapping[FormName, Mapping[str, Any]] = {
         "pairs_per_sitting": 8,
         "first_checks": 1,
         "later_checks": 2,
+        "max_failures": 2,
+        "lease_minutes": 30,
+    },
+    "live": {
+        "title": "Which speaker would you rather talk to?",
+        "question": "Which of the two speakers would you rather talk to?",
+        "consent_text": LIVE_CONSENT,
+        "instructions": LIVE_INSTRUCTIONS,
+        "examples": CONVERSATIONS_EXAMPLES,
+        "pairs_per_sitting": 4,
+        "first_checks": 1,
+        "later_checks": 1,
         "max_failures": 2,
         "lease_minutes": 30,
     },

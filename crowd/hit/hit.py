@@ -31,6 +31,7 @@ from seedvote.crowd.hit.defaults import (
     instruct_on_responses,
 )
 from seedvote.crowd.hit.languages import ENGLISH, LANGUAGES_OF_STUDY, TEXTS, TextsIn, check_languages, texts_from
+from seedvote.crowd.hit.live import LIVE, LiveRule, live_from
 from seedvote.crowd.hit.questions import QUESTIONS, AskedQuestion, check_kinds, questions_from, questions_from_kept
 from seedvote.crowd.hit.tables import (
     ADAPTIVE,
@@ -113,7 +114,8 @@ class Hit:
         "pairs",
         _one_of(*FORMS),
         "what is shown at once: two responses (pairs.jsonl), one context with several options (questions.jsonl), "
-        "two whole conversations (pairs.jsonl), or one response or more, each of another system (response_sets.jsonl)",
+        "two whole conversations (pairs.jsonl), two systems that the rater talks to (pairs.jsonl), or one response or "
+        "more, each of another system (response_sets.jsonl)",
     )
     rendering: Rendering = _hit_key(  # noqa: RUF009
         "literal",
@@ -228,6 +230,9 @@ class Hit:
         _YES_OR_NO,
         "put a line on each page that only programs read, and note whoever follows it; raters are told",
     )
+    live: LiveRule | None = _hit_key(  # noqa: RUF009
+        None, LIVE, 'of form = "live": the systems that raters talk to, turns and money, see live.md'
+    )
     panel: PanelDoor | None = _hit_key(  # noqa: RUF009
         None, PANEL, "a panel that sends people with an id in the address, see panels.md; leave out for none"
     )
@@ -259,7 +264,8 @@ CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(HIT_KEYS, "from now on"),
     **dict.fromkeys(PROMISED, "refused after a launch"),
     **dict.fromkeys(
-        ("form", "question", "questions", "rendering", "assignment", "adaptive"), "refused after the first vote"
+        ("form", "question", "questions", "rendering", "assignment", "adaptive", "live"),
+        "refused after the first vote",
     ),
     "consent_text": "needs a new consent_version",
     "texts": "needs a new consent_version",
@@ -323,6 +329,8 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
         known["panel"] = panel_from(known["panel"], where)
     if known.get("assignment") == "adaptive" or "adaptive" in known:
         known["adaptive"] = adaptive_from(known.get("adaptive", {}), where)
+    if "live" in known:
+        known["live"] = live_from(known["live"], where)
     hit = Hit(**known)
     checks = hit.first_checks + hit.later_checks
     if form == "choice" and "max_failures" not in values and 0 < checks < hit.max_failures:
@@ -356,6 +364,8 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
         known["panel"] = panel_from(known["panel"], "store")
     if known.get("adaptive"):
         known["adaptive"] = adaptive_from(known["adaptive"], "store")
+    if known.get("live"):
+        known["live"] = live_from(known["live"], "store")
     return Hit(**known)
 
 
@@ -393,6 +403,8 @@ def _check_together(hit: Hit, where: str) -> None:
         raise InputError(f'{where}: [adaptive] is given, but assignment is "fixed"; set assignment = "adaptive" too.')
     if hit.is_adaptive and not FORMS[hit.form].is_sided:
         raise InputError(f"{where}: assignment is adaptive for pairs of two systems; the form {hit.form} has none.")
+    if hit.live is not None and hit.form != "live":
+        raise InputError(f'{where}: [live] is given, but form is "{hit.form}"; write form = "live" too.')
     checks = hit.first_checks + hit.later_checks
     if 0 < checks < hit.max_failures:
         raise InputError(

@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from seedvote.crowd.forms.known import FORMS, FormName
-from seedvote.crowd.hit.hit import Hit, hit_from
+from seedvote.crowd.hit.hit import Hit, usual_hit
 from seedvote.crowd.marketplaces.money import CENT, Price
 from seedvote.crowd.store.store import Store
 from seedvote.crowd.store.tables import pairs as pairs_table
@@ -26,6 +26,7 @@ DESCRIPTIONS: Mapping[FormName, str] = {
     "pairs": "Read short conversations and say which of two responses is more relevant.",
     "choice": "Read the beginnings of short conversations and say which of several sentences was said next.",
     "conversations": "Read pairs of conversations and say which of two speakers you would rather talk to.",
+    "live": "Talk to two computer programs at once, by writing, and say which you would rather talk to.",
     "responses": "Read short conversations and say how good one or several responses to each are.",
 }
 Lines = list[tuple[str, str]]  # of a checklist: the point, and what was found
@@ -94,7 +95,7 @@ def common_points(study: Planned) -> Lines:
         if study.checks
         else "every vote counts, even careless ones"
     )
-    default = hit_from({"form": hit.form}, "defaults").consent_text
+    default = usual_hit(hit.form).consent_text
     text = ", the default text: show it to your ethics board" if hit.consent_text == default else ""
     return [
         ("consent", f"version {hit.consent_version}{text}"),

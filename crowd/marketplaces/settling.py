@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from seedvote.crowd.rating import identities
 from seedvote.crowd.rating.moment import StudyRules
-from seedvote.crowd.store.tables import leases, payments, raters, sittings, votes
+from seedvote.crowd.store.tables import DONE, leases, payments, raters, sittings, votes
 from seedvote.dialogue.records import Source
 
 # `screened`: the marketplace has paid a fixed amount; the last three end a visit without pay
@@ -78,7 +78,7 @@ class Settlement:
 def visits(connection: sa.Connection, source: Source) -> list[MarketVisit]:
     """Every visit from one marketplace, with what was done in it."""
     is_of_sitting = sa.and_(leases.c.rater == payments.c.rater, leases.c.sitting == payments.c.sitting)
-    answered = sa.select(sa.func.count()).where(is_of_sitting, leases.c.state == "answered").scalar_subquery()
+    answered = sa.select(sa.func.count()).where(is_of_sitting, leases.c.state.in_(DONE)).scalar_subquery()
     cast = sa.select(sa.func.count(votes.c.failed), sa.func.sum(votes.c.failed), sa.func.sum(votes.c.seconds))
     done = cast.join_from(votes, leases, votes.c.lease == leases.c.lease).where(is_of_sitting).correlate(payments)
     parts = [

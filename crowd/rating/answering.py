@@ -13,7 +13,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from seedvote.crowd.forms.form import decisive_part
-from seedvote.crowd.rating import pool, standing
+from seedvote.crowd.rating import pool, standing, talks
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
 from seedvote.crowd.rating.assignment import is_eligible
 from seedvote.crowd.rating.leasing import Step, next_step, recount_pair, wanted_votes
@@ -71,6 +71,9 @@ def save_answer(
         differs = _is_another_answer(moment, row, choice)
         append_event(moment.connection, "repeated", moment.now, row.rater, row.pair, differs=differs)
         return "again", seen_checks
+    if moment.rules.form.is_live:
+        moment.needs_study()
+        talks.refuse_early(moment, row)
     if row.first is None:
         moment.needs_study()  # the first vote says of whom the study is
     if not is_same_kind(row.first, row.source):

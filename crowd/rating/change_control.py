@@ -16,13 +16,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, PROMISED, Hit, hit_as_kept
+from seedvote.crowd.hit.live import fixed_part
 from seedvote.crowd.rating import batches, standing
 from seedvote.crowd.rating.deciding import tell
 from seedvote.crowd.rating.excluding import mark_broken
 from seedvote.crowd.rating.moment import keep_hit, kept_hit, make_rules
 from seedvote.crowd.store.launches import doors
 from seedvote.crowd.store.store import Store, append_event, put, settings
-from seedvote.crowd.store.tables import leases, pairs, raters, votes
+from seedvote.crowd.store.tables import leases, pairs, raters, replies, votes
 from seedvote.dialogue.errors import InputError
 
 SETTLED = "settled"  # the digest of the pairs file for which everything was last counted
@@ -100,6 +101,11 @@ def _refuse_change(connection: sa.Connection, change: ChangedKey, changed: Seque
             f"{change.name} was changed, but the votes so far were given out by the old rule. {WAY_OUT} Only "
             "adaptive.votes may change."
         )
+    if change.name == "live" and _has_talk(connection) and _says_another_talk(change):
+        raise InputError(
+            f"live was changed, but raters have talked to the systems as they were. {WAY_OUT} Only budget, timeout, "
+            "addresses, keys, prices, concurrency and further systems may change."
+        )
     if change.name in ("question", "questions") and _has_vote(connection, votes.c.failed.is_(None)):
         raise InputError(f"{change.name} was changed, but the votes so far answer the old one. {WAY_OUT}")
     if change.name == "texts" and _has_vote(connection, votes.c.failed.is_(None)):
@@ -126,6 +132,19 @@ def _refuse_change(connection: sa.Connection, change: ChangedKey, changed: Seque
             f"votes would wait for checks that many will never come back to answer. {WAY_OUT} "
             "More later_checks are possible at any time."
         )
+
+
+def _has_talk(connection: sa.Connection) -> bool:
+    return connection.scalar(sa.select(replies.c.lease).limit(1)) is not None
+
+
+def _says_another_talk(change: ChangedKey) -> bool:
+    """Whether a system would answer differently, or another number of turns be asked."""
+    before, after = fixed_part(change.before), fixed_part(change.after)
+    if not before or not after:
+        return True
+    systems = {name: after["systems"].get(name) for name in before["systems"]}
+    return {**before, "systems": before["systems"]} != {**after, "systems": systems}
 
 
 def _says_another_rule(change: ChangedKey) -> bool:

@@ -20,7 +20,7 @@ from sqlalchemy import bindparam as param
 
 from seedvote.crowd.hit.about import ToldOfRater
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.rating import answering, identities, leasing
+from seedvote.crowd.rating import answering, identities, leasing, talk_money
 from seedvote.crowd.rating.answer_sheet import Given
 from seedvote.crowd.rating.assignment import length_of_sitting
 from seedvote.crowd.rating.gate import asked_of, standing
@@ -193,12 +193,14 @@ class Desk:
             return over_for_all(connection)
 
     @_by_rules_in_force
-    def closed_to_newcomers(self) -> Literal["complete", "stopped", "paused", "wait"] | None:
+    def closed_to_newcomers(self) -> Literal["complete", "stopped", "paused", "wait", "spent"] | None:
         """Why somebody new would not be given a pair at once, if that is so."""
         with self.store.read() as connection:
             if read_value(fetch(connection, REVISION_NOW)[0]) != self.rules.revision:
                 raise StaleRules
-            return closed_to_newcomers(connection, self.rules.assignment.votes_per_pair, self.clock())
+            moment = self._make_moment(connection)
+            why = closed_to_newcomers(connection, self.rules.assignment.votes_per_pair, moment.now)
+            return why or ("spent" if self.rules.form.is_live and talk_money.is_spent(moment) else None)
 
     @staticmethod
     def check_ids(*ids: str) -> None:
@@ -390,6 +392,18 @@ class Desk:
             if taken and step.shown and step.shown.token == taken.token:
                 step = dataclasses.replace(step, filled=taken.fields)
             return taken is not None, step
+
+    @_by_rules_in_force
+    def change(self, act: Callable[[Moment], R]) -> R:
+        """Do it in one transaction of its own."""
+        with self.store.write() as connection:
+            return act(self._make_moment(connection))
+
+    @_by_rules_in_force
+    def look(self, act: Callable[[Moment], R]) -> R:
+        """Read it in one transaction that holds nobody up."""
+        with self.store.read() as connection:
+            return act(self._make_moment(connection))
 
     @_by_rules_in_force
     def hand_in(self, seat: Seat) -> Step:

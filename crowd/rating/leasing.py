@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from seedvote.crowd.rating import batches
+from seedvote.crowd.rating import batches, talk_money
 from seedvote.crowd.rating.assignment import AssignmentRules, check_is_due, later_checks
 from seedvote.crowd.rating.moment import (
     NAMED,
@@ -52,8 +52,8 @@ from seedvote.crowd.store.tables import pairs, sittings, study_settings, votes
 from seedvote.dialogue.records import Pair, Question, ResponseSet
 from seedvote.dialogue.seeds import child_seed
 
-Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "time", "none_left", "no_more"]
-OfferState = Literal["show", "wait", "finished"]
+Ending = Literal["done", "handed_in", "complete", "stopped", "cap", "time", "none_left", "no_more", "spent"]
+OfferState = Literal["show", "wait", "finished", "spent"]
 Stage = Literal["consent", "about", "instructions", "task", "wait", "paused"] | Ending
 
 LEFT_STANDING = 3  # real pairs that are judged in one visit before what stands in another one comes there
@@ -190,8 +190,8 @@ def next_step(moment: Moment, seat: Seat, seen_checks: Sequence[Any] | None = No
     return _make_task_step(seated, due) if isinstance(due, ShownPair) else _without_pair(moment, seated, due)
 
 
-def _without_pair(moment: Moment, seated: SeatedRater, why: Literal["wait", "finished"]) -> Step:
-    if why == "finished":
+def _without_pair(moment: Moment, seated: SeatedRater, why: Literal["wait", "finished", "spent"]) -> Step:
+    if why != "wait":
         return _finish_sitting(moment, seated)
     return Step("wait", seated.done, _announced_length(seated), seated.judged, may_hand_in=seated.judged > 0)
 
@@ -236,6 +236,12 @@ def _check_offer(moment: Moment, seated: SeatedRater, row: Any) -> tuple[OfferSt
         (rows,) = fetch(moment.connection, query_next_pair(seated.seat.rater, frontier=None, versions=versions))
         row = rows[0] if rows else None
         decision = judge_offer(row, k)
+    if decision == "show" and moment.rules.form.is_live:
+        moment.needs_study()
+        first_checks = max(0, moment.rules.assignment.first_checks - seated.life.checks)
+        decision = talk_money.pair_offer(
+            moment, moment.rules.form.record_of(row.body), first_checks=min(first_checks, seated.life.unseen)
+        )
     return decision, row
 
 
@@ -340,7 +346,7 @@ def _lay_anew(moment: Moment, seated: SeatedRater, row: Any, layout: str) -> str
     return token
 
 
-def _lease_next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished"]:
+def _lease_next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair | Literal["wait", "finished", "spent"]:
     """Lease what is due: a hidden check, else the next real pair, until the sitting is as long as it said.
 
     So a sitting has as many pairs as it says, however many checks the rater has seen.
@@ -349,7 +355,15 @@ def _lease_next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair 
     if seated.is_full or seated.timed:
         return "finished"
     if check_is_due(moment.rules.assignment, seated.life, seed=moment.seed, rater=rater):
-        return _make_lease(moment, seated, offer.check or _next_check(moment, seated.seat))
+        check = offer.check or _next_check(moment, seated.seat)
+        if moment.rules.form.is_live:
+            moment.needs_study()
+            # what was reserved for who was let in has room for the first checks too
+            if seated.reserved is None:
+                record = moment.rules.form.record_of(check.body)
+                if (money := talk_money.pair_offer(moment, record, first_checks=0)) != "show":
+                    return money
+        return _make_lease(moment, seated, check)
     if _is_capped(moment, seated):
         return "finished"
     if (reservation := seated.reservation) is not None and not reservation.open:
@@ -359,7 +373,7 @@ def _lease_next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair 
     if offer.due:
         seated, offer = _after_release(moment, seated)
     decision, row = _check_offer(moment, seated, offer.pair)
-    return _make_lease(moment, seated, row) if decision == "show" else decision
+    return decision if decision != "show" else _make_lease(moment, seated, row)
 
 
 def _is_capped(moment: Moment, seated: SeatedRater) -> bool:
@@ -458,6 +472,8 @@ class Outlook:
     """One of them may be shown to this rater at once."""
     at_cap: bool
     """The rater has given all the answers that one person may give."""
+    is_spent: bool = False
+    """No money is left for a further conversation."""
 
 
 def read_outlook(moment: Moment, rater: str) -> Outlook:
@@ -471,7 +487,9 @@ def read_outlook(moment: Moment, rater: str) -> Outlook:
     )
     capped = is_at_cap(connection, rater, assignment)
     somebody = bool(open_pairs[0].open) or places_left(connection) > 0
-    return Outlook(somebody, may_come or row is not None, can_show and not capped, capped)
+    is_spent = moment.rules.form.is_live and talk_money.is_spent(moment)
+    can_show = can_show and not capped and not is_spent
+    return Outlook(somebody, may_come or row is not None, can_show, capped, is_spent)
 
 
 def over_for_all(connection: sa.Connection) -> Literal["complete", "stopped"] | None:
@@ -514,6 +532,8 @@ def name_ending(prospects: Outlook, *, is_full: bool, stopped: bool, timed: bool
         return "stopped"
     if not prospects.somebody:
         return "complete"
+    if prospects.is_spent:
+        return "spent"
     if prospects.at_cap:
         return "cap"
     if not prospects.rater:

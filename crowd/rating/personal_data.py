@@ -4,9 +4,9 @@ Not told, because it would change how people answer: which of the pairs were hid
 whether the answers count. The page says that this is stored, and whom to ask.
 
 Of who asks to be forgotten, the votes stay, under a random name that nothing leads back from, without times of day or
-durations, and count or do not count as before. Payment, consent and sittings go, and every event but those from which
-that follows. A person who comes again afterwards is somebody new; the invitation of somebody who was blocked lets
-nobody in any more.
+durations, and count or do not count as before. Payment, consent, sittings and all words go, and every event but those
+from which that follows. A person who comes again afterwards is somebody new; the invitation of somebody who was
+blocked lets nobody in any more.
 """
 
 from __future__ import annotations
@@ -23,10 +23,22 @@ import sqlalchemy as sa
 from seedvote.crowd.rating.answering import PAGE_VIEW
 from seedvote.crowd.rating.identities import siblings
 from seedvote.crowd.rating.leasing import release_expired
+from seedvote.crowd.rating.talks import erase_words
 from seedvote.crowd.store.identity import FORGOTTEN
 from seedvote.crowd.store.keys import is_invited, keys_in, revoke
 from seedvote.crowd.store.store import Store, append_event, settings
-from seedvote.crowd.store.tables import HOLDS_PLACE, events, holds, leases, payments, payouts, raters, sittings, votes
+from seedvote.crowd.store.tables import (
+    HOLDS_PLACE,
+    events,
+    holds,
+    leases,
+    messages,
+    payments,
+    payouts,
+    raters,
+    sittings,
+    votes,
+)
 from seedvote.dialogue.records import Device, Source
 
 LEFT_US = ("sent", "confirmed")  # payouts that were made, as far as is known
@@ -71,6 +83,8 @@ class KnownRater:
     """The kinds of devices on which they answered, where that is stored."""
     followed: int = 0
     """Pages on which the line for programs was followed."""
+    messages: int = 0
+    """What they wrote in live conversations."""
 
 
 def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
@@ -103,7 +117,13 @@ def known_of(connection: sa.Connection, rater: str) -> KnownRater | None:
         devices=[*dict.fromkeys(vote.device for vote in rater_votes if vote.device)],
         followed=_count_trapped_pages(connection, rater),
         paid=_read_payments(connection, rater),
+        messages=_count_messages(connection, rater),
     )
+
+
+def _count_messages(connection: sa.Connection, rater: str) -> int:
+    own = sa.select(leases.c.lease).where(leases.c.rater == rater)
+    return connection.scalar(sa.select(sa.func.count()).where(messages.c.lease.in_(own))) or 0
 
 
 def _read_visits(connection: sa.Connection, rater: str) -> list[KnownVisit]:
@@ -157,6 +177,7 @@ def _forget_one(connection: sa.Connection, rater: str, votes_per_pair: int, now:
     is_held = sa.and_(leases.c.rater == rater, HOLDS_PLACE)
     connection.execute(sa.update(leases).where(is_held).values(expires=now))
     release_expired(connection, votes_per_pair, now)
+    erase_words(connection, rater)
     _revoke_invitations(connection, rater)
     _rename_payouts(connection, rater, nobody)
     for table in (payments, sittings):

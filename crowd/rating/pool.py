@@ -23,6 +23,7 @@ from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.answer_sheet import wrong_key
 from seedvote.crowd.rating.moment import RICH
+from seedvote.crowd.rating.talks import check_systems
 from seedvote.crowd.store.store import Store, append_event, put, settings
 from seedvote.crowd.store.tables import leases, pairs
 from seedvote.dialogue.errors import InputError
@@ -75,6 +76,8 @@ def _check_records(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
     for row in records if form.is_set else all_checks if form.is_sided else ():
         if wrong := wrong_key(form.record_of(row.body), hit.questions):
             raise InputError(f"{path}: {'check' if row.kind == 'check' else 'set'} {row.name} {wrong}.")
+    if form.is_live:
+        check_systems([form.record_of(row.body) for row in records], hit.live, str(path))
     if checks < hit.first_checks:
         raise InputError(
             f"{path} holds {checks} checks{' of a version' if len(versions) > 1 else ''}, "

@@ -22,6 +22,12 @@ VisitEnd = Literal["done", "closed", "no_more", "stopped", "paused", "wait", "le
 # A sitting that ended like this is done if anything was done in it; if not, the study is closed to the rater.
 EARLY = ("handed_in", "complete", "cap", "time", "none_left")
 FETCH = {"X-Requested-With": "fetch"}
+SAID = (  # in live conversations: simulated raters say something, and judge what is answered by its texts alone
+    "Hello! Could you help me with this?",
+    "I would like to know more about that.",
+    "What would you do in my place?",
+    "Why do you think so?",
+)
 PATIENCE = 5  # looks at a page that says to wait
 SERVER_PATIENCE = 60.0  # seconds for which a server may be away
 
@@ -212,6 +218,13 @@ class SimulatedVisit:
 
     def _judge_pair(self, place: dict[str, Any]) -> dict[str, Any]:
         form = PageForm(place["html"])
+        while form.fields.get("stage", "choose") != "choose":
+            place = self._talk_on(form, place["html"])
+            if place["status"] != "task":
+                return place
+            form = PageForm(place["html"])
+        if "stage" in form.fields:
+            form.texts.pop("text", None)  # room for a further message
         context, *texts = form.shown_texts()
         pressed, seconds = self.reader.judge_texts(self.rater, context, *texts)
         fields = form.fields | self.reader.form_fields(pressed) | {"seconds": str(seconds)}
@@ -232,6 +245,19 @@ class SimulatedVisit:
         self.answered += 1
         self.on_answer()
         return dict(answered)
+
+    def _talk_on(self, form: PageForm, html: str) -> dict[str, Any]:
+        """Of a live conversation: say the next thing, wait for the answers, or do what is to be done without them."""
+        if form.fields["stage"] == "wait":
+            time.sleep(self.pause)
+            return self._ask_place()
+        if form.fields["stage"] == "say":
+            turn = int(form.fields["turn"])
+            whim = self.reader.draw_whim(self.rater, "say", form.fields["lease"], str(turn))
+            fields = form.fields | {"text": SAID[int(whim * len(SAID))]}
+            return dict(self._send_request("POST", "/say", data=fields, headers=FETCH).json())
+        way = "/hand-back" if "/hand-back" in html else "/ask-again"
+        return dict(self._send_request("POST", way, data=form.fields, headers=FETCH).json())
 
     def _is_regretted(self, texts: Sequence[str]) -> bool:
         """Whether the answer is taken back, once."""

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from seedvote.crowd.forms.known import FORMS, FormName
 from seedvote.crowd.simulation.browser import PageReader, SimulatedVisit, VisitEnd
-from seedvote.crowd.simulation.raters import Habits, Reader
+from seedvote.crowd.simulation.raters import Habits, Reader, TalkReader
 from seedvote.crowd.simulation.readers import QuestionReader, SetReader
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
@@ -42,6 +42,7 @@ class CrowdResult:
 READERS: Mapping[FormName, Callable[..., PageReader]] = {
     "pairs": Reader,
     "conversations": Reader,
+    "live": TalkReader,
     "choice": QuestionReader,
     "responses": SetReader,
 }

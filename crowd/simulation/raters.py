@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from random import Random
 
@@ -152,11 +152,7 @@ class Reader:
         lapse, blind, draw = generator.random(), generator.choice(BUTTONS), generator.random()
         if lapse < rater.lapse:
             return blind, seconds
-        if key not in self._known:
-            raise InputError(
-                f"The server shows {left[:40]!r}, which is in none of these pairs. Give the pairs it serves: --pairs."
-            )
-        pair, straight = self._known[key]
+        pair, straight = self.find_pair(context, left, right)
         if pair.kind == "check":
             return _find_side(_read_key(pair), straight), seconds
         first, second = (pair.a, pair.b) if straight else (pair.b, pair.a)
@@ -165,6 +161,15 @@ class Reader:
         if abs(perceived) <= rater.threshold:
             return "tie", seconds
         return ("left" if perceived > 0 else "right"), seconds
+
+    def find_pair(self, context: Sequence[Utterance], left: str, right: str) -> tuple[Pair, bool]:
+        """The pair that a page shows, and whether its a stands on the left."""
+        key = page_key(context, (left, right))
+        if key not in self._known:
+            raise InputError(
+                f"The server shows {left[:40]!r}, which is in none of these pairs. Give the pairs it serves: --pairs."
+            )
+        return self._known[key]
 
     def judge_quality(self, side: Candidate, context: Sequence[Utterance]) -> float:
         """What raters of this study make of a response."""
@@ -193,7 +198,8 @@ class Reader:
         """The answers to several questions: the first as `judge` has it, further ones mostly alike."""
         key = page_key(context, shown_texts)
         choice, _ = self.judge_texts(rater, context, *shown_texts)
-        pair, straight = self._known[key]
+        left, right = shown_texts
+        pair, straight = self.find_pair(context, left, right)
         generator = child_random(self.seed, "sheet", rater.number, *key)
         sides: dict[str, str] = {}
         for name in groups_asked(radios):
@@ -208,6 +214,27 @@ class Reader:
     def draw_whim(self, rater: Habits, name: str, *key: str) -> float:
         """A uniform number for a habit such as clicking twice, the same whenever it is asked for."""
         return child_random(self.seed, name, rater.number, *key).random()
+
+
+class TalkReader(Reader):
+    """How a rater would judge two conversations that they held: by what was said, which no file has.
+
+    What the sides of checks are played to say stands in the file, so a careful rater knows it for wrong.
+    """
+
+    def __init__(self, pairs: Iterable[Pair], *, seed: int) -> None:
+        pairs = list(pairs)
+        super().__init__(pairs, seed=seed)
+        sides = [side for pair in pairs if pair.kind == "check" for side in (pair.a, pair.b)]
+        self._wrong = {show_literally(turn.text).strip() for side in sides for turn in side.turns or ()}
+
+    def find_pair(self, context: Sequence[Utterance], left: str, right: str) -> tuple[Pair, bool]:
+        """A pair of what was said, as if a stood on the left."""
+        wrong = [not self._wrong.isdisjoint(text.split("\n")) for text in (left, right)]
+        pair = Pair("", "", context, Candidate(left, ""), Candidate(right, ""))
+        if wrong[0] == wrong[1]:
+            return pair, True
+        return replace(pair, kind="check", answer="b" if wrong[0] else "a"), True
 
 
 def _read_key(check: Pair) -> Choice | None:

@@ -46,6 +46,11 @@ def lease_token(secret: str, rater: str, pair: str, attempt: int) -> str:
     return keyed(secret, "lease", rater, pair, str(attempt))[:32]
 
 
+def call_name(secret: str, *parts: object) -> str:
+    """The name by which an endpoint may know a call that comes again: it says nothing of the rater."""
+    return keyed(secret, "call", *map(str, parts))[:32]
+
+
 def seat_proof(secret: str, body: str) -> str:
     """What showed, before seats had a version, that this study has let in the visit that a page's token names."""
     return keyed(secret, "seat", body)[:32]

@@ -12,10 +12,12 @@ from seedvote.crowd.store.tables import (
     holds,
     launches,
     leases,
+    messages,
     pairs,
     payments,
     payouts,
     raters,
+    replies,
     study_settings,
     votes,
 )
@@ -147,6 +149,12 @@ def _migrate_to_13(connection: sa.Connection) -> None:
             connection.execute(sa.text(f"ALTER TABLE {table} ADD COLUMN {column}"))
 
 
+def _migrate_to_14(connection: sa.Connection) -> None:
+    """Live conversations: what raters said, what was answered, and what it cost."""
+    messages.create(connection, checkfirst=True)
+    replies.create(connection, checkfirst=True)
+
+
 MIGRATIONS: dict[int, Migration] = {
     1: _migrate_to_2,
     2: _migrate_to_3,
@@ -160,4 +168,5 @@ MIGRATIONS: dict[int, Migration] = {
     10: _migrate_to_11,
     11: _migrate_to_12,
     12: _migrate_to_13,
+    13: _migrate_to_14,
 }

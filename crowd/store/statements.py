@@ -41,7 +41,9 @@ _RATER, _SITTING = raters.c.rater == param("rater"), sittings.c.sitting == param
 _HERE = leases.c.sitting == param("sitting")
 _IS_ANSWERED, _IS_CHECK = leases.c.state == "answered", leases.c.kind == "check"
 _IS_HIDDEN = sa.or_(_IS_CHECK, leases.c.kind == "void")
-_JUDGED = sa.and_(_IS_ANSWERED, ~_IS_HIDDEN)
+# A live conversation that a system broke off is work done, but no answer: as a check it judges nobody.
+_IS_DONE = sa.or_(_IS_ANSWERED, leases.c.state == "returned")
+_JUDGED = sa.and_(_IS_DONE, ~_IS_HIDDEN)
 # Whatever was shown and is unanswered waits in every sitting: a new one is no way round a check. But what a
 # marketplace's person has in hand in one visit is not shown in another: each is paid for its own answers.
 _RESERVED = leases.c.state == "reserved"
@@ -59,10 +61,10 @@ _LIFE = (
 _MINE = (
     sa.select(
         *_LIFE,
-        sa.func.count().filter(_HERE, _IS_ANSWERED).label("done"),
+        sa.func.count().filter(_HERE, _IS_DONE).label("done"),
         sa.func.min(leases.c.lease).filter(_WAITS_HERE).label("waiting"),
         sa.func.min(leases.c.slot).filter(leases.c.state == "held", ~_HERE).label("elsewhere"),
-        sa.func.count().filter(_HERE, ~_IS_HIDDEN, sa.or_(_IS_ANSWERED, leases.c.state == "held")).label("reals_here"),
+        sa.func.count().filter(_HERE, ~_IS_HIDDEN, sa.or_(_IS_DONE, leases.c.state == "held")).label("reals_here"),
         sa.func.count().filter(_HERE, _JUDGED).label("judged_here"),
         sa.func.max(leases.c.lease).filter(_HERE, _RESERVED).label("reserved"),
         sa.func.max(leases.c.expires).filter(_HERE, _RESERVED).label("reserved_until"),

@@ -182,7 +182,7 @@ def clock_sentence(difference: float) -> str:
 
 # Transactions, and the store itself
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 # Of a rater's own change that shares the write lock: the rater, then the pair of the lease that is answered.
 _LOCK_RATER = sa.select(raters.c.rater).where(raters.c.rater == sa.bindparam("rater")).with_for_update()
 _ANSWERED_PAIR = sa.select(leases.c.pair).where(
@@ -332,6 +332,8 @@ EventKind = Literal[
     "reserved",
     "unreserved",
     "shown",
+    "said",
+    "returned",
     "answered",
     "noticed",
     "trapped",

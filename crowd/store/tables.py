@@ -85,7 +85,8 @@ leases = sa.Table(
     sa.Column("pair", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),  # real, control, check, or void: a check that was declared void
     sa.Column("left", sa.Text, nullable=False),  # the layout, see crowd/forms/: of a pair, the response on the left
-    sa.Column("state", sa.Text, nullable=False),  # reserved, held, answered, expired, or void: replaced by another
+    # reserved, held, answered, expired, void (replaced by another), or returned: its live conversation broke off
+    sa.Column("state", sa.Text, nullable=False),
     sa.Column("issued", sa.Float, nullable=False),
     sa.Column("expires", sa.Float, nullable=False),
     sa.Column("batch", sa.Integer),  # the pair's, when it was shown
@@ -94,6 +95,8 @@ leases = sa.Table(
     sa.Index("leases_due", "state", "expires"),
     sa.Index("leases_pair", "pair"),
 )
+
+DONE = ("answered", "returned")  # states of leases that are work done
 
 # A lease that takes one of its pair's places: the pair is in a rater's hands, or reserved for who has been let in.
 HOLDS_PLACE = sa.or_(leases.c.state == "held", leases.c.state == "reserved")
@@ -128,6 +131,40 @@ votes = sa.Table(
     sa.Column("context_seconds", sa.Float),  # for how long any of it was
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("votes_pair", "pair"),
+)
+
+messages = sa.Table(  # what raters wrote in live conversations, see crowd/rating/talks.py; of a lease one conversation
+    "messages",
+    METADATA,
+    sa.Column("lease", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),  # 1, 2, ...
+    sa.Column("text", sa.Text),  # null: erased
+    sa.Column("said", sa.Float, nullable=False),
+)
+
+replies = sa.Table(  # what was or is to be answered to them, and what each call cost
+    "replies",
+    METADATA,
+    sa.Column("lease", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),  # of the message; 0: to the opening
+    sa.Column("side", sa.Text, primary_key=True),  # a or b of the pair
+    sa.Column("state", sa.Text, nullable=False),  # queued, sent, answered, failed, or dropped: nobody waits for it
+    sa.Column("text", sa.Text),
+    sa.Column("finish", sa.Text, nullable=False, server_default=""),
+    sa.Column("model", sa.Text, nullable=False, server_default=""),  # as the reply names it
+    sa.Column("tokens_in", sa.Integer),
+    sa.Column("tokens_out", sa.Integer),
+    sa.Column("seconds", sa.Float),
+    sa.Column("spent", sa.Float, nullable=False, server_default="0"),  # what its calls cost, or may have cost, so far
+    sa.Column("bound", sa.Float, nullable=False, server_default="0"),  # the most that the next call, or this one, costs
+    sa.Column("calls", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("lost", sa.Integer, nullable=False, server_default="0"),  # of these, those that were never heard of again
+    sa.Column("doubted", sa.Integer, nullable=False, server_default="0"),  # replies whose usage cannot be true
+    sa.Column("again", sa.Integer, nullable=False, server_default="0"),  # how often the rater asked for it again
+    sa.Column("queued", sa.Float, nullable=False),
+    sa.Column("until", sa.Float),  # when a call that was sent is given up
+    sa.Column("server", sa.Text, nullable=False, server_default=""),  # the process that sent it
+    sa.Column("why", sa.Text, nullable=False, server_default=""),  # why it failed; no rater is shown it
 )
 
 events = sa.Table(

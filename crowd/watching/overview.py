@@ -22,7 +22,7 @@ from seedvote.crowd.forms.form import HitForm, decisive_part
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.store.store import clocks_that_differ, places_left, settings
-from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, payouts, raters, sittings, votes
+from seedvote.crowd.store.tables import DONE, HOLDS_PLACE, leases, pairs, payouts, raters, sittings, votes
 from seedvote.crowd.watching.checks import CheckLine, check_lines
 from seedvote.crowd.watching.progress import Progress, describe_assignment, missing_votes, progress, sittings_needed
 from seedvote.crowd.watching.share_interval import ClusterCounts, ShareInterval, share_interval
@@ -423,9 +423,9 @@ def _measure_pace(connection: sa.Connection, now: float) -> float:
 
 
 def _count_earned_sittings(connection: sa.Connection) -> int:
-    """Sittings in which something was answered and that are over: finished, or ended by the gate."""
+    """Sittings in which something was done and that are over: finished, or ended by the gate."""
     is_lease = sa.and_(leases.c.rater == sittings.c.rater, leases.c.sitting == sittings.c.sitting)
-    worked = sa.exists().where(is_lease, leases.c.state == "answered")
+    worked = sa.exists().where(is_lease, leases.c.state.in_(DONE))
     over = sa.or_(sittings.c.finished.is_not(None), raters.c.status == "blocked")
     joined = sa.select(sa.func.count()).select_from(sittings).join(raters, raters.c.rater == sittings.c.rater)
     return connection.scalar(joined.where(over, worked)) or 0
@@ -434,7 +434,7 @@ def _count_earned_sittings(connection: sa.Connection) -> int:
 def _unpaid_checks(connection: sa.Connection) -> list[str]:
     """What is said of sittings in which checks were answered and no pair was to be had; of those at work, nothing."""
     is_lease = sa.and_(leases.c.rater == sittings.c.rater, leases.c.sitting == sittings.c.sitting)
-    answered, is_check = leases.c.state == "answered", leases.c.kind.in_(("check", "void"))
+    answered, is_check = leases.c.state.in_(DONE), leases.c.kind.in_(("check", "void"))
     ended = sa.select(sa.func.count()).select_from(sittings).join(raters, raters.c.rater == sittings.c.rater)
     number = connection.scalar(
         ended.where(

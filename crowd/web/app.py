@@ -92,6 +92,9 @@ WITH_MARKET_SCRIPT = (
     "hit.instructions",
     "hit.answer",
     "hit.undo",
+    "hit.say",
+    "hit.ask_again",
+    "hit.hand_back",
     "hit.last_questions",
 )  # pages after consent
 MEDIA = "hit.media"
@@ -219,6 +222,10 @@ def create_app(config: ServerConfig) -> Flask:
         )
     )
     app.register_blueprint(metrics_page(metrics, lambda token: is_token_of(desk, token)))
+    if desk.rules.hit.live is not None:
+        from seedvote.crowd.web.endpoints import Endpoints  # with httpx, which no other form needs
+
+        app.extensions["endpoints"] = Endpoints(desk)
     if desk.rules.hit.is_adaptive and config.source != "simulated":  # whose studies repeat to the letter
         threading.Thread(target=_draw_ahead, args=(desk,), daemon=True).start()
     if config.proxies:
@@ -243,7 +250,8 @@ def largest_body(hit: Hit) -> int:
     """Bytes of the largest form that the pages of this HIT can send, whatever script its raters write."""
     comments = sum(question.kind == "comment" for question in hit.questions)
     comments += sum(question.kind == "comment" for question in hit.about)
-    return LARGEST_BODY + comments * LONGEST_COMMENT * LONGEST_CHARACTER
+    longest = comments * LONGEST_COMMENT + (hit.live.characters if hit.live else 0)
+    return LARGEST_BODY + longest * LONGEST_CHARACTER
 
 
 def is_token_of(desk: Desk, text: str) -> bool:

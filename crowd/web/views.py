@@ -20,6 +20,7 @@ from flask import Blueprint, Response, current_app, jsonify, make_response, sess
 
 from seedvote.crowd.forms.form import Incomplete, OnPage
 from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.forms.live import LiveOnPage
 from seedvote.crowd.hit.about import TooLong, told_of_rater
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, read_sheet
 from seedvote.crowd.rating.answering import Noticed, PageView
@@ -28,7 +29,7 @@ from seedvote.crowd.rating.moment import Refused, WrongKind
 from seedvote.crowd.store.identity import self_test_proof
 from seedvote.crowd.store.launches import admits
 from seedvote.crowd.store.tables import ASKED_LATER
-from seedvote.crowd.web import page
+from seedvote.crowd.web import page, talking
 from seedvote.crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
 from seedvote.crowd.web.health import Pulse
 from seedvote.crowd.web.media import send_media
@@ -197,6 +198,27 @@ def answer(request: StudyRequest) -> PageReply:
     return _go_on(request, step, note)
 
 
+@route("/say", "POST")
+def say(request: StudyRequest) -> PageReply:
+    """Say something to both sides of a live conversation; they are asked meanwhile."""
+    talking.say(request)
+    return _go_on(request, request.desk.next_step(request.sender_s_seat()), "")
+
+
+@route("/ask-again", "POST")
+def ask_again(request: StudyRequest) -> PageReply:
+    """Ask again for the replies that did not come."""
+    talking.ask_again(request)
+    return _go_on(request, request.desk.next_step(request.sender_s_seat()), "")
+
+
+@route("/hand-back", "POST")
+def hand_back(request: StudyRequest) -> PageReply:
+    """Give up a conversation in which a system does not answer, and go on to the next place."""
+    talking.hand_back(request)
+    return _go_on(request, request.desk.next_step(request.sender_s_seat()), "")
+
+
 @route("/undo", "POST")
 def undo(request: StudyRequest) -> PageReply:
     """Take back the last answer."""
@@ -216,6 +238,9 @@ def hand_in(request: StudyRequest) -> PageReply:
 @route("/answer", endpoint="answered")
 @route("/undo", endpoint="undone")
 @route("/last-questions", endpoint="told")
+@route("/say", endpoint="said")
+@route("/ask-again", endpoint="asked_again")
+@route("/hand-back", endpoint="handed_back")
 def look_again(request: StudyRequest) -> PageReply:
     """A page that came as the reply to a form, and is asked for again by its address: where the rater stands."""
     return request.go("/task")
@@ -375,7 +400,8 @@ def _pair_on_page(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage,
     due = cast(ShownPair, step.shown)
     minutes = max(1, math.ceil(due.seconds_left / 60))
     progress = page.SittingProgress(step.done, step.of, minutes, undo, _minutes_to_go(request, step))
-    return FORMS[request.desk.rules.hit.form].on_page(due.token, due.pair, due.layout, step.done + 1), progress
+    content = FORMS[request.desk.rules.hit.form].on_page(due.token, due.pair, due.layout, step.done + 1)
+    return talking.with_talk(request, content, due.layout) if isinstance(content, LiveOnPage) else content, progress
 
 
 def _minutes_to_go(request: StudyRequest, step: Step) -> int | None:

@@ -483,3 +483,88 @@ def _parse_reply(text: str, endpoint: Endpoint, attempt: _Try) -> Any:
     except ValueError as error:
         attempt.lose()
         raise InputError(f"{endpoint.url} did not answer with JSON: {text[:80]!r}.") from error
+
+
+# One try of one call, for whoever waits for it: without a journal, since the caller keeps its own books
+
+LARGEST_ANSWER = 1 << 20  # bytes; what is longer is no reply to one message
+MOST_RENAMES = 4  # tries that teach what an endpoint calls its options
+
+
+@dataclass(frozen=True, slots=True)
+class TryOutcome:
+    """A reply, or why there is none."""
+
+    reply: Reply | None = None
+    trouble: str = ""
+    is_lost: bool = False
+    """Whether it may have been charged all the same."""
+    wait: float | None = None
+    """Seconds after which it may be asked again; None: asking again is of no use."""
+
+
+class _Loss:
+    """Notes that an answer was lost on the way."""
+
+    def __init__(self) -> None:
+        self.is_lost = False
+
+    def lose(self) -> None:
+        self.is_lost = True
+
+
+def ask_once(
+    client: httpx.Client, endpoint: Endpoint, call: Call, renames: dict[str, str], headers: Mapping[str, str]
+) -> TryOutcome:
+    """Send a call once, and wait for as long as the endpoint's timeout in all, however slowly the answer drips.
+
+    `renames` is what the endpoint calls its options, as far as known; it learns. A complaint about one is free, so the
+    call is sent again at once.
+    """
+    outcome = TryOutcome()
+    for _ in range(MOST_RENAMES):
+        body = call.body(endpoint)
+        sent = {name: body[old] for old in body if (name := renames.get(old, old))}
+        outcome, complaint = _send_once(client, endpoint, sent, headers)
+        if not complaint or not _learn_options(complaint, sent, renames):
+            break
+    return outcome
+
+
+def _send_once(
+    client: httpx.Client, endpoint: Endpoint, sent: Mapping[str, Any], headers: Mapping[str, str]
+) -> tuple[TryOutcome, str]:
+    """What came of it, and what a 400 complains of."""
+    began = time.monotonic()
+    try:
+        url = f"{endpoint.url.rstrip('/')}/chat/completions"
+        with client.stream("POST", url, json=sent, headers=headers, timeout=endpoint.timeout) as answer:
+            content = _read_in_time(answer, began + endpoint.timeout)
+    except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
+        was_sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+        return TryOutcome(None, str(error) or type(error).__name__, is_lost=was_sent, wait=0.0), ""
+    text = content.decode(answer.encoding or "utf-8", "replace")
+    if endpoint.key and len(endpoint.key) >= (LONG_KEY if answer.status_code == 200 else 1):
+        text = text.replace(endpoint.key, "[key]")
+    if answer.status_code != 200:
+        trouble = f"answered {answer.status_code} ({text[:SHOWN]!r})"
+        wait = _asked_wait(answer) if answer.status_code in TRY_AGAIN else None
+        return TryOutcome(None, trouble, wait=wait), text if answer.status_code == 400 else ""
+    loss: Any = _Loss()
+    try:
+        is_stream = answer.headers.get("content-type", "").startswith("text/event-stream")
+        parsed = _join_stream(text, endpoint, loss) if is_stream else _parse_reply(text, endpoint, loss)
+        return TryOutcome(reply_of(parsed, endpoint.url, round(time.monotonic() - began, 3))), ""
+    except InputError as error:
+        return TryOutcome(None, str(error)[:SHOWN], is_lost=True, wait=0.0), ""
+
+
+def _read_in_time(answer: httpx.Response, until: float) -> bytes:
+    content = b""
+    for part in answer.iter_bytes():
+        content += part
+        if len(content) > LARGEST_ANSWER:
+            raise TimeoutError("its answer does not end")
+        if time.monotonic() > until:
+            raise TimeoutError("its answer took too long")
+    return content

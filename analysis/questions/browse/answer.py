@@ -33,7 +33,7 @@ from seedvote.analysis.votes.systems import (
 )
 from seedvote.analysis.votes.votes import Votes, net_scores
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.records import Pair
+from seedvote.dialogue.records import HeldConversation, Pair
 from seedvote.dialogue.signature import signature
 
 MOST_VALUES = 12  # of a further field of pairs.jsonl, e.g. `domain`
@@ -55,6 +55,7 @@ class CastVote:
     seconds: float | None
     automatic: bool  # recorded for identical responses: nobody gave it
     comment: str
+    talk: HeldConversation | None = None  # what the vote is about, where raters talked to both systems themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +132,22 @@ class BrowseAnswer:
     signature: str
 
 
+Talks = Mapping[tuple[str, str], HeldConversation]
+"""Pair and rater -> what was said."""
+
+
 def answer(
-    votes: Votes, pairs: Sequence[Pair], controls: Votes | None = None, *, clusters: str = "auto"
+    votes: Votes,
+    pairs: Sequence[Pair],
+    controls: Votes | None = None,
+    *,
+    clusters: str = "auto",
+    talks: Talks | None = None,
 ) -> BrowseAnswer:
     """Votes on real pairs with the pairs they are about, and those on control pairs, if there are any."""
     pair_by_name = {pair.pair: pair for pair in pairs}
     votes = placed(votes, pair_by_name) if pair_by_name else votes
-    judged_pairs = _judged_pairs(votes, pair_by_name, controls)
+    judged_pairs = _judged_pairs(votes, pair_by_name, controls, talks or {})
     slices = slices_of([pair.source for pair in judged_pairs])
     matches, why_not = _match_votes(votes, pair_by_name)
     places = {pair.pair: k for k, pair in enumerate(judged_pairs)}
@@ -215,10 +225,12 @@ def _match_votes(votes: Votes, pairs: Mapping[str, Pair]) -> tuple[Matches | Non
         return None, str(error)
 
 
-def _judged_pairs(votes: Votes, pairs: Mapping[str, Pair], controls: Votes | None) -> tuple[JudgedPair, ...]:
+def _judged_pairs(
+    votes: Votes, pairs: Mapping[str, Pair], controls: Votes | None, talks: Talks
+) -> tuple[JudgedPair, ...]:
     """Real and control pairs of the file, judged or not; then pairs that only the votes name."""
     names = system_names(pairs.values())
-    votes_by_pair = _votes_by_pair(votes) | ({} if controls is None else _votes_by_pair(controls))
+    votes_by_pair = _votes_by_pair(votes, talks) | ({} if controls is None else _votes_by_pair(controls, talks))
     sides = {} if pairs else _sides_in_table(votes)
     listed = [
         JudgedPair(pair.pair, pair, pair.kind, _side_names(pair, names), tuple(votes_by_pair.pop(pair.pair, ())))
@@ -248,12 +260,13 @@ def _sides_in_table(votes: Votes) -> dict[str, tuple[str, str]]:
     }
 
 
-def _votes_by_pair(votes: Votes) -> dict[str, list[CastVote]]:
+def _votes_by_pair(votes: Votes, talks: Talks) -> dict[str, list[CastVote]]:
     """Pair -> its votes in the order of the table."""
     by_pair: dict[str, list[CastVote]] = {}
     comments: NDArray[Any] | None = votes.also.get("comment")
     for row in range(len(votes)):
         side = -1 if votes.left is None else int(votes.left[row])
+        pair, rater = votes.pairs[votes.pair[row]], "" if votes.rater is None else votes.raters[votes.rater[row]]
         seconds = float("nan") if votes.seconds is None else float(votes.seconds[row])
         vote = CastVote(
             choice=votes.labels[votes.choice[row]],
@@ -261,8 +274,9 @@ def _votes_by_pair(votes: Votes) -> dict[str, list[CastVote]]:
             seconds=None if seconds != seconds else seconds,
             automatic=votes.auto is not None and bool(votes.auto[row]),
             comment="" if comments is None else (comments[row] or "").strip(),
+            talk=talks.get((pair, rater)),
         )
-        by_pair.setdefault(votes.pairs[votes.pair[row]], []).append(vote)
+        by_pair.setdefault(pair, []).append(vote)
     return by_pair
 
 

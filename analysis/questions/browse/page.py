@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 import jinja2
 
-from seedvote.analysis.questions.browse.answer import BrowseAnswer, CastVote, JudgedPair, SliceNet, answer
+from seedvote.analysis.questions.browse.answer import BrowseAnswer, CastVote, JudgedPair, SliceNet, Talks, answer
 from seedvote.analysis.questions.browse.options import (
     AnsweredQuestion,
     QuestionsAnswer,
@@ -42,12 +42,13 @@ from seedvote.analysis.showing.words import percent
 from seedvote.analysis.votes.cautions import not_people, told_of_reading, with_reading
 from seedvote.analysis.votes.inputs import pairs_known, votes_of
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.files import atomic
-from seedvote.dialogue.records import Candidate
+from seedvote.dialogue.files import atomic, read_records
+from seedvote.dialogue.records import Candidate, HeldConversation
 from seedvote.dialogue.signature import VERSION
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 PAGE = "browse.html"
+TALKS = "conversations.jsonl"
 FIXED = 5  # keys of a pair before its slices: both systems, winner, agreement, kind
 
 
@@ -81,11 +82,18 @@ def browse(
     except InputError:  # no control pairs
         controls = None
     file, known = pairs_known(votes, pairs)
-    judged = answer(table, tuple(known.values()), controls, clusters=clusters)
     folder, name = (votes, votes.name) if votes.is_dir() else (votes.parent, votes.stem)
+    judged = answer(table, tuple(known.values()), controls, clusters=clusters, talks=read_talks(folder))
     place = out or folder / (f"browse-{question}.html" if question else PAGE)
     page = browse_page(judged, title or name, link_files(file.parent, place))
     return _write_page(page, place, with_reading(document(judged), table), parts(judged), told_of_reading(table))
+
+
+def read_talks(folder: Path) -> Talks:
+    """The live conversations of a study, by pair and rater."""
+    path = folder / TALKS
+    records = read_records(path, HeldConversation) if path.exists() else ()
+    return {(talk.pair, talk.rater): talk for talk in records}
 
 
 def _write_page(
@@ -256,7 +264,14 @@ def _describe_pairs(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
             "sides": _list_sides(pair),
             "votes": "; ".join(_vote_words(vote, pair.systems) for vote in pair.votes),
             "comments": [vote.comment for vote in pair.votes if vote.comment],
+            "talks": [_describe_talk(vote, pair.systems) for vote in pair.votes if vote.talk],
         }
+
+
+def _describe_talk(vote: CastVote, systems: tuple[str, str]) -> dict[str, Any]:
+    """What one rater said to both systems, and what they answered."""
+    sides = () if vote.talk is None else zip(systems, (vote.talk.a, vote.talk.b), strict=True)
+    return {"words": _vote_words(vote, systems), "sides": list(sides)}
 
 
 def _name_winner(pair: JudgedPair) -> str:

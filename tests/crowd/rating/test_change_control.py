@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_from
+from seedvote.crowd.hit.live import LiveRule
 from seedvote.crowd.hit.tables import AdaptiveRule, Exclusion, PanelDoor
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from seedvote.crowd.rating.desk import Desk
@@ -171,6 +172,7 @@ def test_every_key_has_a_rule_and_its_change_is_seen():
         "assignment": "adaptive",
         "adaptive": AdaptiveRule(),
         "panel": PanelDoor("C"),
+        "live": LiveRule(()),
         "examples": (),
         "max_votes_per_rater": 7,
     }

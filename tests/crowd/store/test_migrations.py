@@ -12,7 +12,7 @@ from seedvote.crowd.rating.change_control import OLDER, take_up
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.store.migrations import MIGRATIONS
 from seedvote.crowd.store.store import SCHEMA_VERSION, open_store, put, settings, stored_version
-from seedvote.crowd.store.tables import holds, launches, leases, pairs, payouts, raters, votes
+from seedvote.crowd.store.tables import holds, launches, leases, messages, pairs, payouts, raters, replies, votes
 from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seated, vote
 
 ADAPTIVE = {"pairs": ("target", "batch", "propensity"), "leases": ("batch", "propensity")}
@@ -83,7 +83,7 @@ def test_a_new_store_has_the_tables_of_a_migrated_one(url):
     restored(url).close()
     engine = sa.create_engine(url)
     try:
-        for table in (pairs, raters, leases, votes, payouts, launches, holds):
+        for table in (pairs, raters, leases, votes, payouts, launches, holds, messages, replies):
             found = {column["name"] for column in sa.inspect(engine).get_columns(table.name)}
             assert found == {column.name for column in table.columns}
     finally:
@@ -158,5 +158,25 @@ def test_a_store_from_before_adaptive_studies_goes_on(tmp_path, url):
         vote(desk, seat)
         with store.read() as connection:
             assert {row.target for row in connection.execute(sa.text("SELECT target FROM pairs"))} == {None}
+    finally:
+        store.close()
+
+
+def test_a_store_from_before_live_conversations_goes_on(tmp_path, url):
+    """The store as version 13 wrote it."""
+    with desk_of(url, tmp_path, SHORT, make_pairs(8)) as desk:
+        seat = seated(desk, "w")
+        place = desk.next_step(seat)
+        with desk.store.write() as connection:
+            for table in (messages, replies):
+                table.drop(connection)
+            put(connection, "schema", "13")
+    store = open_store(url)
+    try:
+        desk = Desk(store, SHORT, Clock())
+        assert stored_version(store) == SCHEMA_VERSION
+        assert desk.next_step(seat).shown.token == place.shown.token
+        with store.read() as connection:
+            assert connection.execute(sa.select(messages)).all() == connection.execute(sa.select(replies)).all() == []
     finally:
         store.close()

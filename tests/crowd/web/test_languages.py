@@ -14,6 +14,7 @@ from seedvote.crowd.forms.choice import OptionsOnPage
 from seedvote.crowd.forms.conversations import ConversationsOnPage, Line
 from seedvote.crowd.forms.form import Content
 from seedvote.crowd.forms.known import FORMS
+from seedvote.crowd.forms.live import LiveOnPage
 from seedvote.crowd.forms.responses import ResponsesOnPage
 from seedvote.crowd.hit.about import AboutQuestion
 from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
@@ -117,8 +118,18 @@ ON_PAGE = {
     "pairs": shown("1", "2", "3"),
     "choice": OptionsOnPage("", [], [Content("1"), Content("2"), Content("3")], 1),
     "conversations": ConversationsOnPage("", [], [Line(0, "1"), Line(1, "2")], [Line(0, "3"), Line(2, "4")], 1),
+    "live": LiveOnPage("", [], [Line(0, "1"), Line(1, "2")], [Line(0, "3"), Line(1, "4")], 1, "5", most=2),
     "responses": ResponsesOnPage("", [], [Content("1"), Content("2")], 1),
 }
+STAGES = [
+    {"stage": "wait"},
+    {"stage": "failed", "may_return": True},
+    {"stage": "failed", "may_return": True, "is_spent": True},
+    {"stage": "choose"},
+    {"stage": "choose", "turn": 2},
+    {"stage": "choose", "turn": 3},
+    {"stage": "choose", "is_spent": True},
+]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -133,6 +144,8 @@ def test_no_form_has_a_default_that_is_left_in_english(form, monkeypatch):
         said = (None, FORMS[form].right_answer(example), "0,1" if form == "choice" else "left")
         made += [page.example_page(hit, frame, n, one) for one in said]
     made += [page.task_page(hit, frame, ON_PAGE[form], progress(), note) for note in page.NOTES]
+    for stage in STAGES if form == "live" else ():
+        made.append(page.task_page(hit, frame, dataclasses.replace(ON_PAGE[form], **stage), progress(), ""))
     page.hit_in.cache_clear()
     page.jinja_environment.cache_clear()
     assert set().union(*map(unmarked, made)) - {"class", "text", "task", "first", "seat", "many", "user"} == set()

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -38,14 +39,16 @@ class ChatServer:
 
     An entry may have `status`, `headers`, `raw` (the body as it is), `cut` (hang up instead), or `content`, `finish`,
     `model`, `usage`, further `message` fields of an answer; with `stream` it comes in events, though nobody asked for
-    that. A request that is no call of the protocol, or has no key where one is needed, fails; `refuse` names an option
-    that is answered by 400 wherever it is sent.
+    that. `hold` is an event to wait for, `drip` the seconds between two bytes of the answer. A request that is no call
+    of the protocol, or has no key where one is needed, fails; `refuse` names an option that is answered by 400 wherever
+    it is sent.
     """
 
     refuse = ""
 
     def __init__(self, *, key=None, answered=None):
         self.asked, self.script, self.lock = [], [], threading.Lock()
+        self.names = []
         self.key, self.answered = key, answered or (lambda number: None)
         outer = self
 
@@ -56,6 +59,7 @@ class ChatServer:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 with outer.lock:
                     outer.asked.append((self.headers.get("Authorization"), body))
+                    outer.names.append(self.headers.get("Idempotency-Key"))
                     number = len(outer.asked)
                     how = outer.script.pop(0) if outer.script else {}
                 outer.reply(self, body, how)
@@ -72,6 +76,8 @@ class ChatServer:
 
     def reply(self, handler, body, how):
         """Send what the script says, or hang up."""
+        if how.get("hold"):
+            how["hold"].wait()
         if how.get("cut"):
             handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
             handler.connection.shutdown(socket.SHUT_RDWR)
@@ -91,6 +97,11 @@ class ChatServer:
             handler.send_header(name, value)
         handler.send_header("Content-Length", str(len(data)))
         handler.end_headers()
+        if "drip" in how:
+            for byte in data:
+                handler.wfile.write(bytes([byte]))
+                time.sleep(how["drip"])
+            return
         handler.wfile.write(data)
 
     def legal(self, handler, body):

@@ -13,7 +13,7 @@ from seedvote.analysis.questions.browse.page import address_of, browse_page
 from seedvote.analysis.questions.browse.showing import document
 from seedvote.analysis.votes.votes import read_votes
 from seedvote.dialogue.files import read_records, write_records
-from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
+from seedvote.dialogue.records import Candidate, HeldConversation, Pair, Utterance, Vote
 from tests.analysis.report_study import add_votes
 from tests.house.barriers import LOOKS, barriers
 from tests.house.typed import typed
@@ -70,6 +70,19 @@ def found(study):
 @pytest.fixture(scope="module")
 def page(found):
     return browse_page(found, "Ours & theirs")
+
+
+def test_live_conversations_stand_with_the_vote_they_led_to(study):
+    said = [Utterance("user", HOSTILE), Utterance("system", "An answer.")]
+    talk = HeldConversation(pair(0).pair, "rater-1", said, [*said, *said], 2, "voted")
+    votes = read_votes(study / "votes.jsonl")
+    judged = answer(votes, [pair(0)], talks={(talk.pair, talk.rater): talk, ("p0", "nobody"): talk})
+    (shown,) = [one for one in judged.pairs if one.pair == "p0"]
+    assert [vote.talk for vote in shown.votes if vote.talk] == [talk]
+    text = browse_page(judged, "t")
+    assert text.count("An answer.") == 3
+    assert "<img" not in text
+    assert "rater-1" not in text
 
 
 def test_the_numbers_are_those_of_preference(study, found):

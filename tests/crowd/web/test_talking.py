@@ -1,0 +1,320 @@
+"""Live conversations over HTTP, with endpoints that are slow, cut, busy, empty or lie: nobody is stuck or named."""
+
+import contextlib
+import threading
+
+import pytest
+
+from seedvote.crowd.rating.talk_money import read_money
+from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.store.tables import leases, messages, replies, votes
+from seedvote.crowd.web import endpoints as asking
+from seedvote.crowd.web.endpoints import Endpoints
+from seedvote.dialogue.errors import InputError
+from tests.crowd.arena import NAMES, hit_of, make_topics, rows_of
+from tests.crowd.study import check_books, desk_of
+from tests.crowd.visitor import FETCH, Visitor, live
+from tests.dialogue.engines.chat_server import ChatServer
+from tests.house.waiting import wait_for
+
+KEY = "sk-secret-of-sixteen-or-more"
+WHOLE = "A whole reply of some words."
+
+
+class Talker(Visitor):
+    """A person who talks."""
+
+    def form(self):
+        """The fields of the page as it is now; `stage` says what comes next."""
+        return PageForm(self.look()["html"]).fields
+
+    def say(self, text="Hello.", **more):
+        return self.client.post("/say", data=self.form() | {"text": text} | more, headers=FETCH)
+
+    def press(self, path):
+        return self.client.post(path, data=self.form(), headers=FETCH).json()
+
+    def settled(self):
+        """The page once nothing is awaited any more."""
+        return wait_for(lambda: html if 'name="stage" value="wait"' not in (html := self.look()["html"]) else None)
+
+    def stage(self):
+        return PageForm(self.settled()).fields["stage"]
+
+
+@contextlib.contextmanager
+def arena(tmp_path, *, topics=None, key="", environment=None, monkeypatch=None, **rules):
+    """The application with two endpoints, both as strict as can be."""
+    with ChatServer(key=key or None) as ours, ChatServer() as theirs:
+        hit = hit_of(ours.url, theirs.url, **rules)
+        url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+        with desk_of(url, tmp_path, hit, topics or make_topics(3)):
+            pass
+        with live(url, hit) as app:
+            yield app, ours, theirs
+            app.extensions["endpoints"].finish(5)
+
+
+def visit(app, name="ann"):
+    talker = Talker(app)
+    talker.arrive(name)
+    return talker
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch):
+    monkeypatch.setattr(asking, "FIRST_WAIT", 0.01)
+
+
+def test_two_endpoints_answer_and_the_vote_is_stored(tmp_path):
+    with arena(tmp_path) as (app, ours, theirs):
+        ann = visit(app)
+        ann.say("where can I swim?")
+        html = ann.settled()
+        assert html.count("WHERE CAN I SWIM?") == 2
+        reply = ann.client.post("/answer", data=PageForm(html).fields | {"choice": "left"}, headers=FETCH).json()
+        assert reply["note"] == "saved"
+        assert len(ours.asked) == len(theirs.asked) == 1
+        assert ours.asked[0][1] == {
+            "model": "secretours-1",
+            "messages": [{"role": "user", "content": "where can I swim?"}],
+            "max_tokens": 10,
+        }
+        assert ours.names[0] != theirs.names[0]
+        check_books(app.extensions["desk"])
+
+
+TROUBLES = {
+    "busy": [{"status": 429, "headers": {"Retry-After": "0"}}, {"content": WHOLE}],
+    "in trouble": [{"status": 500, "raw": b"oops"}, {"status": 503, "raw": b""}, {"content": WHOLE}],
+    "cut": [{"cut": True}, {"content": WHOLE}],
+    "no JSON": [{"raw": b"<html>"}, {"content": WHOLE}],
+    "empty": [{"content": ""}, {"content": WHOLE}],
+    "null with thoughts alone": [
+        {"content": None, "message": {"reasoning_content": "Pondering."}},
+        {"content": WHOLE, "message": {"reasoning_content": "Pondering."}},
+    ],
+    "thoughts first": [{"content": f"<think>Pondering.</think>{WHOLE}"}],
+    "thoughts that do not end": [{"content": "<think>Pondering", "finish": "length"}, {"content": WHOLE}],
+    "a stream": [{"content": WHOLE, "stream": True}],
+    "a stream that breaks": [{"content": WHOLE, "stream": False}, {"content": WHOLE}],
+    "another name of an option": [{"status": 400, "raw": b"use max_completion_tokens"}, {"content": WHOLE}],
+    "no usage": [{"content": WHOLE, "usage": None}],
+    "a usage of nothing": [{"content": WHOLE, "usage": {"prompt_tokens": 0, "completion_tokens": 0}}],
+    "a usage of nonsense": [{"content": WHOLE, "usage": {"prompt_tokens": -4, "completion_tokens": "many"}}],
+}
+LOST = {"cut", "no JSON", "a stream that breaks"}
+DOUBTED = {"no usage", "a usage of nothing", "a usage of nonsense"}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_trouble_passes_and_money_is_counted_truly(tmp_path, trouble):
+    with arena(tmp_path) as (app, ours, _theirs):
+        ours.script = [*TROUBLES[trouble]]
+        ann = visit(app)
+        ann.say()
+        html = ann.settled()
+        assert WHOLE in html
+        assert "Pondering" not in html
+        assert ann.stage() == "choose"
+        (row,) = [row for row in rows_of(app.extensions["desk"]) if row.text == WHOLE]
+        bound = (4 + 16 + 6 + 16) * 1e-3 + 10 * 2e-3
+        said = (10 * 1000 + 2 * 2000) / 1e6  # by the double's usage
+        heard = [how for how in TROUBLES[trouble] if "content" in how and how.get("stream") is not False]
+        expected = said * len(heard) + bound * row.lost
+        assert row.lost == (trouble in LOST)
+        assert row.doubted == (trouble in DOUBTED)
+        assert row.spent == pytest.approx(bound if trouble in DOUBTED else expected)
+        assert row.bound == 0
+        if row.lost:  # whoever knows such names does not charge twice
+            assert len(set(ours.names)) == 1
+
+
+def test_refused_key_is_told_to_nobody_and_the_pair_goes_back(tmp_path, monkeypatch):
+    monkeypatch.setenv("OURS_KEY", "wrong-key-of-sixteen-or-more")
+    with arena(tmp_path, key=KEY, prices={"price_in": 1.0, "price_out": 1.0, "key": "OURS_KEY"}) as (app, ours, theirs):
+        theirs.key = None
+        ann = visit(app)
+        ann.say()
+        html = ann.settled()
+        assert "did not arrive" in html
+        assert "hand-back" not in html
+        assert ann.client.post("/hand-back", data=ann.form(), headers=FETCH).status_code == 400
+        ann.press("/ask-again")
+        html = ann.settled()
+        assert "hand-back" in html
+        place = ann.press("/hand-back")
+        assert place["progress"]["done"] == 1
+        assert len(theirs.asked) == 1
+        assert len(ours.asked) == 2
+        desk = app.extensions["desk"]
+        assert [row.state for row in rows_of(desk, leases)] == ["returned", "held"]
+        assert rows_of(desk, votes) == []
+        check_books(desk)
+
+
+def test_server_does_not_start_without_the_key_that_is_named(tmp_path):
+    with (
+        pytest.raises(InputError, match="set the environment variable NO_SUCH_KEY"),
+        arena(tmp_path, prices={"key": "NO_SUCH_KEY"}),
+    ):
+        pass
+
+
+def test_slow_endpoint_holds_up_nobody_and_no_lock(tmp_path):
+    gate = threading.Event()
+    with arena(tmp_path) as (app, ours, theirs):
+        ours.script = [{"hold": gate}, {}]
+        ann, bob = visit(app), visit(app, "bob")
+        ann.say()
+        wait_for(lambda: ours.asked and theirs.asked)
+        assert ann.form()["stage"] == "wait"
+        bob.say("quick one")
+        assert bob.stage() == "choose"
+        assert bob.client.post("/answer", data=bob.form() | {"choice": "tie"}, headers=FETCH).json()["note"] == "saved"
+        assert ann.form()["stage"] == "wait"
+        assert ann.say("impatient", turn="2").status_code == 400
+        gate.set()
+        assert ann.stage() == "choose"
+
+
+def test_reply_that_drips_is_given_up_and_counted(tmp_path):
+    with arena(tmp_path, live={"timeout": 1}) as (app, ours, _theirs):
+        ours.script = [{"drip": 0.05}]
+        ann = visit(app)
+        ann.say()
+        assert ann.stage() == "failed"
+        (row,) = [row for row in rows_of(app.extensions["desk"]) if row.state == "failed"]
+        assert (row.lost, row.bound) == (1, 0)
+        assert row.spent > 0
+
+
+def test_more_raters_than_an_endpoint_takes_wait_in_its_queue(tmp_path):
+    gate, prices = threading.Event(), {"price_in": 1.0, "price_out": 1.0, "concurrency": 1}
+    with arena(tmp_path, prices=prices, topics=make_topics(4)) as (app, ours, _theirs):
+        ours.script = [{"hold": gate}]
+        raters = [visit(app, f"r{n}") for n in range(4)]
+        for rater in raters:
+            rater.say()
+        wait_for(lambda: ours.asked)
+        assert [rater.form()["stage"] for rater in raters] == ["wait"] * 4
+        assert len(ours.asked) == 1
+        gate.set()
+        assert {rater.stage() for rater in raters} == {"choose"}
+        assert len(ours.asked) == 4
+
+
+def test_queue_of_a_server_that_died_is_taken_over_by_another(tmp_path):
+    with arena(tmp_path) as (app, ours, theirs):
+        desk, dead = app.extensions["desk"], app.extensions["endpoints"]
+        dead.finish(0)  # it takes nothing more
+        ann = visit(app)
+        ann.say()
+        assert ann.form()["stage"] == "wait"
+        assert ours.asked == theirs.asked == []
+        app.extensions["endpoints"] = Endpoints(desk)
+        assert ann.stage() == "choose"
+        assert len(ours.asked) == len(theirs.asked) == 1
+
+
+def test_opening_is_answered_before_anything_is_said(tmp_path):
+    topics = make_topics(1, opening=(("user", "open this"),))
+    with arena(tmp_path, topics=topics) as (app, ours, _theirs):
+        ann = visit(app)
+        html = ann.settled()
+        assert html.count("OPEN THIS") == 2
+        assert PageForm(html).fields["stage"] == "say"
+        assert len(ours.asked) == 1
+
+
+def test_without_a_script_the_same_forms_work(tmp_path):
+    with arena(tmp_path) as (app, _ours, _theirs):
+        ann = visit(app)
+        page = ann.client.get("/task")
+        fields = PageForm(page.text).fields
+        sent = ann.client.post("/say", data=fields | {"text": "plain\r\npost"})
+        assert sent.status_code == 303
+        assert [row.text for row in rows_of(app.extensions["desk"], messages)] == ["plain\npost"]
+        for path in ("/say", "/ask-again", "/hand-back"):
+            assert ann.client.get(path).status_code == 303  # by the back button
+        page = ann.client.get(sent.headers["Location"])
+        if 'value="wait"' in page.text:
+            assert '<meta http-equiv="refresh"' in page.text
+        ann.settled()
+        fields = PageForm(ann.client.get("/task").text).fields
+        assert ann.client.post("/answer", data=fields | {"choice": "left"}).status_code == 303
+        assert len(rows_of(app.extensions["desk"], votes)) == 1
+
+
+def test_forged_posts_change_nothing_and_name_nothing(tmp_path):
+    with arena(tmp_path) as (app, ours, theirs):
+        ann, bob = visit(app), visit(app, "bob")
+        own, foreign = ann.form(), bob.form()["lease"]
+        forged = [
+            {"lease": foreign},
+            {"lease": "'; --"},
+            {"turn": "2"},
+            {"turn": "-1"},
+            {"turn": "0" * 4000},
+            {"turn": "\u0661"},
+            {"turn": ""},
+            {"text": "x" * 41},
+            {"seat": own["seat"][:-2] + "xx"},
+        ]
+        for wrong in forged:
+            reply = ann.client.post("/say", data=own | {"text": "Hello."} | wrong, headers=FETCH)
+            assert reply.status_code in (400, 200), wrong
+            assert rows_of(app.extensions["desk"], messages) == [], wrong
+        assert ann.client.post("/answer", data=own | {"choice": "left"}, headers=FETCH).status_code == 400
+        for empty in ("", " \r\n ", "\0"):
+            assert ann.say(empty).json()["status"] == "task"
+        assert rows_of(app.extensions["desk"], messages) == rows_of(app.extensions["desk"], replies) == []
+        assert ours.asked == theirs.asked == []
+        ann.say("\0Zoë\u202e ok")
+        assert rows_of(app.extensions["desk"], messages)[0].text == "Zoë\u202e ok"
+        ann.settled()
+
+
+def test_no_page_names_a_system_an_address_a_key_or_a_check(tmp_path, monkeypatch):
+    monkeypatch.setenv("OURS_KEY", KEY)
+    prices = {"price_in": 1.0, "price_out": 1.0, "key": "OURS_KEY"}
+    topics = make_topics(2, checks=2)
+    with arena(tmp_path, topics=topics, key=KEY, prices=prices, first_checks=1, later_checks=1) as (app, ours, theirs):
+        theirs.key = KEY
+        ann, seen = visit(app), []
+        seen.append(Talker(app).client.get("/?rater=zoe").text)
+        while (place := ann.look())["status"] == "task":
+            seen.append(repr(place))
+            stage = PageForm(place["html"]).fields["stage"]
+            if stage == "say":
+                seen.append(ann.say().text)
+                seen.append(ann.settled())
+                seen.append(ann.client.get("/task").text)
+                seen.append(ann.client.get("/stored").text)
+            else:
+                left = PageForm(place["html"]).shown_texts()[1]
+                side = "right" if "wrong" in left else "left"
+                seen.append(ann.client.post("/answer", data=ann.form() | {"choice": side}, headers=FETCH).text)
+        seen.append(ann.client.get("/task").text)
+        assert len(theirs.asked) == 2  # real pairs: in a check the other side is played
+        assert len(ours.asked) > 2
+        secrets = [*NAMES, ours.url, str(ours.http.server_port), str(theirs.http.server_port), "OURS_KEY", KEY]
+        for text in seen:
+            assert [secret for secret in (*secrets, "off-topic") if secret in text] == []
+        assert {header for header, _ in ours.asked} == {f"Bearer {KEY}"}
+        assert KEY not in (tmp_path / "crowd.sqlite").read_bytes().decode("latin-1")
+
+
+def test_money_is_spent_once_by_two_servers_of_one_study(tmp_path):
+    with arena(tmp_path) as (app, ours, theirs):
+        url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+        with live(url, app.extensions["config"].hit) as other:
+            ann, same = visit(app), visit(other)
+            form = ann.form()
+            for talker in (ann, same, ann):
+                talker.client.post("/say", data=form | {"text": "Hello."}, headers=FETCH)
+            assert ann.stage() == same.stage() == "choose"
+            assert len(ours.asked) == len(theirs.asked) == 1
+            desk = app.extensions["desk"]
+            money = desk.look(lambda moment: read_money(moment, moment.rules.hit.live))
+            assert money.spent == pytest.approx(2 * (10 * 1000 + 2 * 2000) / 1e6)
