@@ -39,8 +39,10 @@ class LiveOnPage:
     fewest: int = 1
     most: int = 1
     characters: int = 1000
+    may_ask: bool = True
+    """Of replies that did not come: whether they may be asked for again."""
     may_return: bool = False
-    """Of replies that did not come: whether the conversation may be handed back."""
+    """And whether the conversation may be handed back."""
     is_spent: bool = False
     """Whether the study has no money for a further message."""
     fragment: ClassVar[str] = "hit/_live.html"

@@ -98,6 +98,7 @@ def read_talks(moment: Moment) -> list[tuple[Talk, Any]]:
                 moment.rules.form.record_of(row.body),
                 tuple(message.text for message in said.get(row.lease, ())),
                 answered.get(row.lease, {}),
+                moment.now,
             ),
             row,
         )

@@ -37,9 +37,13 @@ from seedvote.crowd.store.store import append_event, fetch, later
 from seedvote.crowd.store.tables import leases, messages, pairs, replies
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Pair, Side
+from seedvote.dialogue.seeds import child_random
 
 PENDING = ("queued", "sent")
+PLAYED = "played"
 HANDS_BACK = 1  # how often an answer must have been asked for again before its conversation may be handed back
+MOST_AGAIN = 3  # times that a rater may ask again for one answer: each may cost money
+USUAL_SECONDS = 2.0  # that a reply takes, while nobody has had one
 _MESSAGES = sa.select(messages).where(messages.c.lease == sa.bindparam("lease")).order_by(messages.c.number)
 _REPLIES = sa.select(replies).where(replies.c.lease == sa.bindparam("lease")).order_by(replies.c.number)
 _INSERT_MESSAGE, _INSERT_REPLY = sa.insert(messages), sa.insert(replies)
@@ -68,6 +72,7 @@ class Talk:
     messages: tuple[str, ...]
     replies: Mapping[tuple[int, Side], Any]
     """Number and side -> the row."""
+    now: float
 
     @property
     def number(self) -> int:
@@ -87,11 +92,15 @@ class Talk:
 
     def _is_answered(self, number: int, side: Side) -> bool:
         row = self.replies.get((number, side))
-        return row is not None and row.state == "answered"
+        return row is not None and row.state == "answered" and not self._is_due_later(row)
+
+    def _is_due_later(self, row: Any) -> bool:
+        """What is played takes its time, as an answer does that somebody has to think about."""
+        return bool(row.finish == PLAYED and row.until > self.now)
 
     def stage(self, rule: LiveRule) -> TalkStage:
         """What comes next."""
-        states = {row.state for row in self.newest}
+        states = {"sent" if self._is_due_later(row) else row.state for row in self.newest}
         if states.intersection(PENDING) or (not self.replies and opening_asks(self.pair)):
             return "wait"
         if "failed" in states:
@@ -109,22 +118,24 @@ class Talk:
         return shown
 
     def _is_shown(self, number: int, side: Side, rule: LiveRule) -> bool:
-        """Whether a reply may be seen: a quick one waits for the other one, and one that is played always does."""
-        both = rule.reveal == "together" or any(is_played(candidate) for candidate in sides_of(self.pair).values())
-        return all(self._is_answered(number, name) for name in (sides_of(self.pair) if both else (side,)))
+        """Whether a reply may be seen: a quick one may have to wait for the other one."""
+        names = sides_of(self.pair) if rule.reveal == "together" else (side,)
+        return all(self._is_answered(number, name) for name in names)
 
 
-def read_talk(connection: sa.Connection, lease: int, pair: Pair) -> Talk:
-    """The conversation of a lease."""
-    said, answered = fetch(connection, (_MESSAGES, {"lease": lease}), (_REPLIES, {"lease": lease}))
-    return Talk(lease, pair, tuple(row.text or "" for row in said), {(row.number, row.side): row for row in answered})
+def read_talk(moment: Moment, lease: int, body: str) -> Talk:
+    """The conversation of a lease on the pair of this body."""
+    said, answered = fetch(moment.connection, (_MESSAGES, {"lease": lease}), (_REPLIES, {"lease": lease}))
+    rows = {(row.number, row.side): row for row in answered}
+    pair = moment.rules.form.record_of(body)
+    return Talk(lease, pair, tuple(row.text or "" for row in said), rows, moment.now)
 
 
 def show_talk(moment: Moment, page: LiveOnPage, layout: str) -> tuple[LiveOnPage, Talk]:
     """The page with what was said, in the order of its layout."""
     rule = rule_of(moment)
     (row,) = fetch(moment.connection, (_LEASE, {"token": page.lease}))[0]
-    talk = read_talk(moment.connection, row.lease, moment.rules.form.record_of(row.body))
+    talk = read_talk(moment, row.lease, row.body)
     stage, is_spent = talk.stage(rule), False
     is_unopened = not talk.replies and opening_asks(talk.pair)
     if is_unopened or (stage in ("say", "choose") and talk.number < rule.turns[1]):
@@ -144,6 +155,7 @@ def show_talk(moment: Moment, page: LiveOnPage, layout: str) -> tuple[LiveOnPage
         most=rule.turns[1],
         characters=rule.characters,
         may_return=may_return,
+        may_ask=stage == "failed" and not is_spent and all(row.again < MOST_AGAIN for row in talk.newest),
         is_spent=is_spent,
     )
     return shown, talk
@@ -233,7 +245,7 @@ def _claim(moment: Moment, seat: Seat, token: str) -> tuple[Any, Talk]:
     (rows,) = fetch(moment.connection, (sql.CLAIM, {"token": token, "rater": seat.rater, "seat": seat.sitting}))
     if not rows:
         raise Refused("no lease of this rater")
-    return rows[0], read_talk(moment.connection, rows[0].lease, moment.rules.form.record_of(rows[0].body))
+    return rows[0], read_talk(moment, rows[0].lease, rows[0].body)
 
 
 def _may_go_on(moment: Moment, seat: Seat) -> bool:
@@ -262,12 +274,19 @@ def _queue(moment: Moment, talk: Talk, bounds: Mapping[Side, float], number: int
         line: dict[str, Any] = {"lease": talk.lease, "number": number, "side": side, "queued": moment.now}
         if is_played(candidate):
             spoken = sum(name == side and n < number for n, name in talk.replies)
-            line |= {"state": "answered", "text": played_text(candidate, spoken), "finish": "played", "bound": 0.0}
+            line |= {"state": "answered", "text": played_text(candidate, spoken), "finish": PLAYED, "bound": 0.0}
+            line["until"] = moment.now + _draw_seconds(moment, talk, number, side)
         else:
-            line |= {"state": "queued", "text": None, "finish": "", "bound": bounds[side]}
+            line |= {"state": "queued", "text": None, "finish": "", "bound": bounds[side], "until": None}
             keys.append(ReplyKey(talk.lease, number, side))
         later(moment.connection, (_INSERT_REPLY, line))
     return keys
+
+
+def _draw_seconds(moment: Moment, talk: Talk, number: int, side: Side) -> float:
+    """How long what is played takes to come: about as long as the replies of systems so far."""
+    usual = moment.connection.scalar(sa.select(sa.func.avg(replies.c.seconds))) or USUAL_SECONDS
+    return float(usual) * child_random(moment.seed, "played", talk.lease, number, side).lognormvariate(0.0, 0.4)
 
 
 def ask_again(moment: Moment, seat: Seat, token: str, number: int) -> list[ReplyKey]:
@@ -279,6 +298,8 @@ def ask_again(moment: Moment, seat: Seat, token: str, number: int) -> list[Reply
     if talk.stage(rule) != "failed":
         return []
     failed = [reply for reply in talk.newest if reply.state == "failed"]
+    if any(reply.again >= MOST_AGAIN for reply in failed):
+        return []
     bounds = _bounds(talk, rule, number)
     keys = [ReplyKey(row.lease, number, reply.side) for reply in failed]
     has_room = talk_money.has_room(moment, rule, sum(bounds[key.side] for key in keys), but=row.lease)
@@ -315,7 +336,7 @@ def hand_back(moment: Moment, seat: Seat, token: str) -> bool:
 
 def refuse_early(moment: Moment, row: Any) -> None:
     """Refuse a vote before the fewest messages were answered; `row` is of CLAIM. What nobody waits for is not asked."""
-    talk = read_talk(moment.connection, row.lease, moment.rules.form.record_of(row.body))
+    talk = read_talk(moment, row.lease, row.body)
     if talk.exchanges < rule_of(moment).turns[0]:
         raise Refused("the conversation has not gone on for long enough")
     _drop_queued(moment.connection, row.lease)
@@ -379,7 +400,7 @@ def send_call(moment: Moment, key: ReplyKey, server: str, until: float) -> SentC
         return None
     change = {"state": "sent", "server": server, "until": until, "calls": row.calls + 1}
     moment.connection.execute(sa.update(replies).where(_is_reply(key)).values(change))
-    talk = read_talk(moment.connection, key.lease, moment.rules.form.record_of(row.body))
+    talk = read_talk(moment, key.lease, row.body)
     system = sides_of(talk.pair)[key.side].model
     sent = messages_for(talk, rule_of(moment), key.side, key.number)
     return SentCall(key, system, sent, row.calls + 1, row.calls - row.lost)

@@ -50,8 +50,8 @@
     }
     lock();
     begin();
-    const active = document.activeElement;
-    if (!active || active === document.body) (box() ?? now.querySelector(".ways button, .answers button"))?.focus({ preventScroll: true });
+    const active = document.activeElement, types = matchMedia("(hover: hover)").matches; // else a keyboard would cover the answers
+    if (types && (!active || active === document.body)) (box() ?? now.querySelector(".ways button, .answers button"))?.focus({ preventScroll: true });
   }
 
   function begin() {

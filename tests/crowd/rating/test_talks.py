@@ -7,13 +7,16 @@ import threading
 import pytest
 import sqlalchemy as sa
 
+from seedvote.crowd.backups import restore_study, save_study
 from seedvote.crowd.exchange.exporting import export
+from seedvote.crowd.marketplaces.settling import visits
 from seedvote.crowd.rating import personal_data, talks
 from seedvote.crowd.rating.change_control import refuse_changes, take_up
 from seedvote.crowd.rating.moment import Refused
 from seedvote.crowd.rating.talk_books import describe_money, held_conversations
 from seedvote.crowd.rating.talk_money import talk_bound
-from seedvote.crowd.store.tables import leases, messages, votes
+from seedvote.crowd.store.store import open_store, sqlite_url
+from seedvote.crowd.store.tables import leases, messages, replies, votes
 from seedvote.dialogue.errors import InputError
 from tests.crowd.arena import Guest, answer, hit_of, make_topics, money_of, rows_of, send, settle
 from tests.crowd.study import check_books, database, desk_of, press
@@ -200,9 +203,24 @@ def test_failed_call_is_asked_again_then_handed_back_without_a_vote(desk):
     assert step.is_paid
 
 
+def test_an_answer_is_asked_for_again_a_few_times_alone(lite):
+    ann = Guest(lite, "ann")
+    keys = ann.say()
+    asked = 0
+    while keys:
+        asked += 1
+        for key in keys:
+            settle(lite, send(lite, key), is_charged=True, is_lost=True)
+        keys = ann.ask_again()
+    assert asked == 1 + talks.MOST_AGAIN
+    assert (ann.page().may_ask, ann.page().may_return) == (False, True)
+
+
 def test_who_had_nothing_but_a_broken_talk_is_paid(tmp_path):
     with desk_of(f"sqlite:///{tmp_path}/s", tmp_path, hit_of(), make_topics(1)) as desk:
         ann = Guest(desk, "ann")
+        ann.seat = desk.arrive("w", "s1", "prolific")
+        desk.consent(ann.seat)
         for key in ann.say():
             settle(desk, send(desk, key), why="500")
         for key in ann.ask_again():
@@ -210,6 +228,10 @@ def test_who_had_nothing_but_a_broken_talk_is_paid(tmp_path):
         assert ann.hand_back()
         step = desk.next_step(ann.seat)
         assert step.is_paid
+        with desk.store.read() as connection:
+            (visited,) = visits(connection, "prolific")
+        assert visited.is_paid
+        assert visited.finished
         assert step.stage in ("none_left", "handed_in")
 
 
@@ -217,17 +239,17 @@ def test_returned_check_is_no_check_passed(tmp_path):
     hit = hit_of(first_checks=1, max_failures=1)
     with desk_of(f"sqlite:///{tmp_path}/s", tmp_path, hit, make_topics(2, checks=2)) as desk:
         ann = Guest(desk, "ann")
+        keys = ann.say()
+        desk.clock.now += 60  # what is played takes its time
         for _ in range(2):
-            keys = ann.say() if ann.page().stage == "say" else ann.ask_again()
             for key in keys:
                 settle(desk, send(desk, key), why="500")
-        assert desk.next_step(ann.seat).shown.pair.kind == "check"
-        ann.hand_back() if ann.page().may_return else ann.ask_again()
-        if desk.next_step(ann.seat).done == 0:
-            for row in rows_of(desk):
-                if row.state == "queued":
-                    settle(desk, send(desk, talks.ReplyKey(row.lease, row.number, row.side)), why="500")
-            ann.hand_back()
+            keys = ann.ask_again()
+        first = desk.next_step(ann.seat).shown.pair
+        for key in keys:
+            settle(desk, send(desk, key), why="500")
+        assert ann.hand_back()
+        assert desk.next_step(ann.seat).shown.pair.pair != first.pair
         assert desk.next_step(ann.seat).shown.pair.kind == "check"  # another one
 
 
@@ -238,7 +260,9 @@ def test_check_is_played_on_one_side_and_judges_the_rater(tmp_path):
         keys = ann.say()
         assert len(keys) == 1  # the other side costs nothing
         assert len(ann.page().left) == len(ann.page().right) == 1  # and does not betray itself by being there at once
-        answer(desk, keys[0], "Good.")
+        answer(desk, keys[0], "Good.", seconds=2.0)
+        assert ann.page().stage == "wait"  # as if somebody still thought about it
+        desk.clock.now += 60
         page, layout = ann.page(), desk.next_step(ann.seat).shown.layout
         wrong = "right" if layout == "a" else "left"
         assert texts(getattr(page, wrong))[-1] == "wrong 0"
@@ -428,7 +452,9 @@ def test_export_has_every_word_and_no_name_of_a_system_or_check(tmp_path):
     with desk_of(f"sqlite:///{tmp_path}/s", tmp_path, hit, make_topics(2, checks=1)) as desk:
         ann = Guest(desk, "ann")
         while desk.next_step(ann.seat).stage == "task":
-            ann.talk(2)
+            for _ in range(2):
+                ann.talk()
+                desk.clock.now += 60
             ann.vote(press(desk.next_step(ann.seat), "a"))
         held = desk.look(held_conversations)
         assert [(talk.outcome, talk.turns, len(talk.a), len(talk.b)) for talk in held] == [("voted", 2, 4, 4)] * 2
@@ -453,6 +479,22 @@ def test_forgotten_rater_leaves_no_word_and_the_books_stand(desk):
     assert desk.look(held_conversations) == []
     with desk.store.read() as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(leases).where(leases.c.rater == "ann")) == 0
+
+
+def test_backup_brings_conversations_and_their_cost_back(tmp_path):
+    with desk_of(f"sqlite:///{tmp_path / 'crowd.sqlite'}", tmp_path, hit_of(), make_topics(2)) as desk:
+        Guest(desk, "ann").talk(2)
+        said, answered = rows_of(desk, messages), rows_of(desk)
+    (tmp_path / "hit.toml").write_text("", encoding="utf-8")
+    save_study(tmp_path, None, tmp_path / "study.zip")
+    restore_study(tmp_path / "again", None, tmp_path / "study.zip")
+    store = open_store(sqlite_url(tmp_path / "again"))
+    try:
+        with store.read() as connection:
+            assert connection.execute(sa.select(messages)).all() == said
+            assert connection.execute(sa.select(replies)).all() == answered
+    finally:
+        store.close()
 
 
 def test_status_names_what_failed_and_who_named_itself(lite):

@@ -1,12 +1,15 @@
 """Live conversations over HTTP, with endpoints that are slow, cut, busy, empty or lie: nobody is stuck or named."""
 
 import contextlib
+import dataclasses
 import threading
 
+import httpx
 import pytest
 
 from seedvote.crowd.rating.talk_money import read_money
-from seedvote.crowd.simulation.browser import PageForm
+from seedvote.crowd.simulation.browser import PageForm, SimulatedVisit
+from seedvote.crowd.simulation.raters import TalkReader, draw_habits
 from seedvote.crowd.store.tables import leases, messages, replies, votes
 from seedvote.crowd.web import endpoints as asking
 from seedvote.crowd.web.endpoints import Endpoints
@@ -43,14 +46,14 @@ class Talker(Visitor):
 
 
 @contextlib.contextmanager
-def arena(tmp_path, *, topics=None, key="", environment=None, monkeypatch=None, **rules):
+def arena(tmp_path, *, topics=None, key="", source="local", **rules):
     """The application with two endpoints, both as strict as can be."""
     with ChatServer(key=key or None) as ours, ChatServer() as theirs:
         hit = hit_of(ours.url, theirs.url, **rules)
         url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
         with desk_of(url, tmp_path, hit, topics or make_topics(3)):
             pass
-        with live(url, hit) as app:
+        with live(url, hit, source=source) as app:
             yield app, ours, theirs
             app.extensions["endpoints"].finish(5)
 
@@ -318,3 +321,27 @@ def test_money_is_spent_once_by_two_servers_of_one_study(tmp_path):
             desk = app.extensions["desk"]
             money = desk.look(lambda moment: read_money(moment, moment.rules.hit.live))
             assert money.spent == pytest.approx(2 * (10 * 1000 + 2 * 2000) / 1e6)
+
+
+def test_simulated_raters_finish_a_study_with_exactly_its_votes(tmp_path):
+    topics = make_topics(3, checks=2)
+    with arena(tmp_path, topics=topics, first_checks=1, source="simulated") as (app, _ours, _theirs):
+        reader = TalkReader(topics, seed=0)
+        for number in range(3):
+            client = httpx.Client(base_url="http://127.0.0.1", transport=httpx.WSGITransport(app), trust_env=False)
+            rater = dataclasses.replace(draw_habits(number, seed=0, clickers=0.0), lapse=0.0, leave=0.0)
+            SimulatedVisit(client, reader, rater, 1, lambda: None, pause=0.01).make_visit()
+        desk = app.extensions["desk"]
+        assert {name: n for name, n in check_books(desk).items() if n} == {"p0": 2, "p1": 2, "p2": 2}
+        assert {row.failed for row in rows_of(desk, votes) if row.pair.startswith("c")} == {0}
+
+
+def test_two_questions_are_answered_after_the_talk(tmp_path):
+    asked = [{"name": name, "ask": f"{name}?"} for name in ("better", "kinder")]
+    with arena(tmp_path, questions=asked) as (app, _ours, _theirs):
+        ann = visit(app)
+        ann.say()
+        html = ann.settled()
+        assert "better?" in html
+        answers = {"q-better": "left", "q-kinder": "tie"}
+        assert ann.client.post("/answer", data=ann.form() | answers, headers=FETCH).json()["note"] == "saved"
