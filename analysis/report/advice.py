@@ -11,7 +11,7 @@ import numpy as np
 
 from seedvote.analysis.questions.comparison.answer import Order, pay_of_a_vote, seconds_a_vote
 from seedvote.analysis.questions.preference.answer import PreferenceAnswer
-from seedvote.analysis.showing.words import count
+from seedvote.analysis.showing.words import count, part_of
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.power import MOST_TIMES, POWER, smallest_shown, votes_to_show
 from seedvote.analysis.stats.reruns import BOTH, drawn_anew, estimate_between
@@ -139,8 +139,8 @@ def _advise_on_orders(pairs: Sequence[tuple[Panel, Order]]) -> list[str]:
         unsure_orders = [unsure_order for pair in orders if (unsure_order := _unsure_order(*pair)) is not None]
         if sentence := _ways_out([_way_out(*unsure_order) for unsure_order in unsure_orders]):
             sentences.append(
-                f"By {name}, {len(unsure_orders)} of {count(len(orders), 'order')} of two architectures could flip in "
-                f"a re-run. {sentence}"
+                f"By {name}, {part_of(len(unsure_orders), len(orders), 'order')} of two architectures "
+                f"could flip in a re-run. {sentence}"
             )
     return sentences
 
@@ -180,18 +180,20 @@ def _ways_out(needs: Sequence[tuple[int | None, float | None]]) -> str:
     items = sorted(times for _, times in needs if times is not None)
     ways = []
     if seeds:
-        ways.append(f"{_count_needs(len(seeds))} {_from_to(seeds)} seeds per architecture.")
+        ways.append(f"{_count_needs(len(seeds), len(needs))} {_from_to(seeds)} seeds per architecture.")
     if items:
         ways.append(
-            f"{_count_needs(len(items))} {_from_to(items)} times the items: more seeds would not help, because all "
-            "seeds share the items."
+            f"{_count_needs(len(items), len(needs))} {_from_to(items)} times the items: more seeds would not help, "
+            "because all seeds share the items."
         )
     if out_of_reach := len(needs) - len(seeds) - len(items):
-        ways.append(f"{_count_needs(out_of_reach)} more than {MOST_TIMES} times the seeds or items.")
+        ways.append(f"{_count_needs(out_of_reach, len(needs))} more than {MOST_TIMES} times the seeds or items.")
     return " ".join(ways)
 
 
-def _count_needs(orders: int) -> str:
+def _count_needs(orders: int, total: int) -> str:
+    if orders == total > 1:
+        return "Each needs"
     return f"{orders} {'needs' if orders == 1 else 'need'}"
 
 

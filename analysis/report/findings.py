@@ -11,7 +11,7 @@ from seedvote.analysis.questions.preference import showing as preference
 from seedvote.analysis.questions.ratings.showing import find_headline
 from seedvote.analysis.questions.ties import showing as ties
 from seedvote.analysis.report.answers import VotesAnswers
-from seedvote.analysis.showing.words import count
+from seedvote.analysis.showing.words import count, part_of
 from seedvote.analysis.votes.cautions import SAME_PAIRS
 from seedvote.analysis.votes.ratings import RatingsTable
 from seedvote.analysis.votes.scores.panel import UNSEEN, Method
@@ -71,7 +71,7 @@ def _of_votes(study: Study) -> list[str]:
     programs = 0 if study.voters is None else study.voters.simulated
     if programs:
         predicate = "was cast by a program and says" if programs == 1 else "were cast by programs and say"
-        sentences.append(f"{programs:,} of {count(len(votes), 'vote')} {predicate} nothing about the models.")
+        sentences.append(f"{part_of(programs, len(votes), 'vote').capitalize()} {predicate} nothing about the models.")
     if len(votes.rounds) > 1:
         sentences.append(SAME_PAIRS)
     if votes.rater is None:

@@ -46,6 +46,17 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing if number == 1 else plural(thing)}"
 
 
+def part_of(number: int, total: int, thing: str) -> str:
+    """So many of all of them.
+
+    >>> part_of(3, 2000, "vote"), part_of(90, 90, "vote"), part_of(2, 2, "order"), part_of(1, 1, "order")
+    ('3 of 2,000 votes', 'all 90 votes', 'both orders', 'the one order')
+    """
+    if number < total:
+        return f"{number:,} of {count(total, thing)}"
+    return {1: f"the one {thing}", 2: f"both {plural(thing)}"}.get(total, f"all {count(total, thing)}")
+
+
 def plural(thing: str) -> str:
     """A noun for several; one that ends in s is taken for a plural already, for it may name a user's own column.
 
@@ -141,7 +152,7 @@ def warn_of_few_seeds(spreads: Iterable[SeedRange | None]) -> Iterator[str]:
         return
     yield (
         f"{fewest.seeds} seeds cannot rule out that {percent(unseen_collapse(fewest.seeds), 0)} of trainings collapse. "
-        "If one in ten does, 95 % intervals over 3 to 20 seeds hold in .71 to .88 of studies."
+        "If one in ten does, 95 % intervals over 3 to 20 seeds hold the truth in .71 to .88 of studies."
     )
     share = f"in {percent(fewest.level, 0)} of studies"
     yield f"Under any law, the range of {fewest.seeds} seeds holds the median training {share}."

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count
+from seedvote.analysis.showing.words import count, part_of
 from seedvote.analysis.stats.intervals import count_groups, cross_codes
 from seedvote.analysis.votes.keeping import VERIFIED
 from seedvote.analysis.votes.votes import Ints, Votes
@@ -210,10 +210,11 @@ def not_people(cast: Voters | None) -> list[str]:
     """One sentence for each kind of voter that is no person."""
     if cast is None:
         return []
-    sentences, total = [], f"of {count(cast.votes, 'vote')}"
+    sentences = []
     if cast.simulated:
         verb, them = ("is", "it") if cast.simulated == 1 else ("are", "them")
-        sentences.append(f"{cast.simulated:,} {total} {verb} simulated: programs cast {them}, not people.")
+        votes = part_of(cast.simulated, cast.votes, "vote").capitalize()
+        sentences.append(f"{votes} {verb} simulated: programs cast {them}, not people.")
     if cast.judges:
         whose = f"{judges_caption(cast)} and counted as raters'"
         sentences.append(f"{whose} (--with-judges), so the numbers are not about people alone.")

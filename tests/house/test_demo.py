@@ -89,7 +89,7 @@ def test_every_pair_has_exactly_three_votes_of_three_raters(study):
 def test_the_report_says_in_large_letters_that_its_raters_were_simulated(study):
     counted = sum(vote["counted"] and vote["kind"] == "real" for vote in answers(study))
     page = (study / "report.html").read_text(encoding="utf-8")
-    assert f"<strong>{counted} of {counted} votes are simulated: programs cast them, not people.</strong>" in page
+    assert f"<strong>All {counted} votes are simulated: programs cast them, not people.</strong>" in page
 
 
 def test_a_second_demo_changes_nothing(study, pytestconfig):

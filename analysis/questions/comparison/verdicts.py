@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from seedvote.analysis.questions.comparison.answer import WAYS, ComparisonAnswer, Order, SpreadRanking
-from seedvote.analysis.showing.words import chance, count, warn_of_few_seeds
+from seedvote.analysis.showing.words import chance, count, part_of, warn_of_few_seeds
 from seedvote.analysis.stats.seed_range import seed_range
 from seedvote.analysis.stats.spread import seed_spread
 from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
@@ -153,9 +153,9 @@ def _unsure_orders(orders: Sequence[Order], name: str) -> str:
     by_raters = by_people or any(order.flips.get("raters") is not None for order, _ in flipping)
     task = "" if by_people else f" by {order.scale.title}"
     return (
-        f"By {name}, {unsure:,} of {count(len(flipping), 'order')} of two architectures could flip in a re-run with "
-        f"new {'seeds, items and raters' if by_raters else 'seeds and items'} (chance above 10 %). The least certain "
-        f"is {worst.first} over {worst.second}{task} ({chance(worst.p)})."
+        f"By {name}, {part_of(unsure, len(flipping), 'order')} of two architectures could flip in a "
+        f"re-run with new {'seeds, items and raters' if by_raters else 'seeds and items'} (chance above 10 %). The "
+        f"least certain is {worst.first} over {worst.second}{task} ({chance(worst.p)})."
     )
 
 

@@ -160,11 +160,12 @@ def decisive_votes(answer: PreferenceAnswer) -> Iterator[str]:
     known = [reversal for reversal in answer.reversals if reversal.fewest is not None]
     if not known or known[0].unit != "vote":
         return
-    votes, *other_reversals = known
-    decide = "decides who leads: without it" if votes.fewest == 1 else "decide who leads: without them"
-    sentence = f"{_spell_fewest(votes)} {decide} {votes.rival} would."
-    same = ", and of ".join(_spell_fewest(reversal) for reversal in other_reversals)
-    yield f"{sentence} The same is true of {same}." if other_reversals else sentence
+    sentences = []
+    for rival in dict.fromkeys(reversal.rival for reversal in known):
+        *others, last = [_spell_fewest(reversal) for reversal in known if reversal.rival == rival]
+        missing = f"{', '.join(others)} or {last}" if others else last
+        sentences.append(f"{rival} would lead if {missing} were missing.")
+    yield " ".join(sentences)
 
 
 def _spell_fewest(reversal: Reversal) -> str:
@@ -176,7 +177,8 @@ def _describe_largest(answer: PreferenceAnswer, largest: Preference, p: float, s
     size = f"{100 * largest.net.value:.1f} points of net preference"
     if len(answer.led) == 1:
         if shown_count:
-            return [f"People preferred {largest.first} to {largest.second}, by {size} ({interval})."]
+            who = "Raters" if answer.voters.simulated or answer.voters.judges else "People"
+            return [f"{who} preferred {largest.first} to {largest.second}, by {size} ({interval})."]
         names = f"{largest.first} and {largest.second}"
         return [f"No preference between {names} was shown: {largest.first} leads by {size} ({interval})."]
     total = f"{len(answer.led)} comparisons of two systems"
@@ -347,7 +349,7 @@ def _describe_position(side: Position | None) -> Iterator[str]:
         return
     yield (
         f"{chosen} ({percent(side.share.value)}, 95 % interval {percent(side.share.low)} to "
-        f"{percent(side.share.high)}; {p_equals(side.p)} for no side effect)."
+        f"{percent(side.share.high)}; {p_equals(side.p)} against one half)."
     )
 
 
@@ -407,16 +409,12 @@ def _fixed_rater_parts(nets: Sequence[RaterNet]) -> list[Table | str]:
         return []
     raters = count(max(net.raters for net in nets), "rater")
     shown_count = sum(net.p_holm < 0.05 for net in nets)
-    where = (
-        f"{shown_count} of {count(len(nets), 'comparison')}"
-        if len(nets) > 1
-        else "the comparison"
-        if shown_count
-        else "none"
-    )
+    answer = f"a preference is{'' if shown_count else ' not'} shown on new pairs"
+    if len(nets) > 1:
+        answer = f"a preference is shown in {shown_count} of {count(len(nets), 'comparison')}"
     return [
         _rater_table(nets, f"For these {raters} alone, on new pairs"),
-        f"For these {raters}, a preference is shown in {where}. The other intervals allow for new raters as well.",
+        f"For these {raters}, {answer}. The other intervals allow for new raters as well.",
     ]
 
 

@@ -179,8 +179,10 @@ def trait_findings(traits: Sequence[TieTrait]) -> list[str]:
     """The traits with which ties are shown to go, after the correction for their number."""
     traits_shown = [trait for trait in traits if trait.p_holm < 0.05]
     if not traits_shown:
-        tried = count(len(traits), "trait")
-        return [f"Ties are not shown to go with any of {tried} ({', '.join(trait.name for trait in traits)})."]
+        names = ", ".join(trait.name for trait in traits)
+        if len(traits) == 1:
+            return [f"Ties are not shown to go with this trait: {names}."]
+        return [f"Ties are not shown to go with any of {count(len(traits), 'trait')} ({names})."]
     return [_describe_ratio(trait) for trait in traits_shown]
 
 

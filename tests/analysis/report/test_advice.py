@@ -148,7 +148,7 @@ def advised(tmp_path, seed_sd, item_sd):
 
 def test_more_seeds_are_not_advised_where_the_doubt_comes_from_items(tmp_path):
     said = advised(tmp_path, seed_sd=0.05, item_sd=5.0)
-    assert "By probe, 1 of 1 order of two architectures could flip in a re-run." in said
+    assert "By probe, the one order of two architectures could flip in a re-run." in said
     assert "1 needs 8.2 times the items: more seeds would not help, because all seeds share the items." in said
     assert "seeds per architecture" not in said
 

@@ -42,7 +42,7 @@ def test_page_states_the_published_shares(shared, tmp_path):
     written = render_page(found)
     preferred, decisive, ties, agreed = found.findings
     assert preferred.startswith("People preferred a to b, by 10.2 points of net preference (95 % interval +2.8")
-    assert decisive.startswith("229 of the 2,226 votes decide who leads: without them b would.")
+    assert decisive.startswith("b would lead if 229 of the 2,226 votes")
     assert ties.startswith("68.3 % of 2,226 votes are ties (95 % interval")
     assert "The tie share (68.3 %) differs from that of random clicking (33.3 %; p" in ties and "is 0.45" in agreed
     assert "simulated: programs cast" not in written

@@ -54,7 +54,7 @@ class Nesting(HTMLParser):
 
 def test_the_page_holds_every_part_and_shows_model_text_literally(folder):
     written, facts = made(add_scores(folder, models=("bilstm_attn", "hred")))
-    assert "<strong>90 of 90 votes are simulated: programs cast them, not people.</strong>" in written
+    assert "<strong>All 90 votes are simulated: programs cast them, not people.</strong>" in written
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &lt;unk&gt;" in written and written.count("<script") == 1
     for heading in (
         "What was found", "Which is preferred", "How many ties", "People and probe tasks on the same axes",
@@ -286,7 +286,7 @@ def test_report_says_what_one_architecture_cannot_tell(folder):
     votes = list(read_records(folder / "votes.jsonl", Vote))[:1]
     write_records(folder / "votes.jsonl", votes, signature="one|v:0", kind=Vote)
     facts = made(folder)[1]
-    assert "1 of 1 vote was cast by a program and says nothing about the models." in facts["limitations"]
+    assert "The one vote was cast by a program and says nothing about the models." in facts["limitations"]
 
 
 def test_probes_of_other_architectures_are_kept_apart(folder):

@@ -234,7 +234,7 @@ def test_a_study_that_is_watched_says_who_voted(mixed, tmp_path, capsys):
     assert f"{CAPTION} and counted as raters'" in capsys.readouterr().out
 
 
-SIMULATED = "90 of 90 votes are simulated: programs cast them, not people."
+SIMULATED = "All 90 votes are simulated: programs cast them, not people."
 
 
 @pytest.fixture(scope="module")
@@ -267,7 +267,7 @@ def test_mixed_study_counts_its_programs_alone(people):
     rows = read_records(people / "votes.jsonl", Vote)
     mine = [replace(row, source="simulated") if n < 4 else row for n, row in enumerate(rows)]
     assert not_people(voters(votes_of(mine))) == ["4 of 90 votes are simulated: programs cast them, not people."]
-    assert not_people(voters(votes_of(mine[:1]))) == ["1 of 1 vote is simulated: programs cast it, not people."]
+    assert not_people(voters(votes_of(mine[:1]))) == ["The one vote is simulated: programs cast it, not people."]
     assert not not_people(voters(votes_of(rows))) and not not_people(None)
 
 

@@ -70,7 +70,7 @@ def claims(found, one, is_shown):
         said["interval"] = False
     headline = preferred(found)[0]
     if len(found.led) == 1:
-        said["headline"] = headline.startswith("People preferred")
+        said["headline"] = headline.startswith(("People preferred", "Raters preferred"))
     if headline.startswith("No preference"):
         said["headline"] = False
     if any(f"{name} is the best of" in " ".join(best_of(found)) for name in names):
@@ -149,7 +149,7 @@ def explains_order(sentence, one, other):
 def claim_of(sentence, one, other):
     """`yes` or `no` where the sentence says whether one of two systems is preferred; empty where it does not."""
     either = f"(?:{re.escape(one)}|{re.escape(other)})"
-    if re.search(f"People preferred {either} to {either}|{either} is the best of", sentence):
+    if re.search(f"(People|Raters) preferred {either} to {either}|{either} is the best of", sentence):
         return "yes"
     none = re.search(
         f"No preference between {either} and {either} was shown|No preference was shown in any of", sentence

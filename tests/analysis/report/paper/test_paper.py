@@ -155,7 +155,7 @@ def test_paragraph_has_the_numbers_of_the_answers(whole, kit, tmp_path):
     assert "simulated" not in text
     simulated = build_report(read_study(add_votes(tmp_path)), paper="paper")
     told = next(section for section in simulated.sections if section.key == "paper").text[-1]
-    assert "90 of 90 votes are simulated" in told and "margin" not in told and "[@" not in told
+    assert "All 90 votes are simulated" in told and "margin" not in told and "[@" not in told
 
 
 def test_citations_and_bibliography_agree(kit, whole):
