@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from seedvote.analysis.notebook import judged, preference
+from seedvote.analysis.questions.judge.against_people import _influence_on_ac1, _influence_on_kappa
 from seedvote.analysis.questions.judge.answer import answer
 from seedvote.analysis.questions.judge.labelling import chance_of_so_many
 from seedvote.analysis.questions.judge.showing import describe_worth
@@ -38,6 +39,25 @@ def rewritten(folder, path, kind, change):
         made = change(records) if each is kind else records
         write_records(path / f"{name}.jsonl", made, signature="s", kind=each)
     return path
+
+
+@pytest.mark.parametrize(
+    ("influence", "chance_of"),
+    [(_influence_on_kappa, lambda p, q: p @ q), (_influence_on_ac1, lambda p, q: ((p + q) * (2 - p - q)).sum() / 8)],
+)
+def test_how_a_vote_moves_agreement_by_chance_is_its_slope(influence, chance_of):
+    generator = np.random.default_rng(0)
+    choice, ruling = generator.integers(0, 3, (2, 50))
+
+    def chance_at(weights):
+        return chance_of(*(np.bincount(codes, weights, minlength=3) / weights.sum() for codes in (choice, ruling)))
+
+    people, judge = (np.bincount(codes, minlength=3) / 50 for codes in (choice, ruling))
+    expected, moves = influence(people, judge, choice, ruling)
+    assert expected == pytest.approx(chance_at(np.ones(50)))
+    steps = 1e-6 * np.eye(50)
+    slopes = [(chance_at(1 + step) - chance_at(1 - step)) / 2e-6 for step in steps]
+    assert 50 * np.array(slopes) == pytest.approx(moves, abs=1e-6)
 
 
 def test_people_alone_are_what_preference_says_to_the_last_digit(folder, found):

@@ -14,6 +14,7 @@ from seedvote.analysis.questions.preference.showing import equivalence_sentences
 from seedvote.analysis.stats.equivalence import tost
 from seedvote.analysis.stats.net_preference import net_estimate, net_interval
 from seedvote.analysis.stats.sign_tests import position_test, sign_test, tie_index
+from seedvote.analysis.votes.cautions import SAME_PAIRS
 from seedvote.analysis.votes.systems import contrasts, fixed_sides, match
 from seedvote.analysis.votes.votes import net_scores, read_votes, votes_from_columns
 from seedvote.dialogue.errors import InputError
@@ -63,7 +64,9 @@ def test_a_test_over_the_rounds_that_no_pair_has_all_of_is_not_printed():
     both = votes_from_columns(
         {"pair": np.repeat(np.arange(30), 2), "choice": ["a", "tie", "b"] * 20, "round": [1, 2] * 30}
     )
-    said = "\n".join(map(str, parts(answer(fixed_sides(both), sets=2))))
+    found = answer(fixed_sides(both), sets=2)
+    assert SAME_PAIRS in found.warnings
+    said = "\n".join(map(str, parts(found)))
     assert "over 30 pairs with a vote in every round." in said and "the votes name no rater" in said
 
 

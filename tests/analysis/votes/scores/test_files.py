@@ -48,6 +48,15 @@ def test_a_file_without_a_card_gets_its_line_and_a_note(tmp_path):
     assert "not in points" in str(found.not_compared[0])
 
 
+def test_counts_make_the_score_where_no_card_says_how(tmp_path):
+    table = [row | {"stats": {"tp": 1.0, "fp": 1.0, "fn": 0.0}} for row in rows("x")]
+    write(tmp_path / "bare" / "x.parquet", table)
+    write(tmp_path / "carded" / "x.parquet", table, {"x": card()})
+    bare, carded = (compared(tmp_path / name).methods[0].method.values for name in ("bare", "carded"))
+    assert bare == pytest.approx([2 / 3] * 3)
+    assert carded[0] == pytest.approx(70, abs=8)  # the mean of the scores
+
+
 def test_lower_is_better_turns_the_order_and_the_side_of_chance(tmp_path):
     higher = write(tmp_path / "a" / "x.parquet", rows("x"), {"x": card(chance=0.6)})
     lower = write(tmp_path / "b" / "x.parquet", rows("x"), {"x": card(chance=0.6, better="lower")})
