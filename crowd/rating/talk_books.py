@@ -8,8 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from seedvote.crowd.forms.live import sides_of, topic_of
+from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.leaks import Leak, find_leaks
-from seedvote.crowd.rating.moment import Moment
+from seedvote.crowd.rating.moment import Moment, make_rules
 from seedvote.crowd.rating.talk_money import read_money
 from seedvote.crowd.rating.talks import Talk, rule_of
 from seedvote.crowd.store.store import iso
@@ -29,7 +30,15 @@ _FAILED = (
     .where(replies.c.state == "failed")
     .order_by(replies.c.lease.desc())
 )
+NOBODY = ""  # acts in a moment that only reads
 NAMED = 3  # systems whose failures `status` names
+
+
+def read_money_lines(connection: sa.Connection, hit: Hit, now: float) -> list[str]:
+    """The same, where no rater acts; nothing of a study that has no live conversations."""
+    if hit.live is None:
+        return []
+    return [line.strip() for line in describe_money(Moment(connection, now, make_rules(connection, hit), 0, NOBODY))]
 
 
 def describe_money(moment: Moment) -> list[str]:
@@ -39,14 +48,17 @@ def describe_money(moment: Moment) -> list[str]:
     of = "" if rule.budget is None else f" of {rule.budget:,.2f}"
     reserved = money.under_way + money.promised
     lines = [f"Money:   {money.spent:,.4f}{of} spent on calls; {reserved:,.4f} more reserved for who is talking"]
-    lines.append(f"Talks:   {row.talks or 0} conversations, {row.answers or 0} replies of systems")
+    lines.append(f"Talks:   {row.talks or 0} with an answer, {row.answers or 0} replies of systems")
     if row.lost:
-        lines.append(f"         {row.lost} calls were lost on the way and count at the most that they can have cost")
+        calls = "1 call was" if row.lost == 1 else f"{row.lost} calls were"
+        lines.append(f"         {calls} lost on the way, counted at the most that this can have cost")
     if row.doubted:
-        lines.append(f"         {row.doubted} replies came without a usage that can be true and count at the most")
+        came = "1 reply" if row.doubted == 1 else f"{row.doubted} replies"
+        lines.append(f"         {came} without a usage that can be true, counted at the most")
     returned = moment.connection.scalar(sa.select(sa.func.count()).where(leases.c.state == "returned"))
     if returned:
-        lines.append(f"         {returned} conversations were handed back, because a system did not answer")
+        many = "1 conversation was" if returned == 1 else f"{returned} conversations were"
+        lines.append(f"         {many} handed back, because a system did not answer")
     by_system: dict[str, str] = {}
     for failed in moment.connection.execute(_FAILED):
         pair = moment.rules.form.record_of(failed.body)

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from werkzeug import Response
 
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.moment import kept_hit
+from seedvote.crowd.rating.talk_books import read_money_lines
 from seedvote.crowd.store.identity import keyed
 from seedvote.crowd.store.store import Store, iso
 from seedvote.crowd.watching.checks import DOUBTFUL, SLIPS
@@ -39,7 +40,11 @@ COOKIE = "seedvote_study"
 SWITCHES: dict[StudyState, str] = {"running": "Resume", "paused": "Pause", "stopped": "Stop"}
 FILES = ("ties.png", "ties.pdf", "ties.json")
 FORMS = ("jsonl", "csv")
-EXPORTS = (*(f"{name}.{form}" for form in FORMS for name in ("votes", "choices", "raters")), "so_far.json")
+EXPORTS = (
+    *(f"{name}.{form}" for form in FORMS for name in ("votes", "choices", "raters")),
+    "conversations.jsonl",
+    "so_far.json",
+)
 FRESH = 5.0  # seconds for which one reading of the store is shown again, or
 SHARE = 20  # so many times what the reading took: a large study must not slow its raters
 WIDTH, HEIGHT = 480.0, 170.0
@@ -72,6 +77,8 @@ class Watch:
         self.store, self.hit, self.clock = store, hit, clock
         self._lock, self._until = threading.Lock(), -math.inf
         self._last: Overview | None = None
+        self.money_lines: list[str] = []
+        """Of live conversations, as old as the overview."""
 
     def now(self) -> Overview:
         """The overview, a few seconds old at most (a minute or two with hundreds of thousands of votes)."""
@@ -81,6 +88,7 @@ class Watch:
                 with self.store.read() as connection:
                     self.hit = kept_hit(connection) or self.hit  # another server may have started with another one
                     self._last = overview(connection, self.hit, self.clock())
+                    self.money_lines = read_money_lines(connection, self.hit, self.clock())
                 self._until = begun + max(FRESH, SHARE * (time.monotonic() - begun))
             return self._last
 
@@ -130,7 +138,8 @@ def make_blueprint(
     def show() -> str:
         sort, order = request.args.get("sort", "votes"), request.args.get("order", "down")
         csrf = _csrf_token(g.proof) if g.may_change else ""
-        return render_page(watch.now(), watch.hit, csrf, sort, order, _find_files(folder), read_so_far(folder), study)
+        files, so_far = _find_files(folder), read_so_far(folder)
+        return render_page(watch.now(), watch.hit, csrf, sort, order, files, so_far, study, money=watch.money_lines)
 
     @researcher_pages.post("/state")
     def switch() -> Response:
@@ -196,8 +205,12 @@ def render_page(
     files: Mapping[str, float],
     so_far: SoFar | None = None,
     study: str = "",
+    *,
+    money: Sequence[str] = (),
 ) -> str:
     """The page of `study` as HTML; `sort` and `order` arrange the raters' table, `files` are there, with their times.
+
+    `money` is what live conversations cost, in sentences.
 
     An empty `csrf` is for who may only read: no switch and no export.
     """
@@ -207,7 +220,7 @@ def render_page(
     values = {"csrf": csrf, "study": study, "hit": hit, "s": summary, "lines": lines, "sort": sort, "order": order}
     values |= {"figures": [name for name in FILES if name in files], "so_far": so_far, "forms": FORMS}
     values |= {"exports": [(name, iso(files[name])) for name in EXPORTS if name in files]}
-    values |= {"slips": SLIPS, "doubtful": DOUBTFUL}
+    values |= {"slips": SLIPS, "doubtful": DOUBTFUL, "money": money}
     drawing = {
         "curves": draw_curves(summary),
         "size": set_size(summary.progress.pairs),

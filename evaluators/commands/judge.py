@@ -94,6 +94,12 @@ def run(args: argparse.Namespace) -> None:
     if sources[0] == "replies":
         _keep_verdicts(args, pairs, _read_stored(args, pairs))
         return
+    real = [pair for pair in pairs if pair.kind == "real"]
+    if real and not any(pair.a.text or pair.b.text for pair in real):
+        raise InputError(
+            f"{args.study / 'pairs.jsonl'} names systems that raters talk to, and holds no text to judge. "
+            "What was said is in conversations.jsonl."
+        )
     if args.rubric is not None and args.answer != "letter":
         raise InputError("--rubric has a form of its own (JSON with reasons and scores); leave out --answer.")
     if args.logprobs and (args.rubric is not None or args.answer != "letter"):

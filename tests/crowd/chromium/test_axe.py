@@ -99,6 +99,7 @@ STUDIES = {
     "scales": "examples = []" + ABOUT + SCALES + COMMENT,
     "alone": 'form = "responses"' + SCALES + COMMENT,
     "choice": 'form = "choice"' + COMMENT,
+    "live": 'form = "live"',
 }
 OWN = re.compile(r'"[^"]+"')
 # What stands in a button, or beside one, and is wider than it: words that would lie over what is next to them.
@@ -137,6 +138,7 @@ def of_forms(language):
     """The pages of the fixture that have something to press or to fill in."""
     yield from (f"scales/{language}-{name}" for name in ("pair-1", "about", "message-done"))
     yield from (f"alone/{language}-response-1", f"choice/{language}-choice-1", f"choice/{language}-example-1-answered")
+    yield from (f"live/{language}-live-{stage}" for stage in ("begin", "failed", "choose"))
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from seedvote.crowd.simulation.browser import PageForm, SimulatedVisit
 from seedvote.crowd.simulation.raters import TalkReader, draw_habits
 from seedvote.crowd.store.tables import leases, messages, replies, votes
 from seedvote.crowd.web import endpoints as asking
+from seedvote.crowd.web.app import study_token
 from seedvote.crowd.web.endpoints import Endpoints
 from seedvote.dialogue.errors import InputError
 from tests.crowd.arena import NAMES, hit_of, make_topics, rows_of
@@ -345,3 +346,13 @@ def test_two_questions_are_answered_after_the_talk(tmp_path):
         assert "better?" in html
         answers = {"q-better": "left", "q-kinder": "tie"}
         assert ann.client.post("/answer", data=ann.form() | answers, headers=FETCH).json()["note"] == "saved"
+
+
+def test_researcher_reads_what_the_talks_cost(tmp_path):
+    with arena(tmp_path) as (app, _ours, _theirs):
+        ann = visit(app)
+        ann.say()
+        ann.settled()
+        told = app.test_client().get(f"/study?token={study_token(app)}", follow_redirects=True).text
+        assert "0.0280 of 1,000,000.00 spent on calls" in told
+        assert "1 with an answer, 2 replies of systems" in told

@@ -81,6 +81,13 @@ def test_both_orders_are_asked_and_turned_back_and_the_key_is_in_no_file(study, 
         assert not {"m1", "m2", "reference", "random"} & set(body["messages"][0]["content"].split())
 
 
+def test_systems_that_nobody_talked_to_yet_are_not_judged(tmp_path):
+    pairs = [Pair("p", "i", [], Candidate("", "m1"), Candidate("", "m2"))]
+    write_records(tmp_path / "pairs.jsonl", pairs, signature="s", kind=Pair)
+    with ChatServer() as server, pytest.raises(InputError, match="systems that raters talk to"):
+        judged(tmp_path, *at(server), "--yes")
+
+
 def test_what_cannot_be_read_is_asked_once_more_and_then_kept_as_unusable(study, capsys):
     with ChatServer() as server:
         server.script = says("A", "B", "Both are good", "A", "I refuse", "B", "A", "B", "Both are good", "B")
