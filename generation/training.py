@@ -261,7 +261,7 @@ class _Run:
         tokens, loss = sum(int((batch.targets != PAD).sum()) for batch in group), 0.0
         for number, batch in enumerate(group, self.done.batch):
             # At every batch, not once: after a restart dropout draws what it would have drawn.
-            torch.manual_seed(child_seed(self.settings.seed_of("dropout"), "update", self.done.epoch, number))
+            self._seed_draws(child_seed(self.settings.seed_of("dropout"), "update", self.done.epoch, number))
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.precision == "bf16"):
                 summed, _ = batch_loss(self.model, batch)
             torch.autograd.backward(summed / tokens)
@@ -280,6 +280,13 @@ class _Run:
             self.done.epoch, number, self.done.loss + loss, self.done.tokens + tokens, self.done.updates + 1
         )
         return loss / tokens
+
+    def _seed_draws(self, seed: int) -> None:
+        """Without CUDA torch.manual_seed notes its caller's whole stack for later, at every batch."""
+        if self.device.type == "cpu":
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
 
     def _rate_share(self, update: int) -> float:
         if self.settings.schedule == "constant" and not self.settings.warmup:

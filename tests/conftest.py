@@ -70,6 +70,7 @@ def pytest_collection_finish():
     """From here on there is garbage, but not among the modules and tests that are there."""
     gc.freeze()
     gc.enable()
+    gc.set_threshold(50_000)  # most of it is gone without being looked for
     if "matplotlib" in sys.modules:
         from tests.house.pictures import share_fonts_of_pdfs
 

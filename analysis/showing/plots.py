@@ -8,11 +8,12 @@ stands next to it makes room.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -44,12 +45,27 @@ RIGHT = ("axes fraction", "data")  # places given by share of the width and by v
 NOTE, REFERENCE, LABEL, AXIS, TITLE = 6.5, 8.0, 8.5, 9.0, 10.0  # points
 
 
+@cache
+def _read_style(path: Path) -> dict[str, Any]:
+    """The settings under a style file: where it sets nothing, matplotlib's own."""
+    with mpl.rc_context(fname=path):
+        return {name: value for name, value in dict.items(mpl.rcParams) if name != "backend"}
+
+
+@contextmanager
+def use_style() -> Iterator[None]:
+    """As mpl.rc_context(fname=STYLE), which reads the file and checks three hundred settings at every figure."""
+    with mpl.rc_context():
+        dict.update(cast("dict[str, Any]", mpl.rcParams), _read_style(STYLE))
+        yield
+
+
 def apply_style(draw: Callable[..., Figure]) -> Callable[..., Figure]:
     """Draw under the style file, leaving the reader's own settings alone."""
 
     @wraps(draw)
     def draw_styled(*args: Any, **options: Any) -> Figure:
-        with mpl.rc_context(fname=STYLE):
+        with use_style():
             return draw(*args, **options)
 
     return draw_styled
@@ -57,7 +73,7 @@ def apply_style(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 
 def save_figure(figure: Figure, stem: str | Path) -> None:
     """Write `stem`.png and `stem`.pdf, the same bytes for the same figure."""
-    with mpl.rc_context(fname=STYLE), light_fonts():
+    with use_style(), light_fonts():
         for suffix, metadata in ((".png", {"Software": None}), (".pdf", {"CreationDate": None, "Producer": None})):
             with atomic(f"{stem}{suffix}", "wb") as handle:
                 figure.savefig(handle, format=suffix[1:], metadata=metadata)
@@ -66,7 +82,7 @@ def save_figure(figure: Figure, stem: str | Path) -> None:
 def encode_png(figure: Figure) -> bytes:
     """The same picture for a page."""
     file = io.BytesIO()
-    with mpl.rc_context(fname=STYLE):
+    with use_style():
         figure.savefig(file, format="png")
     return file.getvalue()
 

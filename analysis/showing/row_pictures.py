@@ -19,12 +19,12 @@ from seedvote.analysis.showing.plots import (
     LABEL,
     MANY_ROWS,
     PEOPLE_COLOUR,
-    STYLE,
     TITLE,
     WIDTH,
     apply_style,
     measure_note,
     name_beside,
+    use_style,
     write_footnote,
 )
 from seedvote.dialogue.lettering import break_text, light_fonts, measure_block, measure_height, measure_line
@@ -117,7 +117,7 @@ def draw_picture(rows: RowFigure, size: PaperSize = PAGE, *, recipe: str = "") -
 def encode_svg(figure: Figure) -> bytes:
     """The figure as SVG, the same bytes for the same figure; words stay words."""
     file = io.BytesIO()
-    with mpl.rc_context(fname=STYLE), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "seedvote"}):
+    with use_style(), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "seedvote"}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return file.getvalue()
 
@@ -125,7 +125,7 @@ def encode_svg(figure: Figure) -> bytes:
 def encode_pdf(figure: Figure) -> bytes:
     """The same as PDF, with its fonts in it."""
     file = io.BytesIO()
-    with mpl.rc_context(fname=STYLE), mpl.rc_context({"pdf.fonttype": 42}), light_fonts():
+    with use_style(), mpl.rc_context({"pdf.fonttype": 42}), light_fonts():
         figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Producer": None})
     return file.getvalue()
 

@@ -61,7 +61,13 @@ def test_rows_have_names_of_their_own_and_lines_in_the_docs():
         assert f"| {len(claim.cells)} |" in lines[claim.name], f"{claim.name}: its worlds are others than the docs say"
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+DEAR = ("rankings: sixty systems at once",)  # seconds for two studies
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.name in DEAR else []) for one in CLAIMS],
+)
 def test_a_row_can_be_run(claim):
     cell = next(iter(claim.cells))
     outcomes = claim.run(claim.cells[cell], 2, np.random.default_rng(0))

@@ -56,6 +56,7 @@ def test_a_second_call_of_train_sample_and_encode_changes_no_file(study, capsys)
     assert stamps(study) == before
 
 
+@pytest.mark.usefixtures("drawn_curves")
 def test_curves_are_drawn_again_for_a_longer_log(study, tmp_path):
     assert (study / "curves.png").read_bytes().startswith(b"\x89PNG")
     log = tmp_path / "models" / "seq2seq-0" / "log.jsonl"
@@ -70,6 +71,7 @@ def test_curves_are_drawn_again_for_a_longer_log(study, tmp_path):
     assert picture.read_bytes() != first
 
 
+@pytest.mark.usefixtures("drawn_curves")
 def test_no_point_of_a_curve_lies_outside_its_axes():
     low = [{"epoch": 1, "loss": 1.0, "valid_loss": 1.5, "bleu2": 0.5}]
     high = [{"epoch": n, "loss": 9.0, "valid_loss": 8.0, "bleu2": 30.0} for n in (1, 2)]
@@ -81,6 +83,7 @@ def test_no_point_of_a_curve_lies_outside_its_axes():
             assert all(left <= x <= right and 0 <= y <= top for x, y in line.get_xydata())
 
 
+@pytest.mark.usefixtures("drawn_curves")
 def test_without_validation_the_loss_alone_is_drawn(tmp_path):
     log = tmp_path / "models" / "seq2seq-0" / "log.jsonl"
     log.parent.mkdir(parents=True)

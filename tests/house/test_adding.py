@@ -3,12 +3,12 @@
 import json
 import shutil
 import subprocess
-import sys
 
 import pytest
 
 from tests.analysis.report_study import add_votes
 from tests.house.doc_blocks import ROOT
+from tests.house.warm import warm
 
 HOME = '''
 """How many words the responses of each system have."""
@@ -83,7 +83,7 @@ def house(tmp_path):
 
 def test_a_question_touches_its_file_and_its_row(house, tmp_path_factory):
     def run(*words):
-        done = subprocess.run([sys.executable, *map(str, words)], cwd=house, capture_output=True, text=True)
+        done = subprocess.run([*warm(), *map(str, words)], cwd=house, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -13,6 +13,7 @@ from seedvote.commands.papers import PAPERS
 from seedvote.commands.study import SIZES, stages, take_corpus
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.shell.command_line import find_command, parser_of
+from tests.analysis.conftest import hasty  # noqa: F401 (a fixture)
 from tests.analysis.report_study import add_votes
 from tests.house.doc_blocks import ROOT
 
@@ -67,7 +68,7 @@ def test_the_papers_are_listed_one_by_one_or_all():
     assert everything.count("ran here:") == sum(len(paper.items) for paper in PAPERS)
 
 
-@pytest.mark.usefixtures("sketched")
+@pytest.mark.usefixtures("sketched", "hasty")
 def test_the_four_rows_of_the_readme_are_analysed(four_rows, tmp_path):
     assert "Next: " in say("analyze", four_rows)
     assert json.loads((tmp_path / "report.json").read_text())["ties"]["pooled"]["votes"] == 4

@@ -16,7 +16,7 @@ SCRIPT = "import os, sys\nprint(sys.argv, os.getcwd(), os.environ['WORD'], __nam
     ("words", "text"),
     [
         (["-m", "crowd", "status", "nowhere"], ""),
-        (["analyze_ties.py", "examples/votes.csv", "--size", "100000"], ""),
+        (["analyze_ties.py", "--no-such-option"], ""),
         (["-c", SCRIPT, "one", "two"], ""),
         (["-"], SCRIPT + "sys.exit('the end')\n"),
         (["-"], "import threading, time\nthreading.Thread(target=lambda: (time.sleep(.2), print('late'))).start()\n"),

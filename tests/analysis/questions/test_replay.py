@@ -41,8 +41,8 @@ def test_both_designs_reach_the_answer_of_all_votes():
 
 
 def test_the_adaptive_design_saves_votes_where_one_rival_is_close():
-    close = made_votes(120, strengths={"one": 0.3, "two": 0.15, "x": -0.6, "y": -0.7, "z": -0.8, "w": -0.9})
-    document = replay(close, replays=40, seed=1).document
+    close = made_votes(60, strengths={"one": 0.3, "two": 0.15, "x": -0.6, "y": -0.7, "z": -0.8, "w": -0.9})
+    document = replay(close, replays=16, seed=1).document
     halves = [(row["votes"], row["value"]) for row in document["savings"]]
     assert np.mean([value for _, value in halves]) > 0.1
 

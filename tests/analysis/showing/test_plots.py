@@ -133,7 +133,7 @@ FIGURES = {
 def laid_out(name, family="DejaVu Sans"):
     """A figure of the table as it stands on its page; tests look at it and change nothing."""
     figure = FIGURES[name]()
-    with mpl.rc_context(fname=plots.STYLE):
+    with plots.use_style():
         figure.draw_without_rendering()
     return figure
 
@@ -168,13 +168,13 @@ def family(request, tmp_path, monkeypatch):
 def test_every_figure_carries_its_recipe_and_no_text_leaves_the_page(name, family):
     figure = laid_out(name, family)
     assert any(text.startswith("votes:") for text in texts(figure))
-    with mpl.rc_context(fname=plots.STYLE):
+    with plots.use_style():
         assert cut_texts(figure) == []
 
 
 def test_sixty_rows_leave_room_for_axis_and_footnote():
     figure = laid_out("ranks of sixty")
-    with mpl.rc_context(fname=plots.STYLE):
+    with plots.use_style():
         (axes,) = figure.axes
         label = axes.xaxis.label.get_window_extent()
         (foot,) = (text.get_window_extent() for text in figure.texts if text.get_text().startswith("votes:"))
@@ -189,7 +189,7 @@ def test_sixty_rows_leave_room_for_axis_and_footnote():
 
 
 def boxes_of(figure, *words):
-    with mpl.rc_context(fname=plots.STYLE):
+    with plots.use_style():
         found = [text for text in figure.findobj(mpl.text.Text) if text.get_text() in words]
         return [text.get_window_extent() for text in found]
 

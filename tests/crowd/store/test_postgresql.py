@@ -10,10 +10,12 @@ import sqlalchemy as sa
 from seedvote.crowd.rating import pool
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import Refused
+from seedvote.crowd.store import postgresql
 from seedvote.crowd.store.store import append_event, fetch, later, open_store
 from seedvote.crowd.store.tables import events, pairs, study_settings, votes
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair
+from tests.crowd.conftest import STRICT
 from tests.crowd.study import SHORT, check_books, database, desk_of, make_pairs, press, seated, vote, work
 
 KINDS = sa.select(events.c.kind, events.c.data).order_by(events.c.event)
@@ -92,7 +94,8 @@ def test_an_error_that_comes_with_the_commit_is_told_and_undoes_all(store):
     assert kinds(store) == []
 
 
-def test_a_server_with_lax_defaults_is_asked_for_strict_ones(url):
+def test_a_server_with_lax_defaults_is_asked_for_strict_ones(url, monkeypatch):
+    monkeypatch.setattr(postgresql, "ALWAYS", STRICT)
     name = url.rsplit("/", 1)[1]
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")

@@ -303,12 +303,13 @@ def test_kill_minus_nine_after_a_call_pays_for_no_kept_reply_twice(tmp_path, aft
         assert before - len(kept) <= 4 + 1
         server.answered = lambda number: None
         asked = calls(*(f"w{n}" for n in range(40)))
-        answered = ask(server, asked, journal, key="", concurrency=4, budget=Budget(1e9, 1e6, 0.0))
+        answered = ask(server, asked, journal, key="second", concurrency=4, budget=Budget(1e9, 1e6, 0.0))
         assert texts(answered) == [f"W{n}" for n in range(40)]
         # Whoever asked may have been charged for what never arrived: it counts at its bound, and is asked again.
         assert answered.lost == sum("tried" in line for line in written) - len(kept) >= before - len(kept)
         assert answered.spent >= 10 * (40 + answered.lost)
-        assert len(server.asked) - before == 40 - len(kept)
+        # By their key: on a busy machine the server hears late of a call that the killed process had sent.
+        assert sum(key == "Bearer second" for key, _ in server.asked) == 40 - len(kept)
         times = {json.loads(body)["messages"][0]["content"].upper(): n for body, n in server.times.items()}
         assert all(times[text] == 1 for text in kept)
 

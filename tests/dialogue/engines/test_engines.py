@@ -34,6 +34,7 @@ DONE = (
 )  # fmt: skip
 WRITTEN = {  # by the first so many commands
     1: {"models"},
+    2: {"models", "responses", "responses.jsonl"},
     3: {"models", "responses", "states", "responses.jsonl"},
     5: {"models", "responses", "states", "responses.jsonl", "scores.parquet", "probes"},
 }
@@ -95,7 +96,7 @@ def stamps(folder):
 @pytest.mark.parametrize(
     ("on", "module", "number"),
     [
-        ("local", None, 3),
+        ("local", None, 2),
         pytest.param("local", None, 5, marks=pytest.mark.slow),
         pytest.param("slurm:local", "submitit", 1, marks=pytest.mark.slow),
         pytest.param("ray", "ray", 5, marks=pytest.mark.slow),

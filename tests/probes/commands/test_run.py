@@ -54,7 +54,7 @@ def write_states(folder, members, model, seed, checkpoint, width=6, **sidecar):
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
-    dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder), "--dialogues", "80", "--seed", "0"])
+    dispatch("dialogue", "", {"toy": ""}, ["toy", str(folder), "--dialogues", "60", "--seed", "0"])
     return folder
 
 
@@ -133,6 +133,7 @@ def test_trained_states_beat_the_untrained_ones_and_the_control(study):
     assert ("AllTopics", "seq2seq", "epoch-1") not in found
 
 
+@pytest.mark.usefixtures("few_baselines")
 def test_information_stands_in_bits_with_an_interval_over_seeds(study, corpus, capsys):
     words = ("information", study, "--corpus", corpus, "--tasks", "IsMultiTopic", "--c", "0.1,1", "--ranks", "all,2",
              "--jobs", 1)  # fmt: skip
