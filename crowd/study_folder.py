@@ -12,7 +12,7 @@ from pathlib import Path
 
 from seedvote.crowd.forms.known import FORMS, FormName
 from seedvote.crowd.hit.hit import Hit, read_hit
-from seedvote.crowd.rating import pool
+from seedvote.crowd.rating import batches, pool
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from seedvote.crowd.rating.excluding import exclude_by_rule
 from seedvote.crowd.rating.moment import first_source, is_same_kind, kept_hit, make_rules
@@ -93,6 +93,7 @@ def prepare_study(
         end_older_seats(store, store.now())
         refuse_changes(store, hit)
         pool.load(store, path, hit, store.now())
+        batches.keep_judge(store, hit, study)
         for sentence in take_up(store, hit, store.now()):
             tell(sentence)
         if hit.exclude:

@@ -52,6 +52,27 @@ def read_verdicts(path: str | Path, pairs: Collection[str] | None = None) -> lis
     return verdicts
 
 
+def shares_of(verdict: Verdict) -> tuple[float, float, float] | None:
+    """A verdict as shares of a, b and tie: its probabilities, or all on its choice; None for an unusable one."""
+    if verdict.choice == "unusable":
+        return None
+    if verdict.probability is not None:
+        return verdict.probability.get("a", 0.0), verdict.probability.get("b", 0.0), verdict.probability.get("tie", 0.0)
+    return float(verdict.choice == "a"), float(verdict.choice == "b"), float(verdict.choice == "tie")
+
+
+def net_by_pair(verdicts: Iterable[Verdict]) -> dict[str, float]:
+    """How far each pair's a is ahead of b, from -1 to 1: the mean over judges of their mean usable verdict."""
+    by_judge: dict[str, dict[tuple[str, str], list[float]]] = {}
+    for verdict in verdicts:
+        if (shares := shares_of(verdict)) is not None:
+            judges = by_judge.setdefault(verdict.pair, {})
+            judges.setdefault((verdict.judge, verdict.prompt), []).append(shares[0] - shares[1])
+    return {
+        pair: sum(sum(some) / len(some) for some in judges.values()) / len(judges) for pair, judges in by_judge.items()
+    }
+
+
 def folded_name(name: str) -> str:
     """A name without what people vary when they type it: case, width, spaces, dashes, and signs that nobody sees.
 

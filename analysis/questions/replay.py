@@ -2,13 +2,15 @@
 
 A replay draws the study's dialogues anew, with replacement, and gives their votes out in batches, as the rating server
 would. After each batch it answers the question that the study was made for. How often that answer differs from the
-study's own is the error of so many votes. Savings compare both designs where their errors are equal.
+study's own is the error of so many votes. Savings compare both designs where their errors are equal. A judge's verdicts
+on the pairs may help the adaptive design, to share out the votes and to estimate strengths from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from seedvote.analysis.votes.systems import UNKNOWN, Matches
 from seedvote.analysis.votes.votes import net_scores
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.allocation import FLOOR, Aim, AimKind
+from seedvote.dialogue.judges import net_by_pair, read_verdicts
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 
@@ -34,6 +37,12 @@ ENOUGH = 0.05  # an error of at most so much is taken for the same conclusion
 COMPARED = (0.1, 0.25, 0.5, 1.0)  # parts of the votes, evenly given out, whose error the adaptive design is to reach
 STEPS = 40  # batches of a replay
 REDRAWN = 1_000  # sets of replays, for the intervals
+DESIGNS = {
+    "even": "the even design",
+    "adaptive": "the adaptive design",
+    "judged": "the adaptive design with the judge",
+}
+SAVERS = {"adaptive": "the adaptive design", "judged": "the judge"}
 ASKED = {
     "best": "which system is best",
     "ranking": "the ranking of all systems",
@@ -65,7 +74,7 @@ class DesignCurve:
 
 @dataclass(frozen=True, slots=True)
 class ReplayAnswer:
-    """Both designs on the same votes."""
+    """The designs on the same votes."""
 
     question: str
     conclusion: str
@@ -76,88 +85,96 @@ class ReplayAnswer:
     even: DesignCurve
     adaptive: DesignCurve
     savings: tuple[Saving, ...]
+    judged: DesignCurve | None  # the adaptive design with a judge's help
+    judge_savings: tuple[Saving, ...]  # where it errs as often as the adaptive design without
     voters: Voters
     warnings: tuple[str, ...]
     signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaySettings:
+    """What is asked, and how votes are given out."""
+
+    aim: AimKind = "best"
+    systems: Sequence[str] = ()
+    margin: float = 0.1
+    fewest: int = FEWEST
+    floor: float = FLOOR
+    replays: int = 200
+    seed: int = 0
+
+    @property
+    def question(self) -> str:
+        """In words."""
+        return ASKED[self.aim].format(*self.systems, self.margin)
 
 
 @dataclass(frozen=True, eq=False)
 class _Study:
     """The votes of a study by pair, turned so that a score above zero is for the first system of its contrast."""
 
-    systems: int
-    first: Ints  # (contrasts,)
-    second: Ints
-    contrast: Ints  # (pairs,)
-    cluster: Ints  # (pairs,)
+    pool: PairPool
     order: Ints  # (votes,) by pair
     starts: Ints  # (pairs + 1,)
     score: Floats  # (votes,)
     rater: Ints  # (votes,)
 
-    def pool(self, pairs: Ints, clusters: Ints) -> PairPool:
-        """These of its pairs, some of them more than once."""
-        return PairPool(
-            self.systems, self.first, self.second, self.contrast[pairs], clusters, np.diff(self.starts)[pairs]
-        )
-
 
 def answer(
-    matches: Matches,
-    *,
-    known: bool = True,
-    aim: AimKind = "best",
-    systems: Sequence[str] = (),
-    margin: float = 0.1,
-    fewest: int = FEWEST,
-    floor: float = FLOOR,
-    replays: int = 200,
-    seed: int = 0,
+    matches: Matches, settings: ReplaySettings, *, known: bool = True, verdicts: Mapping[str, float] | None = None
 ) -> ReplayAnswer:
-    """Replay the study under both designs."""
-    study, chosen = _arrange_votes(matches), _make_aim(matches.systems, aim, systems, margin)
-    fewest = min(fewest, int(np.diff(study.starts).min()))
-    everything = np.arange(len(study.contrast))
-    all_strengths = estimate_strengths(study.pool(everything, study.cluster), _give_all(study))
+    """Replay the study under both designs; `verdicts` are a judge's on its pairs, from 1 for a to -1 for b."""
+    study, aim = _arrange_votes(matches, verdicts), _make_aim(matches.systems, settings)
+    fewest = min(settings.fewest, int(np.diff(study.starts).min()))
+    all_strengths = estimate_strengths(study.pool, _give_all(study))
     grid = np.arange(1, STEPS + 1) / STEPS
-    rules = {"even": Rule(None, fewest=fewest), "adaptive": Rule(chosen, floor=floor, fewest=fewest, most=MOST)}
-    errors = {name: np.zeros((replays, STEPS)) for name in rules}
-    for k in range(replays):
-        for name, rule in rules.items():  # the same dialogues for both
-            generator = np.random.default_rng(child_seed(seed, "replay", k))
-            errors[name][k] = _replay_once(study, rule, chosen, all_strengths, generator)
+    rules = {"even": Rule(None, fewest=fewest), "adaptive": Rule(aim, floor=settings.floor, fewest=fewest, most=MOST)}
+    if verdicts is not None:
+        rules["judged"] = rules["adaptive"]
+    errors = {name: np.zeros((settings.replays, STEPS)) for name in rules}
+    for k in range(settings.replays):
+        for name, rule in rules.items():  # the same dialogues for all
+            generator = np.random.default_rng(child_seed(settings.seed, "replay", k))
+            errors[name][k] = _replay_once(study, rule, aim, all_strengths, generator, with_verdicts=name == "judged")
     votes = len(matches.votes)
-    even, adaptive = (_make_curve(name, errors[name], grid, votes) for name in rules)
-    redraw = np.random.default_rng(child_seed(seed, "redraw"))
+    curves = {name: _make_curve(name, errors[name], grid, votes) for name in rules}
+    redraw = np.random.default_rng(child_seed(settings.seed, "redraw"))
+    savings = _compare_designs(errors["even"], errors["adaptive"], grid, votes, redraw)
+    judge_savings = _compare_designs(errors["adaptive"], errors["judged"], grid, votes, redraw) if verdicts else ()
     return ReplayAnswer(
-        question=ASKED[aim].format(*systems, margin),
-        conclusion=_conclude(matches.systems, chosen, all_strengths),
+        question=settings.question,
+        conclusion=_conclude(matches.systems, aim, all_strengths),
         systems=matches.systems,
         votes=votes,
-        pairs=len(study.contrast),
-        replays=replays,
-        even=even,
-        adaptive=adaptive,
-        savings=_compare_designs(errors["even"], errors["adaptive"], grid, votes, redraw),
+        pairs=len(study.pool.contrast),
+        replays=settings.replays,
+        even=curves["even"],
+        adaptive=curves["adaptive"],
+        savings=savings,
+        judged=curves.get("judged"),
+        judge_savings=judge_savings,
         voters=(who_voted := voters(matches.votes)),
         warnings=(*matches.votes.warnings, *(() if known else (UNKNOWN,))),
         signature=signature(
             votes=votes,
-            aim=aim,
-            **({"systems": list(systems)} if systems else {}),
-            **({"margin": margin} if aim == "alike" else {}),
+            aim=settings.aim,
+            **({"systems": list(settings.systems)} if settings.systems else {}),
+            **({"margin": settings.margin} if settings.aim == "alike" else {}),
             fewest=fewest,
             most=MOST,
-            floor=floor,
+            floor=settings.floor,
             batches=STEPS,
-            replays=replays,
-            seed=seed,
+            verdicts=len(verdicts) if verdicts else None,
+            replays=settings.replays,
+            seed=settings.seed,
             **judges_in_recipe(who_voted),
         ),
     )
 
 
-def _make_aim(names: Sequence[str], kind: AimKind, systems: Sequence[str], margin: float) -> Aim:
+def _make_aim(names: Sequence[str], settings: ReplaySettings) -> Aim:
+    kind, systems = settings.aim, settings.systems
     if kind in ("best", "ranking"):
         if systems:
             raise InputError("--systems belongs to --aim better and --aim alike: the others are about all systems.")
@@ -166,10 +183,10 @@ def _make_aim(names: Sequence[str], kind: AimKind, systems: Sequence[str], margi
         raise InputError(f"--aim {kind} is about two systems: give --systems A,B, two of {', '.join(names)}.")
     if unknown := [name for name in systems if name not in names]:
         raise InputError(f"--systems names {unknown[0]}, which is not one of {', '.join(names)}.")
-    return Aim(kind, (names.index(systems[0]), names.index(systems[1])), margin)
+    return Aim(kind, (names.index(systems[0]), names.index(systems[1])), settings.margin)
 
 
-def _arrange_votes(matches: Matches) -> _Study:
+def _arrange_votes(matches: Matches, verdicts: Mapping[str, float] | None) -> _Study:
     votes = matches.votes
     first, second = np.minimum(matches.a, matches.b), np.maximum(matches.a, matches.b)
     scores = np.where(matches.a > matches.b, -1, 1) * net_scores(votes.choice)
@@ -182,35 +199,51 @@ def _arrange_votes(matches: Matches) -> _Study:
     starts = np.searchsorted(codes[order], np.arange(len(compared) + 1))
     clusters = votes.pair if votes.dialogue is None or len(votes.dialogues) < 2 else votes.dialogue
     raters = np.arange(len(votes)) if votes.rater is None else votes.rater
-    return _Study(
+    rows = order[starts[:-1]]  # one vote of each pair
+    verdict = None
+    if verdicts is not None:
+        verdict = np.array([verdicts.get(votes.pairs[code], np.nan) for code in votes.pair[rows]])
+        if np.isnan(verdict).all():
+            raise InputError("--judge has no usable verdict on a pair of these votes. Give verdicts on the same pairs.")
+        verdict = np.where(matches.a > matches.b, -1, 1)[rows] * verdict
+    pool = PairPool(
         len(matches.systems),
         keys // len(matches.systems),
         keys % len(matches.systems),
-        contrast[order][starts[:-1]],
-        np.unique(clusters[order][starts[:-1]], return_inverse=True)[1],
-        order,
-        starts,
-        scores,
-        raters,
+        contrast[rows],
+        np.unique(clusters[rows], return_inverse=True)[1],
+        np.diff(starts),
+        verdict,
     )
+    return _Study(pool, order, starts, scores, raters)
 
 
 def _give_all(study: _Study) -> VoteLog:
     """All votes at once."""
-    pairs = np.repeat(np.arange(len(study.contrast)), np.diff(study.starts))
+    pairs = np.repeat(np.arange(len(study.pool.contrast)), np.diff(study.starts))
     ones = np.ones(len(pairs), np.int64)
     return VoteLog(pairs, study.score[study.order], study.rater[study.order], ones, ones.astype(float))
 
 
-def _replay_once(study: _Study, rule: Rule, aim: Aim, all_strengths: Floats, generator: np.random.Generator) -> Floats:
+def _replay_once(
+    study: _Study,
+    rule: Rule,
+    aim: Aim,
+    all_strengths: Floats,
+    generator: np.random.Generator,
+    *,
+    with_verdicts: bool,
+) -> Floats:
     """The error after each step."""
-    number = int(study.cluster.max()) + 1
-    by_cluster = np.argsort(study.cluster, kind="stable")
-    bounds = np.searchsorted(study.cluster[by_cluster], np.arange(number + 1))
-    clusters_drawn = generator.integers(number, size=number)
-    parts = [by_cluster[bounds[k] : bounds[k + 1]] for k in clusters_drawn]
-    pairs, clusters = np.concatenate(parts), np.repeat(np.arange(number), [len(part) for part in parts])
-    pool, taken = study.pool(pairs, clusters), np.zeros(len(pairs), np.int64)
+    dialogue = study.pool.dialogue
+    number = int(dialogue.max()) + 1
+    by_dialogue = np.argsort(dialogue, kind="stable")
+    bounds = np.searchsorted(dialogue[by_dialogue], np.arange(number + 1))
+    dialogues_drawn = generator.integers(number, size=number)
+    parts = [by_dialogue[bounds[k] : bounds[k + 1]] for k in dialogues_drawn]
+    pairs, dialogues = np.concatenate(parts), np.repeat(np.arange(number), [len(part) for part in parts])
+    pool, taken = study.pool.select(pairs, dialogues), np.zeros(len(pairs), np.int64)
+    pool = pool if with_verdicts else replace(pool, verdict=None)
     # the votes of a pair in a random order, which is the same for both designs
     shuffled = [generator.permutation(study.order[study.starts[p] : study.starts[p + 1]]) for p in pairs]
 
@@ -224,7 +257,7 @@ def _replay_once(study: _Study, rule: Rule, aim: Aim, all_strengths: Floats, gen
     budget = sum(map(len, shuffled))
     errors, reached = np.ones(STEPS), 0
     for log in give_out(pool, rule, ask, budget, generator, places=max(1, -(-budget // STEPS))):
-        error = _measure_error(aim, estimate_strengths(pool, log), all_strengths)
+        error = _measure_error(aim, estimate_strengths(pool, log, with_verdicts=with_verdicts), all_strengths)
         now = min(STEPS, round(len(log) / budget * STEPS))
         errors[reached:now] = error
         reached = max(reached, now)
@@ -318,19 +351,24 @@ def replay_tables(answer: ReplayAnswer) -> list[Table]:
             f"{answer.even.votes[k]:,}",
             percent(answer.even.errors[k]),
             percent(answer.adaptive.errors[k]),
+            *([] if answer.judged is None else [percent(answer.judged.errors[k])]),
         ]
         for k in every
     ]
     title = f"How often the answer differs: {answer.question}"
-    return [Table(("votes", "error, even", "error, adaptive"), errors, title), *_tabulate_savings(answer)]
+    head = ("votes", "error, even", "error, adaptive", *(() if answer.judged is None else ("with the judge",)))
+    return [
+        Table(head, errors, title),
+        *_tabulate_savings(answer.savings, "even", "the adaptive design"),
+        *_tabulate_savings(answer.judge_savings, "adaptive", "the judge"),
+    ]
 
 
-def _tabulate_savings(answer: ReplayAnswer) -> list[Table]:
-    if not answer.savings:
+def _tabulate_savings(savings: Sequence[Saving], than: str, by: str) -> list[Table]:
+    if not savings:
         return []
-    saved = [[f"{row.votes:,}", percent(row.error), _spell_saving(row)] for row in answer.savings]
-    head = ("even votes", "their error", "saved at equal error (95 %)")
-    return [Table(head, saved, "Votes saved by the adaptive design")]
+    rows = [[f"{row.votes:,}", percent(row.error), _spell_saving(row)] for row in savings]
+    return [Table((f"{than} votes", "their error", "saved at equal error (95 %)"), rows, f"Votes saved by {by}")]
 
 
 def _spell_saving(row: Saving) -> str:
@@ -341,19 +379,26 @@ def list_findings(answer: ReplayAnswer) -> list[str]:
     """How many votes were enough, what is saved, and what the error means."""
     same = "the study's answer in 95 % of replays" if "ranking" not in answer.question else "95 % of its order"
     sentences = [f"All {answer.votes:,} votes say: {answer.conclusion}."]
-    for curve in (answer.even, answer.adaptive):
+    for curve in (answer.even, answer.adaptive, answer.judged):
+        if curve is None:
+            continue
+        name = DESIGNS[curve.design]
         if curve.enough is None:
-            sentences.append(f"Given out by the {curve.design} design, {answer.votes:,} votes do not give {same}.")
+            sentences.append(f"Given out by {name}, {answer.votes:,} votes do not give {same}.")
         else:
             part = percent(curve.enough / answer.votes)
-            sentences.append(f"{curve.enough:,} votes ({part}) by the {curve.design} design give {same}.")
-    savings_shown = [row for row in answer.savings if row.low > 0]
+            sentences.append(f"{curve.enough:,} votes ({part}) by {name} give {same}.")
+    sentences.append(_tell_saving(answer.savings, "adaptive"))
+    return sentences if answer.judged is None else [*sentences, _tell_saving(answer.judge_savings, "judged")]
+
+
+def _tell_saving(savings: Sequence[Saving], design: str) -> str:
+    savings_shown = [row for row in savings if row.low > 0]
     if not savings_shown:
-        sentences.append("These replays do not show that the adaptive design saves votes here.")
-    else:
-        best = max(savings_shown, key=lambda row: row.votes)
-        sentences.append(f"The adaptive design saves {_spell_saving(best)} of {best.votes:,} votes at the same error.")
-    return sentences
+        return f"These replays do not show that {SAVERS[design]} saves votes here."
+    best = max(savings_shown, key=lambda row: row.votes)
+    saver = SAVERS[design]
+    return f"{saver[0].upper()}{saver[1:]} saves {_spell_saving(best)} of {best.votes:,} votes at the same error."
 
 
 def row_figures(answer: ReplayAnswer) -> tuple[RowFigure, ...]:
@@ -386,6 +431,7 @@ def replay(
     votes: Any,
     *,
     pairs: Any = None,
+    judge: str | Path | None = None,
     aim: AimKind = "best",
     systems: Sequence[str] = (),
     margin: float = 0.1,
@@ -401,15 +447,7 @@ def replay(
     if replays < 2 or fewest < 1:
         raise InputError("--replays must be 2 or more, and --fewest 1 or more.")
     matches, known = matches_of(votes, pairs, **reading)
-    result = answer(
-        matches,
-        known=known,
-        aim=aim,
-        systems=systems,
-        margin=margin,
-        fewest=fewest,
-        floor=floor,
-        replays=replays,
-        seed=seed,
-    )
+    settings = ReplaySettings(aim, systems, margin, fewest, floor, replays, seed)
+    verdicts = None if judge is None else net_by_pair(read_verdicts(judge))
+    result = answer(matches, settings, known=known, verdicts=verdicts)
     return Result(document(result), parts(result), lambda: row_figures(result), told_of_reading(matches.votes))

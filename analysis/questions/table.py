@@ -340,12 +340,14 @@ Find out how many votes a finished study would have needed for its conclusion.
 
 Draws the study's dialogues anew and gives their votes out in batches, evenly or by the adaptive rule of `crowd serve`.
 Counts how often the answer differs from that of all votes. Says what the adaptive rule saves where both err as often.
+With --judge also what a judge's verdicts save beyond that.
 """,
         home="replay",
         options=(
             VOTES,
             *READING,
             PAIRS,
+            Option("--judge", "a judge's verdicts on these pairs, to help the adaptive design", None, "FILE", Path),
             Option(
                 "--aim",
                 "the question: best (which system is best, default), ranking, better (is A better than B), alike (are "

@@ -1,7 +1,8 @@
 """Studies whose votes are given out by an adaptive rule, simulated or replayed, and what an even design would have got.
 
 The rule is that of the rating server (dialogue/formulas/allocation.py). Whoever asks supplies the answers: a world with
-a known truth, or the votes of a finished study.
+a known truth, or the votes of a finished study. A judge may have ruled on the pairs: its verdicts help to share out the
+votes, and to estimate strengths from them.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from seedvote.dialogue.formulas.allocation import (
+    BELIEVED_SDS,
     FLOOR,
+    JUDGE_SPREAD,
+    PRIOR_SD,
     Aim,
     ContrastPool,
-    Tally,
     batch_places,
     draw_batch,
-    share_contrasts,
 )
 
 Floats = NDArray[np.float64]
@@ -41,6 +43,29 @@ class PairPool:
     contrast: Ints  # (pairs,)
     dialogue: Ints  # (pairs,)
     most: Ints | None = None  # (pairs,) votes that there can be of each; None: no limit but the rule's
+    verdict: Floats | None = None  # (pairs,) a judge's for the first system, from -1 to 1; NaN where it did not rule
+
+    def select(self, pairs: Ints, dialogue: Ints) -> PairPool:
+        """These of its pairs, some of them more than once, with other dialogues."""
+        most = None if self.most is None else self.most[pairs]
+        verdict = None if self.verdict is None else self.verdict[pairs]
+        return replace(self, contrast=self.contrast[pairs], dialogue=dialogue, most=most, verdict=verdict)
+
+    def judge_strengths(self) -> Floats:
+        """(systems,) strengths by the verdicts; zeros without any."""
+        if self.verdict is None:
+            return np.zeros(self.systems)
+        rows = ~np.isnan(self.verdict)
+        votes, net = self.sum_by_contrast(self.contrast[rows], self.verdict[rows])
+        return _believe(self, votes, net, JUDGE_SPREAD, PRIOR_SD, np.zeros(self.systems))[1]
+
+    def sum_by_contrast(self, contrast: Ints, score: Floats) -> tuple[Floats, Floats]:
+        """(contrasts,) how many scores there are of each, and their sums."""
+        return self.sum_values(contrast, np.ones(len(contrast))), self.sum_values(contrast, score)
+
+    def sum_values(self, contrast: Ints, values: Floats) -> Floats:
+        """(contrasts,) their sums."""
+        return np.asarray(np.bincount(contrast, values, len(self.first)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +105,7 @@ def give_out(
     order = np.lexsort([generator.random(len(pool.contrast)), pool.contrast])
     number = len(pool.first)
     starts = np.searchsorted(pool.contrast[order], np.arange(number + 1))
-    used, log, batch = np.zeros(number, np.int64), NOTHING, 0
+    used, log, batch, judge = np.zeros(number, np.int64), NOTHING, 0, pool.judge_strengths()
     differ = np.zeros(len(pool.contrast), bool)  # whether the first votes of a pair do
     while len(log) < budget:
         batch += 1
@@ -92,7 +117,7 @@ def give_out(
         ]
         if any(not len(each.fresh) for each in pools):
             pools = _add_complete(pool, rule, log, pools, differ)
-        shares = _share(pool, rule, log)
+        shares = _share(pool, rule, log, judge)
         drawn = draw_batch(shares, pools, min(places, budget - len(log)), fewest=rule.fewest, generator=draw)
         if not drawn:
             return
@@ -135,17 +160,78 @@ def _add_complete(
     ]
 
 
-def _share(pool: PairPool, rule: Rule, log: VoteLog) -> list[float]:
+def _share(pool: PairPool, rule: Rule, log: VoteLog, judge: Floats) -> list[float]:
     number = len(pool.first)
     if rule.aim is None or not len(log):
         return [1 / number] * number
     contrast = pool.contrast[log.pair]
-    votes = np.bincount(contrast, minlength=number)
-    net = np.bincount(contrast, weights=log.score, minlength=number)
-    columns = (pool.first, pool.second, votes, net)
-    tallies = [Tally(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    votes, net = pool.sum_by_contrast(contrast, log.score)
     spread = measure_spread(contrast, log.score, [log.rater, pool.dialogue[log.pair]])
-    return share_contrasts(tallies, pool.systems, rule.aim, spread=spread, floor=rule.floor)
+    return list(share_votes(pool, votes, net, rule.aim, spread=spread, floor=rule.floor, judge=judge).tolist())
+
+
+def share_votes(
+    pool: PairPool, votes: Floats, net: Floats, aim: Aim, *, spread: float, floor: float, judge: Floats
+) -> Floats:
+    """`share_contrasts` of the rating server, in numpy: simulations of many systems ask it thousands of times."""
+    sds = BELIEVED_SDS if judge.any() else ()
+    beliefs = [_believe(pool, votes, net, spread, PRIOR_SD, np.zeros(pool.systems))]
+    beliefs += [_believe(pool, votes, net, spread, sd, judge) for sd in sds]
+    chances = np.exp(np.array([likelihood for likelihood, _, _ in beliefs]) - max(part[0] for part in beliefs))
+    shares = np.full(len(votes), floor / len(votes))
+    for chance, (_, means, covariance) in zip(chances / chances.sum(), beliefs, strict=True):
+        gains = _expect_gains(pool, means, covariance, aim, spread)
+        shares += chance * (1 - floor) * (gains / gains.sum() if gains.sum() > 0 else 1 / len(votes))
+    return shares
+
+
+def _believe(
+    pool: PairPool, votes: Floats, net: Floats, spread: float, sd: float, judge: Floats
+) -> tuple[float, Floats, Floats]:
+    """How likely the votes are, and means and covariance of the strengths."""
+    covariance = sd**2 * np.eye(pool.systems) + np.outer(judge, judge)
+    normal, right = _normal_equations(pool, votes / spread, net / spread)
+    precision = np.linalg.inv(covariance) + normal
+    posterior: Floats = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    means = posterior @ right
+    determinants = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
+    return float(right @ means - determinants) / 2, np.asarray(means), posterior
+
+
+def _normal_equations(pool: PairPool, votes: Floats, net: Floats) -> tuple[Floats, Floats]:
+    """(systems, systems) and (systems,) of the least squares of strengths."""
+    normal, right = np.zeros((pool.systems, pool.systems)), np.zeros(pool.systems)
+    np.add.at(normal, (pool.first, pool.first), votes)
+    np.add.at(normal, (pool.second, pool.second), votes)
+    np.add.at(normal, (pool.first, pool.second), -votes)
+    np.add.at(normal, (pool.second, pool.first), -votes)
+    np.add.at(right, pool.first, net)
+    np.add.at(right, pool.second, -net)
+    return normal, right
+
+
+def _expect_gains(pool: PairPool, means: Floats, covariance: Floats, aim: Aim, spread: float) -> Floats:
+    """What one more vote on each contrast is expected to gain."""
+    first, second = np.triu_indices(pool.systems, 1)
+    if aim.systems is not None:
+        first, second = (np.array([system]) for system in aim.systems)
+    elif aim.kind == "best":
+        leader = int(np.argmax(means))
+        second = np.delete(np.arange(pool.systems), leader)
+        first = np.full_like(second, leader)
+    variance = _of_difference(covariance, first, second)
+    distance = np.abs(means[first] - means[second])
+    distance = np.abs(aim.margin - distance) if aim.kind == "alike" else distance
+    slopes = np.exp(-(distance**2) / (2 * variance)) / np.sqrt(variance)
+    weights, _ = _normal_equations(replace(pool, first=first, second=second), slopes, slopes)
+    product = covariance @ weights @ covariance
+    own = _of_difference(covariance, pool.first, pool.second)
+    return np.asarray(_of_difference(product, pool.first, pool.second) / (spread + own))
+
+
+def _of_difference(matrix: Floats, first: Ints, second: Ints) -> Floats:
+    own = np.diag(matrix)
+    return np.asarray(own[first] + own[second] - matrix[first, second] - matrix[second, first])
 
 
 def measure_spread(group: Ints, score: Floats, ways: Sequence[Ints]) -> float:
@@ -200,23 +286,33 @@ def weigh_votes(contrast: Ints, pair: Ints, batch: Ints, answer: NDArray[Any]) -
     return weights
 
 
-def estimate_strengths(pool: PairPool, log: VoteLog) -> Floats:
-    """(systems,) least squares of all votes by their weights, hardly drawn towards each other."""
+def estimate_strengths(pool: PairPool, log: VoteLog, *, with_verdicts: bool = False) -> Floats:
+    """(systems,) least squares of all votes by their weights, hardly drawn towards each other.
+
+    With verdicts each vote is freed of what the judge says of its pair beyond all pairs of the contrast, as far as
+    votes follow it (prediction-powered inference): where chance gave out pairs that favour a system, verdicts say so.
+    """
     contrast = pool.contrast[log.pair]
     weights = weigh_votes(contrast, log.pair, log.batch, log.score)
-    size = len(pool.first)
-    number, net = (np.bincount(contrast, weights=w, minlength=size) for w in (weights, weights * log.score))
-    normal, right = np.eye(pool.systems) * 1e-3, np.zeros(pool.systems)
-    for row, column, sign in (
-        (pool.first, pool.first, 1),
-        (pool.second, pool.second, 1),
-        (pool.first, pool.second, -1),
-        (pool.second, pool.first, -1),
-    ):
-        np.add.at(normal, (row, column), sign * number)
-    np.add.at(right, pool.first, net)
-    np.add.at(right, pool.second, -net)
-    return np.asarray(np.linalg.solve(normal, right))
+    score = log.score
+    if with_verdicts and pool.verdict is not None:
+        score = score - _explain_votes(pool, log, weights)
+    votes, net = (pool.sum_values(contrast, values) for values in (weights, weights * score))
+    normal, right = _normal_equations(pool, votes, net)
+    return np.asarray(np.linalg.solve(normal + np.eye(pool.systems) * 1e-3, right))
+
+
+def _explain_votes(pool: PairPool, log: VoteLog, weights: Floats) -> Floats:
+    """(votes,) by how much more a vote is expected to favour the first system than votes on all of its contrast."""
+    verdict = np.asarray(pool.verdict)
+    known, contrast = ~np.isnan(verdict), pool.contrast[log.pair]
+    number, means = pool.sum_by_contrast(pool.contrast[known], verdict[known])
+    means = means / np.maximum(number, 1)
+    beyond = np.where(known, verdict - means[pool.contrast], 0.0)[log.pair]
+    total = np.maximum(pool.sum_values(contrast, weights), 1e-150)
+    x, y = (values - (pool.sum_values(contrast, weights * values) / total)[contrast] for values in (beyond, log.score))
+    square = float(weights @ x**2)
+    return beyond * (float(weights @ (x * y)) / square if square > 1e-9 else 0.0)
 
 
 @dataclass(frozen=True)
@@ -267,10 +363,37 @@ class World:
             np.repeat(np.arange(self.dialogues), number),
         )
 
-    def crowd(self, pool: PairPool, generator: np.random.Generator) -> Ask:
+    def respond(self, generator: np.random.Generator) -> Floats:
+        """(dialogues, systems) how much better than its strength each system does in each dialogue."""
+        return self.sd_dialogue * generator.standard_normal((self.dialogues, len(self.strengths)))
+
+    def judge(
+        self, pool: PairPool, responses: Floats, accuracy: float, shared: float, generator: np.random.Generator
+    ) -> Floats:
+        """(pairs,) verdicts on these responses, the mean of both orders, right in this share of pairs.
+
+        `shared` is the part of the variance of its errors that it makes about systems, the rest it makes about pairs.
+        A judge below .5 prefers the worse response.
+        """
+        first, second = pool.first[pool.contrast], pool.second[pool.contrast]
+        quality = np.array(self.strengths) + responses
+        gap = quality[pool.dialogue, first] - quality[pool.dialogue, second]
+        gap *= np.sign(accuracy - 0.5)
+        taste, errors = generator.standard_normal(len(self.strengths)), generator.standard_normal(len(gap))
+        errors = np.sqrt(shared / 2) * (taste[first] - taste[second]) + np.sqrt(1 - shared) * errors
+        low, high = 0.0, 1e3
+        for _ in range(50):  # the size of the errors
+            size = (low + high) / 2
+            is_better = ((gap + size * errors > 0) == (gap > 0)).mean() > max(accuracy, 1 - accuracy)
+            low, high = (size, high) if is_better else (low, size)
+        latent = errors if accuracy == 0.5 else gap + low * errors
+        orders = latent + 0.4 * latent.std() * generator.standard_normal((2, len(latent)))
+        return np.asarray(np.sign(orders).mean(0))
+
+    def crowd(self, pool: PairPool, generator: np.random.Generator, responses: Floats | None = None) -> Ask:
         """One crowd and one set of responses, who answer whatever is asked."""
         systems, strengths = len(self.strengths), np.array(self.strengths)
-        responses = self.sd_dialogue * generator.standard_normal((self.dialogues, systems))
+        responses = self.respond(generator) if responses is None else responses
         tastes = self.sd_rater * generator.standard_normal((self.raters, systems))
         thresholds = self.threshold * np.exp(self.sd_habit * generator.standard_normal(self.raters))
         careless = generator.random(self.raters) < self.careless

@@ -21,7 +21,7 @@ from seedvote.analysis.votes.systems import Contrast, key_of, system_names
 from seedvote.analysis.votes.votes import Votes, net_scores
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
-from seedvote.dialogue.judges import VERDICTS, read_verdicts
+from seedvote.dialogue.judges import VERDICTS, read_verdicts, shares_of
 from seedvote.dialogue.records import Pair, Ruling, Verdict
 
 Floats = NDArray[np.float64]
@@ -98,15 +98,6 @@ class Bench:
         counts = [sum(verdict.choice == name for verdict in usable) for name in ("a", "b", "tie")]
         best = max(counts)
         return counts.index(best) if counts.count(best) == 1 else 2
-
-
-def shares_of(verdict: Verdict) -> tuple[float, float, float] | None:
-    """A verdict as shares of a, b and tie: its probabilities, or all on its choice; None for an unusable one."""
-    if verdict.choice == "unusable":
-        return None
-    if verdict.probability is not None:
-        return verdict.probability.get("a", 0.0), verdict.probability.get("b", 0.0), verdict.probability.get("tie", 0.0)
-    return float(verdict.choice == "a"), float(verdict.choice == "b"), float(verdict.choice == "tie")
 
 
 def benches(verdicts: Sequence[Verdict], pairs: Mapping[str, Pair]) -> list[Bench]:

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print them."""
     from seedvote.crowd.forms.known import FORMS
-    from seedvote.crowd.rating.batches import check_systems, compare_systems
+    from seedvote.crowd.rating.batches import check_systems, compare_systems, read_judge
     from seedvote.crowd.rating.leaks import find_file_leaks, find_leaks, markup_warning
     from seedvote.crowd.study_folder import hit_of, pairs_file, says_rendering
     from seedvote.crowd.watching.progress import describe_assignment
@@ -48,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     if pairs:
         print(f"{len(leaks_found)} of the {2 * len(pairs)} responses in {path} name the model that wrote them.")
     if hit.adaptive is not None:
-        check_systems(hit.adaptive, compare_systems(pairs))
+        check_systems(hit.adaptive, compared := compare_systems(pairs))
+        if hit.adaptive.judge:
+            read_judge(args.study / hit.adaptive.judge, compared)
         print(f"How pairs are chosen: {describe_assignment(hit)}.")
     tell_next("python -m crowd serve", args.study, *repeat_options(args, "pairs"))
     return 1 if leaks_found or files_found or markup else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from string import Formatter
 from typing import Any, get_args
 from urllib.parse import urlsplit
@@ -85,6 +86,8 @@ class AdaptiveRule:
     """The part of each batch that all comparisons share alike."""
     batch: int | None = None
     """Votes in a batch; a twentieth of all, where it is not said."""
+    judge: str = ""
+    """A file of verdicts in the study's folder; empty: no judge is asked where the answer is clear."""
 
 
 def _is_pair_of_names(value: Any) -> bool:
@@ -102,6 +105,7 @@ ADAPTIVE_KEYS: Mapping[str, Legal] = {
     "most": whole_number(1, 100),
     "floor": Legal("a part above 0 and at most 1", lambda v: type(v) in (int, float) and 0 < v <= 1),
     "batch": whole_number(1, 1_000_000),
+    "judge": Legal("the name of a file in the study's folder", lambda v: isinstance(v, str) and Path(v).name == v),
 }
 ADAPTIVE = Legal(
     f"a table of {', '.join(ADAPTIVE_KEYS)}",
@@ -111,7 +115,7 @@ ADAPTIVE = Legal(
 
 def adaptive_from(values: Mapping[str, Any], where: str) -> AdaptiveRule:
     """`[adaptive]` as it was written, or as a store keeps it."""
-    stated = {name: value for name, value in values.items() if value is not None and value not in ((), [])}
+    stated = {name: value for name, value in values.items() if value is not None and value not in ((), [], "")}
     check_keys("adaptive", ADAPTIVE_KEYS, {**stated, **_listed(stated)}, where)
     rule = AdaptiveRule(**{**stated, "systems": tuple(stated.get("systems", ()))})
     if (rule.question in ("better", "alike")) != bool(rule.systems):

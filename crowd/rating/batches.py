@@ -6,16 +6,20 @@ how many votes each is to get so far (`target`), in which batch it came up last 
 else stays as it is. A pair is open while it is short of its target, the next one is found by the same index as in a
 fixed study, and nothing within a batch depends on answers.
 
+A judge's verdicts may help to share out the votes; what they say of the systems is kept before the first vote.
+
 A batch follows from the study's seed, its number and the votes that count, so that a server that was killed draws the
 same one again. What is still to be given out (`places_left`) keeps a study open between two batches.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -38,13 +42,16 @@ from seedvote.dialogue.formulas.allocation import (
     Tally,
     batch_places,
     draw_batch,
+    judge_strengths,
     share_contrasts,
     spread_of_votes,
 )
+from seedvote.dialogue.judges import net_by_pair, read_verdicts
 from seedvote.dialogue.records import Pair
 from seedvote.dialogue.seeds import child_random
 from seedvote.dialogue.systems import key_of, system_names
 
+JUDGE = "judge"  # the study's setting that holds the systems' strengths by a judge's verdicts
 BATCH = "batch"  # the study's setting that holds the number of the last batch
 AHEAD = 0.5  # of a batch's places: with fewer free the next batch is drawn
 SCORES = {"a": 1, "b": -1}
@@ -108,6 +115,37 @@ def prepare(connection: sa.Connection, hit: Hit, seed: int, now: float) -> None:
     put(connection, LEFT, str(_count_left(hit, compared, rows)))
     if settings(connection).get(BATCH) is None:
         draw_next(connection, hit, seed, now)
+
+
+def keep_judge(store: Store, hit: Hit, study: Path) -> None:
+    """Keep what the judge of an adaptive study says of its systems; from the first vote on it stays what it is."""
+    if hit.adaptive is None:
+        return
+    with store.write() as connection:
+        if connection.scalar(sa.select(votes.c.vote).limit(1)) is not None:
+            return
+        unset(connection, JUDGE)
+        if name := hit.adaptive.judge:
+            put(connection, JUDGE, json.dumps(read_judge(study / name, read_compared(connection))))
+
+
+def read_judge(path: Path, compared: Compared) -> dict[str, float]:
+    """The strength of each system by the verdicts of a file."""
+    if not path.exists():
+        raise InputError(
+            f"adaptive.judge names {path}, which is not there. Ask a judge (python -m evaluators judge {path.parent}), "
+            "or leave the key out."
+        )
+    number = [0] * len(compared.contrasts)
+    net = [0.0] * len(compared.contrasts)
+    for pair, value in net_by_pair(read_verdicts(path)).items():
+        if pair in compared.of_pair:
+            number[compared.of_pair[pair]] += 1
+            net[compared.of_pair[pair]] += -value if pair in compared.turned else value
+    if not any(number):
+        raise InputError(f"{path} has no usable verdict on a pair of this study that compares two systems.")
+    tallies = [Tally(*both, n, total) for both, n, total in zip(compared.contrasts, number, net, strict=True)]
+    return dict(zip(compared.systems, judge_strengths(tallies, len(compared.systems)), strict=True))
 
 
 def check_systems(rule: AdaptiveRule, compared: Compared) -> None:
@@ -232,7 +270,7 @@ def plan_batch(connection: sa.Connection, hit: Hit, seed: int) -> PlannedBatch |
     cast = connection.execute(_COUNTED).all()
     pools = _make_pools(rule, compared, offered, cast)
     drawn = draw_batch(
-        _share(rule, compared, cast),
+        _share(rule, compared, cast, json.loads(settings(connection).get(JUDGE, "{}"))),
         pools,
         places,
         fewest=rule.fewest,
@@ -281,8 +319,8 @@ def _count_surplus(connection: sa.Connection, hit: Hit, drawn: Collection[str]) 
     standing.count_anew(connection, make_assignment_rules(hit), surplus)
 
 
-def _share(rule: AdaptiveRule, compared: Compared, cast: Sequence[Any]) -> list[float]:
-    """The share of each contrast in the next batch."""
+def _share(rule: AdaptiveRule, compared: Compared, cast: Sequence[Any], by_judge: Mapping[str, float]) -> list[float]:
+    """The share of each contrast in the next batch; `by_judge` has strengths of systems, if a judge has ruled."""
     about = [row for row in cast if row.pair in compared.of_pair]
     groups = [compared.of_pair[row.pair] for row in about]
     scores = [_score(compared, row) for row in about]
@@ -295,7 +333,8 @@ def _share(rule: AdaptiveRule, compared: Compared, cast: Sequence[Any]) -> list[
     systems = tuple(compared.systems.index(name) for name in rule.systems)
     aim = Aim(rule.question, (systems[0], systems[1]) if systems else None, rule.margin)
     tallies = [Tally(*both, n, s) for both, n, s in zip(compared.contrasts, number, net, strict=True)]
-    return share_contrasts(tallies, len(compared.systems), aim, spread=spread, floor=rule.floor)
+    judge = [by_judge.get(name, 0.0) for name in compared.systems]
+    return share_contrasts(tallies, len(compared.systems), aim, spread=spread, floor=rule.floor, judge=judge)
 
 
 def _score(compared: Compared, row: Any) -> float:

@@ -74,7 +74,8 @@ def describe_assignment(hit: Hit, left: int | None = None) -> str:
         return f"fixed, {hit.votes_per_pair} votes on every pair"
     rule = hit.adaptive
     question = QUESTIONS[rule.question].format(*rule.systems, margin=rule.margin)
-    chosen = f"adaptive, votes go where they tell most about {question}"
+    helper = ", by votes and a judge's verdicts" if rule.judge else ""
+    chosen = f"adaptive, votes go where they tell most about {question}{helper}"
     return chosen if left is None else f"{chosen}; {left} are still to be given out"
 
 

@@ -8,6 +8,10 @@ The expected opportunity cost of a wrong answer (Chick and Inoue 2001) has the s
 variance v of a difference d. A vote on contrast x takes (q'Vx)^2 / (s^2 + x'Vx) from the variance of difference q. So
 with W the sum of slope qq' over all differences asked for, the gain is x'VWVx / (s^2 + x'Vx).
 
+A judge's verdicts may say beforehand which systems are far apart. Four models of the strengths are held against the
+votes: that of no judge, and strengths in some proportion to the judge's but for a deviation of .05, .1 or .2. Each
+gives shares, and counts by how likely it makes the votes. A judge whom the votes contradict is soon not believed.
+
 Pairs of a contrast are taken in a random order, each for as many votes as it must have. Where none is left, pairs that
 have these get one more vote, more probably those whose first votes differ. That is fixed by the first votes alone, and
 no probability is zero, so further votes can be weighed by how many pairs of either kind they stand for. Pairs that stop
@@ -26,6 +30,8 @@ from typing import Any, Literal
 AimKind = Literal["best", "ranking", "better", "alike"]
 FLOOR = 0.2  # of a batch, shared by all contrasts alike
 PRIOR_SD = 0.3  # of strengths, on the scale of net preferences
+BELIEVED_SDS = (0.05, 0.1, 0.2)  # of strengths about those of a judge who is believed
+JUDGE_SPREAD = 0.01  # of a verdict: all that is asked of a judge is there, so its strengths are hardly drawn together
 AGREED_SIZE = 0.2  # how probable a further vote is where raters agree, in proportion to where they differ
 BATCHES = 20  # that a study's votes are given out in, unless it says otherwise
 SMALLEST_BATCH = 20  # places
@@ -87,31 +93,74 @@ def batch_places(votes: int) -> int:
 
 
 def share_contrasts(
-    tallies: Sequence[Tally], systems: int, aim: Aim, *, spread: float, floor: float = FLOOR
+    tallies: Sequence[Tally],
+    systems: int,
+    aim: Aim,
+    *,
+    spread: float,
+    floor: float = FLOOR,
+    judge: Sequence[float] = (),
 ) -> list[float]:
     """The share of the next batch that each contrast gets; `spread` is a vote's variance times its design effect.
+
+    `judge` has the strengths of the systems by a judge's verdicts (`judge_strengths`).
 
     >>> tallies = [Tally(0, 1, 40, 4), Tally(0, 2, 40, 36), Tally(1, 2, 40, 34)]
     >>> [round(share, 2) for share in share_contrasts(tallies, 3, Aim("best"), spread=0.7)]
     [0.6, 0.2, 0.2]
     """
     number = len(tallies)
-    even = [1 / number] * number
     if not any(tally.votes for tally in tallies):
-        return even
-    gains = expected_gains(tallies, fit_strengths(tallies, systems, spread), aim, spread)
-    total = math.fsum(gains)
-    if total <= 0:
-        return even
-    return [floor / number + (1 - floor) * gain / total for gain in gains]
+        return [1 / number] * number
+    shares = [floor / number] * number
+    for chance, strengths in weigh_beliefs(tallies, systems, spread, judge):
+        gains = expected_gains(tallies, strengths, aim, spread)
+        total = math.fsum(gains)
+        for k, gain in enumerate(gains):
+            shares[k] += chance * (1 - floor) * (gain / total if total > 0 else 1 / number)
+    return shares
+
+
+def weigh_beliefs(
+    tallies: Sequence[Tally], systems: int, spread: float, judge: Sequence[float] = ()
+) -> list[tuple[float, Strengths]]:
+    """The strengths if no judge is believed, and by each way of believing one; each with its chance.
+
+    >>> tallies = [Tally(0, 1, 400, 200), Tally(0, 2, 400, 380), Tally(1, 2, 400, 180)]
+    >>> for judge in ([0.5, 0.0, -0.5], [0.5, -0.5, 0.0]):
+    ...     print([round(chance, 2) for chance, _ in weigh_beliefs(tallies, 3, 0.7, judge)])
+    [0.03, 0.52, 0.29, 0.15]
+    [0.89, 0.0, 0.0, 0.11]
+    """
+    square = math.fsum(value**2 for value in judge)
+    sds = BELIEVED_SDS if square else ()
+    beliefs = [_believe(tallies, systems, spread, PRIOR_SD, [0.0] * systems)]
+    beliefs += [_believe(tallies, systems, spread, sd, judge) for sd in sds]
+    best = max(likelihood for likelihood, _ in beliefs)
+    chances = [math.exp(likelihood - best) for likelihood, _ in beliefs]
+    total = math.fsum(chances)
+    return [(chance / total, strengths) for chance, (_, strengths) in zip(chances, beliefs, strict=True)]
+
+
+def judge_strengths(tallies: Sequence[Tally], systems: int) -> list[float]:
+    """The strengths of the systems by the verdicts of a judge on pairs of each contrast."""
+    return fit_strengths(tallies, systems, JUDGE_SPREAD).means
 
 
 def fit_strengths(tallies: Sequence[Tally], systems: int, spread: float) -> Strengths:
     """Strengths by least squares, drawn towards each other by their prior."""
-    precision = [[0.0] * systems for _ in range(systems)]
+    return _believe(tallies, systems, spread, PRIOR_SD, [0.0] * systems)[1]
+
+
+def _believe(
+    tallies: Sequence[Tally], systems: int, spread: float, sd: float, judge: Sequence[float]
+) -> tuple[float, Strengths]:
+    """Strengths that are a multiple of the judge's (normal with SD 1) but for this SD; and how likely the votes are."""
+    square = math.fsum(value**2 for value in judge)
+    precision = [[-one * other / (sd**2 + square) / sd**2 for other in judge] for one in judge]
     scores = [0.0] * systems
     for k in range(systems):
-        precision[k][k] = 1 / PRIOR_SD**2
+        precision[k][k] += 1 / sd**2
     for tally in tallies:
         i, j, weight = tally.first, tally.second, tally.votes / spread
         precision[i][i] += weight
@@ -120,8 +169,10 @@ def fit_strengths(tallies: Sequence[Tally], systems: int, spread: float) -> Stre
         precision[j][i] -= weight
         scores[i] += tally.net / spread
         scores[j] -= tally.net / spread
-    covariance = invert_matrix(precision)
-    return Strengths([math.fsum(map(mul, row, scores)) for row in covariance], covariance)
+    covariance, log_determinant = _invert(precision)
+    means = [math.fsum(map(mul, row, scores)) for row in covariance]
+    prior = systems * math.log(sd**2) + math.log(1 + square / sd**2)
+    return (math.fsum(map(mul, scores, means)) - prior - log_determinant) / 2, Strengths(means, covariance)
 
 
 def expected_gains(tallies: Sequence[Tally], strengths: Strengths, aim: Aim, spread: float) -> list[float]:
@@ -178,15 +229,21 @@ def invert_matrix(matrix: Matrix) -> Matrix:
     >>> invert_matrix([[2.0, 0.0], [0.0, 4.0]])
     [[0.5, 0.0], [0.0, 0.25]]
     """
-    number = len(matrix)
+    return _invert(matrix)[0]
+
+
+def _invert(matrix: Matrix) -> tuple[Matrix, float]:
+    """The inverse, and the logarithm of the determinant."""
+    number, log_determinant = len(matrix), 0.0
     rows = [[*row, *(float(i == k) for k in range(number))] for i, row in enumerate(matrix)]
     for k in range(number):
         pivot = rows[k][k]
+        log_determinant += math.log(pivot)
         rows[k] = pivot_row = [value / pivot for value in rows[k]]
         for i in range(number):
             if i != k and (factor := rows[i][k]):
                 rows[i] = [value - factor * above for value, above in zip(rows[i], pivot_row, strict=True)]
-    return [row[number:] for row in rows]
+    return [row[number:] for row in rows], log_determinant
 
 
 def draw_batch(

@@ -10,6 +10,8 @@ from seedvote.analysis.notebook import replay
 from seedvote.analysis.questions.replay import saved_part
 from seedvote.analysis.showing.tables import Table
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Verdict
 
 STRENGTHS = {"one": 0.9, "two": 0.0, "three": -0.1, "four": -0.2}
 
@@ -59,6 +61,33 @@ def test_two_systems_may_be_asked_about_alone():
     assert better["question"] == "whether one is better than four" and better["conclusion"] == "one leads four"
     alike = replay(VOTES, aim="alike", systems=["two", "three"], margin=0.3, replays=5).document
     assert alike["conclusion"] == "two and three are within 0.3"
+
+
+def write_verdicts(path, seed, right=1.0):
+    """A judge that names the system with the higher strength, with the noise of a single vote; or the lower one."""
+    generator, ruled = np.random.default_rng(seed), []
+    for n, (a, b) in itertools.product(range(40), itertools.combinations(STRENGTHS, 2)):
+        gap = right * (STRENGTHS[a] - STRENGTHS[b]) + generator.normal()
+        ruled += [Verdict(f"{n}-{a}-{b}", "j", order, "a" if gap > 0 else "b") for order in ("ab", "ba")]
+    write_records(path, ruled, signature="test", kind=Verdict)
+    return path
+
+
+def test_a_judge_is_replayed_beside_both_designs_which_stay_the_same(tmp_path):
+    alone = replay(VOTES, aim="ranking", replays=8)
+    helped = replay(VOTES, aim="ranking", replays=8, judge=write_verdicts(tmp_path / "verdicts.jsonl", 1))
+    for name in ("even", "adaptive", "savings"):
+        assert helped.document[name] == alone.document[name]
+    assert alone.document["judged"] is None and helped.document["judged"]["errors"][-1] < 0.2
+    assert helped.document["judged"]["errors"] != helped.document["adaptive"]["errors"]
+    said = [str(part) for part in helped.parts]
+    assert any("by the adaptive design with the judge" in part for part in said) and any(
+        "verdicts:240" in part for part in said
+    )
+    assert "Votes saved by the judge" in str([part for part in helped.parts if isinstance(part, Table)][-1])
+    write_records(other := tmp_path / "other.jsonl", [Verdict("p", "j", "ab", "a")], signature="t", kind=Verdict)
+    with pytest.raises(InputError, match="no usable verdict on a pair of these votes"):
+        replay(VOTES, judge=other)
 
 
 def test_what_cannot_be_replayed_is_refused():

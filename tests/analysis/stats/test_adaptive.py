@@ -1,6 +1,7 @@
 """Adaptive studies of a world whose truth is known: what is given out, what it costs, and that intervals still hold."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,14 +11,24 @@ from seedvote.analysis.stats.adaptive import (
     MOST,
     PairPool,
     Rule,
+    VoteLog,
     World,
     estimate_strengths,
     give_out,
     measure_spread,
+    share_votes,
     weigh_votes,
 )
 from seedvote.analysis.stats.net_preference import net_estimate
-from seedvote.dialogue.formulas.allocation import Aim, ContrastPool, draw_batch, spread_of_votes
+from seedvote.dialogue.formulas.allocation import (
+    Aim,
+    ContrastPool,
+    Tally,
+    draw_batch,
+    judge_strengths,
+    share_contrasts,
+    spread_of_votes,
+)
 
 FOUR = World((0.6, 0.2, 0.0, -0.6), dialogues=40, raters=30)
 
@@ -87,6 +98,62 @@ def test_the_spread_is_the_rating_servers():
         score = generator.integers(-1, 2, votes).astype(float)
         ours = spread_of_votes(group.tolist(), score.tolist(), [rater.tolist(), dialogue.tolist()])
         assert measure_spread(group, score, [rater, dialogue]) == pytest.approx(ours)
+
+
+@pytest.mark.parametrize("aim", [Aim("best"), Aim("ranking"), Aim("better", (0, 1)), Aim("alike", (1, 2), 0.1)])
+def test_the_shares_are_the_rating_servers(aim):
+    pool = FOUR.pool()
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        votes = generator.integers(0, 60, 6).astype(float)
+        net = np.round(votes * generator.uniform(-1, 1, 6))
+        judge = generator.normal(0, 0.4, 4) * (seed % 3 > 0)
+        columns = (pool.first.tolist(), pool.second.tolist(), votes.tolist(), net.tolist())
+        tallies = [Tally(*row) for row in zip(*columns, strict=True)]
+        theirs = share_contrasts(tallies, 4, aim, spread=0.9, floor=0.1, judge=judge.tolist())
+        ours = share_votes(pool, votes, net, aim, spread=0.9, floor=0.1, judge=judge)
+        assert ours == pytest.approx(theirs)
+
+
+def judged_world(accuracy, seed=0, shared=0.5):
+    generator = np.random.default_rng(seed)
+    pool, responses = FOUR.pool(), FOUR.respond(generator)
+    return replace(pool, verdict=FOUR.judge(pool, responses, accuracy, shared, generator)), responses
+
+
+@pytest.mark.parametrize("accuracy", [0.2, 0.5, 0.65, 0.8])
+def test_a_simulated_judge_is_right_as_often_as_asked(accuracy):
+    rights = []
+    for seed in range(30):
+        pool, responses = judged_world(accuracy, seed)
+        quality = np.array(FOUR.strengths) + responses
+        gap = np.diff(quality[pool.dialogue[:, None], np.stack([pool.second, pool.first], 1)[pool.contrast]])[:, 0]
+        rights.append((1 + np.sign(gap) * pool.verdict).mean() / 2)
+    assert np.mean(rights) == pytest.approx(accuracy, abs=0.04)
+
+
+def test_a_judges_strengths_are_those_that_the_rating_server_computes():
+    pool, _ = judged_world(0.8)
+    votes, net = pool.sum_by_contrast(pool.contrast, pool.verdict)
+    columns = (pool.first.tolist(), pool.second.tolist(), votes.tolist(), net.tolist())
+    strengths = judge_strengths([Tally(*row) for row in zip(*columns, strict=True)], 4)
+    assert pool.judge_strengths() == pytest.approx(strengths)
+    assert np.corrcoef(strengths, FOUR.strengths)[0, 1] > 0.8
+
+
+def test_verdicts_take_out_what_chance_favoured_and_a_constant_judge_nothing():
+    verdict = np.where(np.arange(100) < 60, 1.0, -1.0)  # net .2; the votes are on 40 pairs of which 20 say so
+    verdict[90:] = np.nan
+    one = PairPool(2, *(np.array([k]) for k in range(2)), *(np.zeros(100, int), np.arange(100)), verdict=verdict)
+    pairs = np.repeat(np.arange(40, 80), 2)
+    ones = np.ones(80, int)
+    log = VoteLog(pairs, 0.1 + 0.5 * verdict[pairs], ones, ones, ones)
+    first, second = estimate_strengths(one, log, with_verdicts=True)
+    assert first - second == pytest.approx(0.1 + 0.5 * 30 / 90, abs=1e-4)
+    first, second = plain = estimate_strengths(one, log)
+    assert first - second == pytest.approx(0.1, abs=1e-4)
+    silent = replace(one, verdict=np.ones(100))
+    assert (estimate_strengths(silent, log, with_verdicts=True) == plain).all()
 
 
 def test_votes_weighed_by_what_they_stand_for_estimate_all_pairs():

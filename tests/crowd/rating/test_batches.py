@@ -2,7 +2,9 @@
 
 import dataclasses
 import itertools
+import json
 import random
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -19,7 +21,8 @@ from seedvote.crowd.store.store import places_left, read_events, settings
 from seedvote.crowd.store.tables import leases, pairs, votes
 from seedvote.crowd.watching.progress import progress
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.records import Candidate, Pair, Utterance
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict
 from tests.crowd.study import SHORT, Clock, database, desk_of, press, seated
 
 STRENGTHS = {"one": 1.5, "two": 0.6, "three": 0.5, "four": -1.0}
@@ -236,9 +239,57 @@ def test_a_fixed_study_may_become_adaptive_and_fixed_again_before_its_first_vote
         assert {(row.open, row.target, row.batch) for row in rows_of(desk, pairs)} == {(1, None, None)}
 
 
+def write_verdicts(folder, turn, made):
+    """Both orders of a judge that prefers the system with the later name, or with the earlier one (turn -1)."""
+    ruled = [Verdict(pair.pair, "j", order, "a" if (pair.a.model > pair.b.model) == (turn > 0) else "b")
+             for pair in made for order in ("ab", "ba")]  # fmt: skip
+    write_records(folder / "verdicts.jsonl", ruled, signature="test", kind=Verdict)
+
+
+def test_what_a_judge_says_is_kept_from_the_first_vote_on(tmp_path):
+    hit = dataclasses.replace(ADAPTIVE, adaptive=AdaptiveRule(votes=160, batch=20, judge="verdicts.jsonl"))
+    made = rated(20, checks=2)
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, made) as desk:
+        with pytest.raises(InputError, match="is not there"):
+            batches.keep_judge(desk.store, hit, tmp_path)
+        for turn in (1, -1):
+            write_verdicts(tmp_path, turn, made)
+            batches.keep_judge(desk.store, hit, tmp_path)
+            with desk.store.read() as connection:
+                judge = json.loads(settings(connection)[batches.JUDGE])
+            assert sorted(judge, key=judge.get)[::turn] == ["four", "one", "three", "two"]
+        work(desk, 3, most=9)
+        write_verdicts(tmp_path, 1, made)
+        batches.keep_judge(desk.store, hit, tmp_path)
+        with desk.store.read() as connection:
+            assert json.loads(settings(connection)[batches.JUDGE]) == judge
+        assert 9 + work(desk, 6) == 160  # of the same votes as without a judge
+        with pytest.raises(InputError, match="given out by the old rule"):
+            take_up(desk.store, ADAPTIVE, now=0.0)
+
+
+def test_fewer_votes_go_to_systems_that_judge_and_people_find_worse():
+    compared = compare_systems(rated(8))
+    strengths = {"one": 0.5, "two": 0.45, "three": -0.2, "four": -0.5}
+    rows = []
+    for number, (pair, contrast) in enumerate(compared.of_pair.items()):  # people's net preference is that difference
+        first, second = (strengths[compared.systems[k]] for k in compared.contrasts[contrast])
+        is_a = (number % 48 // 6 + 0.5) / 8 < (1 + first - second) / 2
+        rows.append(SimpleNamespace(pair=pair, rater=pair, choice="ab"[is_a == (pair in compared.turned)]))
+    alone, helped, contradicted = (
+        batches._share(AdaptiveRule(), compared, rows, judge)
+        for judge in ({}, strengths, {**strengths, "one": -0.5, "four": 0.5})
+    )
+    worse = [k for k, both in enumerate(compared.contrasts) if compared.systems.index("one") not in both]
+    assert sum(helped[k] for k in worse) < 0.8 * sum(alone[k] for k in worse)
+    assert min(helped) > 0.2 / 6 - 1e-9
+    assert contradicted == pytest.approx(alone, abs=0.02)  # whom the votes contradict is not believed
+
+
 @pytest.mark.parametrize(
     ("values", "says"),
     [
+        ({"assignment": "adaptive", "adaptive": {"judge": "../verdicts.jsonl"}}, "the name of a file"),
         ({"adaptive": {"question": "best"}}, 'set assignment = "adaptive" too'),
         ({"assignment": "adaptive", "adaptive": {"question": "better"}}, "names two systems for better and alike"),
         ({"assignment": "adaptive", "adaptive": {"systems": ["a", "b"]}}, "and for no other question"),

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from seedvote.dialogue.formulas.allocation import (
+    BELIEVED_SDS,
     PRIOR_SD,
     Aim,
     ContrastPool,
@@ -20,6 +21,7 @@ from seedvote.dialogue.formulas.allocation import (
     share_contrasts,
     share_out,
     spread_of_votes,
+    weigh_beliefs,
 )
 
 
@@ -91,6 +93,35 @@ def test_of_two_systems_alike_the_margin_is_asked_about_and_not_zero():
         return expected_gains(tallies, fit_strengths(tallies, 3, 0.7), Aim(kind, (0, 1), 0.2), 0.7)[0]
 
     assert asks(0.3, "alike") > asks(0.0, "alike") and asks(0.0, "better") > asks(0.3, "better")
+
+
+def test_a_judge_is_believed_by_how_likely_it_makes_the_votes():
+    """The means of contrasts are normal: their density under each model, by SciPy."""
+    generator, spread = np.random.default_rng(5), 1.3
+    tallies = [tally for tally in some_tallies(5, generator) if tally.votes]
+    judge = generator.normal(0, 0.3, 5)
+    x = np.array([[(k == tally.first) - (k == tally.second) for k in range(5)] for tally in tallies], float)
+    means, votes = (np.array(part) for part in zip(*((t.net / t.votes, t.votes) for t in tallies), strict=True))
+    likely, posterior = [], []
+    for sd, trust in ((PRIOR_SD, 0), *((sd, 1) for sd in BELIEVED_SDS)):
+        prior = sd**2 * np.eye(5) + trust * np.outer(judge, judge)
+        both = x @ prior @ x.T + np.diag(spread / votes)
+        likely.append(stats.multivariate_normal(np.zeros(len(x)), both).logpdf(means))
+        posterior.append(prior @ x.T @ np.linalg.solve(both, means))
+    chances = np.exp(np.array(likely) - max(likely))
+    beliefs = weigh_beliefs(tallies, 5, spread, judge.tolist())
+    assert [chance for chance, _ in beliefs] == pytest.approx((chances / chances.sum()).tolist())
+    assert [strengths.means for _, strengths in beliefs] == [pytest.approx(part.tolist()) for part in posterior]
+
+
+def test_a_judge_who_says_nothing_changes_nothing_and_none_takes_the_floor():
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        tallies, aim = some_tallies(6, generator, 200), Aim("best")
+        alone = share_contrasts(tallies, 6, aim, spread=0.8)
+        assert share_contrasts(tallies, 6, aim, spread=0.8, judge=[0.0] * 6) == alone
+        shares = share_contrasts(tallies, 6, aim, spread=0.8, floor=0.3, judge=generator.normal(0, 3, 6).tolist())
+        assert sum(shares) == pytest.approx(1) and min(shares) >= 0.3 / 15 - 1e-12
 
 
 def test_an_inverse_is_numpys():
