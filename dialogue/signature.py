@@ -1,12 +1,12 @@
 """The recipe line that goes with every number: built from the values used, never typed in by hand.
 
 >>> signature(votes=6000, unit="pair", set=200, replace=False, seed=0)
-'votes:6000|unit:pair|set:200|replace:no|seed:0|v:0.2.0'
+'votes:6000|unit:pair|set:200|replace:no|seed:0|v:0.3.0'
 """
 
 from __future__ import annotations
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 
 
 def signature(**parts: object) -> str:

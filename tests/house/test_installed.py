@@ -44,7 +44,7 @@ def test_the_wheel_holds_every_module_and_every_data_file(wheel):
 
 
 def test_metadata_gives_each_requirement_to_its_parts(wheel):
-    told = zipfile.ZipFile(wheel).read("seedvote-0.2.0.dist-info/METADATA").decode()
+    told = zipfile.ZipFile(wheel).read("seedvote-0.3.0.dist-info/METADATA").decode()
     for part, lines in EXTRAS.items():
         for line in lines:
             assert line.startswith("seedvote[") or f"Requires-Dist: {line}; extra == '{part}'\n" in told, line
