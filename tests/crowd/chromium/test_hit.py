@@ -163,16 +163,16 @@ def follow(page, way, selector):
     raise AssertionError(f"{selector} is not reached by the Tab key")
 
 
-def learn(page, way):
-    """Consent and worked examples: two with the mouse, in the other ways the first; without a script the last, too."""
+def learn(page, hands):
+    """Consent and a worked example for each way; without a script the last one, too."""
+    way, shown = hands[-1], len(hands)
     follow(page, way, "button.go")
-    shown = 2 if way == "mouse" else 1
-    for number in range(1, shown + 1):
+    for number, hand in enumerate(hands, 1):
         page.get_by_role("heading", name=f"Example {number}").wait_for()
         seat = page.locator("input[name=seat]").get_attribute("value")
-        press(page, way, "left")
+        press(page, hand, "left")
         page.locator(".feedback").wait_for()
-        follow(page, way, "a.go")
+        follow(page, hand, "a.go")
     page.get_by_role("heading", name=f"Example {shown + 1}").wait_for()
     if way == "no JavaScript":
         skip(page, seat, shown + 1, 3)
@@ -259,11 +259,13 @@ def look(page):
     assert page.evaluate(READ, PATIENCE) == [True, False]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_stored_choice_is_the_chosen_response(arrive, server, way):
+@pytest.mark.parametrize("hands", [("mouse", "keyboard"), ("phone",), ("no JavaScript",)], ids=" and ".join)
+def test_stored_choice_is_the_chosen_response(arrive, server, hands):
+    """By mouse and keyboard by turns: they share a page."""
+    way = hands[-1]
     page = arrive(server, f"{way.replace(' ', '-')}-5", **WAYS[way])  # to whom both sides come
     begun = time.monotonic()
-    learn(page, way)
+    learn(page, hands)
     asked = []
     for number in range(1, 6):
         page.get_by_role("heading", name=f"Pair {number} of 5").wait_for()
@@ -271,13 +273,13 @@ def test_stored_choice_is_the_chosen_response(arrive, server, way):
         left, right = texts(page)
         known = {pair.context[-1].text: pair for pair in read_records(SAMPLE, Pair)}
         last = page.locator(".chat li p").last.inner_text()
-        choice = ("left", "right", "tie")[len(asked) % 3]
+        hand, choice = hands[len(asked) % len(hands)], ("left", "right", "tie")[len(asked) % 3]
         if known[last].kind == "check":
             answer = known[last].a if known[last].answer == "a" else known[last].b
             choice = "left" if answer.text == left else "right"
         else:
             asked.append((last, {"left": left, "right": right, "tie": "tie"}[choice]))
-        press(page, way, choice)
+        press(page, hand, choice)
     page.get_by_role("heading", name="Thank you").wait_for()
     assert page.locator("output").inner_text() == "CODE-DONE"
     chosen, rater = server.votes()
