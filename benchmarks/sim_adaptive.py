@@ -1,15 +1,18 @@
-"""What adaptive assignment saves and whether its intervals hold, in worlds whose truth is known.
+"""What adaptive assignment saves and whether its intervals hold, in worlds whose truth is known; and a judge's help.
 
 Each line is a world of systems before a crowd of unequal raters, with ties and shared dialogues: the error of the
 answer after all votes of both designs, the part of the votes that the adaptive one saves at equal error, and the share
-of intervals of single contrasts that hold the truth. Usage: python benchmarks/sim_adaptive.py [--studies N] [CELL ...]
+of intervals of single contrasts that hold the truth. With --judges the lines are judges of other accuracy, half of
+whose errors are about systems: the error of a wrong best (averaged over all batches, and at the end) where verdicts
+share out the votes, and where they correct the strengths, too.
+Usage: python benchmarks/sim_adaptive.py [--judges] [--studies N] [CELL ...]
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,9 +58,12 @@ CELLS: Mapping[str, Cell] = {
 RULES = {"even": None, "best": Aim("best"), "ranking": Aim("ranking")}
 
 
-def errors_of(pool: PairPool, log: VoteLog, truth: np.ndarray) -> tuple[float, float]:
+JUDGES = (0.2, 0.5, 0.65, 0.8)  # how often right; the first is an adversary
+
+
+def errors_of(pool: PairPool, log: VoteLog, truth: np.ndarray, *, with_verdicts: bool = False) -> tuple[float, float]:
     """Whether another system than the best leads, and the share of two systems in the wrong order."""
-    estimate = estimate_strengths(pool, log)
+    estimate = estimate_strengths(pool, log, with_verdicts=with_verdicts)
     i, j = np.triu_indices(len(truth), 1)
     differ = truth[i] != truth[j]
     wrong = ((estimate[i] - estimate[j]) * (truth[i] - truth[j]) <= 0)[differ]
@@ -113,12 +119,46 @@ def line(name: str, studies: int) -> str:
     return f"| {' | '.join(parts)} |"
 
 
+def judge_lines(name: str, studies: int) -> list[str]:
+    """The rows of a cell: no judge, a constant one, and those of JUDGES; the mean and the standard error of each."""
+    cell = CELLS[name]
+    world, pool, truth = cell.world, cell.world.pool(), np.array(cell.world.strengths)
+    errors: dict[str, list[np.ndarray]] = {}
+    for k in range(studies):
+        for judge in ("none", "constant", *JUDGES):
+            generator = np.random.default_rng([k, len(truth)])
+            responses = world.respond(generator)
+            verdict = np.ones(len(pool.contrast)) if judge == "constant" else None
+            if isinstance(judge, float):
+                verdict = world.judge(pool, responses, judge, 0.5, np.random.default_rng([k, 1]))
+            judged = replace(pool, verdict=verdict)
+            crowd = world.crowd(pool, generator, responses)
+            logs = list(give_out(judged, Rule(Aim("best")), crowd, cell.votes, generator))
+            both = [[errors_of(judged, log, truth, with_verdicts=used)[0] for log in logs] for used in (False, True)]
+            errors.setdefault(str(judge), []).append(
+                np.array([part for row in both for part in (np.mean(row), row[-1])])
+            )
+    rows = []
+    for judge, several in errors.items():
+        means, spreads = np.mean(several, axis=0), np.std(several, axis=0) / np.sqrt(studies)
+        rows.append(
+            f"| {name} | {judge} | {' | '.join(f'{m:.3f} ({e:.3f})' for m, e in zip(means, spreads, strict=True))} |"
+        )
+    return rows
+
+
 def main() -> None:
     """Print the table, line by line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cells", nargs="*", metavar="CELL", help=f"of {', '.join(CELLS)} (default: all)")
     parser.add_argument("--studies", type=int, default=200, help="studies a cell and rule (default 200)")
+    parser.add_argument("--judges", action="store_true", help="judges that help, in place of the even design")
     args = parser.parse_args()
+    if args.judges:
+        print("| world | judge right | shared out: mean | end | and corrected: mean | end |\n|---|---|---|---|---|---|")
+        for name in args.cells or ["8 spaced"]:
+            print("\n".join(judge_lines(name, args.studies)), flush=True)
+        return
     print("| world | votes | wrong best: even / adaptive | saved at half, all | wrong order: even / adaptive "
           "| saved at half, all | coverage even | best | ranking |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|")

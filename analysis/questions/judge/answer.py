@@ -275,6 +275,14 @@ def _list_cautions(
             "The pairs with votes are taken for a random part of all pairs, as this study hands them out. If they were "
             "chosen otherwise, say so: --labels strata COLUMN or --labels weights COLUMN."
         )
+    if (
+        labelling.stated
+        and len({name for judge in judges for row in judge.estimates for name in (row.first, row.second)}) > 2
+    ):
+        yield (
+            "No ranking with the judge: pairs had unequal chances of being voted on, and votes alone would favour the "
+            "systems of likelier pairs. The estimates of each two systems allow for it."
+        )
     if any(row.voted < ppi.FEW for judge in judges for row in judge.estimates):
         yield (
             f"Under {ppi.FEW} pairs with votes the judge's weight is fitted on other votes than those it weighs, which "

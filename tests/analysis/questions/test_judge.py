@@ -369,7 +369,9 @@ def test_two_systems_and_stated_chances_have_no_ranking(folder, tmp_path):
     assert judged(folder).document["judges"][0]["ranking"] is None
     many = many_systems_folder(tmp_path / "s", systems=4, items=40, pairs_an_item=4, voted=0.4)
     chances = rewritten(many, tmp_path / "t", Pair, lambda some: [replace(one, extra={"chance": 0.4}) for one in some])
-    assert judged(chances, labels=["weights", "chance"]).document["judges"][0]["ranking"] is None
+    stated = judged(chances, labels=["weights", "chance"])
+    assert stated.document["judges"][0]["ranking"] is None
+    assert "No ranking with the judge" in repr(stated) and "No ranking with the judge" not in repr(judged(folder))
 
 
 def several_judges(folder, path, change):
