@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from seedvote.dialogue.devices import use_threads
-from seedvote.dialogue.files import read_json, write_json
-from seedvote.dialogue.jobs import JOB_THREADS, content_key
 from seedvote.dialogue.seeds import child_random
 from seedvote.probes.classifiers import logistic
 from seedvote.probes.classifiers.logistic import Features
+from seedvote.probes.measuring import MeasuredPart, measure_parts
 from seedvote.probes.plan import LabelledTask, Plan
-from seedvote.probes.states import Representation
 from seedvote.probes.suite import Material
 from seedvote.probes.tasks.labels import Labels
 
@@ -98,32 +93,13 @@ def _cut_blocks(dialogues: Sequence[Sequence[int]], total: int) -> Iterator[np.n
                 portion += 1
 
 
-# The description lengths of a whole study: one part file per representation and task; finished parts are kept.
+# The description lengths of a whole study.
 
 
-@dataclass(frozen=True, slots=True)
-class CodePart:
-    """One representation and task: where its code length lies, and the key of what it follows from."""
-
-    representation: Representation
-    labelled: LabelledTask
-    path: Path
-    key: str
-
-    @property
-    def done(self) -> bool:
-        """A whole part with this very key is there."""
-        return self.path.exists() and read_json(self.path).get("key") == self.key
-
-    @property
-    def content(self) -> Hashable:
-        """What the length follows from, whatever the checkpoint is called."""
-        return self.key
-
-    def read(self) -> Codelength:
-        """What is there."""
-        record = read_json(self.path)
-        return Codelength(tuple(record["examples"]), tuple(record["bits"]), record["uniform"])
+def read_code(part: MeasuredPart) -> Codelength:
+    """The code length of a part that is done."""
+    record = part.read()
+    return Codelength(tuple(record["examples"]), tuple(record["bits"]), record["uniform"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,31 +111,10 @@ class Coding:
     c: float
 
 
-def code_parts(folder: Path, representations: Iterable[Representation], plan: Plan, recipe: str) -> list[CodePart]:
-    """All the work there is."""
-    return [
-        CodePart(
-            who,
-            labelled,
-            folder / f"{who.evaluator}-{who.name}" / f"{labelled.task}.codelength.json",
-            content_key(who.digest, labelled.digest, recipe),
-        )
-        for who in representations
-        for labelled in plan.labelled_tasks
-    ]
+def encode_parts(coding: Coding, todo: Sequence[MeasuredPart]) -> int:
+    """Send the labels of each part of one representation; how many there were."""
 
+    def code(material: Material, labelled: LabelledTask) -> Codelength:
+        return online_code(material.features, material.axes, labelled.fit, coding.blocks, c=coding.c)
 
-def encode_parts(coding: Coding, todo: Sequence[CodePart]) -> int:
-    """Send the labels of each part of one representation, each written when it is coded; how many there were."""
-    # The number of threads moves the last bits, and parts made on different machines must agree.
-    with use_threads(JOB_THREADS):
-        material = Material(todo[0].representation, coding.plan)
-        for part in todo:
-            code_length = online_code(material.features, material.axes, part.labelled.fit, coding.blocks, c=coding.c)
-            write_json(part.path, dataclasses.asdict(code_length) | {"key": part.key})
-    return len(todo)
-
-
-def code_again(first: CodePart, twin: CodePart) -> None:
-    """File the code length of `first` under the name of `other`, whose states are the same."""
-    write_json(twin.path, read_json(first.path))
+    return measure_parts(coding.plan, todo, code)

@@ -8,21 +8,17 @@ bits. It may be below zero: then the probe has learned what does not hold for ne
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from seedvote.dialogue.devices import use_threads
-from seedvote.dialogue.files import read_json, write_json
-from seedvote.dialogue.jobs import JOB_THREADS, content_key
 from seedvote.probes.classifiers import logistic
 from seedvote.probes.classifiers.logistic import Features, LogisticFit
+from seedvote.probes.measuring import MeasuredPart, measure_parts
 from seedvote.probes.plan import LabelledTask, Plan
-from seedvote.probes.states import Representation
 from seedvote.probes.suite import Material
 from seedvote.probes.tasks.labels import Labels
 
@@ -95,32 +91,12 @@ def label_bits(chances: Tensor, labels: Labels, known: int) -> float:
     return (float(-torch.log2((known * given + 1 / choices) / (known + 1)).sum()) + unseen) / len(labels.unseen)
 
 
-# The information of a whole study: one part file per representation and task; finished parts are kept.
+# The information of a whole study.
 
 
-@dataclass(frozen=True, slots=True)
-class InformationPart:
-    """One representation and task: where its information lies, and the key of what it follows from."""
-
-    representation: Representation
-    labelled: LabelledTask
-    path: Path
-    key: str
-
-    @property
-    def done(self) -> bool:
-        """A whole part with this very key is there."""
-        return self.path.exists() and read_json(self.path).get("key") == self.key
-
-    @property
-    def content(self) -> Hashable:
-        """What it follows from, whatever the checkpoint is called."""
-        return self.key
-
-    def read(self) -> Information:
-        """What is there."""
-        record = read_json(self.path)
-        return Information(record["label_bits"], record["state_bits"], record["c"], record["rank"])
+def read_information(part: MeasuredPart) -> Information:
+    """The information of a part that is done."""
+    return Information(**part.read())
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,34 +108,10 @@ class Informing:
     ranks: tuple[int, ...]
 
 
-def information_parts(
-    folder: Path, representations: Iterable[Representation], plan: Plan, recipe: str
-) -> list[InformationPart]:
-    """All the work there is."""
-    return [
-        InformationPart(
-            who,
-            labelled,
-            folder / f"{who.evaluator}-{who.name}" / f"{labelled.task}.information.json",
-            content_key(who.digest, labelled.digest, recipe),
-        )
-        for who in representations
-        for labelled in plan.labelled_tasks
-    ]
+def inform_parts(informing: Informing, todo: Sequence[MeasuredPart]) -> int:
+    """Measure each part of one representation; how many there were."""
 
+    def inform(material: Material, labelled: LabelledTask) -> Information:
+        return measure_information(material, labelled, strengths=informing.strengths, ranks=informing.ranks)
 
-def measure_parts(informing: Informing, todo: Sequence[InformationPart]) -> int:
-    """Measure each part of one representation, each written when it is done; how many there were."""
-    with use_threads(JOB_THREADS):
-        material = Material(todo[0].representation, informing.plan)
-        for part in todo:
-            information = measure_information(
-                material, part.labelled, strengths=informing.strengths, ranks=informing.ranks
-            )
-            write_json(part.path, asdict(information) | {"key": part.key})
-    return len(todo)
-
-
-def measure_again(first: InformationPart, twin: InformationPart) -> None:
-    """File the information of `first` under the name of `twin`, whose states are the same."""
-    write_json(twin.path, read_json(first.path))
+    return measure_parts(informing.plan, todo, inform)

@@ -19,7 +19,8 @@ from seedvote.probes import inputs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seedvote.probes.codelength import Codelength, CodePart
+    from seedvote.probes.codelength import Codelength
+    from seedvote.probes.measuring import MeasuredPart
     from seedvote.probes.states import Representation
     from seedvote.probes.summary import Cell
 
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> None:
 
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.signature import signature
-    from seedvote.probes import codelength, suite
+    from seedvote.probes import codelength, measuring, suite
 
     if not args.c > 0:
         raise InputError(f"--c is {args.c}; it must be above zero.")
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
         threads=jobs.JOB_THREADS,
     )
     telling = [who for who in study_inputs.representations if who.model != "majority"]
-    parts = codelength.code_parts(study_inputs.folder, telling, study_inputs.plan, recipe)
+    parts = measuring.list_parts(study_inputs.folder, "codelength", telling, study_inputs.plan, recipe)
     todo, again = suite.once_each(parts)
     done = len(parts) - len(todo) - len(again)
     work = jobs.Work(
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
         for coded in running.run_jobs(work, suite.as_jobs(todo), place):
             bar.update(coded)
         for pair in again:
-            codelength.code_again(*pair)
+            measuring.measure_again(*pair)
             bar.update()
     print(study_inputs.sides.banner + "\n" if study_inputs.sides.banner else "", end="")
     _write_report(study_inputs.folder / f"codelength-{study_inputs.corpus}.csv", parts, recipe)
@@ -80,11 +81,12 @@ def run(args: argparse.Namespace) -> None:
     tell_next("python -m probes plot", args.study, *repeat_options(args, "corpus"))
 
 
-def _write_report(path: Path, parts: Sequence[CodePart], recipe: str) -> None:
+def _write_report(path: Path, parts: Sequence[MeasuredPart], recipe: str) -> None:
     from seedvote.dialogue.files import atomic
     from seedvote.probes import summary
+    from seedvote.probes.codelength import read_code
 
-    coded = [(part.representation, part.labelled.task, part.read()) for part in parts]
+    coded = [(part.representation, part.labelled.task, read_code(part)) for part in parts]
     with atomic(path) as handle:
         handle.write(f"# {recipe}\n{CODE_HEADER}\n")
         for who, task, code in coded:

@@ -20,7 +20,7 @@ from seedvote.probes import inputs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seedvote.probes.information import InformationPart
+    from seedvote.probes.measuring import MeasuredPart
 
 HEADER = "task,evaluator,model,checkpoint,seeds,bits,low,high,seed_sd,label_bits"
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from seedvote.dialogue.signature import signature
-    from seedvote.probes import information, suite
+    from seedvote.probes import information, measuring, suite
 
     strengths, ranks = _read_choices(args)
     place, study_inputs = running.place_of(args), inputs.read_inputs(args, args.report, terms=True)
@@ -56,16 +56,16 @@ def run(args: argparse.Namespace) -> None:
         threads=jobs.JOB_THREADS,
     )
     telling = [who for who in study_inputs.representations if who.model not in ("majority", "constant")]
-    parts = information.information_parts(study_inputs.folder, telling, study_inputs.plan, recipe)
+    parts = measuring.list_parts(study_inputs.folder, "information", telling, study_inputs.plan, recipe)
     todo, again = suite.once_each(parts)
     shared = information.Informing(study_inputs.plan, strengths, ranks)
-    work = jobs.Work(information.measure_parts, shared, args.study / "logs" / "information")
+    work = jobs.Work(information.inform_parts, shared, args.study / "logs" / "information")
     done = len(parts) - len(todo) - len(again)
     with tqdm(total=len(parts), initial=done, unit="state", disable=None) as bar:
         for measured in running.run_jobs(work, suite.as_jobs(todo), place):
             bar.update(measured)
         for pair in again:
-            information.measure_again(*pair)
+            measuring.measure_again(*pair)
             bar.update()
     print(study_inputs.sides.banner + "\n" if study_inputs.sides.banner else "", end="")
     _write_report(study_inputs.folder / f"information-{study_inputs.corpus}.csv", parts, recipe)
@@ -84,14 +84,15 @@ def _read_choices(args: argparse.Namespace) -> tuple[tuple[float, ...], tuple[in
     return strengths, ranks
 
 
-def _write_report(path: Path, parts: Sequence[InformationPart], recipe: str) -> None:
+def _write_report(path: Path, parts: Sequence[MeasuredPart], recipe: str) -> None:
     from seedvote.dialogue.files import atomic
     from seedvote.probes import summary
+    from seedvote.probes.information import read_information
     from seedvote.probes.scoring import mean_interval, seed_spread
 
     cells: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}
     for part in parts:
-        who, measured = part.representation, part.read()
+        who, measured = part.representation, read_information(part)
         key = (part.labelled.task, who.evaluator, who.model, who.checkpoint)
         cells.setdefault(key, []).append((measured.bits, measured.label_bits))
     rows = []

@@ -26,6 +26,13 @@ def test_a_bar_is_as_high_as_its_group_and_stands_with_its_model():
     assert whiskers[0] == pytest.approx([67.0, 75.0]) and whiskers[-1] == pytest.approx([40.0, 40.0])
 
 
+def test_selectors_stand_at_their_model_in_the_order_of_the_legend():
+    means = {(model, metric): [50.0] for model in ("hred", "seq2seq") for metric in ("bleu2", "rouge_l", "meteor")}
+    panel = plots.draw_selectors(means, "", criterion="metric").axes[0]
+    points = [float(line.get_xdata()[0]) for line in panel.lines if line.get_marker() == "o" and len(line.get_xdata())]
+    assert points == sorted(points) and [round(at) for at in points] == [0, 0, 0, 1, 1, 1]
+
+
 RECIPE = "|".join(["scores:12", *(f"key{k}:value" for k in range(60))])
 LONG = "org/a-very-long-model-name-with-instructions"
 FIGURES = {
