@@ -4,6 +4,9 @@ Models at paper size with 13,000 words and random weights; every response is cut
 MultiWOZ, so that all ways write equally much. One by one is the same function on a batch of one, in single precision.
 Beside it stands the least that a loop can do: no log-probability, no lead, no row that leaves. Of 2,000 contexts these
 get a few, evenly spread over their lengths.
+With --bart, by one thread's processor time: our transformer against transformers' `generate` of a BART of its sizes,
+greedy and nucleus, and its encoder, in batches of 128 of like lengths and as they come. Weights are random, so the
+nucleus is wide.
 Both ways use every core; with --busy both use one thread and are timed by its processor time, which other work on the
 machine disturbs least.
 """
@@ -12,6 +15,7 @@ import argparse
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +26,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from seedvote.dialogue.signature import signature
 from seedvote.generation import decoding
 from seedvote.generation.batches import stack_contexts
+from seedvote.generation.encoding import Form, encode_block
 from seedvote.generation.models.architectures import build_model, sizes_of
-from seedvote.generation.vocabulary import BOS, EOS, EOU, OTHER
+from seedvote.generation.vocabulary import BOS, EOS, EOU, OTHER, PAD
 
 WORDS, CONTEXTS, ALONE, LENGTH = 13_000, 2000, 20, 20
 CPU = torch.device("cpu")
 GREEDY = decoding.parse_decoding("greedy")
+PART = decoding.Part(longest=LENGTH)
 BARS = {"seq2seq": 8, "seq2seq_attn": 8, "hred": 8, "bilstm_attn": 8, "transformer": 5}
 clock = time.perf_counter
 
@@ -41,7 +47,7 @@ def contexts():
 
 def alone(model, context):
     """The same function on a batch of one."""
-    written = decoding._write_batch(model, [context], GREEDY, 0, ["0"], CPU)
+    written = decoding._write_batch(model, [context], GREEDY, 0, ["0"], CPU, PART, None, 0.0)
     return tuple(written.tokens[0].tolist())
 
 
@@ -72,7 +78,9 @@ def greedy(name, given):
     few = sorted(given, key=len)[:: len(given) // ALONE]
     before = {way: singly(way, model, few) for way in (alone, bare)}
     begun = clock()
-    answers = decoding.write_responses(model, given, how=GREEDY, seed=0, items=[str(n) for n in range(len(given))])
+    answers = decoding.write_responses(
+        model, given, how=GREEDY, seed=0, items=[str(n) for n in range(len(given))], part=PART
+    )
     fast = len(given) / (clock() - begun)
     after = {way: singly(way, model, few) for way in (alone, bare)}
     slow = {way: 2 * len(few) / (before[way][1] + after[way][1]) for way in (alone, bare)}
@@ -114,17 +122,71 @@ def nucleus():
     )
 
 
+def against_bart(contexts_given):
+    """Processor seconds of ours and of BART's, one after the other and again."""
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    sizes = {"d_model": 512, "max_position_embeddings": 128, "activation_function": "relu", "dropout": 0.0}
+    for side in ("encoder", "decoder"):
+        sizes |= {f"{side}_layers": 2, f"{side}_attention_heads": 2, f"{side}_ffn_dim": 2048}
+    tokens = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS, "decoder_start_token_id": BOS}
+    torch.random.default_generator.manual_seed(0)
+    bart = BartForConditionalGeneration(
+        BartConfig(vocab_size=WORDS, forced_eos_token_id=None, **sizes, **tokens)
+    ).eval()
+    ours = build_model("transformer", WORDS, sizes_of("transformer", "paper")).eval()
+    ours.output.bias.data[EOS] = -100.0
+    given = contexts_given[:256]
+    items, like = [str(n) for n in range(len(given))], sorted(given, key=len)
+
+    def batches(rows):
+        return [stack_contexts(rows[start : start + 128], CPU) for start in range(0, len(rows), 128)]
+
+    @torch.inference_mode()
+    def generate(**how):
+        for batch in batches(like):
+            mask, length = batch.mask.long(), {"max_new_tokens": LENGTH, "min_new_tokens": LENGTH}
+            bart.generate(input_ids=batch.tokens, attention_mask=mask, num_beams=1, **length, **how)
+
+    @torch.inference_mode()
+    def read(rows):
+        for batch in batches(rows):
+            bart.get_encoder()(input_ids=batch.tokens, attention_mask=batch.mask.long())
+
+    def write(how):
+        decoding.write_responses(ours, given, how=decoding.parse_decoding(how), seed=0, items=items, part=PART)
+
+    for name, mine, theirs in (
+        ("greedy", partial(write, "greedy"), partial(generate, do_sample=False)),
+        ("nucleus:0.9", partial(write, "nucleus:0.9"), partial(generate, do_sample=True, top_p=0.9, top_k=0)),
+        ("encode, like lengths", partial(encode_block, ours, given, Form(), CPU), partial(read, like)),
+        ("encode, as they come", partial(encode_block, ours, given, Form(), CPU), partial(read, given)),
+    ):
+        taken = [[], []]
+        for turn in range(4):  # the first is not counted
+            for side, way in enumerate((mine, theirs)):
+                begun = time.process_time()
+                way()
+                taken[side] += [time.process_time() - begun] * (turn > 0)
+        own, other = (sorted(side)[1] for side in taken)
+        print(f"{name}: ours {own:.2f} s, BART {other:.2f} s: {other / own:.2f} times as fast", flush=True)
+
+
 def main():
     """Measure all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--busy", action="store_true", help="one thread, processor time")
-    if parser.parse_args().busy:
+    parser.add_argument("--bart", action="store_true", help="against transformers, one thread, processor time")
+    args = parser.parse_args()
+    if args.busy or args.bart:
         global clock
         clock = time.process_time
         torch.set_num_threads(1)
     print(f"{torch.get_num_threads()} threads, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    decoding.LONGEST_RESPONSE = LENGTH
     given = contexts()
+    if args.bart:
+        against_bart(given)
+        return
     for name in BARS:
         greedy(name, given)
     nucleus()

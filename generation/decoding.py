@@ -7,7 +7,8 @@ The response to a context is the same whatever the batch, its order or size. Row
 whose last bits depend on the number of rows; decoding therefore computes in double precision, where rounding (about
 1e-14) is far below what tells two choices apart. Greedy decoding tries single precision first, where a few
 contexts show that rounding moves this model's logits by a tenth of NEAR at most; a row in which two tokens ever come
-closer than NEAR is answered again in double. Draws on CUDA do likewise: where another token might have been drawn.
+closer than ten times that rounding is answered again in double. Draws on CUDA do likewise: where another token might
+have been drawn.
 Sampled responses follow from (seed, item): each item brings its own uniform numbers, one a token, whatever else is in
 the batch.
 """
@@ -37,7 +38,8 @@ from seedvote.generation.vocabulary import BOS, EOS, SPECIAL
 KEEP_ROWS = 0.75  # finished rows leave the batch when this share or less is still writing
 # How far ahead the best token must be, as a share of the range of a row's logits. Rounding moves logits by about 1e-6.
 NEAR = {torch.float32: 3e-5, torch.float64: 0.0}
-SAFE_DRAWS = 10  # how many times the measured rounding a draw must be apart from another one
+SAFE = 10  # how many times the measured rounding a choice must be apart from another one
+LEAST_NEAR = 2e-6  # where the contexts that are measured happen to round less
 PROBED = 20  # tokens behind which measure_rounding is measured
 NEVER_WRITTEN = [number for number in range(len(SPECIAL)) if number != EOS]
 
@@ -129,11 +131,12 @@ def write_responses(
     answers: dict[int, Decoded] = {}
     # Contexts of like length share a batch, so that little of it is padding.
     order = sorted(range(len(contexts)), key=lambda row: len(contexts[row]))
-    # Draws on a CPU stay in double, as they always were: their log-probabilities are written to four places.
+    # Draws on a CPU stay in double: of a flat distribution most single draws are in doubt, and all would be done twice.
     may_be_single = not how.beam and (not how.sampled or device.type == "cuda")
     some = [contexts[row] for row in order[:: len(order) // 8 + 1]]
     rounding = measure_rounding(model, some, device) if may_be_single else math.inf
-    single = rounding < NEAR[torch.float32] / 10
+    single = rounding < NEAR[torch.float32] / SAFE
+    near = {**NEAR, torch.float32: min(NEAR[torch.float32], max(SAFE * rounding, LEAST_NEAR))}
     # Two rounds at most: every row in single precision where that is safe, then the doubtful ones in double.
     for precision in (torch.float32, torch.float64)[0 if single else 1 :]:
         ready, doubtful = _in_precision(model, device, precision), []
@@ -155,7 +158,7 @@ def write_responses(
             for row, line, total, lead in zip(rows, *(column.tolist() for column in written), strict=True):
                 length = line.index(part.end) if part.end in line else len(line)
                 answers[row] = Decoded(tuple(line[:length]), total)
-                if not lead >= NEAR[precision]:  # also where it is no number
+                if not lead >= near[precision]:  # also where it is no number
                     doubtful.append(row)
         if not doubtful:
             break
@@ -364,7 +367,7 @@ class Sampler:
         if self.rounding:
             known = logits.isfinite()
             reach = logits.amax(1) - logits.masked_fill(~known, torch.inf).amin(1)
-            error = SAFE_DRAWS * self.rounding * reach / self.how.temperature
+            error = SAFE * self.rounding * reach / self.how.temperature
             lead[~is_safe_draw(logits / self.how.temperature, wanted, place, self.how, error)] = -1.0
         return tokens[:, 0], logits.log_softmax(1).gather(1, tokens)[:, 0], lead
 
@@ -404,7 +407,8 @@ def is_safe_draw(scaled: Tensor, wanted: Tensor, place: Tensor, how: Decoding, e
 def keep_likely(scaled: Tensor, how: Decoding) -> tuple[Tensor, Tensor]:
     """Probabilities and numbers of the tokens that top-k and nucleus keep (0 for others), most probable first.
 
-    Only the likeliest few tokens are ranked; where they do not hold the nucleus, four times as many are looked at.
+    Only the likeliest few tokens are ranked; where they do not hold the nucleus, more are looked at, and all of them
+    where they do not even hold half of it.
     """
     words = scaled.shape[1]
     norm = scaled.logsumexp(1, keepdim=True)
@@ -412,10 +416,19 @@ def keep_likely(scaled: Tensor, how: Decoding) -> tuple[Tensor, Tensor]:
         return (scaled - norm).exp(), torch.arange(words, device=scaled.device).expand_as(scaled)
     look = min(words, how.top_k or 32)
     while True:
-        best, numbers = scaled.topk(look)
+        best, numbers = scaled.topk(look) if look < words else _rank_all(scaled)
         masses = (best - norm).exp()
         total = masses.sum(1, keepdim=True) if how.top_k else 1.0
         keep = masses.cumsum(1) - masses < how.nucleus * total
         if how.top_k or look == words or not bool(keep[:, -1].any()):
             return masses * keep, numbers
-        look = min(words, 4 * look)
+        is_flat = bool((masses.sum(1) < how.nucleus / 2).any())
+        look = words if is_flat else min(words, 8 * look)
+
+
+def _rank_all(scaled: Tensor) -> tuple[Tensor, Tensor]:
+    """Every token, the most probable first; on CPU NumPy sorts in half of torch's time."""
+    if scaled.is_cuda:
+        return scaled.sort(1, descending=True)
+    numbers = torch.from_numpy(np.argsort(-scaled.numpy(), axis=1))
+    return scaled.gather(1, numbers), numbers

@@ -199,7 +199,8 @@ def test_on_cuda_single_precision_comes_first_too_and_near_ties_go_to_double(mon
     measured = [("cuda", torch.float32), ("cuda", torch.float64)]
     assert there == exact and asked[:3] == [*measured, ("cuda", torch.float32)]
     asked.clear()
-    monkeypatch.setattr(decoding, "NEAR", {torch.float32: 2.0, torch.float64: 0.0})  # every token is in doubt
+    monkeypatch.setattr(decoding, "NEAR", {torch.float32: 2.0, torch.float64: 0.0})
+    monkeypatch.setattr(decoding, "LEAST_NEAR", 2.0)  # every token is in doubt
     there = write_responses(calm, CONTEXTS, how=parse_decoding("greedy"), seed=0, items=ITEMS, device=cuda)
     assert asked[2:] == measured and [a.tokens for a in there] == [a.tokens for a in exact]
 

@@ -367,3 +367,22 @@ def test_a_real_model_is_fine_tuned_answers_and_is_encoded(corpus, tmp_path):
                "--checkpoints", "last")  # fmt: skip
     widths = {read_json(path)["layer"]: read_json(path)["width"] for path in (tmp_path / "states").glob("*.json")}
     assert widths == {0: 576, 15: 576, 30: 576}
+
+
+@pytest.mark.parametrize("kind", ["causal", "sequence to sequence"])
+def test_half_precision_on_a_cpu_costs_two_digits_and_keeps_weights_whole(kind, folders):
+    from seedvote.generation.training import batch_loss
+
+    vocabulary, model = opened(folders[kind])
+    _, batch = batch_of(vocabulary)
+    losses, slopes = [], []
+    for enabled in (False, True):
+        model.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            summed, tokens = batch_loss(model.eval(), batch)
+        summed.backward()
+        losses.append(summed.item() / tokens)
+        slopes.append(torch.cat([part.grad.flatten() for part in model.parameters() if part.grad is not None]))
+    assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.03)
+    assert float(torch.cosine_similarity(*slopes, dim=0)) > 0.98
+    assert {part.dtype for part in model.parameters()} == {slopes[1].dtype} == {torch.float32}
