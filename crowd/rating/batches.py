@@ -1,10 +1,11 @@
 """Adaptive assignment: which pairs come up next, drawn in batches from what the votes say so far.
 
 The rule is dialogue/formulas/allocation.py. The server draws a batch ahead of raters; where one finds no pair all the
-same, it is drawn inside the transaction that would have to send them away. A batch is written into the table of pairs:
-how many votes each is to get so far (`target`), in which batch it came up last and how probable that was. Everything
-else stays as it is. A pair is open while it is short of its target, the next one is found by the same index as in a
-fixed study, and nothing within a batch depends on answers.
+same, their transaction is taken back, the batch drawn, and the transaction made once more. A batch is planned from a
+snapshot, for which nobody waits: only writing it takes the write lock. It goes into the table of pairs: how many votes
+each is to get so far (`target`), in which batch it came up last and how probable that was. Everything else stays as it
+is. A pair is open while it is short of its target, the next one is found by the same index as in a fixed study, and
+nothing within a batch depends on answers.
 
 A judge's verdicts may help to share out the votes; what they say of the systems is kept before the first vote.
 
@@ -16,8 +17,10 @@ from __future__ import annotations
 
 import json
 import math
+import threading
+import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +36,7 @@ from seedvote.crowd.rating import standing
 from seedvote.crowd.rating.moment import kept_hit, make_assignment_rules
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.store import LEFT, Store, append_event, fetch, places_left, put, settings, unset
-from seedvote.crowd.store.tables import pairs, votes
+from seedvote.crowd.store.tables import events, pairs, votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.allocation import (
     Aim,
@@ -66,18 +69,28 @@ _PLACES = sa.select(
     sa.func.sum(pairs.c.target - pairs.c.live).filter(pairs.c.open == 1),
     sa.func.sum(pairs.c.target).filter(_IN_BATCH),
 ).where(pairs.c.target > 0)
+_OFFERED = sa.and_(pairs.c.kind == "real", pairs.c.offered == 1)
+_COMPLETE = sa.and_(pairs.c.target > 0, pairs.c.target <= pairs.c.votes, pairs.c.target < param("most"))
+_WHICH: sa.Select[Any] = sa.select(
+    sa.exists().where(_OFFERED, pairs.c.target == 0).label("fresh"),
+    sa.exists().where(_OFFERED, pairs.c.votes < param("most"), _COMPLETE).label("complete"),
+    sa.exists().where(_OFFERED, pairs.c.target > pairs.c.votes).label("short"),
+)
+_LAST_EVENT = sa.select(sa.func.max(events.c.event))
 _ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < pairs.c.target).label("any"))
 _SURPLUS = sa.select(votes.c.pair).where(votes.c.counted == 0, votes.c.failed.is_(None)).distinct()
-_OPEN_PAIR = (
-    sa.update(pairs)
-    .where(pairs.c.pair == param("this"))
-    .values(
-        target=sa.func.coalesce(pairs.c.target, 0) + param("places"),
-        batch=param("number"),
-        propensity=param("chance"),
-        open=1,
+_PARTS = {  # of a batch, as a table: one statement, not one a pair
+    "postgresql": "jsonb_to_recordset(CAST(:parts AS jsonb)) AS part(pair text, places int, chance float8)",
+    "sqlite": "(SELECT json_extract(value, '$.pair') AS pair, json_extract(value, '$.places') AS places, "
+    "json_extract(value, '$.chance') AS chance FROM json_each(:parts)) AS part",
+}
+_OPEN_PAIRS = {
+    backend: sa.text(
+        "UPDATE pairs SET target = coalesce(target, 0) + part.places, batch = :number, propensity = part.chance, "
+        f"open = 1 FROM {parts} WHERE pairs.pair = part.pair"
     )
-)
+    for backend, parts in _PARTS.items()
+}
 
 
 @dataclass(frozen=True)
@@ -233,20 +246,49 @@ def draw_next(connection: sa.Connection, hit: Hit, seed: int, now: float) -> boo
     return batch is not None and write_batch(connection, hit, batch, now)
 
 
-def draw_ahead(store: Store, hit: Hit, seed: int, now: float) -> bool:
-    """Draw the next batch before raters wait for it, without the write lock; False where it is not time yet."""
-    if not hit.is_adaptive:
-        return False
-    with store.read() as connection:
-        free, taken = connection.execute(_PLACES).one()
-        if not places_left(connection) or (free or 0) > AHEAD * (taken or 0):
+def is_due_ahead(connection: sa.Connection) -> bool:
+    """Whether it is time for the next batch, before raters wait for it."""
+    free, taken = connection.execute(_PLACES).one()
+    return places_left(connection) > 0 and (free or 0) <= AHEAD * (taken or 0)
+
+
+class BatchDrawer:
+    """Draws the batches of one server, one at a time: who waits meanwhile finds what was drawn."""
+
+    HOLDS = 1.0  # seconds for which nothing can be drawn if nothing happens
+
+    def __init__(self, store: Store, seed: int, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._seed, self._ticks = store, seed, ticks
+        self._lock = threading.Lock()
+        self._drawn = -math.inf
+        self._barren: tuple[float, int | None] = (-math.inf, None)
+
+    def draw(self, hit: Hit, now: float, *, ahead: bool = False) -> bool:
+        """Draw the next batch, `ahead` of raters if it is due; False where none can be drawn by now.
+
+        True also where another thread or server did it meanwhile.
+        """
+        if not hit.is_adaptive:
             return False
-        hit = kept_hit(connection) or hit  # another server may have taken up more votes meanwhile
-        batch = plan_batch(connection, hit, seed)
-    if batch is None:
-        return False
-    with store.write() as connection:
-        return write_batch(connection, hit, batch, now)
+        asked = self._ticks()
+        with self._lock:
+            if self._drawn > asked:
+                return not ahead
+            with self._store.read() as connection:
+                if ahead and not is_due_ahead(connection):
+                    return False
+                last_event = connection.scalar(_LAST_EVENT)
+                if self._ticks() < self._barren[0] and last_event == self._barren[1]:
+                    return False
+                hit = kept_hit(connection) or hit  # another server may have taken up more votes meanwhile
+                batch = plan_batch(connection, hit, self._seed)
+            if batch is None:
+                self._barren = self._ticks() + self.HOLDS, last_event
+                return False
+            with self._store.write() as connection:
+                is_written = write_batch(connection, hit, batch, now)
+            self._drawn = self._ticks()
+            return is_written or not ahead
 
 
 def plan_batch(connection: sa.Connection, hit: Hit, seed: int) -> PlannedBatch | None:
@@ -258,7 +300,11 @@ def plan_batch(connection: sa.Connection, hit: Hit, seed: int) -> PlannedBatch |
     """
     if not hit.is_adaptive or not (before := places_left(connection)):
         return None
-    rule, compared = hit.adaptive or AdaptiveRule(), read_compared(connection)
+    rule = hit.adaptive or AdaptiveRule()
+    ((some,),) = fetch(connection, (_WHICH, {"most": rule.most}))
+    if some.short and not (some.fresh or some.complete):
+        return None
+    compared = read_compared(connection)
     rows = sorted(connection.execute(_REAL).all(), key=lambda row: row.position)
     left = _count_left(hit, compared, rows)
     number = int(settings(connection).get(BATCH, 0)) + 1
@@ -290,14 +336,8 @@ def write_batch(connection: sa.Connection, hit: Hit, batch: PlannedBatch, now: f
     if int(settings(connection).get(BATCH, 0)) != batch.number - 1 or places_left(connection) != batch.before:
         return False
     parts = [*batch.drawn, *batch.others]
-    if parts:
-        connection.execute(
-            _OPEN_PAIR,
-            [
-                {"this": part.pair, "places": part.places, "number": batch.number, "chance": part.propensity or None}
-                for part in parts
-            ],
-        )
+    rows = [{"pair": part.pair, "places": part.places, "chance": part.propensity or None} for part in parts]
+    connection.execute(_OPEN_PAIRS[connection.dialect.name], {"parts": json.dumps(rows), "number": batch.number})
     put(connection, BATCH, str(batch.number))
     put(connection, LEFT, str(batch.left))
     by_pair = {part.pair: part.places for part in parts}

@@ -9,6 +9,7 @@ import dataclasses
 import json
 import math
 import statistics
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -23,12 +24,14 @@ from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating import answering, identities, leasing, talk_money
 from seedvote.crowd.rating.answer_sheet import Given
 from seedvote.crowd.rating.assignment import length_of_sitting
+from seedvote.crowd.rating.batches import BatchDrawer
 from seedvote.crowd.rating.gate import asked_of, standing
 from seedvote.crowd.rating.leasing import Step, closed_to_newcomers, over_for_all
 from seedvote.crowd.rating.moment import (
     REVISION_NOW,
     Frontier,
     Moment,
+    NeedsBatch,
     NeedsStudy,
     Refused,
     Seat,
@@ -76,14 +79,14 @@ R = TypeVar("R")
 
 
 def _by_rules_in_force(act: Callable[Concatenate[Desk, P], R]) -> Callable[Concatenate[Desk, P], R]:
-    """Do it again where the rules were changed meanwhile, or the database gave the turn to others.
+    """Do it again where the rules were changed meanwhile, or the database gave the turn to others, or after a batch.
 
     What was begun is taken back.
     """
 
     @wraps(act)
     def again(desk: Desk, /, *args: P.args, **keywords: P.kwargs) -> R:
-        turns = 0
+        turns, desk.request.may_draw = 0, True
         for _ in range(CHANGES_AT_ONCE):
             try:
                 return act(desk, *args, **keywords)
@@ -93,6 +96,9 @@ def _by_rules_in_force(act: Callable[Concatenate[Desk, P], R]) -> Callable[Conca
                 turns += 1
                 if turns == MOST_TURNS:
                     raise
+            except NeedsBatch:
+                desk.request.may_draw = desk.drawer.draw(desk.rules.hit, desk.clock())
+        desk.request.may_draw = False
         return act(desk, *args, **keywords)
 
     return again
@@ -124,6 +130,8 @@ class Desk:
             values, self.rules = settings(connection), make_rules(connection, kept_hit(connection) or hit)
         self.seed, self._rater_key = int(values["seed"]), values["rater_key"]
         self._hold_keys(keys_in(values))
+        self.drawer = BatchDrawer(store, self.seed)
+        self.request = threading.local()  # what each thread's request may do
 
     def _hold_keys(self, keys: Keys) -> None:
         self.keys, self.secret, self._keys_until = keys, keys.secret, time.monotonic() + KEYS_FRESH
@@ -141,7 +149,8 @@ class Desk:
             self._hold_keys(keys_in(settings(connection)))
 
     def _make_moment(self, connection: sa.Connection, frontier: Frontier | None = None) -> Moment:
-        return Moment(connection, self.clock(), self.rules, self.seed, self.secret, frontier)
+        may_draw = getattr(self.request, "may_draw", False)
+        return Moment(connection, self.clock(), self.rules, self.seed, self.secret, frontier, may_draw)
 
     def rater_id(self, worker: str) -> str:
         """The keyed hash under which a person is known here, whatever marketplace they came from."""

@@ -27,6 +27,7 @@ from seedvote.crowd.rating.moment import (
     NAMED,
     NEXT_PAIR,
     Moment,
+    NeedsBatch,
     Offer,
     Seat,
     SeatedRater,
@@ -226,16 +227,12 @@ def wanted_votes(row: Any, votes_per_pair: int) -> int:
 
 
 def _check_offer(moment: Moment, seated: SeatedRater, row: Any) -> tuple[OfferState, Any]:
-    """Whether the row of the next pair may be shown now; of an adaptive study perhaps one of another batch."""
-    k = moment.rules.assignment.votes_per_pair
-    decision = judge_offer(row, k)
+    """Whether the row of the next pair may be shown now; of an adaptive study one of the next batch may be."""
+    decision = judge_offer(row, moment.rules.assignment.votes_per_pair)
     if decision != "show":
         moment.needs_study()  # the last pairs may be those that others are just taking or giving back
-    while decision != "show" and batches.draw_next(moment.connection, moment.rules.hit, moment.seed, moment.now):
-        versions = moment.rules.has_versions
-        (rows,) = fetch(moment.connection, query_next_pair(seated.seat.rater, frontier=None, versions=versions))
-        row = rows[0] if rows else None
-        decision = judge_offer(row, k)
+        if moment.may_draw and moment.rules.hit.is_adaptive and places_left(moment.connection):
+            raise NeedsBatch
     if decision == "show" and moment.rules.form.is_live:
         moment.needs_study()
         first_checks = max(0, moment.rules.assignment.first_checks - seated.life.checks)

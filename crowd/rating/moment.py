@@ -178,6 +178,10 @@ class NeedsStudy(Exception):
     """This change touches more than its own rows, so it may not share the write lock: nothing was written."""
 
 
+class NeedsBatch(Exception):
+    """In this adaptive study no pair comes up for the rater before another batch is drawn: nothing was written."""
+
+
 class Refused(Exception):
     """A request that our own pages never send: an unknown seat, a forged or foreign lease, an impossible id."""
 
@@ -206,6 +210,8 @@ class Moment:
     frontier: Frontier | None = None
     """Where other raters' changes are made meanwhile: from where a pair is chosen, and locked. Nothing may be touched
     then but this pair, the rater's own rows and the pair that is answered."""
+    may_draw: bool = False
+    """Whether a batch may be drawn for this rater, which is done before the transaction is made once more."""
 
     def needs_study(self) -> None:
         """What follows touches more."""

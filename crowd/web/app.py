@@ -30,7 +30,6 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from seedvote.crowd.forms.form import NoAnswer
 from seedvote.crowd.hit.about import LONGEST_COMMENT
 from seedvote.crowd.hit.hit import Hit
-from seedvote.crowd.rating import batches
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import Refused, WrongKind
 from seedvote.crowd.store.identity import cookie_key
@@ -240,7 +239,7 @@ def _draw_ahead(desk: Desk) -> None:
     """Draw the batches of an adaptive study before raters wait for them; ends with the process."""
     while True:
         try:
-            batches.draw_ahead(desk.store, desk.rules.hit, desk.seed, desk.clock())
+            desk.drawer.draw(desk.rules.hit, desk.clock(), ahead=True)
         except (SQLAlchemyError, LostTurn) as error:  # the next rater who needs a batch draws it
             LOG.warning("batch", extra={"facts": {"error": str(error)}})
         time.sleep(AHEAD_EVERY)

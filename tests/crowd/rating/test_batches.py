@@ -1,9 +1,12 @@
 """Adaptive assignment at the desk: what comes up, how often, with which probability, and what a restart changes."""
 
+import contextlib
 import dataclasses
+import functools
 import itertools
 import json
 import random
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -178,16 +181,68 @@ def test_a_blocked_rater_s_places_are_given_out_again(tmp_path):
 
 def test_the_next_batch_is_drawn_ahead_of_raters_and_once_alone(desk):
     hit, store = ADAPTIVE, desk.store
-    assert not batches.draw_ahead(store, SHORT, 0, 0.0) and not batches.draw_ahead(store, hit, 0, 0.0)
+    ahead = functools.partial(desk.drawer.draw, now=0.0, ahead=True)
+    assert not ahead(SHORT) and not ahead(hit)
     work(desk, 6, most=12)  # of twenty places
     with store.read() as connection:
         late = batches.plan_batch(connection, hit, 0)
-    assert batches.draw_ahead(store, hit, 0, 0.0) and not batches.draw_ahead(store, hit, 0, 0.0)
+    assert ahead(hit) and not ahead(hit)
     with store.write() as connection:
         assert late.number == 2 and not batches.write_batch(connection, hit, late, 0.0)
     assert {row.batch for row in rows_of(desk, pairs)} == {None, 1, 2}
     given = 12 + work(desk, 14)
-    assert given == pytest.approx(160, abs=2) and not batches.draw_ahead(store, hit, 0, 0.0)
+    assert given == pytest.approx(160, abs=2) and not ahead(hit)
+
+
+def test_no_batch_is_planned_while_the_write_lock_is_held(desk, monkeypatch):
+    inside, plan, write = [], batches.plan_batch, desk.store.write
+    planned = []
+
+    @contextlib.contextmanager
+    def watched():
+        with write() as connection:
+            inside.append(True)
+            try:
+                yield connection
+            finally:
+                inside.pop()
+
+    def watched_plan(*arguments):
+        assert not inside
+        planned.append(plan(*arguments))
+        return planned[-1]
+
+    monkeypatch.setattr(desk.store, "write", watched)
+    monkeypatch.setattr(batches, "plan_batch", watched_plan)
+    assert work(desk, 12) == pytest.approx(160, abs=2) and len([batch for batch in planned if batch]) >= 7
+
+
+def test_who_waits_for_others_has_nothing_planned_anew(desk, monkeypatch):
+    seats = [seated(desk, f"w{n}") for n in range(30)]
+    steps = [desk.next_step(seat) for seat in seats]
+    while any(step.stage == "task" for step in steps):  # until all places are in somebody's hands
+        new = seated(desk, f"w{len(seats)}")
+        seats, steps = [*seats, new], [desk.next_step(new)]
+    planned, plan = [], batches.plan_batch
+    monkeypatch.setattr(batches, "plan_batch", lambda *arguments: planned.append(1) or plan(*arguments))
+    assert {desk.next_step(seats[-1]).stage for _ in range(5)} == {"wait"} and len(planned) <= 1
+
+
+def test_a_rater_who_waits_while_a_batch_is_drawn_finds_it(desk):
+    work(desk, 6, most=12)
+    ready, results = threading.Barrier(4), []
+
+    def draw():
+        ready.wait()
+        results.append(desk.drawer.draw(ADAPTIVE, 0.0))
+
+    threads = [threading.Thread(target=draw) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with desk.store.read() as connection:
+        assert results == [True] * 4 and int(settings(connection)["batch"]) <= 5
 
 
 def test_the_log_alone_says_which_votes_count(desk):
@@ -364,6 +419,6 @@ def test_a_server_that_has_not_read_the_new_votes_draws_ahead_by_them_all_the_sa
     more = dataclasses.replace(ADAPTIVE, adaptive=dataclasses.replace(ADAPTIVE.adaptive, votes=200))
     work(desk, 6, most=12)
     take_up(desk.store, more, now=0.0)
-    assert batches.draw_ahead(desk.store, ADAPTIVE, 0, 0.0)
+    assert desk.drawer.draw(ADAPTIVE, 0.0, ahead=True)
     with desk.store.read() as connection:
         assert places_left(connection) == 160
