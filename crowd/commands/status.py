@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
         desk = Desk(store, hit)
         money = desk.look(describe_money) if hit.live else []
     now = state.progress
-    print(f"Study:   {now.state}")
+    print(f"Study:   {now.condition}")
     print(f"Votes:   {now.counted} of {now.wanted} counted; {now.uncounted} more kept but not counted")
     if now.waiting:
         print(f"Waiting: {now.waiting} votes have their places and count once the marketplace confirms: crowd verify")
@@ -49,7 +49,11 @@ def run(args: argparse.Namespace) -> None:
     form = FORMS[hit.form]
     if form.marked:
         print(f"{form.marked + ':':<8} {share_text(state, form)}")
-    print(f"{form.things + ':':<8} {now.complete} of {now.pairs} complete, {now.held} being answered")
+    unused = (
+        f"; the votes do not reach {now.pairs - now.came_up} others" if hit.is_adaptive and now.has_all_votes else ""
+    )
+    of = now.came_up if unused else now.pairs
+    print(f"{form.things + ':':<8} {now.complete} of {of} complete, {now.held} being answered{unused}")
     print(f"Raters:  {', '.join(f'{n} {status}' for status, n in sorted(now.raters.items())) or 'none yet'}")
     for line in money:
         print(line)

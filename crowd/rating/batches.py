@@ -79,17 +79,17 @@ _WHICH: sa.Select[Any] = sa.select(
 _LAST_EVENT = sa.select(sa.func.max(events.c.event))
 _ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < pairs.c.target).label("any"))
 _SURPLUS = sa.select(votes.c.pair).where(votes.c.counted == 0, votes.c.failed.is_(None)).distinct()
-_PARTS = {  # of a batch, as a table: one statement, not one a pair
-    "postgresql": "jsonb_to_recordset(CAST(:parts AS jsonb)) AS part(pair text, places int, chance float8)",
-    "sqlite": "(SELECT json_extract(value, '$.pair') AS pair, json_extract(value, '$.places') AS places, "
-    "json_extract(value, '$.chance') AS chance FROM json_each(:parts)) AS part",
-}
-_OPEN_PAIRS = {
-    backend: sa.text(
+_OPEN_PAIRS = {  # one statement for all pairs of a batch, which come as one value
+    "postgresql": sa.text(
         "UPDATE pairs SET target = coalesce(target, 0) + part.places, batch = :number, propensity = part.chance, "
-        f"open = 1 FROM {parts} WHERE pairs.pair = part.pair"
-    )
-    for backend, parts in _PARTS.items()
+        "open = 1 FROM jsonb_to_recordset(CAST(:parts AS jsonb)) AS part(pair text, places int, chance float8) "
+        "WHERE pairs.pair = part.pair"
+    ),
+    "sqlite": sa.text(
+        "UPDATE pairs SET target = coalesce(target, 0) + part.places, batch = :number, propensity = part.chance, "
+        "open = 1 FROM (SELECT json_extract(value, '$.pair') AS pair, json_extract(value, '$.places') AS places, "
+        "json_extract(value, '$.chance') AS chance FROM json_each(:parts)) AS part WHERE pairs.pair = part.pair"
+    ),
 }
 
 

@@ -21,6 +21,8 @@ class Progress:
 
     state: str
     pairs: int
+    """Those that are offered to raters; of an adaptive study, `came_up` of them by now."""
+    came_up: int
     complete: int
     counted: int
     waiting: int
@@ -31,12 +33,22 @@ class Progress:
     raters: Mapping[str, int]
     sources: Mapping[str, int]
 
+    @property
+    def has_all_votes(self) -> bool:
+        """Whether every vote is in that was to be given out."""
+        return 0 < self.wanted <= self.counted
+
+    @property
+    def condition(self) -> str:
+        """The state in a word; a study that runs and has all its votes is complete."""
+        return "complete" if self.state == "running" and self.has_all_votes else self.state
+
 
 def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
     """Count."""
     count = sa.func.count()
     offered = sa.select(count).select_from(pairs).where(pairs.c.offered == 1)
-    number = connection.scalar(offered) or 0
+    number, has_come_up = connection.scalar(offered) or 0, sa.func.coalesce(pairs.c.target, 1) > 0
     real = votes.c.failed.is_(None)
     by_counted = _count_by(connection, sa.select(votes.c.counted, count).where(real).group_by(votes.c.counted))
     wanted = sa.select(sa.func.sum(sa.func.coalesce(pairs.c.target, votes_per_pair))).where(pairs.c.offered == 1)
@@ -45,7 +57,8 @@ def progress(connection: sa.Connection, votes_per_pair: int) -> Progress:
     return Progress(
         state=settings(connection)["state"],
         pairs=number,
-        complete=connection.scalar(offered.where(pairs.c.open == 0, sa.func.coalesce(pairs.c.target, 1) > 0)) or 0,
+        came_up=connection.scalar(offered.where(has_come_up)) or 0,
+        complete=connection.scalar(offered.where(pairs.c.open == 0, has_come_up)) or 0,
         counted=by_counted.get("1", 0),
         waiting=waiting,
         uncounted=by_counted.get("0", 0) - waiting,

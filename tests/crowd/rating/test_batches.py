@@ -1,5 +1,6 @@
 """Adaptive assignment at the desk: what comes up, how often, with which probability, and what a restart changes."""
 
+import argparse
 import contextlib
 import dataclasses
 import functools
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 
+from seedvote.crowd.commands.status import run as show_status
 from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import hit_from
 from seedvote.crowd.hit.tables import AdaptiveRule
@@ -23,6 +25,7 @@ from seedvote.crowd.rating.replaying import replay
 from seedvote.crowd.store.store import places_left, read_events, settings
 from seedvote.crowd.store.tables import leases, pairs, votes
 from seedvote.crowd.watching.progress import progress
+from seedvote.crowd.web.app import ServerConfig, create_app, study_token
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict
@@ -99,6 +102,7 @@ def test_votes_are_given_out_to_the_last_and_no_pair_gets_more_than_it_was_drawn
         state = progress(connection, 3)
     assert (state.counted, state.wanted, state.complete) == (given, given, sum(row.target > 0 for row in stored))
     assert desk.over_for_all() == "complete"
+    assert (state.condition, state.came_up) == ("complete", state.complete) and state.came_up < state.pairs
 
 
 def test_what_is_close_gets_more_votes_than_what_is_clear(tmp_path):
@@ -112,6 +116,26 @@ def test_what_is_close_gets_more_votes_than_what_is_clear(tmp_path):
         asked = compared.systems.index("three"), compared.systems.index("two")
         assert number[asked] == max(number.values()) and number[asked] > 160 / 6
         assert min(number.values()) > 0
+
+
+def test_status_and_dashboard_say_when_every_vote_was_given_out(tmp_path, capsys):
+    hit = dataclasses.replace(ADAPTIVE, adaptive=AdaptiveRule(votes=40, batch=20))
+    text = 'assignment = "adaptive"\n[adaptive]\nvotes = 40\nbatch = 20\n'
+    write_records(tmp_path / "pairs.jsonl", rated(), signature="test", kind=Pair)
+    (tmp_path / "hit.toml").write_text(text)
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, rated()) as desk:
+        work(desk, 6, most=30)
+        said = []
+        for _ in range(2):
+            show_status(argparse.Namespace(study=tmp_path, token=False, database=url))
+            said.append(capsys.readouterr().out)
+            work(desk, 6, seed=1)
+        app = create_app(ServerConfig(database=url, hit=hit, source="simulated"))
+        page = app.test_client().get("/study", query_string={"token": study_token(app)}, follow_redirects=True).text
+    assert "Study:   running" in said[0] and "of 120 complete" in said[0]
+    assert "Study:   complete" in said[1] and "20 of 20 complete, 0 being answered" in said[1]
+    assert "the votes do not reach 100 others" in said[1]
+    assert ">complete<" in page and "20 of 120 pairs came up" in page and "all votes are given out" in page
 
 
 def test_every_vote_says_its_batch_and_its_probability(desk):
