@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -113,6 +113,15 @@ class PageView:
     context_seconds: float
 
 
+def _believe_view(view: PageView, seconds: float, out: float) -> PageView:
+    """The view without a time that nobody can have spent: no longer than the answer took, or the pair has been out.
+
+    >>> _believe_view(PageView("phone", 3, 900.0), seconds=4.5, out=6.0).context_seconds
+    6.0
+    """
+    return replace(view, context_seconds=round(min(view.context_seconds, max(seconds, out)), 2))
+
+
 PAGE_VIEW = tuple(field.name for field in fields(PageView))
 
 
@@ -157,7 +166,7 @@ def _store_vote(
     # the event log keeps not a word that a rater wrote, so that what is taken back or forgotten is gone
     logged = {name: given for name, given in (answers or {}).items() if "text" not in given}
     whose = {"rater": row.rater, "pair": row.pair, "source": row.source, "submitted": moment.now}
-    seen = dict.fromkeys(PAGE_VIEW) if view is None else asdict(view)
+    seen = dict.fromkeys(PAGE_VIEW) if view is None else asdict(_believe_view(view, seconds, moment.now - row.issued))
     later(
         moment.connection,
         (sql.INSERT_VOTE, facts | whose | seen | {"answers": None if answers is None else json.dumps(answers)}),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import urllib.parse
 
 import pytest
 import sqlalchemy as sa
@@ -17,7 +18,7 @@ from seedvote.crowd.watching.progress import set_state
 from seedvote.crowd.watching.signals import PageEvents, page_events
 from seedvote.crowd.web.app import ServerConfig, create_app
 from seedvote.dialogue.errors import InputError
-from tests.crowd.study import desk_of, make_pairs
+from tests.crowd.study import database, desk_of, make_pairs
 
 FETCH = {"X-Requested-With": "fetch"}
 HIT = Hit(
@@ -280,7 +281,7 @@ def test_what_was_on_the_screen_is_stored_with_the_vote_and_named(app):
     client = begin(app)
     for view in ("phone,1,3.25", "tablet,99,0.5", "toaster,1,1", "phone,-1,1", "phone,1,1e9", ""):
         if PageForm(client.get("/task").text).fields.get("lease"):
-            client.post("/answer", data=pick(client.get("/task").text, "a") | {"view": view})
+            client.post("/answer", data=pick(client.get("/task").text, "a") | {"view": view, "seconds": "5"})
     with app.extensions["desk"].store.read() as connection:
         found = export(connection, votes_per_pair=3).votes
         kept = connection.execute(sa.select(votes.c.device, votes.c.turns_seen).order_by(votes.c.vote)).all()
@@ -292,6 +293,53 @@ def test_what_was_on_the_screen_is_stored_with_the_vote_and_named(app):
     assert {
         tuple(row) for row in rows(app, sa.select(votes.c.device, votes.c.turns_seen, votes.c.context_seconds))
     } == {(None, None, None)}
+
+
+FORGED_VIEWS = (
+    *("phone,1,99999.99", "phone,9999,3", "phone,0,40"),  # longer than the pair was out, more than there is, neither
+    *(
+        "phone,1,3\0",
+        "phone,1,3\n",
+        "phone,1,3,4",
+        "phone,1",
+        "PHONE,1,3",
+        "phone,\u0661,3",
+        "phone,1,nan",
+        "phone,1,-0",
+    ),
+    *("phone,1,1e5", "phone,99999,1", "phone,1,999999", "phone,1,3.123", "x" * 9_000, "phone," * 1_000),
+)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_no_forged_view_of_the_page_costs_a_vote_or_is_believed(tmp_path, kind):
+    hit = dataclasses.replace(HIT, pairs_per_sitting=40, first_checks=0, later_checks=0)
+    with database(kind, tmp_path) as url:
+        with desk_of(url, tmp_path, hit, make_pairs(30)):
+            pass
+        app = create_app(ServerConfig(url, hit, rate=0))
+        client = begin(app)
+        for view in FORGED_VIEWS:
+            sent = pick(client.get("/task").text, "text a") | {"view": view, "seconds": "2"}
+            assert client.post("/answer", data=sent, headers=FETCH).get_json()["saved"]
+        sent = pick(client.get("/task").text, "text a")
+        twice = [*((name, text) for name, text in sent.items() if name != "view"), ("view", "phone,1,1"), ("view", "x")]
+        body = urllib.parse.urlencode(twice)
+        form = "application/x-www-form-urlencoded"
+        assert client.post("/answer", data=body, content_type=form, headers=FETCH).get_json()["saved"]
+        again = client.post("/answer", data=sent | {"view": "desktop,2,9"}, headers=FETCH).get_json()
+        assert again["note"] == "again"  # the first view stands, like the first answer
+        sent = pick(client.get("/task").text, "text a")
+        del sent["view"]  # a page from before there was one
+        assert client.post("/answer", data=sent, headers=FETCH).get_json()["saved"]
+        with app.extensions["desk"].store.read() as connection:
+            found = export(connection, votes_per_pair=3).votes
+        app.extensions["desk"].store.close()
+    assert len(found) == len(FORGED_VIEWS) + 2
+    stored = [(vote.device, vote.turns_seen, vote.context_seconds) for vote in found if vote.device]
+    assert len(stored) == 4 and {device for device, *_ in stored} == {"phone"}
+    assert all(0 <= seen <= vote.turns for vote, (_, seen, _) in zip(found, stored, strict=False) if vote.device)
+    assert max(seconds for *_, seconds in stored) < 60  # no longer than the pair was out
 
 
 def test_minutes_are_those_that_raters_took_or_what_hit_toml_says(app):
