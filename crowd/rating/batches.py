@@ -71,7 +71,7 @@ _PLACES = sa.select(
 ).where(pairs.c.target > 0)
 _OFFERED = sa.and_(pairs.c.kind == "real", pairs.c.offered == 1)
 _COMPLETE = sa.and_(pairs.c.target > 0, pairs.c.target <= pairs.c.votes, pairs.c.target < param("most"))
-_WHICH: sa.Select[Any] = sa.select(
+_WHICH: Any = sa.select(
     sa.exists().where(_OFFERED, pairs.c.target == 0).label("fresh"),
     sa.exists().where(_OFFERED, pairs.c.votes < param("most"), _COMPLETE).label("complete"),
     sa.exists().where(_OFFERED, pairs.c.target > pairs.c.votes).label("short"),
