@@ -120,15 +120,15 @@ def line(name: str, studies: int) -> str:
 
 
 def judge_lines(name: str, studies: int) -> list[str]:
-    """The rows of a cell: no judge, a constant one, and those of JUDGES; the mean and the standard error of each."""
+    """The rows of a cell: no judge, and those of JUDGES; the mean and the standard error of each."""
     cell = CELLS[name]
     world, pool, truth = cell.world, cell.world.pool(), np.array(cell.world.strengths)
     errors: dict[str, list[np.ndarray]] = {}
     for k in range(studies):
-        for judge in ("none", "constant", *JUDGES):
+        for judge in ("none", *JUDGES):
             generator = np.random.default_rng([k, len(truth)])
             responses = world.respond(generator)
-            verdict = np.ones(len(pool.contrast)) if judge == "constant" else None
+            verdict = None
             if isinstance(judge, float):
                 verdict = world.judge(pool, responses, judge, 0.5, np.random.default_rng([k, 1]))
             judged = replace(pool, verdict=verdict)
