@@ -191,6 +191,11 @@ class Vote:
     )
     turns_seen: int | None = _field("how many of them were on the screen", sparse=True, default=None)
     context_seconds: float | None = _field("how long any of them was on the screen", sparse=True, default=None)
+    marks: int | None = _field(
+        "how many passages were marked as wrong, in all responses together; null where it was not asked",
+        sparse=True,
+        default=None,
+    )
     batch: int | None = _field("of an adaptive study: the batch in which the pair came up", sparse=True, default=None)
     propensity: float | None = _field(
         "of an adaptive study: the probability with which the pair came into that batch", sparse=True, default=None
@@ -230,6 +235,21 @@ class Comment:
     question: str = _field("name of the question")
     text: str = _field("what the rater wrote")
     counted: bool = _field("the same rater's vote on the pair is one of its k; at the end: they passed", default=True)
+    extra: Mapping[str, Any] = _extra_fields()
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPassage:
+    """A passage of a response that one rater marked as wrong (`marks.jsonl`)."""
+
+    pair: str = _field("id of the pair or set")
+    rater: str = _field("keyed hash, as in votes")
+    response: str = _field("which response: `a` or `b`, or its index in a set")
+    start: int = _field("first character, counted from 0, of the response's text")
+    end: int = _field("the character after the last one")
+    category: str = _field("what is wrong, one of `categories` in hit.toml")
+    text: str = _field("the passage itself")
+    counted: bool = _field("the same rater's vote is one of the pair's k", default=True)
     extra: Mapping[str, Any] = _extra_fields()
 
 
@@ -390,6 +410,11 @@ class ResponseRating:
     )
     turns_seen: int | None = _field("how many of them were on the screen", sparse=True, default=None)
     context_seconds: float | None = _field("how long any of them was on the screen", sparse=True, default=None)
+    marks: int | None = _field(
+        "how many passages of this response were marked as wrong; null where it was not asked",
+        sparse=True,
+        default=None,
+    )
     extra: Mapping[str, Any] = _extra_fields()
 
 

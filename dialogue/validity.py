@@ -17,6 +17,7 @@ from seedvote.dialogue.records import (
     Choice,
     Comment,
     HeldConversation,
+    MarkedPassage,
     OptionChoice,
     Pair,
     Part,
@@ -42,6 +43,7 @@ FORMATS: dict[type, str] = {
     OptionChoice: "choices",
     Comment: "comments",
     HeldConversation: "conversations",
+    MarkedPassage: "marks",
     ResponseSet: "response_sets",
     ResponseRating: "ratings",
 }
@@ -366,8 +368,15 @@ def _check_not_negative(**numbers: float | None) -> Iterator[str]:
             yield f"{name} is {value:g}; it is a number from 0 on, or null."
 
 
+def _check_passage(passage: MarkedPassage) -> Iterator[str]:
+    yield from _check_not_empty(pair=passage.pair, rater=passage.rater, category=passage.category)
+    if not 0 <= passage.start < passage.end:
+        yield f"start is {passage.start} and end is {passage.end}; a passage has one character or more."
+
+
 RULES: dict[type, Callable[[Any], Iterator[str]]] = {
     Part: complain_of_part,
+    MarkedPassage: _check_passage,
     Verdict: _check_verdict,
     Question: _check_question,
     OptionChoice: _check_choice,

@@ -2,7 +2,8 @@
 
 Choices name the response and not the side it was shown on, rater ids are keyed hashes, and nothing about payment is
 written. CSV and Parquet hold the same columns. With several questions a vote is one row a question, and what raters
-wrote goes into a file of its own, comments.jsonl; live conversations into conversations.jsonl.
+wrote goes into a file of its own, comments.jsonl; passages that they marked into marks.jsonl, live conversations into
+conversations.jsonl.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.crowd.rating.talk_books import held_conversations
     from seedvote.crowd.study_folder import hit_in_force, not_yet_in_force, opened
     from seedvote.dialogue.errors import InputError
-    from seedvote.dialogue.records import Comment, HeldConversation, Rater
+    from seedvote.dialogue.records import Comment, HeldConversation, MarkedPassage, Rater
 
     if args.licence and not args.preferences:
         raise InputError("--licence is the licence of preference data; give --preferences as well.")
@@ -75,6 +76,9 @@ def run(args: argparse.Namespace) -> None:
     if exported.comments:
         exporting.write(out / f"comments.{args.format}", exported.comments, Comment, exported.recipe)
         print(f"{len(exported.comments)} comments: {out}/comments.{args.format}. Read them before you publish any.")
+    if exported.passages is not None:
+        exporting.write(out / f"marks.{args.format}", exported.passages, MarkedPassage, exported.recipe)
+        print(f"{len(exported.passages)} marked passages: {out}/marks.{args.format}")
     if preferences:
         folder = out / preference_data.FOLDER
         preference_data.write_preferences(

@@ -6,13 +6,14 @@ A round, a place among the k and a standing belong to the rater's visit to the p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 
-from seedvote.dialogue.records import Candidate, Comment, ResponseRating, ResponseSet, Vote
+from seedvote.crowd.forms.form import HitForm
+from seedvote.dialogue.records import Candidate, Comment, MarkedPassage, ResponseRating, ResponseSet, Vote
 from seedvote.dialogue.validity import option_order
 
 Judged = tuple[Any, sa.Row[Any]]  # a vote as it would be without further questions, and its row of the store
@@ -40,6 +41,16 @@ def comments_of(judged: Iterable[Judged]) -> Iterator[Comment]:
                 yield Comment(stored.pair, vote.rater, name, answer["text"], vote.counted)
 
 
+def passages_of(judged: Iterable[Judged], records: Mapping[str, Any], form: HitForm) -> Iterator[MarkedPassage]:
+    """What raters marked, in the order in which they answered."""
+    for vote, stored in judged:
+        passages = json.loads(stored.marks or "[]")
+        texts = dict(form.responses_by_place(records[stored.pair], stored.left)) if passages else {}
+        for passage in passages:
+            words = texts[passage["response"]].text[passage["start"] : passage["end"]]
+            yield MarkedPassage(stored.pair, vote.rater, **passage, text=words, counted=vote.counted)
+
+
 VIEW = ("device", "turns", "turns_seen", "context_seconds")
 SHARED = ("rater", "round", "seconds", "submitted", "source", "rater_status", "counted", "kind", "identical")
 
@@ -48,6 +59,7 @@ def rows_by_response(visit: Vote, row: sa.Row[Any], response_set: ResponseSet) -
     """Every rating and every rank that one rater gave to one set; `visit` says what it counts."""
     shared = {name: getattr(visit, name) for name in (*SHARED, *VIEW, "dialogue", "extra")}
     order = option_order(row.left)
+    marked = None if row.marks is None else json.loads(row.marks)
     for question, answer in json.loads(row.answers).items():
         ranks = mid_ranks(answer["ranks"]) if "ranks" in answer else None
         for index, response in enumerate(response_set.responses) if "text" not in answer else ():
@@ -61,6 +73,7 @@ def rows_by_response(visit: Vote, row: sa.Row[Any], response_set: ResponseSet) -
                 rank=ranks[index] if ranks else None,
                 place=order.index(str(index)) + 1,
                 of=len(order),
+                marks=None if marked is None else sum(one["response"] == str(index) for one in marked),
                 **shared,
             )
 

@@ -14,7 +14,13 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
-from seedvote.crowd.exchange.answer_rows import Judged, comments_of, rows_by_question, rows_by_response
+from seedvote.crowd.exchange.answer_rows import (
+    Judged,
+    comments_of,
+    passages_of,
+    rows_by_question,
+    rows_by_response,
+)
 from seedvote.crowd.forms.known import FORMS, FormName
 from seedvote.crowd.rating.assignment import LatePolicy, first_votes, is_eligible
 from seedvote.crowd.rating.moment import kept_hit, rules_in_force
@@ -24,7 +30,17 @@ from seedvote.crowd.store import tables
 from seedvote.crowd.store.store import iso, read_events, settings
 from seedvote.crowd.watching.signals import FOLLOWED, PageEvents, page_events, rater_signals, trapped_raters
 from seedvote.dialogue.files import as_json, atomic, write_records
-from seedvote.dialogue.records import Comment, OptionChoice, Pair, Question, Rater, ResponseRating, Source, Vote
+from seedvote.dialogue.records import (
+    Comment,
+    MarkedPassage,
+    OptionChoice,
+    Pair,
+    Question,
+    Rater,
+    ResponseRating,
+    Source,
+    Vote,
+)
 from seedvote.dialogue.signature import signature
 
 Answer = Vote | OptionChoice | ResponseRating
@@ -45,6 +61,8 @@ class Export:
     form: FormName = "pairs"
     comments: Sequence[Comment] = ()
     records: Mapping[str, Any] = field(default_factory=dict)  # id -> the record that raters saw
+    passages: Sequence[MarkedPassage] | None = None
+    """What raters marked; None where it was not asked."""
 
     @property
     def name(self) -> str:
@@ -93,8 +111,10 @@ def export(
         votes = list(_as_without_rules(connection, votes, rows, broke))
     comments: list[Comment] = []
     question_names: list[str] = []
+    given_votes = [vote for vote in votes if not vote.extra.get("auto")]
+    judged: list[Judged] = list(zip(given_votes, (row for row in rows if row.failed is None), strict=True))
+    passages = list(passages_of(judged, pairs, FORMS[form])) if hit and hit.marks else None
     if hit and hit.questions:
-        judged: list[Judged] = list(zip(votes, (row for row in rows if row.failed is None), strict=True))
         comments = list(comments_of(judged))
         if FORMS[form].is_set:
             votes = [record for visit, row in judged for record in rows_by_response(visit, row, pairs[row.pair])]
@@ -116,7 +136,7 @@ def export(
     )
     doubts = _find_doubts(connection)
     people = _read_raters(raters, rows, status, doubts, page_events(connection))
-    return Export(votes, people, recipe, form, comments, pairs)
+    return Export(votes, people, recipe, form, comments, pairs, passages)
 
 
 def _read_votes(
@@ -156,7 +176,8 @@ def _read_votes(
 
 def _vote_of(row: sa.Row[Any], pair: Pair, common: Mapping[str, Any]) -> Vote:
     how = {"batch": row.batch, "propensity": row.propensity}
-    return Vote(pair=row.pair, choice=row.choice, left=row.left, identical=pair.identical, **how, **common)
+    marks = None if row.marks is None else len(json.loads(row.marks))
+    return Vote(pair=row.pair, choice=row.choice, left=row.left, identical=pair.identical, marks=marks, **how, **common)
 
 
 def _choice_of(row: sa.Row[Any], _: Question, common: Mapping[str, Any]) -> OptionChoice:

@@ -136,6 +136,8 @@ class HitForm:
     """Whether it shows a set of responses, of which each is rated, or all are ranked."""
     is_live: ClassVar[bool] = False
     """Whether raters talk to systems before they answer, which costs time and money (crowd/rating/talks.py)."""
+    is_markable: ClassVar[bool] = False
+    """Whether passages of what it shows can be marked: single responses, with names of their own."""
     balances_places: ClassVar[bool] = False
     """Whether layouts are balanced among the answers that have a place, rather than among all that were shown."""
     marked: ClassVar[str] = "Ties"
@@ -190,6 +192,10 @@ class HitForm:
     def on_page(self, lease: str, record: Any, layout: str, number: int) -> OnPage:
         """What a page shows of it, in the order of the layout: never which response is whose, or which is right."""
         raise NotImplementedError
+
+    def responses_by_place(self, record: Any, layout: str) -> Sequence[tuple[str, Content]]:
+        """The responses in the order shown, each with its name in the files; none where none stands alone."""
+        return ()
 
     def example_from(self, value: object, where: str) -> Any:
         """A worked example of hit.toml, or what is wrong with it."""

@@ -131,13 +131,18 @@ class PairForm(SidedForm):
     """Two responses to one context."""
 
     command = "python -m generation pair"
+    is_markable = True
     fewest_examples = 4  # A, B, tie both good, tie both poor
 
     def on_page(self, lease: str, record: Pair, layout: str, number: int) -> PairOnPage:
         """The texts in the order shown, never which is a or b."""
-        a, b = content_of(record.a), content_of(record.b)
-        left, right = (a, b) if layout == "a" else (b, a)
+        (_, left), (_, right) = self.responses_by_place(record, layout)
         return PairOnPage(lease, record.context, left, right, number)
+
+    def responses_by_place(self, record: Pair, layout: str) -> Sequence[tuple[str, Content]]:
+        """Both, the left one first."""
+        sides = (("a", content_of(record.a)), ("b", content_of(record.b)))
+        return sides if layout == "a" else sides[::-1]
 
     def example_from(self, value: object, where: str) -> WorkedExample:
         """Its table in hit.toml."""

@@ -81,6 +81,7 @@ class ResponseForm(HitForm):
     question_kinds = ("likert", "ranking", "comment")
     is_sided = False
     is_set = True
+    is_markable = True
     balances_places = True
     marked = ""
     things = "Sets"
@@ -122,8 +123,12 @@ class ResponseForm(HitForm):
 
     def on_page(self, lease: str, record: ResponseSet, layout: str, number: int) -> ResponsesOnPage:
         """The texts in the order shown, never whose they are."""
-        shown = [content_of(record.responses[int(index)]) for index in option_order(layout)]
+        shown = [content for _, content in self.responses_by_place(record, layout)]
         return ResponsesOnPage(lease, record.context, shown, number)
+
+    def responses_by_place(self, record: ResponseSet, layout: str) -> Sequence[tuple[str, Content]]:
+        """All of them, by their indices."""
+        return [(index, content_of(record.responses[int(index)])) for index in option_order(layout)]
 
     def example_from(self, value: object, where: str) -> Never:
         """There are none: every answer is a matter of degree."""

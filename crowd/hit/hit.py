@@ -37,13 +37,16 @@ from seedvote.crowd.hit.tables import (
     ADAPTIVE,
     EXCLUDE,
     MARKET_SCRIPT,
+    MARKS,
     PANEL,
     AdaptiveRule,
     Exclusion,
     Legal,
+    MarksRule,
     PanelDoor,
     adaptive_from,
     exclusion_from,
+    marks_from,
     panel_from,
     whole_number,
 )
@@ -233,6 +236,9 @@ class Hit:
     live: LiveRule | None = _hit_key(  # noqa: RUF009
         None, LIVE, 'of form = "live": the systems that raters talk to, turns and money, see live.md'
     )
+    marks: MarksRule | None = _hit_key(  # noqa: RUF009
+        None, MARKS, "what may be wrong in a response: raters may mark passages, see crowd.md; leave out for no marks"
+    )
     panel: PanelDoor | None = _hit_key(  # noqa: RUF009
         None, PANEL, "a panel that sends people with an id in the address, see panels.md; leave out for none"
     )
@@ -264,7 +270,7 @@ CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(HIT_KEYS, "from now on"),
     **dict.fromkeys(PROMISED, "refused after a launch"),
     **dict.fromkeys(
-        ("form", "question", "questions", "rendering", "assignment", "adaptive", "live"),
+        ("form", "question", "questions", "rendering", "assignment", "adaptive", "live", "marks"),
         "refused after the first vote",
     ),
     "consent_text": "needs a new consent_version",
@@ -325,6 +331,8 @@ def hit_from(values: Mapping[str, Any], where: str) -> Hit:
         known["texts"] = texts_from(known["texts"], partial(_check_worded, values), where)
     if "exclude" in known:
         known["exclude"] = exclusion_from(known["exclude"], where)
+    if "marks" in known:
+        known["marks"] = marks_from(known["marks"], where)
     if "panel" in known:
         known["panel"] = panel_from(known["panel"], where)
     if known.get("assignment") == "adaptive" or "adaptive" in known:
@@ -360,6 +368,8 @@ def hit_from_kept(values: Mapping[str, Any]) -> Hit:
     )
     if known.get("exclude"):
         known["exclude"] = exclusion_from(known["exclude"], "store")
+    if known.get("marks"):
+        known["marks"] = marks_from(known["marks"], "store")
     if known.get("panel"):
         known["panel"] = panel_from(known["panel"], "store")
     if known.get("adaptive"):
@@ -398,6 +408,13 @@ def _check_together(hit: Hit, where: str) -> None:
         raise InputError(
             f'{where}: identical is "tie", but nobody can say what a rater would answer to several questions; show or '
             "skip identical responses."
+        )
+    if hit.marks and not FORMS[hit.form].is_markable:
+        raise InputError(f"{where}: [marks] is for the forms pairs and responses; {hit.form} shows no single response.")
+    if hit.marks and hit.rendering != "literal":
+        raise InputError(
+            f'{where}: [marks] needs rendering = "literal": a mark is stored by the characters of the text itself, '
+            "and raters would see another one."
         )
     if hit.adaptive is not None and not hit.is_adaptive:
         raise InputError(f'{where}: [adaptive] is given, but assignment is "fixed"; set assignment = "adaptive" too.')

@@ -57,9 +57,14 @@ def _read_wording(language: str, wording: Mapping[str, Any], check: Callable[...
 
 
 def texts_asked(hit: Any) -> list[str]:
-    """What `[[about]]` and `[[questions]]` say, answers and labels too."""
+    """What `[[about]]`, `[[questions]]` and `[marks]` say, answers and labels too."""
+    marks = [text for text in (hit.marks.ask, *hit.marks.categories) if text] if hit.marks else []
     about = [text for question in hit.about for text in (question.ask, *question.answers)]
-    return about + [text for question in hit.questions for text in (question.ask, *question.strength, *question.labels)]
+    return (
+        about
+        + marks
+        + [text for question in hit.questions for text in (question.ask, *question.strength, *question.labels)]
+    )
 
 
 def texts_by_default(hit: Any, usual: Any) -> list[str]:
@@ -88,7 +93,7 @@ def check_languages(hit: Any, usual: Any, where: str) -> None:
         texts_in = next((candidate for candidate in hit.texts if candidate.language == language), TextsIn(language))
         if unsaid := [text for text in missing_texts if text not in texts_in.words]:
             raise InputError(
-                f"{where}: {unsaid[0]!r} of [[about]] or [[questions]] is not in [texts.{language}.words]."
+                f"{where}: {unsaid[0]!r} of [[about]], [[questions]] or [marks] is not in [texts.{language}.words]."
             )
         if missing := [name for name in own if getattr(hit, name) and not getattr(texts_in, name)]:
             raise InputError(

@@ -1,4 +1,4 @@
-"""The tables of hit.toml, `[exclude]`, `[adaptive]` and `[panel]`: their keys, legal values and meaning."""
+"""The tables of hit.toml, `[exclude]`, `[adaptive]`, `[marks]` and `[panel]`: their keys, legal values and meaning."""
 
 from __future__ import annotations
 
@@ -129,6 +129,38 @@ def adaptive_from(values: Mapping[str, Any], where: str) -> AdaptiveRule:
 
 def _listed(values: Mapping[str, Any]) -> dict[str, Any]:
     return {"systems": list(values["systems"])} if "systems" in values else {}
+
+
+@dataclass(frozen=True)
+class MarksRule:
+    """The table `[marks]`: raters may mark passages of the responses, each with a category."""
+
+    categories: tuple[str, ...]
+    """What may be wrong, in the words that raters read."""
+    ask: str = ""
+    """What is asked; empty: "Mark what is wrong", in the language of the page."""
+
+
+def _are_categories(value: Any) -> bool:
+    are_texts = isinstance(value, (list, tuple)) and 1 <= len(value) <= 12 and all(isinstance(v, str) for v in value)
+    return are_texts and all(v.strip() and len(v) <= 40 for v in value) and len(set(value)) == len(value)
+
+
+MARKS_KEYS: Mapping[str, Legal] = {
+    "categories": Legal("a list of 1 to 12 different texts of up to 40 characters", _are_categories),
+    "ask": Legal("text of 1 to 200 characters", lambda v: isinstance(v, str) and bool(v.strip()) and len(v) <= 200),
+}
+MARKS = Legal(
+    f"a table of {', '.join(MARKS_KEYS)}, with categories",
+    lambda value: isinstance(value, Mapping) and "categories" in value and set(value) <= set(MARKS_KEYS),
+)
+
+
+def marks_from(values: Mapping[str, Any], where: str) -> MarksRule:
+    """`[marks]` as it was written, or as a store keeps it."""
+    stated = {name: value for name, value in values.items() if value != ""}
+    check_keys("marks", MARKS_KEYS, stated, where)
+    return MarksRule(**{**stated, "categories": tuple(stated["categories"])})
 
 
 @dataclass(frozen=True)

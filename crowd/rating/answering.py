@@ -17,11 +17,12 @@ from seedvote.crowd.rating import pool, standing, talks
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
 from seedvote.crowd.rating.assignment import is_eligible
 from seedvote.crowd.rating.leasing import Step, next_step, recount_pair, wanted_votes
+from seedvote.crowd.rating.marking import Passage, marks_as_sent, read_marks
 from seedvote.crowd.rating.moment import Moment, Refused, Seat, SeatedRater, WrongKind, is_same_kind
 from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.identity import lease_token
 from seedvote.crowd.store.store import append_event, fetch, later, make_event
-from seedvote.crowd.store.tables import ASKED_LATER, leases, raters, sittings, votes
+from seedvote.crowd.store.tables import ASKED_LATER, leases, pairs, raters, sittings, votes
 from seedvote.dialogue.records import Device
 
 Saved = Literal["saved", "again", "late"]
@@ -39,9 +40,12 @@ def answer(
     *,
     view: PageView | None,
     trapped: bool,
+    marks: str = "",
 ) -> tuple[Saved, Step]:
     """Store an answer once, with what happened to its page, and go on to the next place."""
-    saved, seen_checks = save_answer(moment, seat, token, choice, seconds, view if moment.rules.hit.page_view else None)
+    saved, seen_checks = save_answer(
+        moment, seat, token, choice, seconds, view if moment.rules.hit.page_view else None, marks
+    )
     if moment.rules.hit.page_events and noticed and saved != "again":
         keep_noticed(moment, seat, token, noticed)
     if moment.rules.hit.program_trap and trapped and saved != "again":
@@ -50,7 +54,13 @@ def answer(
 
 
 def save_answer(
-    moment: Moment, seat: Seat, token: str, choice: Given, seconds: float | None, view: PageView | None
+    moment: Moment,
+    seat: Seat,
+    token: str,
+    choice: Given,
+    seconds: float | None,
+    view: PageView | None,
+    marks: str = "",
 ) -> tuple[Saved, Sequence[Any] | None]:
     """Store the answer to a lease of this rater; one that is stored already stays as it was first given.
 
@@ -78,7 +88,7 @@ def save_answer(
         moment.needs_study()  # the first vote says of whom the study is
     if not is_same_kind(row.first, row.source):
         raise WrongKind("a study is of people or of simulated raters, from its first vote on")
-    saved, failed = _store_vote(moment, seat, row, choice, seconds, view)
+    saved, failed = _store_vote(moment, seat, row, choice, seconds, view, marks)
     judges, gate = failed is not None and row.withdrawn is None, moment.rules.gate
     if judges and (
         outcomes is None or standing.moves(row, outcomes, bool(failed), gate, waits=_awaits_confirmation(row))
@@ -141,7 +151,13 @@ def keep_trapped(moment: Moment, seat: Seat, token: str) -> None:
 
 
 def _store_vote(
-    moment: Moment, seat: Seat, row: Any, sent_answer: Given, page_seconds: float | None, view: PageView | None
+    moment: Moment,
+    seat: Seat,
+    row: Any,
+    sent_answer: Given,
+    page_seconds: float | None,
+    view: PageView | None,
+    marks: str,
 ) -> tuple[Saved, bool | None]:
     """Write the vote; with it, whether a check was failed, or None after any other pair.
 
@@ -167,9 +183,10 @@ def _store_vote(
     logged = {name: given for name, given in (answers or {}).items() if "text" not in given}
     whose = {"rater": row.rater, "pair": row.pair, "source": row.source, "submitted": moment.now}
     seen = dict.fromkeys(PAGE_VIEW) if view is None else asdict(_believe_view(view, seconds, moment.now - row.issued))
+    passages = _read_marks(moment, marks, row)
     later(
         moment.connection,
-        (sql.INSERT_VOTE, facts | whose | seen | {"answers": None if answers is None else json.dumps(answers)}),
+        (sql.INSERT_VOTE, facts | whose | seen | {"answers": _as_text(answers), "marks": _as_text(passages)}),
         (sql.CLOSE_LEASE, {"this": row.lease, "seat": seat.sitting}),
         recount_pair(row.pair, rules.votes_per_pair, votes=int(placed), held=-int(is_held)),
         make_event(
@@ -184,6 +201,16 @@ def _store_vote(
         (sql.SET_LAST_VOTE, {"this": row.rater, "lease": row.lease}),  # the vote has its number by now
     )
     return "late" if late else "saved", failed
+
+
+def _read_marks(moment: Moment, sent: str, row: Any) -> Sequence[Passage] | None:
+    """The passages that were marked, where the study asks for them."""
+    rule, form = moment.rules.hit.marks, moment.rules.form
+    return read_marks(sent, rule, form.responses_by_place(form.record_of(row.body), row.left)) if rule else None
+
+
+def _as_text(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
 
 
 def _turn_by_response(moment: Moment, sent_answer: Given, layout: str) -> tuple[str, Sheet | None]:
@@ -235,8 +262,9 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
         return None
     if seated.status == "blocked" or seated.state != "running":
         return None
-    query = sa.select(votes, leases.c.attempt, leases.c.sitting).where(votes.c.vote == seated.last_vote)
-    row = moment.connection.execute(query.join(leases, votes.c.lease == leases.c.lease)).one()
+    query = sa.select(votes, leases.c.attempt, leases.c.sitting, pairs.c.body)
+    query = query.join(leases, votes.c.lease == leases.c.lease).join(pairs, pairs.c.pair == votes.c.pair)
+    row = moment.connection.execute(query.where(votes.c.vote == seated.last_vote)).one()
     if row.sitting != seated.seat.sitting:
         return None
     attempt = row.attempt + 1
@@ -265,4 +293,8 @@ def take_back(moment: Moment, seated: SeatedRater, token: str) -> TakenBack | No
 def _form_fields(moment: Moment, row: Any) -> Mapping[str, str]:
     """Nothing of it is kept: what was taken back is on the page that follows, and nowhere else."""
     own = moment.rules.form.fields_of(row.choice, row.left) if moment.rules.hit.lead is None else {}
-    return {**own, **as_sent(json.loads(row.answers or "{}"), row.left)}
+    form, rule, marked = moment.rules.form, moment.rules.hit.marks, {}
+    if rule and row.marks:
+        responses = form.responses_by_place(form.record_of(row.body), row.left)
+        marked = {"marks": marks_as_sent(json.loads(row.marks), rule, responses)}
+    return {**own, **as_sent(json.loads(row.answers or "{}"), row.left), **marked}

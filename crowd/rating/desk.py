@@ -382,13 +382,16 @@ class Desk:
         *,
         view: answering.PageView | None = None,
         trapped: bool = False,
+        marks: str = "",
     ) -> tuple[answering.Saved, Step]:
         """Store an answer once, however often it is sent, and go on to the next place."""
 
         return self._with_rows_locked(
             seat,
             token if token.isalnum() else "",
-            lambda moment: answering.answer(moment, seat, token, choice, seconds, noticed, view=view, trapped=trapped),
+            lambda moment: answering.answer(
+                moment, seat, token, choice, seconds, noticed, view=view, trapped=trapped, marks=marks
+            ),
         )
 
     @_by_rules_in_force

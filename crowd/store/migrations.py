@@ -155,6 +155,11 @@ def _migrate_to_14(connection: sa.Connection) -> None:
     replies.create(connection, checkfirst=True)
 
 
+def _migrate_to_15(connection: sa.Connection) -> None:
+    """Passages that raters marked."""
+    connection.execute(sa.text("ALTER TABLE votes ADD COLUMN marks TEXT"))
+
+
 MIGRATIONS: dict[int, Migration] = {
     1: _migrate_to_2,
     2: _migrate_to_3,
@@ -169,4 +174,5 @@ MIGRATIONS: dict[int, Migration] = {
     11: _migrate_to_12,
     12: _migrate_to_13,
     13: _migrate_to_14,
+    14: _migrate_to_15,
 }

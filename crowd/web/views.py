@@ -187,7 +187,14 @@ def answer(request: StudyRequest) -> PageReply:
     view = _read_page_view(form.get("view", ""))
     try:
         note, step = request.desk.answer(
-            seat, lease, _read_answer(request), seconds, noticed, view=view, trapped=trapped
+            seat,
+            lease,
+            _read_answer(request),
+            seconds,
+            noticed,
+            view=view,
+            trapped=trapped,
+            marks=form.get("marks", ""),
         )
     except (Incomplete, TooLong) as error:
         why: page.Note = "too_long" if isinstance(error, TooLong) else "incomplete"
@@ -297,7 +304,7 @@ def _as_sent(request: StudyRequest, step: Step) -> Step:
 
 
 def _holds_answer(name: str) -> bool:
-    return name.startswith("q-") or name in ("first", "second")
+    return name.startswith("q-") or name in ("first", "second", "marks")
 
 
 def _last_lease(request: StudyRequest) -> str:

@@ -20,6 +20,7 @@ from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.net_preference import net_interval
 from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, voters
 from seedvote.analysis.votes.clusters import clusters_of, without_interval
+from seedvote.analysis.votes.passages import Passages
 from seedvote.analysis.votes.systems import (
     Contrast,
     Matches,
@@ -130,6 +131,8 @@ class BrowseAnswer:
     voters: Voters
     notes: tuple[str, ...]
     signature: str
+    passages: Passages | None = None
+    """What raters marked, where they were asked to."""
 
 
 Talks = Mapping[tuple[str, str], HeldConversation]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from seedvote.analysis.questions.browse.showing import (
     document,
     net_words,
     parts,
+    passage_sentences,
     questions_document,
     questions_parts,
     sets_document,
@@ -41,6 +43,7 @@ from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import percent
 from seedvote.analysis.votes.cautions import not_people, told_of_reading, with_reading
 from seedvote.analysis.votes.inputs import pairs_known, votes_of
+from seedvote.analysis.votes.passages import Passages, TextRun, read_passages
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, read_records
 from seedvote.dialogue.records import Candidate, HeldConversation
@@ -84,6 +87,7 @@ def browse(
     file, known = pairs_known(votes, pairs)
     folder, name = (votes, votes.name) if votes.is_dir() else (votes.parent, votes.stem)
     judged = answer(table, tuple(known.values()), controls, clusters=clusters, talks=read_talks(folder))
+    judged = replace(judged, passages=read_passages(folder, [*known.values()]))
     place = out or folder / (f"browse-{question}.html" if question else PAGE)
     page = browse_page(judged, title or name, link_files(file.parent, place))
     return _write_page(page, place, with_reading(document(judged), table), parts(judged), told_of_reading(table))
@@ -118,6 +122,7 @@ def browse_page(answer: BrowseAnswer, title: str, link: Callable[[str], str] = s
         places=places,
         not_people=not_people(answer.voters),
         link=link,
+        marks=passage_sentences(answer.passages),
     )
 
 
@@ -154,10 +159,18 @@ def sets_page(answer: SetsAnswer, title: str, link: Callable[[str], str] = str) 
     articles = [
         _describe_question(rated, rated.source.set, rated.systems[rated.best[0]] if len(rated.best) == 1 else ":none")
         | {"rated": rated}
+        | {"runs": _list_runs(answer.passages, rated.source.set, map(str, range(len(rated.source.responses))))}
         for rated in answer.sets
     ]
     return _render_template(
-        "browse/sets.html", "set", title=title, answer=answer, facets=facets, articles=articles, link=link
+        "browse/sets.html",
+        "set",
+        title=title,
+        answer=answer,
+        facets=facets,
+        articles=articles,
+        link=link,
+        marks=passage_sentences(answer.passages),
     )
 
 
@@ -185,7 +198,7 @@ def _render_template(template: str, what: str, **values: object) -> str:
         _load_templates()
         .get_template(template)
         .render(
-            **{"places": {}, "not_people": [], "link": str, **values},
+            **{"places": {}, "not_people": [], "link": str, "marks": [], **values},
             what=what,
             version=VERSION,
             script=script,
@@ -262,6 +275,7 @@ def _describe_pairs(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
             "keys": json.dumps(keys),
             "counts": " ".join(map(str, pair.counts)),
             "sides": _list_sides(pair),
+            "runs": _list_runs(answer.passages, pair.pair, ("a", "b")),
             "votes": "; ".join(_vote_words(vote, pair.systems) for vote in pair.votes),
             "comments": [vote.comment for vote in pair.votes if vote.comment],
             "talks": [_describe_talk(vote, pair.systems) for vote in pair.votes if vote.talk],
@@ -282,6 +296,12 @@ def _name_winner(pair: JudgedPair) -> str:
 def _list_sides(pair: JudgedPair) -> list[tuple[str, int, Candidate | None]]:
     sides = (None, None) if pair.source is None else (pair.source.a, pair.source.b)
     return list(zip(pair.systems, pair.counts[:2], sides, strict=True))
+
+
+def _list_runs(passages: Passages | None, name: str, responses: Iterable[str]) -> list[list[TextRun]]:
+    """The texts of the responses, cut where marks begin and end; empty where nobody marked anything."""
+    runs = [passages.runs(name, response) if passages else [] for response in responses]
+    return [of_response if any(run.raters for run in of_response) else [] for of_response in runs]
 
 
 def _vote_words(vote: CastVote, systems: tuple[str, str]) -> str:

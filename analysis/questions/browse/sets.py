@@ -13,6 +13,7 @@ from pathlib import Path
 
 from seedvote.analysis.questions.browse.options import comments_of_answers
 from seedvote.analysis.votes.choices import told_of_sources
+from seedvote.analysis.votes.passages import Passages, read_passages
 from seedvote.analysis.votes.systems import key_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
@@ -60,6 +61,8 @@ class SetsAnswer:
     answers: int
     notes: tuple[str, ...]
     signature: str
+    passages: Passages | None = None
+    """What raters marked, where they were asked to."""
 
 
 def has_ratings(study: Path) -> bool:
@@ -95,7 +98,8 @@ def answer_sets(study: Path, *, sets: Path | None = None, question: str = "", un
     omitted = len({(rating.set, rating.rater) for rating in ratings}) - answers
     notes = [*told_of_sources([rating.source for rating in counted])]
     notes += [f"{omitted:,} answers that do not count are left out."] if omitted else []
-    return SetsAnswer(rated, lead, answers, tuple(notes), signature(answers=answers, sets=len(rated), question=lead))
+    recipe = signature(answers=answers, sets=len(rated), question=lead)
+    return SetsAnswer(rated, lead, answers, tuple(notes), recipe, read_passages(study, records))
 
 
 def _rated_set(

@@ -10,7 +10,9 @@ from seedvote.analysis.questions.browse.options import AnsweredQuestion, Questio
 from seedvote.analysis.questions.browse.sets import RatedSet, SetsAnswer
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, percent, signed, to_plain
+from seedvote.analysis.stats.between_raters.overlap import Overlap
 from seedvote.analysis.votes.cautions import marked_table, not_people
+from seedvote.analysis.votes.passages import Passages
 
 AGREEMENT = {
     "all": "all raters alike",
@@ -27,6 +29,7 @@ def parts(answer: BrowseAnswer) -> list[Table | str]:
     return [
         *tables,
         f"{count(len(real), 'pair')}: {_agreement_words(real)}.",
+        *passage_sentences(answer.passages),
         *answer.notes,
         *not_people(answer.voters),
         answer.signature,
@@ -71,6 +74,7 @@ def document(answer: BrowseAnswer) -> dict[str, Any]:
         "systems": answer.systems,
         "slices": [{"slice": cut.name, "title": cut.title, "values": dict(cut.values)} for cut in answer.slices],
         "nets": [_net_keys(net) for net in answer.nets],
+        "marks": _passage_keys(answer.passages),
         "notes": answer.notes,
         "signature": answer.signature,
     }
@@ -100,6 +104,7 @@ def sets_parts(answer: SetsAnswer) -> list[Table | str]:
     sizes = f"{count(len(answer.sets), 'set')} with {count(answer.answers, 'answer')}"
     return [
         f"{sizes}; the highest by {answer.question}: {_agreement_words(answer.sets)}.",
+        *passage_sentences(answer.passages),
         *answer.notes,
         answer.signature,
     ]
@@ -112,10 +117,49 @@ def sets_document(answer: SetsAnswer) -> dict[str, Any]:
         "answers": answer.answers,
         "question": answer.question,
         "agreement": _agreement_counts(answer.sets),
+        "marks": _passage_keys(answer.passages),
         "notes": answer.notes,
         "signature": answer.signature,
     }
     return dict(to_plain(keys))
+
+
+def passage_sentences(passages: Passages | None) -> list[str]:
+    """How many passages were marked, and how far raters mark the same ones."""
+    if passages is None:
+        return []
+    number = sum(passages.by_category.values())
+    kinds = ", ".join(f"{category} {many:,}" for category, many in passages.by_category.items())
+    sentences = [f"{count(number, 'marked passage')}{': ' + kinds if kinds else ''}."]
+    for overlap, what in ((passages.found, "characters"), (passages.named, "characters with the same category")):
+        if overlap is not None:
+            low, high = overlap.low, overlap.high
+            ends = "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
+            sentences.append(
+                f"Two raters mark the same {what} at F1 {percent(overlap.value)}{ends}; chance gives "
+                f"{percent(overlap.chance)}."
+            )
+    return sentences
+
+
+def _passage_keys(passages: Passages | None) -> dict[str, Any] | None:
+    if passages is None:
+        return None
+    return {
+        "categories": dict(passages.by_category),
+        "overlap": passages.found and _overlap_keys(passages.found),
+        "overlap_with_category": passages.named and _overlap_keys(passages.named),
+    }
+
+
+def _overlap_keys(overlap: Overlap) -> dict[str, Any]:
+    return {
+        "f1": overlap.value,
+        "low": overlap.low,
+        "high": overlap.high,
+        "chance": overlap.chance,
+        "comparisons": overlap.comparisons,
+    }
 
 
 def _net_keys(net: SliceNet) -> dict[str, Any]:

@@ -9,6 +9,7 @@ SIMULATED = {  # class and fields -> the test that draws studies whose truth is 
     "questions.preference.models.Credible: low high":
         "stats/paired/test_bayes_davidson.py::test_coverage_with_five_to_ten",
     "questions.discriminators.Estimate: low high": "../evaluators/detection/test_answer.py::test_in_forty_studies",
+    "stats.between_raters.overlap.Overlap: low high": "stats/between_raters/test_overlap.py::test_the_interval_covers",
     "stats.components.Component: low high": "stats/test_components.py::test_the_interval_of_the_seed_component_covers",
     "stats.disparity.Disparity: low high p": "questions/choice/test_answer.py::test_the_intervals_hold",
     "stats.gain.Gain: low high correlation_low correlation_high": "questions/test_worth.py::test_the_interval_holds",

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_from
 from seedvote.crowd.hit.live import LiveRule
-from seedvote.crowd.hit.tables import AdaptiveRule, Exclusion, PanelDoor
+from seedvote.crowd.hit.tables import AdaptiveRule, Exclusion, MarksRule, PanelDoor
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import Refused, kept_hit
@@ -173,6 +173,7 @@ def test_every_key_has_a_rule_and_its_change_is_seen():
         "adaptive": AdaptiveRule(),
         "panel": PanelDoor("C"),
         "live": LiveRule(()),
+        "marks": MarksRule(("fact",)),
         "examples": (),
         "max_votes_per_rater": 7,
     }

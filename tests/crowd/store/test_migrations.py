@@ -15,7 +15,7 @@ from seedvote.crowd.store.store import SCHEMA_VERSION, open_store, put, settings
 from seedvote.crowd.store.tables import holds, launches, leases, messages, pairs, payouts, raters, replies, votes
 from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seated, vote
 
-ADAPTIVE = {"pairs": ("target", "batch", "propensity"), "leases": ("batch", "propensity")}
+ADAPTIVE = {"pairs": ("target", "batch", "propensity"), "leases": ("batch", "propensity"), "votes": ("marks",)}
 OLD = Path(__file__).with_name("store_0_2_0.sql")
 
 
@@ -116,7 +116,7 @@ def test_older_store_without_twin_raters_goes_on(tmp_path, url):
         place = desk.next_step(seat)
         with desk.store.write() as connection:
             connection.exec_driver_sql("DROP INDEX raters_person")
-            came_later = {"raters": ("person", "proves"), "votes": PAGE_VIEW, **ADAPTIVE}
+            came_later = {"raters": ("person", "proves"), **ADAPTIVE, "votes": (*PAGE_VIEW, "marks")}
             for table, columns in came_later.items():
                 for column in columns:
                     connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
@@ -170,6 +170,7 @@ def test_a_store_from_before_live_conversations_goes_on(tmp_path, url):
         with desk.store.write() as connection:
             for table in (messages, replies):
                 table.drop(connection)
+            connection.exec_driver_sql("ALTER TABLE votes DROP COLUMN marks")
             put(connection, "schema", "13")
     store = open_store(url)
     try:

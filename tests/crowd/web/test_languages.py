@@ -177,7 +177,7 @@ def test_a_study_s_own_texts_win_over_those_of_its_form():
     with pytest.raises(InputError, match=re.escape("title is given in de and not in fr")):
         words = {"Wie höflich?": "Poli ?", "kaum": "peu", "very good": "très"}
         hit_from({**values, "languages": ["de", "fr"], "texts": {"fr": {"words": words}}}, "hit.toml")
-    with pytest.raises(InputError, match=re.escape("'Wie höflich?' of [[about]] or [[questions]] is not in")):
+    with pytest.raises(InputError, match=re.escape("'Wie höflich?' of [[about]], [[questions]] or [marks] is not in")):
         hit_from({**values, "languages": ["de", "fr"]}, "hit.toml")
 
 
@@ -219,7 +219,7 @@ WRONG = {
     "no text": ({"languages": ["en", "de"], "texts": {"de": {"pay": "1"}}}, "texts.de.pay is not one of title"),
     "about": (
         {"languages": ["en", "de"], "about": [{"name": "age", "ask": "Old?", "answers": ["no", "yes"]}]},
-        "'Old?' of [[about]] or [[questions]] is not in [texts.de.words]",
+        "'Old?' of [[about]], [[questions]] or [marks] is not in [texts.de.words]",
     ),
     "too long": ({"languages": ["en", "de"], "texts": {"de": {"title": "x" * 101}}}, "texts.de: title is"),
 }
