@@ -96,6 +96,7 @@ def _copy_study(study: Path, folder: Path, minutes: int, tell: Tell) -> Hit:
     """A small copy of the study; what a launch on Prolific needs and hit.toml does not say is filled in."""
     hit = hit_of(study, None)
     source = pairs_file(study, None, hit.form)
+    reader_of(source, hit.form, seed=0)  # which refuses what simulated people cannot see, before anything is copied
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with atomic(folder / source.name) as file:

@@ -8,6 +8,7 @@ import pytest
 
 from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.hit.hit import hit_from
+from seedvote.crowd.rehearsing import _copy_study
 from seedvote.crowd.simulation.crowd import reader_of
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.study_folder import prepare_study
@@ -173,5 +174,8 @@ def test_who_reads_words_alone_refuses_what_it_cannot_see(tmp_path):
     pairs = make_media_study(tmp_path)
     with pytest.raises(InputError, match="simulated raters read words alone"):
         reader_of(tmp_path / "pairs.jsonl", "pairs", seed=0)
+    with pytest.raises(InputError, match="simulated raters read words alone"):
+        _copy_study(tmp_path, tmp_path / "rehearsal", 5, print)
+    assert not (tmp_path / "rehearsal").exists()
     with pytest.raises(InputError, match="this judge is asked in words"):
         chosen_pairs(tmp_path, pairs, only="", limit=None)
