@@ -70,8 +70,10 @@ def study(strengths: Floats, seed: int) -> tuple[Floats, list[tuple[Floats, Floa
     ahead = answer.strengths[:, None] - answer.strengths
     largest = _draw_largest(covariance, SETS, seed, ~np.eye(SYSTEMS, dtype=bool))
     own = np.quantile(largest, LEVEL, axis=0, method="inverted_cdf")[:, None]
+    all_pairs = SYSTEMS * (SYSTEMS - 1) / 2
     one_step = (
-        np.abs(ahead) > reach_of(quantile, answer.apart, answer.ways_apart) for quantile in (sets.quantile, own)
+        np.abs(ahead) > reach_of(quantile, answer.apart, answer.ways_apart, LEVEL, comparisons)
+        for quantile, comparisons in ((sets.quantile, all_pairs), (own, SYSTEMS - 1))
     )
     every, each = (_bound_ranks(ahead, is_shown) for is_shown in one_step)
     ratios = ahead / np.where(np.eye(SYSTEMS, dtype=bool), np.inf, answer.apart)

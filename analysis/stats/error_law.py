@@ -99,7 +99,7 @@ def _combine_ways(first: Floats, second: Floats, ways: Sequence[Way]) -> tuple[F
 
 @lru_cache(maxsize=256)  # a plan asks for the power of the same votes at many differences and margins
 def unequal_raters(place: Way, rater: Way) -> ErrorLaw:
-    """The law where raters do unequal work: their votes by a log-normal law, the sums of their scores normal."""
+    """The law where raters do unequal work: their votes by a Pareto law, the sums of their scores normal."""
     sizes = _spread_work(max(round(rater.number), 2), rater.effective, rater.size)
     votes, draws = float(sizes.sum()), max(min(DEVIATIONS, MOST_DRAWN // len(sizes)), 200)
     relative_adds = rater.adds / max(float(sizes @ sizes) / votes - 1, 1e-9)
@@ -153,20 +153,24 @@ def _first_normals() -> tuple[Floats, list[Mapping[str, Any]]]:
 
 @cache
 def _spread_work(number: int, effective: float, size: float) -> Floats:
-    """Votes of so many raters, by the quantiles of a log-normal law with this effective number of raters."""
-    places = ndtri((np.arange(number) + 0.5) / number)
+    """Votes of so many raters, by the quantiles of a Pareto law with this effective number of raters.
 
-    def count_effective_raters(sd: float) -> float:
-        sizes = np.exp(sd * places)
+    A plan knows the SD of the work alone. By a log-normal law it would promise up to .03 more power than studies with
+    Pareto work have; by Pareto's it keeps its promise where work is exponential, too.
+    """
+    places = 1 / (2 * (number - np.arange(number)) - 1)  # the rarest one's place over each one's, from the top
+
+    def count_effective_raters(exponent: float) -> float:
+        sizes = places**exponent
         return float(sizes.sum() ** 2 / (sizes @ sizes))
 
     least = max(effective, 1.0)
-    sd = (
-        float(brentq(lambda sd_tried: count_effective_raters(sd_tried) - least, 0.0, 50.0))
+    exponent = (
+        float(brentq(lambda exponent_tried: count_effective_raters(exponent_tried) - least, 0.0, 50.0))
         if 1.0 + 1e-6 < least < number
         else 0.0
     )
-    sizes = np.exp(sd * places)
+    sizes = places**exponent
     return np.asarray(sizes * (size * effective / sizes.sum()))
 
 

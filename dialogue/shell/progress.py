@@ -1,6 +1,7 @@
 """What a command is doing, on the last line of the terminal, once it has said nothing for two seconds.
 
 The line is on standard error and only if that is a terminal: never in a file, a pipe or a log, and never with --json.
+A step of minutes is announced there too, once.
 Whatever else is written takes its place. Bars of tqdm, which know how much is left, go before it.
 """
 
@@ -23,6 +24,14 @@ _doing = [""]
 def step(what: str) -> None:
     """Name what is being done from now on: `figures`, `drawing studies anew`."""
     _doing[0] = what
+
+
+def announce(what: str) -> None:
+    """Name a step that takes minutes: where there is no line to show it, in words of its own."""
+    step(what)
+    if not sys.stderr.isatty():
+        sys.stderr.write(f"{what}.\n")
+        sys.stderr.flush()
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.special import expit
 
+from seedvote.analysis.stats.between_raters.cohen import cohen_kappa
+
 VALUES = (-1.0, 0.0, 1.0)  # b, tie, a
 
 
@@ -16,15 +18,34 @@ def agreement_truth(crowd):
 
     Integrated by Gauss and Hermite's rule over pairs (utility, threshold) and raters (lean, habit).
     """
-    points, mass = np.polynomial.hermite_e.hermegauss(25)
-    one, other = (grid.ravel() for grid in np.meshgrid(points, points))
-    weight = np.outer(mass, mass).ravel() / mass.sum() ** 2
-    place, cut = np.hypot(crowd.sd_dialogue, crowd.sd_pair), np.hypot(0.6 * crowd.sd_dialogue, 0.36 * crowd.sd_pair)
-    utility = (crowd.centre + place * one)[:, None] + crowd.sd_rater * one
-    threshold = crowd.threshold * np.exp((cut * other)[:, None] + crowd.sd_habit * other)
-    a, b = expit(utility - threshold) @ weight, expit(-utility - threshold) @ weight
+    one, other, weight = _nodes()
+    b, a = (chance @ weight for chance in _chances(crowd, crowd.sd_rater * one, crowd.sd_habit * other))
     chances = np.stack([b, 1 - a - b, a], axis=1)
     return _coefficients(chances.T @ (weight[:, None] * chances))
+
+
+def cohen_truth(crowd, leans, habits):
+    """Cohen's kappa of two raters of these leans and habits, over all pairs and dialogues."""
+    _, _, weight = _nodes()
+    b, a = _chances(crowd, np.asarray(leans), np.asarray(habits))
+    first, second = (np.stack([b[:, rater], 1 - a[:, rater] - b[:, rater], a[:, rater]], axis=1) for rater in (0, 1))
+    return float(cohen_kappa(first.T @ (weight[:, None] * second)))
+
+
+def _nodes():
+    """Two independent standard normal numbers, and the weight of both."""
+    points, mass = np.polynomial.hermite_e.hermegauss(25)
+    one, other = (grid.ravel() for grid in np.meshgrid(points, points))
+    return one, other, np.outer(mass, mass).ravel() / mass.sum() ** 2
+
+
+def _chances(crowd, leans, habits):
+    """The chances (pairs, raters) of a vote for b and for a."""
+    one, other, _ = _nodes()
+    place, cut = np.hypot(crowd.sd_dialogue, crowd.sd_pair), np.hypot(0.6 * crowd.sd_dialogue, 0.36 * crowd.sd_pair)
+    utility = (crowd.centre + place * one)[:, None] + leans
+    threshold = crowd.threshold * np.exp((cut * other)[:, None] + habits)
+    return expit(-utility - threshold), expit(utility - threshold)
 
 
 def _coefficients(together):

@@ -88,11 +88,19 @@ class Crowd:
             return sd * generator.standard_normal(int(codes.max()) + 1)[codes]
 
         utility = self.centre + effect(self.sd_dialogue, dialogue) + effect(self.sd_pair, pair)
-        utility = utility + effect(self.sd_rater, rater) + generator.logistic(size=len(pair))
-        habit = effect(self.sd_habit, rater) + effect(0.36 * self.sd_pair, pair)
+        utility = utility + self.leans(generator, rater.max() + 1)[rater] + generator.logistic(size=len(pair))
+        habit = self.habits(generator, rater.max() + 1)[rater] + effect(0.36 * self.sd_pair, pair)
         threshold = self.threshold * np.exp(habit + effect(0.6 * self.sd_dialogue, dialogue))
         score = np.select([utility > threshold, utility < -threshold], [1.0, -1.0], 0.0)
         return {"score": score, "pair": pair, "dialogue": dialogue, "rater": np.unique(rater, return_inverse=True)[1]}
+
+    def leans(self, generator: np.random.Generator, raters: int) -> np.ndarray:
+        """How far each rater leans to the first system."""
+        return self.sd_rater * generator.standard_normal(raters)
+
+    def habits(self, generator: np.random.Generator, raters: int) -> np.ndarray:
+        """How each rater loves ties: added to the log threshold."""
+        return self.sd_habit * generator.standard_normal(raters)
 
 
 @dataclass(frozen=True)
@@ -199,11 +207,15 @@ class Trainings:
 
     def study(self, generator: np.random.Generator) -> np.ndarray:
         """Scores (systems, seeds, dialogues)."""
+        return self.trained_study(generator)[0]
+
+    def trained_study(self, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """The same, and the mean of these very trainings of every system over all dialogues."""
         shape = self.systems, self.seeds, self.dialogues
         scores = self.truth[:, None, None] + self.sd_shared * generator.standard_normal(self.dialogues)
         scores = scores + self.sd_system * generator.standard_normal((self.systems, 1, self.dialogues))
-        scores = scores + self.spreads[:, None, None] * deviations(self.law, generator, shape[:2])[:, :, None]
-        return scores + self.sd_run * generator.standard_normal(shape)
+        luck = self.spreads[:, None] * deviations(self.law, generator, shape[:2])
+        return scores + luck[:, :, None] + self.sd_run * generator.standard_normal(shape), self.truth + luck.mean(1)
 
 
 def deviations(law: Law, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

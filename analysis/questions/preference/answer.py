@@ -205,8 +205,10 @@ def answer(
         raise InputError(_why_nothing(every, reasons, refusal))
     testable = [contrast for contrast, reason in zip(every, reasons, strict=True) if not reason]
     preferences = tuple(prefer(contrast, margin=margin, clusters=clusters) for contrast in testable)
-    if ranking is not None and len(ranking.systems) == len(preferences) + 1 == 2:
-        ranking = ranks_of_two(ranking, preferences[0].p)
+    if ranking is not None and len(ranking.systems) == 2:  # the others may have been left out
+        ranked = {system.system for system in ranking.systems}
+        between = [preference for preference in preferences if {preference.first, preference.second} == ranked]
+        ranking = ranks_of_two(ranking, between[0].p) if between else ranking
     doubts = [*([refusal] if ranking is None else []), *disagreeing(bayesian)]
     recipe = signature(
         votes=len(votes),

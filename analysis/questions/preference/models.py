@@ -25,7 +25,7 @@ from scipy.special import stdtrit
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import chance, count, number, percent, plural, signed
 from seedvote.analysis.stats.intervals import count_groups, kish, mean_interval
-from seedvote.analysis.stats.paired.bayes_davidson import AGREED, HierarchicalFit, hierarchical_davidson
+from seedvote.analysis.stats.paired.bayes_davidson import AGREED, LENGTHS, HierarchicalFit, hierarchical_davidson
 from seedvote.analysis.stats.sign_tests import TIE
 from seedvote.analysis.votes.clusters import clusters_of, ways_within
 from seedvote.analysis.votes.ranking import Ranking
@@ -34,7 +34,7 @@ from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.memory import keep_freed_memory
 from seedvote.dialogue.seeds import child_seed
-from seedvote.dialogue.shell.progress import step
+from seedvote.dialogue.shell.progress import announce, step
 
 if TYPE_CHECKING:
     from seedvote.analysis.stats.mixed import CrossedLogit, Estimate
@@ -61,6 +61,7 @@ MIXED_HEAD = (
 MOST_EFFECTS = 10_000  # all their draws stand in memory: half a gigabyte at most
 MEASURED = 20  # one in so many rounds is timed before the time of the whole is said
 MINUTE = 60.0
+MOST_TIMES = sum(LENGTHS)  # as long as the first chains alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,24 +152,35 @@ def careful_answer(
 class Forecast:
     """Says how long the careful answer takes, from the first rounds of its chains; `clock` gives seconds."""
 
-    def __init__(self, votes: int, clock: Callable[[], float] = time.monotonic, say: Callable[[str], None] = step):
-        self.what = f"careful answer of {count(votes, 'vote')}"
-        self.clock, self.say, self.begun = clock, say, clock()
+    def __init__(
+        self,
+        votes: int,
+        clock: Callable[[], float] = time.monotonic,
+        say: Callable[[str], None] = step,
+        announce: Callable[[str], None] = announce,
+    ):
+        self.what, self.shortest = f"careful answer of {count(votes, 'vote')}", 0
+        self.clock, self.say, self.announce, self.begun = clock, say, announce, clock()
         say(f"{self.what}: timing its first rounds")
 
     def __call__(self, done: int, rounds: int) -> None:
         """`done` of so many rounds are over; chains that disagree are drawn again, in more rounds."""
+        self.shortest = self.shortest or rounds
         if done == max(rounds // MEASURED, 1):
-            self.say(f"{self.what}: {time_needed((self.clock() - self.begun) / done * rounds)}")
+            seconds = (self.clock() - self.begun) / done * rounds
+            say = self.announce if seconds > MINUTE else self.say
+            say(f"{self.what}: {time_needed(seconds, is_again=rounds > self.shortest)}")
         if done == rounds:
             self.begun = self.clock()
 
 
-def time_needed(seconds: float) -> str:
+def time_needed(seconds: float, *, is_again: bool = False) -> str:
     """How long it takes, and what to do if that is too long."""
+    again = ", as its chains disagree and are drawn again" if is_again else ""
     if seconds <= MINUTE:
-        return f"about {count(max(round(seconds), 1), 'second')}"
-    return f"about {count(round(seconds / MINUTE + 0.5), 'minute')}; --no-careful leaves it out"
+        return f"about {count(max(round(seconds), 1), 'second')}{again}"
+    most = "" if is_again else f", or up to {MOST_TIMES} times that if its chains disagree"
+    return f"about {count(round(seconds / MINUTE + 0.5), 'minute')}{again}{most}; --no-careful leaves it out"
 
 
 def disagreeing(careful: Careful | None) -> list[str]:

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.stats.between_raters.agreement import FEWEST_REPEATED, Coefficient, divide_or_nan
-from seedvote.analysis.stats.between_raters.jackknife import Jackknife, on_fishers_z
-from seedvote.analysis.stats.intervals import kish
+from seedvote.analysis.stats.between_raters.agreement import (
+    FEWEST_REPEATED,
+    Coefficient,
+    divide_or_nan,
+    repeating_clusters,
+)
+from seedvote.analysis.stats.between_raters.jackknife import LeftOut, jackknife, on_fishers_z
 
 Ints = NDArray[np.integer]
 Floats = NDArray[np.float64]
@@ -27,8 +31,8 @@ def two_raters(
 ) -> Coefficient | None:
     """Cohen's kappa where exactly two raters have judged items once each; None in every other design.
 
-    The error is that of Fleiss, Cohen and Everitt (1969) with G / (G - 1), over items or over the `cluster` of each
-    vote, such as its dialogue. It is about other items; two raters cannot speak for other raters.
+    The interval is that of Fleiss' kappa: each item, or `cluster` of votes such as its dialogue, is left out in turn.
+    It is about other items; two raters cannot speak for other raters.
     """
     names, who = np.unique(rater, return_inverse=True)
     if len(names) != 2:
@@ -40,24 +44,31 @@ def two_raters(
     if rated_by_both.sum() * 2 != len(item):  # not every item has one vote of each rater
         return None
     first, second = table[rated_by_both].T
-    counts = np.bincount(first * categories + second, minlength=categories**2).reshape(categories, categories)
-    value = float(cohen_kappa(counts))
-    error = _estimate_error(counts, first, second, group[rated_by_both])
-    agreed = np.diag(counts)
-    if not error.se > 0 or agreed.sum() - agreed[counts.sum(0).argmax()] < FEWEST_REPEATED:
+    codes = np.unique(group[rated_by_both], return_inverse=True)[1]
+    value = float(cohen_kappa(_count_cells(first, second, categories)))
+    commonest = np.bincount(np.concatenate([first, second])).argmax()
+    is_repeated = (first == second) & (first != commonest)
+    if is_repeated.sum() < FEWEST_REPEATED or not codes.any():
         return Coefficient(value)
-    return Coefficient(value, *on_fishers_z(value, error, level), error.se, error.df)
+    left_out = LeftOut(_leave_out_each(first, second, codes, categories), repeating_clusters(codes, is_repeated))
+    error = jackknife(value, [left_out])
+    if not error.se > 0:  # nothing varies, or something left out leaves no coefficient
+        return Coefficient(value)
+    return Coefficient(value, *on_fishers_z(value - error.bias, error, level), error.se, error.df)
 
 
-def _estimate_error(counts: Ints, first: Ints, second: Ints, group: Ints) -> Jackknife:
-    """What each item adds to kappa, summed by cluster."""
-    share = counts / counts.sum()
-    rows, columns = share.sum(1), share.sum(0)
-    agree, chance = np.trace(share), float(rows @ columns)
-    codes = np.unique(group, return_inverse=True)[1]
-    if chance > 1 - 1e-12 or codes.max() == 0:
-        return Jackknife(np.nan, 0.0, 1.0)
-    own = (first == second) * (1 - chance) - (1 - agree) * (columns[first] + rows[second])
-    parts = (own - own.mean()) / (1 - chance) ** 2 / len(first)
-    sums, number = np.bincount(codes, weights=parts), int(codes.max()) + 1
-    return Jackknife(float(np.sqrt(sums @ sums * number / (number - 1))), 0.0, max(kish(codes) - 1, 1.0))
+def _leave_out_each(first: Ints, second: Ints, codes: Ints, categories: int) -> Floats:
+    """Kappa without each cluster in turn; NaN where one category is left."""
+    number = int(codes.max()) + 1
+    rows, columns = (_count_cells(codes, label, categories, number) for label in (first, second))
+    agreed = np.bincount(codes, weights=first == second, minlength=number)
+    items = len(first) - rows.sum(1)
+    agree = (agreed.sum() - agreed) / items
+    chance = ((rows.sum(0) - rows) * (columns.sum(0) - columns)).sum(1) / items**2
+    return divide_or_nan(agree - chance, 1 - chance)
+
+
+def _count_cells(row: Ints, column: Ints, columns: int, rows: int | None = None) -> Ints:
+    """How often each row and column come together."""
+    rows = columns if rows is None else rows
+    return np.bincount(row * columns + column, minlength=rows * columns).reshape(rows, columns)

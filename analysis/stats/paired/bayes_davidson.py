@@ -40,6 +40,7 @@ Floats = NDArray[np.float64]
 SPREAD, STRENGTH, POSITION, TIE = 1.0, 1.0, 1.0, 1.5  # prior scales
 SEVERAL = 5  # systems from which on the spread of their strengths is asked of the votes
 AGREED = 1.1  # R-hat below which the chains agree
+LENGTHS = (1, 2, 4)  # of the chains: while they disagree they are drawn anew, longer
 NO_TIES = -40.0  # log nu where ties do not exist
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 
@@ -114,7 +115,7 @@ def hierarchical_davidson(
     """
     model = davidson_effects(len(systems), a, b, left, by, ties=float((choice == 2).mean()))
     likelihood = davidson_likelihood(choice)
-    for longer in (1, 2, 4):
+    for longer in LENGTHS:
         chain_draws = hamiltonian_draws(
             model,
             likelihood,

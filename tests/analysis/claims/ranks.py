@@ -8,7 +8,6 @@ from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Rankers, grid
 
 CELLS = {
-    **grid(Rankers(2, 2), "two", raters=(3, 30)),
     **grid(Rankers(), "complete, five", raters=(3, 8, 30)),
     **grid(Rankers(nested=True), "complete, five", nested=(True,), raters=(8,)),
     **grid(Rankers(raters=8), "complete, five", grain=(3.5, 12.0)),
@@ -18,6 +17,7 @@ CELLS = {
     **grid(Rankers(12, 12, raters=8), "complete", systems=(12,)),
     **grid(Rankers(12, 4, items=120), "four of twelve", raters=(8,)),
 }
+TWO = grid(Rankers(2, 2), raters=(3, 30))
 SIXTY = grid(Rankers(60, 5, items=200), "five of sixty", raters=(30,))
 
 
@@ -75,12 +75,26 @@ CLAIMS = (
             "questions.ratings.rankings.RankedPair": "p_holm",
             "questions.ratings.rankings.SystemRank": "rank_low rank_high",
         },
-        CELLS,
+        {**{f"two, {name}": world for name, world in TWO.items()}, **CELLS},
         each(orders_any_falsely),
         0.05,
         0.06,
         is_error=True,
         studies=200,
+    ),
+    Claim(
+        "rankings: two systems alone",
+        "p of two systems that stand equal is below .05 in 5 % of studies",
+        {
+            "questions.ratings.rankings.RankedPair": "p p_holm",
+            "questions.ratings.rankings.SystemRank": "rank_low rank_high",
+        },
+        TWO,
+        each(orders_any_falsely),
+        0.05,
+        0.06,
+        is_error=True,
+        studies=4000,
     ),
     Claim(
         "rankings: sixty systems at once",

@@ -1,10 +1,12 @@
 """Systems over training seeds: intervals of means, ranks of all systems at once, ranges."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 from scipy.stats import norm
 
+from seedvote.analysis.questions.leaderboard import _rank_trained
 from seedvote.analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
 from seedvote.analysis.stats.reruns import EVERYTHING, predict_flips, replicates_of
 from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
@@ -22,6 +24,11 @@ EVERY = {
     **grid(Trainings(), systems=(2, 5, 12), seeds=SEEDS, law=LAWS),
     **grid(Trainings(gaps=(0.0, 0.5, 0.5, 1.0, 2.0)), "unequal means", seeds=SEEDS, law=LAWS),
     **grid(Trainings(systems=60, gaps=tuple(np.arange(60) / 10)), seeds=(3, 10), law=("tame", "unequal")),
+}
+AS_TRAINED = {
+    **grid(Trainings(sd=0.0), "equal", systems=(2, 5, 12), seeds=(1, 3)),
+    **grid(Trainings(sd=0.0, dialogues=20), "equal, 20 dialogues", systems=(2, 5, 12), seeds=(1,)),
+    **grid(Trainings(), "of their own luck", seeds=(1, 3)),
 }
 ONE_SEED = grid(Trainings(seeds=1), systems=(2, 5))
 
@@ -44,9 +51,19 @@ def holds_a_mean(world: Trainings, generator: np.random.Generator) -> bool | Non
 
 def holds_all_ranks(world: Trainings, generator: np.random.Generator) -> bool:
     best, worst = ranks_over_seeds(levels_of(world.study(generator)))
-    above = (world.truth[None] > world.truth[:, None]).sum(1)
-    below = (world.truth[None] < world.truth[:, None]).sum(1)
-    return bool(((best <= 1 + above) & (worst >= world.systems - below)).all())
+    return hold_ranks(best, worst, world.truth)
+
+
+def holds_all_ranks_as_trained(world: Trainings, generator: np.random.Generator) -> bool:
+    scores, truth = world.trained_study(generator)
+    spans = _rank_trained(levels_of(scores), math.inf, int(generator.integers(2**31)))
+    return hold_ranks(np.array([span.best for span in spans]), np.array([span.worst for span in spans]), truth)
+
+
+def hold_ranks(best: np.ndarray, worst: np.ndarray, truth: np.ndarray) -> bool:
+    """Whether every system's set holds all ranks that it may claim: equals share theirs."""
+    above, below = ((truth[None] > truth[:, None]).sum(1), (truth[None] < truth[:, None]).sum(1))
+    return bool(((best <= 1 + above) & (worst >= len(truth) - below)).all())
 
 
 def holds_the_median(world: Trainings, studies: int, generator: np.random.Generator) -> np.ndarray:
@@ -93,6 +110,12 @@ CLAIMS = (
     Claim(
         "leaderboard: all ranks at once", "the 95 % ranks over new seeds hold for all systems at once",
         {"questions.leaderboard.RankedSpan": "best worst"}, EVERY, each(holds_all_ranks), 0.95, 0.93,
+    ),
+    Claim(
+        "leaderboard: all ranks as trained",
+        "the 95 % ranks of these very models on other dialogues hold for all systems at once",
+        {"questions.leaderboard.RankedSpan": "best worst"}, AS_TRAINED, each(holds_all_ranks_as_trained), 0.95, 0.93,
+        studies=1000,
     ),
     Claim(
         "drop or mean over seeds", "the 95 % interval of one mean over seeds and dialogues holds it",

@@ -20,6 +20,7 @@ from seedvote.analysis.questions.preference.models import (
     careful_points,
     careful_sentences,
     disagreeing,
+    time_needed,
 )
 from seedvote.analysis.questions.preference.showing import document
 from seedvote.analysis.showing.words import signed
@@ -30,6 +31,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Vote
 from seedvote.dialogue.shell.command_line import dispatch
+from seedvote.dialogue.shell.progress import announce
 from tests.analysis.report_study import add_votes
 
 
@@ -114,18 +116,26 @@ def test_mixed_model_too_large_for_memory_is_refused():
 
 
 def test_mixed_model_announces_its_time():
-    seconds, sentences = iter([10.0, 15.0, 110.0, 120.0, 310.0]), []
-    forecast = Forecast(2400, clock=lambda: next(seconds), say=sentences.append)
-    assert sentences == ["careful answer of 2,400 votes: timing its first rounds"]
+    seconds, steps, announced = iter([10.0, 15.0, 110.0, 120.0, 310.0]), [], []
+    forecast = Forecast(2400, clock=lambda: next(seconds), say=steps.append, announce=announced.append)
+    assert steps == ["careful answer of 2,400 votes: timing its first rounds"]
     for done in range(1, 211):
         forecast(done, 210)
-        assert len(sentences) == (1 if done < 10 else 2), "one round in twenty is timed"
+        assert len(announced) == (done >= 10), "one round in twenty is timed"
     for done in range(1, 421):
         forecast(done, 420)
-    assert sentences[1:] == [
-        "careful answer of 2,400 votes: about 2 minutes; --no-careful leaves it out",  # 5 s for 10 of 210 rounds
-        "careful answer of 2,400 votes: about 4 minutes; --no-careful leaves it out",  # 10 s for 21 of 420
+    assert announced == [  # 5 s for 10 of 210 rounds, then 10 s for 21 of 420
+        "careful answer of 2,400 votes: about 2 minutes, or up to 7 times that if its chains disagree; "
+        "--no-careful leaves it out",
+        "careful answer of 2,400 votes: about 4 minutes, as its chains disagree and are drawn again; "
+        "--no-careful leaves it out",
     ]
+    assert len(steps) == 1 and time_needed(20, is_again=True).endswith("drawn again")
+
+
+def test_minutes_are_announced_where_no_terminal_shows_them(capsys):
+    announce("careful answer of 2,400 votes: about 2 minutes")
+    assert capsys.readouterr().err == "careful answer of 2,400 votes: about 2 minutes.\n"
 
 
 def test_every_round_of_the_chains_is_counted(monkeypatch):

