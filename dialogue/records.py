@@ -196,6 +196,12 @@ class Vote:
         sparse=True,
         default=None,
     )
+    differences: bool | None = _field(
+        'the words that differ were underlined; null where hit.toml has `differences = "off"`, or the responses are '
+        "not near-identical",
+        sparse=True,
+        default=None,
+    )
     batch: int | None = _field("of an adaptive study: the batch in which the pair came up", sparse=True, default=None)
     propensity: float | None = _field(
         "of an adaptive study: the probability with which the pair came into that batch", sparse=True, default=None

@@ -67,6 +67,7 @@ FIELDS = {
     "system_b": pa.string(),
     "auto": pa.bool_(),
     "device": pa.string(),
+    "differences": pa.bool_(),
     "batch": pa.int64(),
     "propensity": pa.float64(),
 }
@@ -99,6 +100,7 @@ class Votes:
     doors: tuple[str, ...] = ()
     device: Ints | None = None  # code of the kind of device, into `devices`
     devices: tuple[str, ...] = ()
+    differences: Ints | None = None  # 1: the words that differ were underlined, 0: not, -1: none could be
     also: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)  # further text columns that were asked for
     warnings: tuple[str, ...] = ()  # what was left out or could not be told, each one sentence
     system_a: Ints | None = None  # code of the system that `a` is, into `systems`, where the table itself names it
@@ -285,6 +287,7 @@ def _make_votes(
         doors=doors,
         device=device,
         devices=devices,
+        differences=_read_shown(columns["differences"]),
         also={name: np.array(array.to_pylist(), dtype=object) for name in also if (array := columns[name]) is not None},
         warnings=(*(f"{part}." for part in left_out), *of_judges),
     )
@@ -315,6 +318,13 @@ def _need_codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints
 def _name_unknown(array: Any) -> Any:
     """Votes without a device are of an unknown one, where others have one."""
     return array if array is None or array.null_count == len(array) else array.fill_null("unknown")
+
+
+def _read_shown(array: Any) -> Ints | None:
+    """Three states in one column; None where no vote has one of the first two."""
+    if array is None or array.null_count == len(array):
+        return None
+    return np.asarray(array.cast(pa.int64()).fill_null(-1).to_numpy(), dtype=np.int64)
 
 
 def _optional_codes(table: Columns, rows: Ints, array: Any, name: str) -> tuple[Ints | None, tuple[str, ...]]:
@@ -539,6 +549,7 @@ def _is_probability(word: str) -> bool:
 # Columns that weigh or part the votes: of a table from elsewhere they are ours only if they hold what ours do.
 OURS_ALONE: Mapping[tuple[str, ...], Mapping[str, Callable[[Sequence[Any]], bool]]] = {
     ("device",): {"device": _are_filled({"phone", "tablet", "desktop"}.__contains__)},
+    ("differences",): {"differences": _are_filled(lambda word: word.lower() in ("true", "false"))},
     ("batch", "propensity"): {
         "batch": _are_filled(lambda word: word.removesuffix(".0").isdecimal()),
         "propensity": _are_filled(_is_probability),

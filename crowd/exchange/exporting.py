@@ -177,7 +177,8 @@ def _read_votes(
 def _vote_of(row: sa.Row[Any], pair: Pair, common: Mapping[str, Any]) -> Vote:
     how = {"batch": row.batch, "propensity": row.propensity}
     marks = None if row.marks is None else len(json.loads(row.marks))
-    return Vote(pair=row.pair, choice=row.choice, left=row.left, identical=pair.identical, marks=marks, **how, **common)
+    how |= {"marks": marks, "differences": None if row.differences is None else bool(row.differences)}
+    return Vote(pair=row.pair, choice=row.choice, left=row.left, identical=pair.identical, **how, **common)
 
 
 def _choice_of(row: sa.Row[Any], _: Question, common: Mapping[str, Any]) -> OptionChoice:

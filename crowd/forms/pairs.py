@@ -41,6 +41,8 @@ class PairOnPage:
     left: Content
     right: Content
     number: int
+    differs: bool = False
+    """Whether it is shown where the responses differ."""
     fragment: ClassVar[str] = "hit/_pair.html"
 
 

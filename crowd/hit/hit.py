@@ -63,6 +63,7 @@ Change = Literal[
 
 Rendering = Literal["literal", "markdown", "code"]
 Unlock = Literal["seen", "responses", "open"]
+Differences = Literal["off", "on", "half"]
 UnlockMedia = Literal["played", "begun", "shown"]
 
 
@@ -124,6 +125,12 @@ class Hit:
         "literal",
         _one_of("literal", "markdown", "code"),
         "conversations, responses and examples: to the letter, with Markdown's marks obeyed, or as code; see below",
+    )
+    differences: Differences = _hit_key(  # noqa: RUF009
+        "off",
+        _one_of("off", "on", "half"),
+        "underline the words in which two near-identical responses differ: never, always, or for a random half of "
+        "raters and pairs; see crowd.md",
     )
     pairs_per_sitting: int = _hit_key(20, whole_number(1, 1000), "real pairs in one sitting")
     votes_per_pair: int = _hit_key(
@@ -270,7 +277,7 @@ CHANGES: Mapping[str, Change] = {
     **dict.fromkeys(HIT_KEYS, "from now on"),
     **dict.fromkeys(PROMISED, "refused after a launch"),
     **dict.fromkeys(
-        ("form", "question", "questions", "rendering", "assignment", "adaptive", "live", "marks"),
+        ("form", "question", "questions", "rendering", "differences", "assignment", "adaptive", "live", "marks"),
         "refused after the first vote",
     ),
     "consent_text": "needs a new consent_version",
@@ -416,6 +423,8 @@ def _check_together(hit: Hit, where: str) -> None:
             f'{where}: [marks] needs rendering = "literal": a mark is stored by the characters of the text itself, '
             "and raters would see another one."
         )
+    if hit.differences != "off":
+        _check_differences(hit, where)
     if hit.adaptive is not None and not hit.is_adaptive:
         raise InputError(f'{where}: [adaptive] is given, but assignment is "fixed"; set assignment = "adaptive" too.')
     if hit.is_adaptive and not FORMS[hit.form].is_sided:
@@ -434,6 +443,21 @@ def _check_together(hit: Hit, where: str) -> None:
         raise InputError(
             f"{where}: later_checks is {hit.later_checks}, which is more than pairs_per_sitting "
             f"({hit.pairs_per_sitting}): there would be more checks than real pairs to hide them among."
+        )
+
+
+def _check_differences(hit: Hit, where: str) -> None:
+    if hit.form != "pairs":
+        raise InputError(f"{where}: differences is for the form pairs; {hit.form} does not show two single responses.")
+    if hit.rendering != "literal":
+        raise InputError(
+            f'{where}: differences needs rendering = "literal": in {hit.rendering}, raters do not see the characters '
+            "that are compared."
+        )
+    if hit.marks:
+        raise InputError(
+            f"{where}: differences and [marks] exclude each other: marks count the characters of plain text, and "
+            "raters would mark what is underlined."
         )
 
 

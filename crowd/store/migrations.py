@@ -160,6 +160,11 @@ def _migrate_to_15(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE votes ADD COLUMN marks TEXT"))
 
 
+def _migrate_to_16(connection: sa.Connection) -> None:
+    """Whether raters saw where two responses differ."""
+    connection.execute(sa.text("ALTER TABLE votes ADD COLUMN differences INTEGER"))
+
+
 MIGRATIONS: dict[int, Migration] = {
     1: _migrate_to_2,
     2: _migrate_to_3,
@@ -175,4 +180,5 @@ MIGRATIONS: dict[int, Migration] = {
     12: _migrate_to_13,
     13: _migrate_to_14,
     14: _migrate_to_15,
+    15: _migrate_to_16,
 }

@@ -130,6 +130,7 @@ votes = sa.Table(
     sa.Column("turns_seen", sa.Integer),  # turns of the context that were on the screen
     sa.Column("context_seconds", sa.Float),  # for how long any of it was
     sa.Column("marks", sa.Text),  # JSON: passages marked as wrong; null where it was not asked
+    sa.Column("differences", sa.Integer),  # 1: the words that differ were underlined, 0: not; null: none could be
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("votes_pair", "pair"),
 )

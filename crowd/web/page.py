@@ -34,7 +34,7 @@ from seedvote.crowd.hit.languages import CATALOGUES, ENGLISH, TextsIn, texts_by_
 from seedvote.crowd.rating.answer_sheet import buttons_of
 from seedvote.crowd.rating.leasing import Ending
 from seedvote.crowd.rating.personal_data import KnownRater
-from seedvote.crowd.web.rendering import box_text, show_literally
+from seedvote.crowd.web.rendering import box_differing, box_text, show_literally
 from seedvote.crowd.web.translated import TranslatedEnvironment
 
 if TYPE_CHECKING:
@@ -295,7 +295,13 @@ def jinja_environment(language: str = ENGLISH) -> Environment:
         auto_reload=False,
     )
     jinja.filters.update(indented=indent_json)
-    jinja.filters.update(literal=show_literally, boxed=box_text, paragraphs=split_paragraphs, buttons_of=buttons_of)
+    jinja.filters.update(
+        literal=show_literally,
+        boxed=box_text,
+        differing=box_differing,
+        paragraphs=split_paragraphs,
+        buttons_of=buttons_of,
+    )
     jinja.globals.update(asset=asset_path, said_incomplete=said_incomplete, direction=text_direction(language))
     jinja.globals.update(name_of=name_of, moment=moment)
     return jinja

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from seedvote.crowd.hit.hit import Rendering
+from seedvote.crowd.rating.differing import find_differences
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -69,6 +70,21 @@ def box_text(text: str, rendering: Rendering, empty: str, box_class: str = "") -
     words = escape(show_literally(text)) if text.strip() else Markup("<em>{}</em>").format(empty)
     classes = Markup(' class="{}"').format(box_class) if box_class else ""
     return Markup('<p{} dir="auto">{}</p>').format(classes, words)
+
+
+@lru_cache(4096)
+def box_differing(text: str, other: str, box_class: str) -> Markup:
+    """A literal text in its box, the words that the other one lacks underlined: nothing is said of it word by word.
+
+    >>> box_differing("open at nine <today>", "open at ten <today>", "said")
+    Markup('<p class="said" dir="auto">open at <span class="differs">nine</span> &lt;today&gt;</p>')
+    """
+    differences, words, place = find_differences(text, other), Markup(), 0
+    for start, end in differences[0] if differences else ():
+        words += escape(show_literally(text[place:start]))
+        words += Markup('<span class="differs">{}</span>').format(show_literally(text[start:end]))
+        place = end
+    return Markup('<p class="{}" dir="auto">{}</p>').format(box_class, words + escape(show_literally(text[place:])))
 
 
 def _render_code(text: str) -> Markup:

@@ -21,9 +21,11 @@ from flask import Blueprint, Response, current_app, jsonify, make_response, sess
 from seedvote.crowd.forms.form import Incomplete, OnPage
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.forms.live import LiveOnPage
+from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.about import TooLong, told_of_rater
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, read_sheet
 from seedvote.crowd.rating.answering import Noticed, PageView
+from seedvote.crowd.rating.differing import are_differences_shown
 from seedvote.crowd.rating.leasing import ShownPair, Step
 from seedvote.crowd.rating.moment import Refused, WrongKind
 from seedvote.crowd.store.identity import self_test_proof
@@ -35,7 +37,7 @@ from seedvote.crowd.web.health import Pulse
 from seedvote.crowd.web.media import send_media
 from seedvote.crowd.web.study_request import KEPT, PageReply, PageVisit, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.records import Device, Source
+from seedvote.dialogue.records import Device, Pair, Source
 
 rater_pages = Blueprint("hit", __name__)
 OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; marketplaces give out theirs
@@ -408,7 +410,18 @@ def _pair_on_page(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage,
     minutes = max(1, math.ceil(due.seconds_left / 60))
     progress = page.SittingProgress(step.done, step.of, minutes, undo, _minutes_to_go(request, step))
     content = FORMS[request.desk.rules.hit.form].on_page(due.token, due.pair, due.layout, step.done + 1)
-    return talking.with_talk(request, content, due.layout) if isinstance(content, LiveOnPage) else content, progress
+    if isinstance(content, LiveOnPage):
+        return talking.with_talk(request, content, due.layout), progress
+    if isinstance(content, PairOnPage):
+        return replace(content, differs=_shows_differences(request, due)), progress
+    return content, progress
+
+
+def _shows_differences(request: StudyRequest, due: ShownPair) -> bool:
+    setting, seat = request.desk.rules.hit.differences, request.seat
+    if seat is None or not isinstance(due.pair, Pair):
+        return False
+    return bool(are_differences_shown(setting, request.desk.secret, seat.rater, due.pair))
 
 
 def _minutes_to_go(request: StudyRequest, step: Step) -> int | None:

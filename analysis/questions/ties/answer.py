@@ -33,6 +33,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Pair
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
+from seedvote.dialogue.systems import key_of, system_names
 
 if TYPE_CHECKING:
     from seedvote.analysis.stats.mixed import CrossedLogit
@@ -127,6 +128,19 @@ class DeviceTies:
     apart: Disparity | None
 
 
+@dataclass(frozen=True)
+class DifferencesShown:
+    """The votes on near-identical responses that had their differences underlined, against those that had not."""
+
+    shown: int
+    hidden: int
+    ties: Interval  # share, where they were shown
+    ties_hidden: Interval
+    apart: Disparity | None  # shown minus hidden
+    system: str | None  # the first by name, where the votes compare two systems
+    preference: Disparity | None  # its net preference, shown minus hidden
+
+
 @dataclass(frozen=True, eq=False)
 class TiesAnswer:
     """All numbers of the question; `units` compares the spread of sets drawn by each unit.
@@ -141,6 +155,7 @@ class TiesAnswer:
     traits: tuple[TieTrait, ...]  # of pairs, with which ties may go
     effective_raters: float | None
     devices: tuple[DeviceTies, ...]  # empty where the votes do not name two kinds or more
+    differences: DifferencesShown | None  # None where they were underlined for all or nobody
     mixed: CrossedLogit | None  # a crossed mixed logit beside the interval, where it was asked for
     recipe: Recipe
     crowded: bool
@@ -186,6 +201,7 @@ def answer(
         traits=tie_traits(votes, pairs or {}, clusters),
         effective_raters=_effective_raters(votes.given()),
         devices=_compare_devices(votes.given(), clusters),
+        differences=_compare_differences(votes.given(), clusters, pairs or {}),
         mixed=model,
         recipe=recipe,
         crowded=crowded,
@@ -209,12 +225,45 @@ def _compare_devices(votes: Votes, clusters: str) -> tuple[DeviceTies, ...]:
         inside = votes.device == code
         if not inside.any():
             continue
-        own = votes.select(inside)
-        share = mean_interval(own.tie, by=clusters_of(own, clusters, part=True), share=True) if len(own) > 1 else None
-        if share is not None:
+        if (share := _tie_share(votes, inside, clusters)) is not None:
             apart = compare_groups(votes.tie.astype(float), inside, by)
-            devices.append(DeviceTies(device, len(own), share, apart))
+            devices.append(DeviceTies(device, int(inside.sum()), share, apart))
     return tuple(sorted(devices, key=lambda row: (-row.votes, row.device)))
+
+
+def _tie_share(votes: Votes, inside: NDArray[np.bool_], clusters: str) -> Interval | None:
+    own = votes.select(inside)
+    return mean_interval(own.tie, by=clusters_of(own, clusters, part=True), share=True) if len(own) > 1 else None
+
+
+def _compare_differences(votes: Votes, clusters: str, pairs: Mapping[str, Pair]) -> DifferencesShown | None:
+    if votes.differences is None:
+        return None
+    near = votes.select(votes.differences >= 0)
+    shown = np.asarray(votes.differences[votes.differences >= 0] == 1)
+    shares = [_tie_share(near, side, clusters) for side in (shown, ~shown)]
+    if shares[0] is None or shares[1] is None:
+        return None
+    by = clusters_of(near, clusters, part=True)
+    apart = compare_groups(near.tie.astype(float), shown, by)
+    system, net = _net_of_first(near, pairs)
+    preference = None if net is None else compare_groups(net, shown, by)
+    return DifferencesShown(int(shown.sum()), int((~shown).sum()), shares[0], shares[1], apart, system, preference)
+
+
+def _net_of_first(votes: Votes, pairs: Mapping[str, Pair]) -> tuple[str | None, NDArray[np.float64] | None]:
+    """1 for a vote for the first of two systems by name, -1 for one against it; None where there are not just two."""
+    voted = {votes.pairs[code]: code for code in np.unique(votes.pair)}
+    known = {name: pairs[name] for name in voted if name in pairs and pairs[name].kind == "real"}
+    names = system_names(known.values())
+    sides = {voted[name]: (names[key_of(pair.a)], names[key_of(pair.b)]) for name, pair in known.items()}
+    if len(known) < len(voted) or len(names) != 2 or any(a == b for a, b in sides.values()):
+        return None, None
+    first, sign = min(names.values()), np.zeros(len(votes.pairs))
+    for code, (a, _) in sides.items():
+        sign[code] = 1.0 if a == first else -1.0
+    by_label = np.array([{"a": 1.0, "b": -1.0}.get(label, 0.0) for label in votes.labels])
+    return first, sign[votes.pair] * by_label[votes.choice]
 
 
 def _check_unit(votes: Votes, unit: str) -> None:

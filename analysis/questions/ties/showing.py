@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.questions.ties.answer import UNITS, Curve, TiesAnswer, answer, size_that_fits
+from seedvote.analysis.questions.ties.answer import UNITS, Curve, DifferencesShown, TiesAnswer, answer, size_that_fits
 from seedvote.analysis.questions.ties.difficulty import trait_findings, trait_parts, trait_tables, traits_figure
 from seedvote.analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, draw_curve, round_steps
 from seedvote.analysis.showing.result import Result
@@ -35,7 +35,8 @@ ROOM = 55.0  # percent of the width that the names of two lines take up on a pho
 
 def parts(answer: TiesAnswer) -> list[Table | str]:
     """The tables, what to take home, and the recipe."""
-    shown_tables = [table for table in (*tables(answer), devices_table(answer)) if table is not None]
+    all_tables = (*tables(answer), devices_table(answer), differences_table(answer))
+    shown_tables = [table for table in all_tables if table is not None]
     traits = trait_parts(answer.traits)
     return [*marked_parts(shown_tables, answer.voters), *sentences(answer), *traits, answer.signature]
 
@@ -138,6 +139,7 @@ def sentences(answer: TiesAnswer) -> list[str]:
         *_describe_raters(answer),
         *_automatic_ties(answer.pooled),
         *_describe_devices(answer),
+        *_describe_differences(answer.differences),
         *_mixed_model(answer.mixed),
         *not_people(answer.voters),
         *answer.warnings,
@@ -208,6 +210,30 @@ def _describe_devices(answer: TiesAnswer) -> Iterator[str]:
         yield f"The tie share does not differ between devices ({row.device} minus the others: {gap})."
     else:
         yield f"The tie share on {row.device} ({share}) differs from that on the other devices by {gap}."
+
+
+def _describe_differences(row: DifferencesShown | None) -> Iterator[str]:
+    """Whether underlining what differs changes ties or preferences."""
+    if row is None:
+        return
+    compared = [("the tie share", row.apart), (f"the net preference for {row.system}", row.preference)]
+    for name, apart in compared:
+        if apart is not None:
+            verb = "does not change" if apart.low <= 0 <= apart.high else "changes"
+            gap = f"{100 * apart.low:+z.1f} to {100 * apart.high:+z.1f} points"
+            yield f"Underlining what differs {verb} {name} of near-identical responses ({gap})."
+
+
+def differences_table(answer: TiesAnswer) -> Table | None:
+    """The ties with and without underlined differences; None where all votes were given in one way."""
+    if (row := answer.differences) is None:
+        return None
+    head = ("differences", "votes", "ties", "95 % interval")
+    rows = [
+        (name, f"{votes:,}", f"{ties.value:.3f}", _interval_range(ties))
+        for name, votes, ties in (("underlined", row.shown, row.ties), ("not", row.hidden, row.ties_hidden))
+    ]
+    return Table(head, rows, "Ties on near-identical responses, by whether their differences were underlined")
 
 
 def _mixed_model(model: CrossedLogit | None) -> list[str]:
@@ -341,6 +367,7 @@ def document(answer: TiesAnswer) -> dict[str, Any]:
         "chance": dataclasses.asdict(answer.pooled.chance),
         "effective_raters": answer.effective_raters,
         "devices": [dataclasses.asdict(row) for row in answer.devices],
+        "differences": None if answer.differences is None else dataclasses.asdict(answer.differences),
         "mixed": None if answer.mixed is None else dataclasses.asdict(answer.mixed),
         "recipe": dataclasses.asdict(answer.recipe),
         "crowded": answer.crowded,
@@ -408,7 +435,7 @@ def section(answer: TiesAnswer, study: Study) -> Section:
             f"HumanExp-k holds the k-th vote of every pair. The {rounds} experiments share their pairs, so they are "
             "rounds of one study, not replications."
         )
-    answer_tables = (*tables(answer), devices_table(answer))
+    answer_tables = (*tables(answer), devices_table(answer), differences_table(answer))
     return Section(
         "ties",
         "How many ties, and with what certainty",

@@ -26,6 +26,7 @@ from seedvote.analysis.votes.clusters import clusters_of
 from seedvote.analysis.votes.study import read_study
 from seedvote.analysis.votes.votes import votes_from_columns
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Candidate, Pair
 from tests.analysis.worlds import Crowd
 from tests.house.typed import typed_program
 
@@ -325,6 +326,7 @@ def test_the_program_writes_its_three_files_and_prints_a_table(tmp_path, monkeyp
         "chance",
         "effective_raters",
         "devices",
+        "differences",
         "mixed",
         "recipe",
         "crowded",
@@ -561,3 +563,46 @@ def test_votes_of_one_device_or_of_none_are_not_compared():
     for shares in ({"phone": 0.4}, {None: 0.4}):
         found = answer(on_devices(shares))
         assert found.devices == () and "device" not in "\n".join(map(str, parts(found)))
+
+
+def with_differences(shown_share, hidden_share, raters=60, votes_each=20):
+    """Votes with a true share of ties where differences are underlined (a random half) and where not."""
+    generator = np.random.default_rng(0)
+    rows = {"pair": [], "rater": [], "choice": [], "differences": []}
+    for rater in range(raters):
+        shown = generator.random(votes_each) < 0.5
+        rows["pair"] += [f"p{n}" for n in generator.choice(300, votes_each, replace=False)]
+        rows["rater"] += [f"r{rater}"] * votes_each
+        tied = generator.random(votes_each) < np.where(shown, shown_share, hidden_share)
+        rows["choice"] += np.where(tied, "tie", "a").tolist()
+        rows["differences"] += [bool(one) if n else None for n, one in enumerate(shown)]
+    return votes_from_columns(rows)
+
+
+def test_ties_and_preference_are_compared_by_differences_shown():
+    votes = with_differences(0.2, 0.5)
+    sides = (Candidate("one", "x", 0), Candidate("two", "y", 0))
+    pairs = {f"p{n}": Pair(f"p{n}", "d:1", (), *(sides if n % 2 else sides[::-1])) for n in range(300)}
+    row = answer(votes, pairs=pairs).differences
+    assert row.shown + row.hidden == int((votes.differences >= 0).sum()) == len(votes) - 60
+    assert row.ties.value == pytest.approx(votes.tie[votes.differences == 1].mean()) and row.ties.unit == "pair+rater"
+    assert row.apart.high < 0 and row.apart.value == pytest.approx(row.ties.value - row.ties_hidden.value)
+    assert row.system == "x-0" and row.preference.low < 0 < row.preference.high  # `a` is either system, by turns
+    straight = {name: Pair(name, "d:1", (), *sides) for name in pairs}
+    found = answer(votes, pairs=straight)
+    assert found.differences.preference.value == pytest.approx(-found.differences.apart.value)
+    words = "\n".join(map(str, parts(found)))
+    assert "Underlining what differs changes the tie share" in words and "not" in words
+    assert "changes the net preference for x-0" in words and "whether their differences" in words
+    assert document(found)["differences"]["system"] == "x-0"
+    assert answer(votes).differences.preference is None  # the systems are not known
+    same = answer(with_differences(0.3, 0.3))
+    assert "does not change the tie share" in "\n".join(map(str, sentences(same)))
+
+
+def test_differences_shown_to_all_or_nobody_are_not_compared():
+    votes = with_differences(0.3, 0.3)
+    for kept in (votes.differences == 1, votes.differences < 1):
+        part = votes.select(kept & (votes.differences >= 0))
+        assert answer(part, size=50).differences is None
+    assert answer(on_devices({"phone": 0.4})).differences is None

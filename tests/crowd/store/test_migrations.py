@@ -15,7 +15,11 @@ from seedvote.crowd.store.store import SCHEMA_VERSION, open_store, put, settings
 from seedvote.crowd.store.tables import holds, launches, leases, messages, pairs, payouts, raters, replies, votes
 from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seated, vote
 
-ADAPTIVE = {"pairs": ("target", "batch", "propensity"), "leases": ("batch", "propensity"), "votes": ("marks",)}
+ADAPTIVE = {
+    "pairs": ("target", "batch", "propensity"),
+    "leases": ("batch", "propensity"),
+    "votes": ("marks", "differences"),
+}
 OLD = Path(__file__).with_name("store_0_2_0.sql")
 
 
@@ -116,7 +120,7 @@ def test_older_store_without_twin_raters_goes_on(tmp_path, url):
         place = desk.next_step(seat)
         with desk.store.write() as connection:
             connection.exec_driver_sql("DROP INDEX raters_person")
-            came_later = {"raters": ("person", "proves"), **ADAPTIVE, "votes": (*PAGE_VIEW, "marks")}
+            came_later = {"raters": ("person", "proves"), **ADAPTIVE, "votes": (*PAGE_VIEW, "marks", "differences")}
             for table, columns in came_later.items():
                 for column in columns:
                     connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
@@ -162,6 +166,24 @@ def test_a_store_from_before_adaptive_studies_goes_on(tmp_path, url):
         store.close()
 
 
+def test_a_store_from_before_differences_goes_on(tmp_path, url):
+    """The store as version 15 wrote it; the votes that were there know nothing of what was underlined."""
+    with desk_of(url, tmp_path, SHORT, make_pairs(8)) as desk:
+        seat = seated(desk, "w")
+        vote(desk, seat)
+        with desk.store.write() as connection:
+            connection.exec_driver_sql("ALTER TABLE votes DROP COLUMN differences")
+            put(connection, "schema", "15")
+    store = open_store(url)
+    try:
+        assert stored_version(store) == SCHEMA_VERSION
+        vote(Desk(store, SHORT, Clock()), seat)
+        with store.read() as connection:
+            assert connection.execute(sa.select(votes.c.differences)).scalars().all() == [None, None]
+    finally:
+        store.close()
+
+
 def test_a_store_from_before_live_conversations_goes_on(tmp_path, url):
     """The store as version 13 wrote it."""
     with desk_of(url, tmp_path, SHORT, make_pairs(8)) as desk:
@@ -170,7 +192,8 @@ def test_a_store_from_before_live_conversations_goes_on(tmp_path, url):
         with desk.store.write() as connection:
             for table in (messages, replies):
                 table.drop(connection)
-            connection.exec_driver_sql("ALTER TABLE votes DROP COLUMN marks")
+            for column in ("marks", "differences"):
+                connection.exec_driver_sql(f"ALTER TABLE votes DROP COLUMN {column}")
             put(connection, "schema", "13")
     store = open_store(url)
     try:
