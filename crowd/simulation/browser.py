@@ -98,7 +98,8 @@ class PageForm(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if self._in_box and tag != "div":
             return
-        if tag in ("p", "span") or self._in_box:
+        ends_name = tag == "span" and bool(self._texts) and self._texts[-1][0] == "who"
+        if tag == "p" or ends_name or self._in_box:  # a span within a text is a part of it
             self._texts.append(("", ""))
         if self._in_box:
             self._in_box = False

@@ -219,9 +219,11 @@ def _describe_differences(row: DifferencesShown | None) -> Iterator[str]:
     compared = [("the tie share", row.apart), (f"the net preference for {row.system}", row.preference)]
     for name, apart in compared:
         if apart is not None:
-            verb = "does not change" if apart.low <= 0 <= apart.high else "changes"
             gap = f"{100 * apart.low:+z.1f} to {100 * apart.high:+z.1f} points"
-            yield f"Underlining what differs {verb} {name} of near-identical responses ({gap})."
+            if apart.low <= 0 <= apart.high:
+                yield f"Underlining what differs has no significant effect on {name} ({gap})."
+            else:
+                yield f"Underlining what differs changes {name} by {gap}."
 
 
 def differences_table(answer: TiesAnswer) -> Table | None:

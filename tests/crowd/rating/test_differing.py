@@ -21,6 +21,7 @@ from tests.crowd.visitor import FETCH, Visitor, live
 
 HALF = dataclasses.replace(SHORT, differences="half")
 NEAR = ("The train leaves at nine & stops in <York>.", "The train leaves at ten & stops in <York>.")
+FAR = ("Yes, of course.", "I do not know.")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -36,7 +37,7 @@ def with_texts(pair, left, right):
 def near_pairs(number):
     """The last of them has two responses that have little in common."""
     *near, far = make_pairs(number)
-    return [*(with_texts(pair, *NEAR) for pair in near), with_texts(far, "Yes, of course.", "I do not know.")]
+    return [*(with_texts(pair, *NEAR) for pair in near), with_texts(far, *FAR)]
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,8 @@ def test_page_shows_what_is_stored_whatever_a_form_says(url, tmp_path):
                 html = place["html"]
                 assert html.count('class="differs"') == 2 * html.count('class="differing"') and "<mark" not in html
                 pages.append(int("differing" in html))
+                _, *texts = PageForm(html).shown_texts()  # as simulated raters read them
+                assert sorted(texts) in (sorted(NEAR), sorted(FAR))
                 sent = PageForm(html).fields | {"choice": "left", "differences": "7", "differing": "0"}
                 assert visitor.client.post("/answer", data=sent, headers=FETCH).json()["saved"]
         with desk.store.read() as connection:
