@@ -207,7 +207,7 @@ def _describe_devices(answer: TiesAnswer) -> Iterator[str]:
     _, row, apart = max(compared, key=lambda entry: entry[0])
     share, gap = percent(row.ties.value), f"{100 * apart.low:+z.1f} to {100 * apart.high:+z.1f} points"
     if apart.low <= 0 <= apart.high:
-        yield f"The tie share does not differ between devices ({row.device} minus the others: {gap})."
+        yield f"No difference in ties between devices was shown ({row.device} minus the others: {gap})."
     else:
         yield f"The tie share on {row.device} ({share}) differs from that on the other devices by {gap}."
 
@@ -221,7 +221,7 @@ def _describe_differences(row: DifferencesShown | None) -> Iterator[str]:
         if apart is not None:
             gap = f"{100 * apart.low:+z.1f} to {100 * apart.high:+z.1f} points"
             if apart.low <= 0 <= apart.high:
-                yield f"Underlining what differs has no significant effect on {name} ({gap})."
+                yield f"No effect of underlining on {name} was shown ({gap})."
             else:
                 yield f"Underlining what differs changes {name} by {gap}."
 
