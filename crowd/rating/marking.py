@@ -31,7 +31,7 @@ def read_marks(sent: str, rule: MarksRule, responses: Responses) -> list[Passage
         return None
     try:
         values = json.loads(sent)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise NoAnswer("marks are no JSON") from error
     if not isinstance(values, list) or len(values) > MOST:
         raise NoAnswer(f"marks are no list of up to {MOST}")

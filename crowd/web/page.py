@@ -266,7 +266,7 @@ def indent_json(text: str) -> str:
     """
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return json.dumps(value, ensure_ascii=False, indent=2) if isinstance(value, (dict, list)) else text
 
