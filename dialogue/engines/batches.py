@@ -205,7 +205,7 @@ def _ask_text(client: httpx.Client, endpoint: Endpoint, path: str, method: str =
 def _parse(text: str, endpoint: Endpoint) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{endpoint.url} did not answer with JSON: {text[:80]!r}.") from error
     if not isinstance(value, dict):
         raise InputError(f"{endpoint.url} answered {text[:80]!r}, which is no object.")

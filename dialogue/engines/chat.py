@@ -480,7 +480,7 @@ def _join_stream(text: str, endpoint: Endpoint, attempt: _Try) -> Any:
 def _parse_reply(text: str, endpoint: Endpoint, attempt: _Try) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         attempt.lose()
         raise InputError(f"{endpoint.url} did not answer with JSON: {text[:80]!r}.") from error
 

@@ -332,7 +332,7 @@ def read_json_of(reply: str) -> Mapping[str, Any]:
     inside = re.search(r"\{.*\}", reply, re.S)
     try:
         value = json.loads(inside[0]) if inside else None
-    except ValueError:
+    except (ValueError, RecursionError):  # a model that repeats itself nests without end
         return {}
     return value if isinstance(value, Mapping) else {}
 

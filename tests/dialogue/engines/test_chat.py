@@ -172,7 +172,7 @@ def test_a_reply_without_text_is_empty_never_the_word_none_and_asked_once(server
 @pytest.mark.parametrize(
     "raw",
     [b"{}", b'{"choices": []}', b"[]", b"<html>", b"null", b'{"choices": [{"message": {"content": ["a"]}}]}',
-     b'{"choices": [{"message": null}]}'],
+     b'{"choices": [{"message": null}]}', b"[" * 5000],
 )  # fmt: skip
 def test_an_answer_in_another_form_is_said(server, tmp_path, raw):
     server.script = [{"raw": raw}]

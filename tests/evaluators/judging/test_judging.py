@@ -46,6 +46,7 @@ def pair(name="p", a="here", b="there", **more):
         ("Both are good", "unusable"), ("", "unusable"), ("\n\n", "unusable"), ("A or B", "unusable"),
         ("I cannot judge this.", "unusable"), ("Antwort A ist besser", "unusable"), ("{}", "unusable"),
         ("A and B are alike", "unusable"), ('{"verdict": 7}', "unusable"), ("{broken", "unusable"),
+        ('{"a":' * 5000 + "}", "unusable"),
     ],
 )  # fmt: skip
 def test_a_reply_is_read_or_unusable_and_never_guessed(reply, said):
