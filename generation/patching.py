@@ -25,6 +25,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, clear_halves, read_json
 from seedvote.dialogue.jobs import JOB_THREADS, content_key
 from seedvote.dialogue.signature import signature
+from seedvote.dialogue.tables.frames import is_written
 from seedvote.generation.batches import stack_batch
 from seedvote.generation.checkpoints import TrainedModel, load_model, weights_hash
 from seedvote.generation.metrics.scoring import summed_nats
@@ -228,10 +229,7 @@ class PatchedPart:
     @property
     def done(self) -> bool:
         """A whole file with this very key is there."""
-        try:
-            return bool((pq.read_schema(self.path).metadata or {}).get(b"key") == self.key.encode())
-        except (OSError, pa.ArrowException):
-            return False
+        return is_written(self.path, self.key)
 
 
 def read_plans(study: Path) -> list[PatchPlan]:

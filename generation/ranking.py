@@ -169,11 +169,6 @@ def write_ranks(
         pq.write_table(pa.Table.from_arrays(arrays, schema=schema), handle, compression="zstd")
 
 
-def is_ranked(path: Path, key: str) -> bool:
-    """Whether the ranks with this very key are there."""
-    return path.exists() and _read_metadata(path).get(b"key", b"").decode() == key
-
-
 def gather_ranks(study: Path, texts: str) -> tuple[Path, int, int]:
     """Write ranks.parquet from all checkpoints ranked on these texts; its path, checkpoints and rows."""
     parts = [

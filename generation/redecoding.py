@@ -20,6 +20,7 @@ from seedvote.dialogue.files import atomic, clear_halves, digest, read_json
 from seedvote.dialogue.jobs import JOB_THREADS, content_key
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
+from seedvote.dialogue.tables.frames import is_written
 from seedvote.dialogue.tokens import tokenize
 from seedvote.generation.checkpoints import TrainedModel, load_model, weights_hash
 from seedvote.generation.decoding import Decoding, write_responses
@@ -135,10 +136,7 @@ class ErasedPart:
     @property
     def done(self) -> bool:
         """A whole file with this very key is there."""
-        try:
-            return bool((pq.read_schema(self.path).metadata or {}).get(b"key") == self.key.encode())
-        except (OSError, pa.ArrowException):
-            return False
+        return is_written(self.path, self.key)
 
 
 def erased_parts(study: Path, models: Sequence[TrainedModel], shared: Redecoding) -> list[ErasedPart]:

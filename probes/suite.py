@@ -19,6 +19,7 @@ from seedvote.dialogue.cards import PROBE, metadata
 from seedvote.dialogue.devices import pick_device, use_threads
 from seedvote.dialogue.files import atomic, write_json
 from seedvote.dialogue.jobs import JOB_THREADS, Job, content_key
+from seedvote.dialogue.tables.frames import is_written
 from seedvote.probes.baselines import always_the_most_frequent, baseline_features
 from seedvote.probes.classifiers.catalogue import CLASSIFIERS, FitRequest, Prediction, nothing_fitted
 from seedvote.probes.classifiers.logistic import fit_features
@@ -179,14 +180,6 @@ def write_again(source: Path, path: Path, who: Representation, key: str) -> None
         pq.write_table(table.replace_schema_metadata(notes), handle, compression="zstd")
 
 
-def part_key(path: Path) -> str | None:
-    """The key of a finished part, or nothing where there is no whole part."""
-    try:
-        return str((pq.read_schema(path).metadata or {}).get(b"key", b""), "ascii")
-    except (OSError, pa.ArrowInvalid):
-        return None
-
-
 def join_parts(paths: Sequence[Path], out: Path, signature: str) -> int:
     """Write all parts into one table; how many rows it has."""
     return _write_in_groups(
@@ -228,7 +221,7 @@ class ScorePart:
     @property
     def done(self) -> bool:
         """A whole part with this very key is there."""
-        return part_key(self.path) == self.key
+        return is_written(self.path, self.key)
 
     @property
     def content(self) -> Hashable:

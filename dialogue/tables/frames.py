@@ -29,6 +29,17 @@ def read_parquet(path: Path, raw: bytes) -> RawTable:
     return RawTable(path, {name: table.column(name).to_pylist() for name in table.column_names})
 
 
+def is_written(path: Path, key: str) -> bool:
+    """Whether a whole Parquet file of a job with this very key is there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return bool((pq.read_schema(path).metadata or {}).get(b"key") == key.encode())
+    except (OSError, pa.ArrowException):
+        return False
+
+
 def read_frame_rows(raw: bytes, *, parquet: bool) -> Iterator[Any]:
     """The rows of a Parquet file, or of a stream of Arrow as `datasets` saves it; what a row has not is left out."""
     import pyarrow as pa

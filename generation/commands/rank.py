@@ -79,8 +79,9 @@ def run(args: argparse.Namespace) -> None:
 def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: str) -> None:
     from tqdm import tqdm
 
+    from seedvote.dialogue.tables.frames import is_written
     from seedvote.generation.checkpoints import find_repliers, weights_hash
-    from seedvote.generation.ranking import is_ranked, number_questions
+    from seedvote.generation.ranking import number_questions
     from seedvote.generation.vocabulary import read_vocabulary
 
     vocabulary = read_vocabulary(args.study / "vocabulary.json")
@@ -94,7 +95,7 @@ def _rank_trained(args: argparse.Namespace, questions: list[Question], texts: st
     todo = [
         jobs.Job(rank_job.path.stem, rank_job.key, rank_job)
         for rank_job in every
-        if not is_ranked(rank_job.path, rank_job.key)
+        if not is_written(rank_job.path, rank_job.key)
     ]
     work = jobs.Work(_rank_options, options, args.study / "logs" / "rank")
     with tqdm(total=len(every), initial=len(every) - len(todo), disable=None, unit="checkpoint") as bar:
